@@ -1,0 +1,43 @@
+"""The one recipe by which every kernel is compiled, with the reason for each setting.
+
+- ``cache=True``: compiling the engine takes seconds; it happens once per machine and version.
+- ``nogil=True``: the threads of ``kernels.threads`` run kernels side by side.
+- ``error_model="numpy"``: no division-by-zero branch inside vectorised loops.
+- ``fastmath={"contract"}``: a multiply followed by an add may become one fused instruction. Nothing else is
+  allowed: re-association would undo the ordering that keeps tiny gradients exact, and the kernels rely on
+  infinities (a gap of ``inf`` is a gap that is never closed).
+- ``boundscheck`` stays off (the default): indices come from checked offsets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from numba import njit
+
+_RECIPE: dict[str, Any] = {
+    "cache": True,
+    "nogil": True,
+    "error_model": "numpy",
+    "fastmath": {"contract"},
+}
+
+
+def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile a function on its first call and keep the result on disk."""
+    return njit(**_RECIPE)(function)
+
+
+def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile a small function that LLVM must always put in its caller's place."""
+    return njit(**{**_RECIPE, "forceinline": True})(function)
+
+
+def merged(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Put a function into its caller before types are inferred.
+
+    Each compiled function optimises everything below it again, so a chain of six costs six times; the middle of
+    a chain is merged into its one caller.
+    """
+    return njit(inline="always")(function)
