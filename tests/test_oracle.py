@@ -295,6 +295,32 @@ def test_tiny_gradients_have_their_digits():
         np.testing.assert_allclose(got.gradient, truth, rtol=1e-12)
 
 
+def decimal_logistic(z):
+    """1/(1 + e^-z), as precise for z = -50 as for z = 50."""
+    return 1 / (1 + (-z).exp())
+
+
+def test_tiny_logistic_gradients_have_their_digits():
+    """Documents at 50 and 50.5 swap ranks 2 and 3 only when the one at 0 is above both: chance 1e-22.
+
+    The truth is the trapezoid rule of step 1/4 in 50 digits, whose relative error is exp(-8 pi^2).
+    """
+    scores, gains = [Decimal(0), Decimal(50), Decimal("50.5")], [0, 1, 3]
+    with localcontext() as context:
+        context.prec = 50
+        truth = [Decimal(0)] * 3
+        for step in range(-60 * 4, 111 * 4):
+            z = [Decimal(step) / 4 - s for s in scores]
+            above, below = [decimal_logistic(-x) for x in z], [decimal_logistic(x) for x in z]
+            for m, j, other in permutations(range(3)):
+                meet = above[m] * below[m] * above[j] * below[j] * above[other] / 4
+                truth[m] += (gains[m] - gains[j]) * meet
+    truth = [float(t) for t in truth]
+    assert 1e-23 < abs(truth[2]) < 1e-18
+    got = expected_derivatives("cg", [0, 1, 2], [0.0, 50.0, 50.5], "logistic", 1.0, 2)
+    np.testing.assert_allclose(got.gradient, truth, rtol=1e-12)
+
+
 # Pair integrals, cumulative orders, quadrature rules and differences against each other
 
 

@@ -1,0 +1,81 @@
+"""What the boosters' adapters share: names in a log, and labels that are prepared once for many iterations."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .metrics.hard import Metric
+from .metrics.prepared import PreparedQueries, prepare
+from .metrics.soft import SoftMetric
+from .query_groups import FloatArray, QueryGroups, finite_vector
+
+AnyMetric = Metric | SoftMetric
+_KEPT = 8
+
+
+class PreparedCache:
+    """The last few label sets and what was made of them; empty in copies and pickles."""
+
+    def __init__(self) -> None:
+        self._entries: list[tuple[Any, QueryGroups, PreparedQueries]] = []
+
+    def get(
+        self, labels: Any, groups: QueryGroups, build: Callable[[Any, QueryGroups], PreparedQueries]
+    ) -> PreparedQueries:
+        """What ``build`` made of these labels, made now if it is the first time."""
+        for known_labels, known_groups, queries in self._entries:
+            if np.array_equal(known_labels, labels) and known_groups == groups:
+                return queries
+        queries = build(labels, groups)
+        self._entries = [(np.array(labels), groups, queries), *self._entries[: _KEPT - 1]]
+        return queries
+
+    def __reduce__(self) -> tuple[type[PreparedCache], tuple[()]]:
+        return PreparedCache, ()
+
+
+def logged_name(metric: AnyMetric) -> str:
+    """The name in a booster's log: hard metrics say so, not to collide with the booster's own."""
+    if isinstance(metric, SoftMetric) or metric.custom_name is not None:
+        return metric.name
+    cutoff = f"@{metric.k}" if isinstance(metric.k, int) else ""
+    return f"{metric.metric}_hard{cutoff}"
+
+
+class MetricList:
+    """Metrics under distinct names, evaluated together on one data set after another."""
+
+    def __init__(self, caller: str, metrics: Sequence[str | AnyMetric]) -> None:
+        if not metrics:
+            raise ValueError(f"{caller}: give at least one metric, such as 'ndcg@10'")
+        self.caller = caller
+        self.metrics: list[AnyMetric] = []
+        for metric in metrics:
+            if isinstance(metric, str):
+                self.metrics.append(Metric(metric))
+            elif isinstance(metric, (Metric, SoftMetric)):
+                self.metrics.append(metric)
+            else:
+                raise TypeError(f"{caller}: a metric must be a string, a Metric or a SoftMetric; got {metric!r}")
+        self.names = [logged_name(metric) for metric in self.metrics]
+        twice = [name for name, count in Counter(self.names).items() if count > 1]
+        if twice:
+            raise ValueError(f"{caller}: two metrics are called {twice[0]!r}; tell them apart with name=")
+        self._caches = [PreparedCache() for _ in self.metrics]
+
+    def values(self, labels: Any, groups: QueryGroups, scores: Any, weights: FloatArray) -> list[tuple[str, float]]:
+        """Name and mean of each metric."""
+        checked = finite_vector(self.caller, "predictions", scores, groups.n_docs)
+        found = []
+        for name, metric, cache in zip(self.names, self.metrics, self._caches, strict=True):
+            queries = cache.get(labels, groups, lambda y, g, m=metric: prepare(m.hard, self.caller, y, g))
+            if isinstance(metric, SoftMetric):
+                values = metric.evaluate(queries, checked, weights)
+            else:
+                values = metric.evaluate(queries, checked)
+            found.append((name, queries.mean(values, weights)))
+        return found

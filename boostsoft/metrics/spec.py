@@ -1,0 +1,96 @@
+"""From ``"ndcg@10"`` and options to a checked description of a metric, and from a repr back to the object."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..query_groups import finite_vector, one_of, positive_number
+from .registry import REGISTRY
+
+GAINS: dict[str, Callable[[Any], Any]] = {"exp2": lambda label: np.exp2(label) - 1.0, "linear": lambda label: label}
+DISCOUNTS: dict[str, Callable[[Any], Any]] = {
+    "log2": lambda rank: 1.0 / np.log2(1.0 + rank),
+    "reciprocal": lambda rank: 1.0 / rank,
+}
+EMPTY = ("zero", "one", "skip")
+
+Cutoff = int | tuple[int, ...] | None
+TableOption = str | tuple[float, ...] | Callable[[Any], Any]
+
+_SPEC = re.compile(r"([A-Za-z_][A-Za-z_0-9]*)(?:@(.*))?", re.DOTALL)
+
+
+def parse_spec(caller: str, spec: Any) -> tuple[str, int | None]:
+    """Split ``name`` or ``name@k`` into the metric's name and its cutoff."""
+    if not isinstance(spec, str):
+        raise TypeError(f"{caller}: metric must be a string such as 'ndcg@10'; got {spec!r}")
+    match = _SPEC.fullmatch(spec.strip())
+    if match is None or match[1] not in REGISTRY:
+        raise ValueError(f"{caller}: unknown metric {spec!r}; known are {', '.join(REGISTRY)}, each with or without @k")
+    if match[2] is None:
+        return match[1], None
+    if not re.fullmatch(r"[0-9]+", match[2]) or int(match[2]) == 0:
+        raise ValueError(f"{caller}: the cutoff behind @ must be a whole number above 0; got {spec!r}")
+    return match[1], int(match[2])
+
+
+def check_cutoff(caller: str, k: Any) -> Cutoff:
+    """A cutoff for all queries, one for each, or None for the whole list."""
+    if k is None:
+        return None
+    array = np.asarray(k)
+    if array.dtype.kind not in "iu" or array.ndim > 1 or array.size == 0:
+        raise TypeError(f"{caller}: k must be a whole number or one for each query; got {k!r}")
+    if np.any(array <= 0):
+        raise ValueError(f"{caller}: k must be above 0; got {int(array.min())}")
+    return int(array) if array.ndim == 0 else tuple(int(value) for value in array)
+
+
+def check_table(caller: str, argument: str, value: Any, known: dict[str, Any]) -> TableOption:
+    """A gain or discount: one of the known names, a table, or a function of an array."""
+    if isinstance(value, str):
+        return one_of(caller, argument, value, known)
+    if callable(value):
+        return value
+    return tuple(finite_vector(caller, argument, value).tolist())
+
+
+def check_persistence(caller: str, p: Any) -> float:
+    """A probability strictly between 0 and 1."""
+    number = positive_number(caller, "p", p)
+    if number >= 1.0:
+        raise ValueError(f"{caller}: p must be below 1; got {p!r}")
+    return number
+
+
+def check_name(caller: str, name: Any) -> str | None:
+    """A name that both boosters can print and parse: no spaces, no colon."""
+    if name is None:
+        return None
+    if not isinstance(name, str) or not name or re.search(r"[\s:]", name):
+        raise ValueError(f"{caller}: name must be a text without spaces and colons; got {name!r}")
+    return name
+
+
+def parse_call(caller: str, text: str, builders: dict[str, Callable[..., Any]]) -> Any:
+    """Evaluate the repr of a metric without evaluating anything else."""
+
+    def build(node: ast.expr) -> Any:
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in builders:
+            arguments = [build(argument) for argument in node.args]
+            keywords = {word.arg: build(word.value) for word in node.keywords if word.arg is not None}
+            return builders[node.func.id](*arguments, **keywords)
+        return ast.literal_eval(node)
+
+    try:
+        tree = ast.parse(text.strip(), mode="eval").body
+        if not isinstance(tree, ast.Call):
+            raise ValueError("not a call")
+        return build(tree)
+    except (SyntaxError, ValueError) as error:
+        raise ValueError(f"{caller}: cannot read {text!r} as the repr of a metric: {error}") from error

@@ -1,0 +1,102 @@
+"""XGBoost: soft metrics as its objective, hard and soft ones as its evaluation.
+
+>>> import numpy as np, xgboost as xgb, boostsoft as bs, boostsoft.xgboost as bx
+>>> rng = np.random.default_rng(0)
+>>> train = xgb.DMatrix(rng.normal(size=(200, 3)), rng.integers(0, 3, 200), group=[20] * 10)
+>>> soft = bs.SoftMetric("ndcg@10", sigma=0.2, sigma_unit="spread")
+>>> booster = xgb.train(
+...     {"base_score": 0, "disable_default_eval_metric": True}, train, num_boost_round=3,
+...     obj=bx.objective("ndcg@10"), custom_metric=bx.custom_metric("ndcg@10", soft),
+...     evals=[(train, "train")], maximize=True, verbose_eval=False)
+>>> booster.num_boosted_rounds()
+3
+
+Weights of a ranking DMatrix are per query; they multiply gradients and metrics alike. ``maximize=True`` tells early
+stopping the direction; ``base_score=0`` keeps scores from starting at .5 (which changes no ranking).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .adapters import AnyMetric, MetricList, PreparedCache
+from .metrics.hard import Metric
+from .objectives import SoftObjective
+from .query_groups import FloatArray, QueryGroups, finite_vector, query_weights
+
+__all__ = ["custom_metric", "objective"]
+
+
+def objective(
+    metric: str | Metric = "ndcg@10",
+    *,
+    noise: str = "gaussian",
+    sigma: float = 1.0,
+    hessian: str = "flow",
+    query_weight: Any = None,
+) -> XGBoostObjective:
+    """Build an objective for ``obj=`` of ``xgb.train`` and ``xgb.cv``.
+
+    Parameters are those of :class:`boostsoft.objectives.SoftObjective`. XGBRanker refuses callable objectives.
+
+    Raises
+    ------
+    ValueError
+        While training, if the DMatrix has no groups or its weights are not per query.
+    """
+    return XGBoostObjective(
+        SoftObjective(metric, noise=noise, sigma=sigma, hessian=hessian, query_weight=query_weight)
+    )
+
+
+def custom_metric(*metrics: str | AnyMetric) -> XGBoostMetrics:
+    """Build an evaluation for ``custom_metric=`` of ``xgb.train`` and ``xgb.cv``.
+
+    Takes any number of specs, Metrics and SoftMetrics; names as in :func:`boostsoft.lightgbm.feval`.
+    """
+    return XGBoostMetrics(MetricList("boostsoft.xgboost.custom_metric", metrics))
+
+
+class XGBoostObjective:
+    """A callable ``(predt, dtrain) -> gradient, hessian`` of what XGBoost minimises."""
+
+    def __init__(self, soft: SoftObjective) -> None:
+        self.soft = soft
+        self._cache = PreparedCache()
+
+    def __call__(self, predt: Any, dtrain: Any) -> tuple[FloatArray, FloatArray]:
+        """Gradient and curvature of minus the soft metric."""
+        caller = "boostsoft.xgboost.objective"
+        groups, weights = _groups_and_weights(caller, dtrain)
+        queries = self._cache.get(dtrain.get_label(), groups, self.soft.prepare)
+        gradient, curvature = self.soft.gradient_curvature(
+            queries, finite_vector(caller, "predictions", np.ravel(predt), groups.n_docs)
+        )
+        rows = groups.per_document(weights)
+        return -gradient * rows, curvature * rows
+
+    def __repr__(self) -> str:
+        return f"boostsoft.xgboost.objective({self.soft!r})"
+
+
+class XGBoostMetrics:
+    """A callable ``(predt, dmatrix) -> [(name, value), ...]``."""
+
+    def __init__(self, metrics: MetricList) -> None:
+        self.metrics = metrics
+
+    def __call__(self, predt: Any, dmatrix: Any) -> list[tuple[str, float]]:
+        """Evaluate every metric on one data set."""
+        groups, weights = _groups_and_weights(self.metrics.caller, dmatrix)
+        return self.metrics.values(dmatrix.get_label(), groups, np.ravel(predt), weights)
+
+
+def _groups_and_weights(caller: str, dmatrix: Any) -> tuple[QueryGroups, FloatArray]:
+    offsets = dmatrix.get_uint_info("group_ptr")
+    if offsets.size == 0:
+        raise ValueError(f"{caller}: the DMatrix has no groups; give it group= (documents per query) or qid=")
+    groups = QueryGroups.from_offsets(offsets.astype(np.int64))
+    weights = dmatrix.get_weight()
+    return groups, query_weights(caller, weights if weights.size else None, groups)
