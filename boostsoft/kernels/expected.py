@@ -30,6 +30,7 @@ ACCURACY = {"default": (0.35, 0.3, 1e-6), "high": (0.175, 0.15, 1e-10)}
 LANE_RANKS = 48  # up to here eight nodes share a row; beyond, ranks fill the lanes and a row follows its node
 _ROW_BUDGET = 32_768  # cells of forward rows kept at once: two states of 256 KiB, within a core's own cache
 _FLOW_FLOOR = 1e-9
+_TAIL_STEEPNESS = 3.2
 _RULE_DIGITS = 7.0  # what the default step gives; the error falls exponentially in 1 / h
 
 
@@ -51,7 +52,7 @@ def _segment(n, stride):
 def workspace(n, ranks, spread, family):
     """Arrays for queries of up to n documents; one call per thread, nothing is allocated afterwards."""
     stride = _row_bound(n, ranks, spread)
-    cells = max(_ROW_BUDGET, (int(math.sqrt(n)) + 3) * stride) + 2 * stride
+    cells = min(max(_ROW_BUDGET, (int(math.sqrt(n)) + 3) * stride), n * stride) + 2 * stride
     marked = cells if family == MARKED else 1
     rows = (np.zeros(cells), np.zeros(cells), np.zeros(marked), np.zeros(marked))
     cells = (int(math.sqrt(n)) + 3) * stride
@@ -134,7 +135,9 @@ def _set_terminal(family, shift, discount, low, ranks, weights, back):
     end = shift * ranks
     for i in range(end, end + 2 * GUARD):
         B1[i], C1[i] = 0.0, 0.0
-    for i in range(end + 2 * GUARD):  # loops: Numba compiles slice assignments with their error texts, in seconds
+    for i in range(
+        end + 2 * GUARD
+    ):  # loops: Numba compiles slice assignments with their error texts, in seconds
         C0[i] = 0.0
         if family != PLAIN:
             B0[i] = 0.0
@@ -175,7 +178,9 @@ def _row_value(family, rows, at, start, stop, back):
 
 
 @merged
-def _sweep(family, shift, law, coef, least, weights, n, longest, derive, laws, limits, rows, saved, back, sums):
+def _sweep(
+    family, shift, law, coef, least, weights, n, longest, derive, laws, limits, rows, saved, back, sums
+):
     """Forward over n documents, the value, and backward again; rows that do not fit are made twice."""
     P, Q, W, R = laws
     A0, A1, M0, M1 = rows
@@ -199,7 +204,24 @@ def _sweep(family, shift, law, coef, least, weights, n, longest, derive, laws, l
                 _move_row(family, saved, s * stride, rows, no, stride)
                 forward(family, shift, coef, P, Q, W, start, stop, first, last, stride, A0, A1, M0, M1)
             backward(
-                family, shift, law, coef, least, weights, P, Q, W, R, start, stop, first, last, stride, rows, back, sums
+                family,
+                shift,
+                law,
+                coef,
+                least,
+                weights,
+                P,
+                Q,
+                W,
+                R,
+                start,
+                stop,
+                first,
+                last,
+                stride,
+                rows,
+                back,
+                sums,
             )
     return value
 
@@ -251,6 +273,8 @@ def _cluster_value(family, law, first, last, least, ranks, whole, h, eps, discou
     x, weights, wide, state = space[8]
     spread = -math.log(eps)
     reach_left, reach_right = reach(law, eps)
+    if law == GAUSSIAN:  # the best of n draws varies by 1 / sqrt(2 log n), which the map does not follow
+        h *= min(1.0, _TAIL_STEEPNESS / math.sqrt(2.0 * math.log(last - first)))
     n_bins = fill_bins(u, first, last, centres, counts)
     origin = 0.0 if law == GAUSSIAN else tail_origin(law, centres, counts, n_bins)
     start_nodes(law, whole, u[first] + reach_right, origin, centres, counts, n_bins, state)
@@ -258,7 +282,9 @@ def _cluster_value(family, law, first, last, least, ranks, whole, h, eps, discou
     while not done:
         filled = 0
         while filled < LANES and not done:
-            x[filled], weights[filled], above = next_node(law, whole, h, origin, centres, counts, n_bins, state)
+            x[filled], weights[filled], above = next_node(
+                law, whole, h, origin, centres, counts, n_bins, state
+            )
             done = x[filled] < u[last - 1] - reach_left or too_many_above(above, ranks - first, -spread)
             filled += 1
         for i in range(filled, LANES):
@@ -336,7 +362,9 @@ def _take_least(family, coef, first, last):
 
 
 @kernel
-def query_expectation(law, family, scores, gains, ranks, whole, discount, sigma, h, tol, derive, space, grad, push, hess):
+def query_expectation(
+    law, family, scores, gains, ranks, whole, discount, sigma, h, tol, derive, space, grad, push, hess
+):
     """One query's expected metric; with ``derive``, gradient, push and diagonal Hessian per document as well.
 
     In units of sigma: the gradient is grad / sigma, the Hessian hess / sigma^2; the flow is grad + 2 push.

@@ -169,5 +169,3 @@ def too_many_above(above, ranks, log_eps):
     if spare > 0.0:
         bound += spare * math.log(above / spare)
     return bound < log_eps
-
-

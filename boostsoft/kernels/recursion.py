@@ -148,7 +148,9 @@ def _backward_marked(A0, A1, M0, M1, base, B1, B0, BM, C1, C0, CM, CM0, begin, e
 
 
 @kernel
-def backward(family, shift, law, coef, least, weights, P, Q, W, R, start, stop, first, last, stride, A, B, sums):
+def backward(
+    family, shift, law, coef, least, weights, P, Q, W, R, start, stop, first, last, stride, A, B, sums
+):
     """From row ``last`` back to row ``first``, adding what these nodes give to each document's integrals.
 
     With T and G as the flow's two factors, ``sums`` are, per document: gradient = coef T - G; push = G + least T,
@@ -175,7 +177,25 @@ def backward(family, shift, law, coef, least, weights, P, Q, W, R, start, stop, 
             )
         else:
             gamma, loss, extra = _backward_marked(
-                A0, A1, M0, M1, base, B1, B0, BM, C1, C0, CM, CM0, begin, end, shift, p, q, w * splat(c), p * splat(c)
+                A0,
+                A1,
+                M0,
+                M1,
+                base,
+                B1,
+                B0,
+                BM,
+                C1,
+                C0,
+                CM,
+                CM0,
+                begin,
+                end,
+                shift,
+                p,
+                q,
+                w * splat(c),
+                p * splat(c),
             )
         loss = w * loss
         if not picks:

@@ -1,0 +1,97 @@
+"""The stated error of the node rule, over sizes, spreads, cutoffs, discounts and shapes of scores.
+
+The reference is the same engine at half the step of ``accuracy="high"``: that engine is held against the oracle
+in test_engine.py, and here the question is only whether the default's nodes are enough.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import boostsoft as bs
+from boostsoft.kernels.expected import ACCURACY
+from boostsoft.metrics import soft as soft_module
+from boostsoft.metrics.prepared import prepare
+from boostsoft.metrics.soft import expectation
+
+SHAPES = {
+    "normal": lambda rng, n: rng.normal(size=n),
+    "ties": lambda rng, n: rng.integers(0, 5, n).astype(float),
+    "clusters": lambda rng, n: 10.0 * rng.integers(0, 4, n) + 0.1 * rng.normal(size=n),
+    "heavy": lambda rng, n: rng.standard_t(1.5, size=n),
+    "skewed": lambda rng, n: rng.exponential(size=n),
+    "equal": lambda rng, n: np.zeros(n),
+}
+RATIOS = (1e-3, 1e-1, 1.0, 3.0, 10.0, 30.0, 100.0, 1e3)  # spread over sigma
+METRICS = ("dcg", "dcg@1", "dcg@3", "cg@10", "dcg@100", "rbp", "precision@100", "recall@5")
+SHARES = (0.52, 0.32, 0.13, 0.02, 0.01)
+
+
+def worst_errors(noise, n, shapes, monkeypatch, accuracy="default", refined=(0.09, 0.08, 1e-13)):
+    """Largest error of value and gradient over the grid, in units of what they may be relative to."""
+    monkeypatch.setitem(ACCURACY, "refined", refined)
+    floor = 1e-9 if accuracy == "default" else 1e-4
+    rng = np.random.default_rng(n)
+    groups, worst = bs.QueryGroups.from_sizes([n]), [0.0, 0.0]
+    for shape in shapes:
+        for ratio in RATIOS:
+            scores = SHAPES[shape](rng, n)
+            labels = rng.choice(5, size=n, p=SHARES)
+            labels[0], labels[-1] = 2, 0
+            sigma = (np.std(scores) or 1.0) / ratio
+            for name in METRICS:
+                queries = prepare(bs.Metric(name), "test", labels, groups)
+                got = expectation(queries, scores, noise, sigma, accuracy, derive=True)
+                wanted = expectation(queries, scores, noise, sigma, "refined", derive=True)
+                ranks = min(int(queries.cutoffs[0]), n)
+                best = np.sort(queries.gains)[::-1][:ranks] @ queries.discount[:ranks]
+                natural = np.ptp(queries.gains) * queries.discount[0]
+                value = abs(got.values[0] - wanted.values[0]) / max(wanted.values[0], 1e-9 * best)
+                gradient = np.abs(got.gradient - wanted.gradient).max()
+                gradient /= max(np.abs(wanted.gradient).max(), floor * natural, 1e-300)
+                worst = [max(worst[0], value), max(worst[1], gradient)]
+    return worst
+
+
+@pytest.mark.parametrize("noise", ["gaussian", "gumbel", "logistic"])
+@pytest.mark.parametrize("n", [2, 3, 5, 30, 120, 1000])
+def test_default_error_is_below_a_millionth(noise, n, monkeypatch):
+    shapes = ("equal", "clusters") if n == 1000 else tuple(SHAPES)
+    value, gradient = worst_errors(noise, n, shapes, monkeypatch)
+    assert value < 1e-6
+    assert gradient < 1e-6
+
+
+@pytest.mark.parametrize("noise", ["gaussian", "gumbel", "logistic"])
+@pytest.mark.parametrize("n", [4, 25, 60])
+def test_high_accuracy_error_is_below_1e_10(noise, n, monkeypatch):
+    value, gradient = worst_errors(noise, n, tuple(SHAPES), monkeypatch, "high")
+    assert value < 1e-10
+    assert gradient < 1e-10
+
+
+@pytest.mark.parametrize("noise", ["gaussian", "gumbel", "logistic"])
+def test_five_thousand_documents(noise):
+    """The largest size that the bound is stated for, against accuracy="high"."""
+    rng = np.random.default_rng(1)
+    groups, labels = bs.QueryGroups.from_sizes([5000]), rng.choice(5, size=5000, p=SHARES)
+    for scores, name in (
+        (rng.normal(size=5000), "dcg"),
+        (np.zeros(5000), "dcg@1"),
+        (rng.normal(size=5000), "dcg@10"),
+    ):
+        queries = prepare(bs.Metric(name), "test", labels, groups)
+        got = expectation(queries, scores, noise, 1.0, "default", derive=True)
+        wanted = expectation(queries, scores, noise, 1.0, "high", derive=True)
+        np.testing.assert_allclose(got.values, wanted.values, rtol=1e-6)
+        largest = np.abs(wanted.gradient).max()
+        np.testing.assert_allclose(got.gradient, wanted.gradient, rtol=0, atol=1e-6 * largest)
+
+
+def test_the_bound_can_fail(monkeypatch):
+    """A step twice as long breaks it: the grid is not too easy."""
+    monkeypatch.setitem(ACCURACY, "long", (0.7, 0.6, 1e-6))
+    assert soft_module.ACCURACY is ACCURACY
+    _, gradient = worst_errors("gaussian", 120, ("normal", "equal"), monkeypatch, "long")
+    assert gradient > 1e-5

@@ -1,0 +1,230 @@
+"""The exact engine against the oracle, which shares nothing with it, and against closed forms."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.special import softmax
+
+import boostsoft as bs
+from boostsoft.kernels.recursion import ABSORBING, MARKED
+from boostsoft.metrics.prepared import PreparedQueries, prepare
+from boostsoft.metrics.registry import REGISTRY
+from boostsoft.metrics.soft import expectation
+
+from . import oracle
+
+NOISES = ("gaussian", "gumbel", "logistic")
+RATIOS = (1e-3, 0.1, 1.0, 4.0, 30.0, 1e3)  # spread of the scores over sigma
+
+
+def query(kind, n, seed=0):
+    return oracle.random_query(np.random.default_rng(seed), n, kind)
+
+
+def spread_of(scores):
+    return float(np.std(scores)) or 1.0
+
+
+def natural_scale(metric, labels):
+    """The largest value that a single change of places could be worth: range of gains times D(1) / divisor."""
+    prepared = prepare(metric, "test", labels, bs.QueryGroups.from_sizes([len(labels)]))
+    return max(np.ptp(prepared.gains) * prepared.discount[0] / prepared.divisor[0], 1e-300)
+
+
+def assert_within(got, wanted, natural, tol, floor):
+    """The stated error: ``tol`` of the larger of the query's largest and ``floor`` of the natural scale."""
+    bound = tol * max(np.abs(wanted).max(), floor * natural)
+    assert np.abs(np.asarray(got) - wanted).max() <= bound + 1e-300
+
+
+def spec_of(name, k):
+    return name if k is None else f"{name}@{k}"
+
+
+@pytest.mark.parametrize("noise", NOISES)
+@pytest.mark.parametrize("name", [name for name in REGISTRY if name in oracle.DISCOUNT_FAMILY])
+@pytest.mark.parametrize("kind", oracle.KINDS)
+def test_value_gradient_and_hessian_are_the_oracles(name, noise, kind):
+    for seed, (n, k) in enumerate([(2, None), (3, 1), (5, 3), (6, None), (4, 9)]):
+        labels, scores = query(kind, n, seed)
+        ratio = RATIOS[(seed + len(kind)) % len(RATIOS)]
+        sigma = spread_of(scores) / ratio
+        metric = bs.Metric(spec_of(name, k))
+        natural = natural_scale(metric, labels)
+        value, gradient, hessian = oracle.expected_derivatives(name, labels, scores, noise, sigma, k)
+        for accuracy, tol, floor in (("default", 1e-6, 1e-9), ("high", 1e-10, 1e-4)):
+            soft = bs.SoftMetric(metric, noise=noise, sigma=sigma, accuracy=accuracy)
+            found = soft.value_gradient_hessian(labels, scores, group=[n])
+            assert found[0] == pytest.approx(value, rel=tol, abs=tol * 1e-3 * natural)
+            assert_within(found[1], gradient, natural / sigma, tol, floor)
+            assert_within(found[2], hessian, natural / sigma**2, 1e3 * tol, 1e3 * floor)
+
+
+@pytest.mark.parametrize("name", [name for name in REGISTRY if name in oracle.DISCOUNT_FAMILY])
+def test_gumbel_is_plackett_luce_by_enumeration(name):
+    for seed, k in enumerate([None, 1, 2, 4]):
+        labels, scores = query("generic", 5, seed)
+        wanted = oracle.plackett_luce(name, labels, scores, 0.7, k)
+        soft = bs.SoftMetric(spec_of(name, k), noise="gumbel", sigma=0.7, accuracy="high")
+        for got, want in zip(soft.value_gradient_hessian(labels, scores, group=[5]), wanted, strict=True):
+            np.testing.assert_allclose(got, want, rtol=0, atol=1e-10 * max(1.0, np.abs(want).max()))
+
+
+@pytest.mark.parametrize("noise", NOISES)
+@pytest.mark.parametrize("ratio", RATIOS)
+def test_every_regime_of_sigma(noise, ratio):
+    for seed in range(4):
+        labels, scores = query("generic", 6, 10 + seed)
+        sigma = spread_of(scores) / ratio
+        metric = bs.Metric("ndcg@3")
+        _, gradient, _ = oracle.expected_derivatives("ndcg", labels, scores, noise, sigma, 3)
+        got = bs.SoftMetric(metric, noise=noise, sigma=sigma).gradient(labels, scores, group=[6])
+        assert_within(got, gradient, natural_scale(metric, labels) / sigma, 1e-6, 1e-9)
+
+
+@pytest.mark.parametrize("noise", NOISES)
+def test_flow_is_the_sum_over_pairs(noise):
+    labels, scores = query("generic", 6, 3)
+    wanted = oracle.pair_matrix("dcg", labels, scores, noise, 0.6, 4)
+    groups = bs.QueryGroups.from_sizes([6])
+    queries = prepare(bs.Metric("dcg@4"), "test", labels, groups)
+    found = expectation(queries, scores, noise, 0.6, "high", derive=True)
+    gains = queries.gains - queries.gains.min()
+    np.testing.assert_allclose(found.push / 0.6, wanted @ gains, rtol=1e-9)  # L
+    np.testing.assert_allclose(
+        (found.gradient + found.push) / 0.6, gains * wanted.sum(1), rtol=1e-9, atol=1e-12
+    )
+
+
+def other_family(name, labels, k):
+    """What the registry will say of the cascades and of average precision, on one query."""
+    n = len(labels)
+    family, gains, discount, divisor = {
+        "mrr": (ABSORBING, (labels >= 1).astype(float), "reciprocal", 1.0),
+        "err": (ABSORBING, (2.0**labels - 1) / 16, "reciprocal", 1.0),
+        "pfound": (ABSORBING, labels / 5.0, "persistence", 1.0),
+        "map": (MARKED, (labels >= 1).astype(float), "reciprocal", max((labels >= 1).sum(), 1)),
+    }[name]
+    ranks = np.arange(1, n + 2, dtype=float)
+    return PreparedQueries(
+        groups=bs.QueryGroups.from_sizes([n]),
+        family=family,
+        gains=gains,
+        cutoffs=np.array([n if k is None else k]),
+        discount=1 / ranks if discount == "reciprocal" else 0.85 ** (ranks - 1),
+        divisor=np.array([float(divisor)]),
+        empty=np.array([False]),
+        filler=0.0,
+        smooth=True,
+    )
+
+
+@pytest.mark.parametrize("noise", NOISES)
+@pytest.mark.parametrize("name", ["mrr", "err", "pfound", "map"])
+def test_cascades_and_average_precision_are_families_of_the_same_pass(name, noise):
+    options = {"p_rel": [level / 5 for level in range(5)]} if name == "pfound" else {}
+    for seed, (n, k, sigma) in enumerate(
+        [(5, None, 0.5), (4, 2, 1.0), (3, 1, 0.1), (5, 3, 20.0), (4, None, 0.02)]
+    ):
+        labels, scores = query("ties" if seed == 1 else "generic", n, seed)
+        value, gradient, hessian = oracle.expected_orders(name, labels, scores, noise, sigma, k, **options)
+        queries = other_family(name, labels, k)
+        found = expectation(queries, scores, noise, sigma, "high", derive=True)
+        assert found.values[0] / queries.divisor[0] == pytest.approx(value, abs=1e-10)
+        np.testing.assert_allclose(
+            found.gradient / queries.divisor / sigma, gradient, rtol=0, atol=1e-9 / sigma
+        )
+        np.testing.assert_allclose(
+            found.hessian / queries.divisor / sigma**2, hessian, rtol=0, atol=1e-7 / sigma**2
+        )
+
+
+@pytest.mark.parametrize("n", [1, 2, 60, 1000])
+def test_gumbel_top_one_is_the_softmax(n):
+    rng = np.random.default_rng(n)
+    gains, scores, sigma = rng.random(n), rng.normal(size=n), 0.4
+    p = softmax(scores / sigma)
+    value = p @ gains
+    soft = bs.SoftMetric("cg@1", gain="linear", noise="gumbel", sigma=sigma, accuracy="high")
+    found = soft.value_gradient_hessian(gains, scores, group=[n])
+    assert found[0] == pytest.approx(value, rel=1e-10)
+    np.testing.assert_allclose(found[1], p * (gains - value) / sigma, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(found[2], p * (gains - value) * (1 - 2 * p) / sigma**2, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("noise", NOISES)
+@pytest.mark.parametrize("k", [None, 1, 10])
+def test_five_thousand_equal_scores(noise, k):
+    n = 5000
+    labels = np.random.default_rng(0).integers(0, 5, n)
+    metric = bs.Metric(spec_of("dcg", k))
+    gains = 2.0**labels - 1
+    soft = bs.SoftMetric(metric, noise=noise, sigma=0.3)
+    value, gradient, _ = soft.value_gradient_hessian(labels, np.full(n, 7.0), group=[n])
+    ranks = np.arange(1, (n if k is None else k) + 1)
+    assert value == pytest.approx(gains.mean() * (1 / np.log2(1 + ranks)).sum(), rel=1e-6)
+    # all pairs are alike, so that the gradient is a multiple of gain - mean gain
+    slope = gradient @ (gains - gains.mean()) / ((gains - gains.mean()) ** 2).sum()
+    np.testing.assert_allclose(
+        gradient, slope * (gains - gains.mean()), rtol=0, atol=1e-6 * np.abs(gradient).max()
+    )
+    assert slope > 0
+    if noise == "gumbel" and k == 1:
+        assert slope == pytest.approx(1 / n / 0.3, rel=1e-6)
+
+
+@pytest.mark.parametrize("noise", NOISES)
+@pytest.mark.parametrize("ratio", [0.01, 2.0, 50.0])
+def test_both_layouts_of_the_rows_agree(noise, ratio):
+    """A discount table that ends in zeros reaches beyond the ranks that share a row; the cutoff does not."""
+    n, k = 90, 40
+    labels, scores = query("generic", n, 5)
+    table = np.append(1 / np.log2(1 + np.arange(1, k + 1)), np.zeros(n - k))
+    arguments = {"noise": noise, "sigma": spread_of(scores) / ratio, "accuracy": "high"}
+    short = bs.SoftMetric(f"dcg@{k}", **arguments).value_gradient_hessian(labels, scores, group=[n])
+    long = bs.SoftMetric("dcg", discount=table, **arguments).value_gradient_hessian(labels, scores, group=[n])
+    assert long[0] == pytest.approx(short[0], rel=1e-10)
+    for got, wanted in zip(long[1:], short[1:], strict=True):
+        np.testing.assert_allclose(got, wanted, rtol=0, atol=1e-8 * np.abs(wanted).max())
+
+
+@pytest.mark.parametrize("noise", NOISES)
+def test_rows_that_do_not_fit_are_made_twice(noise):
+    """A long query goes through checkpoints; documents far below a cutoff change nothing for those above."""
+    rng = np.random.default_rng(8)
+    labels, scores = rng.integers(0, 3, 30), rng.normal(size=30)
+    far = np.full(2500, -1e6)
+    soft = bs.SoftMetric("dcg@30", noise=noise, sigma=0.5)
+    short = soft.gradient(labels, scores, group=[30])
+    long = soft.gradient(np.append(labels, rng.integers(0, 3, 2500)), np.append(scores, far), group=[2530])
+    np.testing.assert_allclose(long[:30], short, rtol=0, atol=1e-6 * np.abs(short).max())
+    crowd = rng.normal(size=2500)
+    crowd_labels = rng.integers(0, 3, 2500)
+    gradient = soft.gradient(crowd_labels, crowd, group=[2500])
+    for m in rng.integers(0, 2500, 5):
+        step = np.zeros(2500)
+        step[m] = 1e-4
+        precise = bs.SoftMetric("dcg@30", noise=noise, sigma=0.5, accuracy="high")
+        rise = precise(crowd_labels, crowd + step, group=[2500]) - precise(
+            crowd_labels, crowd - step, group=[2500]
+        )
+        assert gradient[m] == pytest.approx(rise / 2e-4, abs=1e-6 * np.abs(gradient).max())
+
+
+def test_sixty_documents_against_the_oracle():
+    labels, scores = query("generic", 60, 2)
+    for noise, k in (("gaussian", None), ("logistic", 10), ("gumbel", 50)):
+        wanted = oracle.expected("ndcg", labels, scores, noise, 0.5, k)
+        got = bs.SoftMetric(spec_of("ndcg", k), noise=noise, sigma=0.5)(labels, scores, group=[60])
+        assert got == pytest.approx(wanted, rel=1e-6)
+
+
+@pytest.mark.parametrize("noise", NOISES)
+@pytest.mark.parametrize("name", list(REGISTRY))
+def test_the_limit_of_little_noise_is_the_hard_metric(name, noise):
+    for kind in ("generic", "ties", "all_equal_scores"):
+        labels, scores = query(kind, 7, 4)
+        wanted = oracle.hard_expected_ties(name, labels, scores, 3)
+        soft = bs.SoftMetric(f"{name}@3", noise=noise, sigma=1e-9)
+        assert soft(labels, scores, group=[7]) == pytest.approx(wanted, rel=1e-6, abs=1e-12)
