@@ -39,12 +39,12 @@ class Lines(NamedTuple):
 
 
 class Block(NamedTuple):
-    """The documents of a chunk: counts[i] features of document i; index None means 1..counts[0] in each."""
+    """The documents of a chunk: counts[i] features of document i; columns None means 1..counts[0] in each."""
 
     y: NDArray[np.float64]
     qids: list[bytes]
     counts: NDArray[np.int64]
-    index: NDArray[np.int32] | None
+    columns: NDArray[np.int32] | None
     values: NDArray[np.float64]
 
 
@@ -201,9 +201,7 @@ def _parse_careful(lines: Lines, with_qid: bool, n_features: int | None, place: 
     return Block(np.array(y), qids, np.array(counts, np.int64), np.array(index, np.int32), np.array(values))
 
 
-def _parse_line(
-    body: bytes, with_qid: bool, n_features: int | None
-) -> tuple[float, bytes, list[tuple[int, float]]]:
+def _parse_line(body: bytes, with_qid: bool, n_features: int | None) -> tuple[float, bytes, list[tuple[int, float]]]:
     """Parse one document into label, query id and (index, value) pairs."""
     token, *fields = body.split()
     label = _number(token)
@@ -300,13 +298,13 @@ class Reader:
         end = 0
         for block in self.blocks:
             start, end = end, end + len(block.y)
-            if block.index is None:
+            if block.columns is None:
                 n_first = int(block.counts[0])
                 X[start:end, :n_first] = block.values.reshape(end - start, n_first)
                 X[start:end, n_first:] = absent
             else:
                 X[start:end] = absent
-                X[np.repeat(np.arange(start, end), block.counts), block.index - 1] = block.values
+                X[np.repeat(np.arange(start, end), block.counts), block.columns - 1] = block.values
         return X
 
     def queries(self) -> tuple[NDArray[Any], NDArray[np.int64]]:
@@ -332,9 +330,9 @@ class Reader:
 
 
 def _width(block: Block) -> int:
-    if block.index is None:
+    if block.columns is None:
         return int(block.counts[0])
-    return int(block.index.max(initial=0))
+    return int(block.columns.max(initial=0))
 
 
 def _as_ids(qids: list[bytes]) -> NDArray[Any]:

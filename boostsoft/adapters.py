@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,8 @@ from .metrics.soft import SoftMetric
 from .query_groups import FloatArray, QueryGroups, finite_vector
 
 AnyMetric = Metric | SoftMetric
-_KEPT = 8
+# Label sets remembered at a time: the training and validation sets of a cross-validation take turns.
+_KEPT = 32
 
 
 class PreparedCache:
@@ -28,14 +30,23 @@ class PreparedCache:
     ) -> PreparedQueries:
         """What ``build`` made of these labels, made now if it is the first time."""
         for known_labels, known_groups, queries in self._entries:
-            if np.array_equal(known_labels, labels) and known_groups == groups:
+            if known_groups == groups and np.array_equal(known_labels, labels):
                 return queries
-        queries = build(labels, groups)
+        queries = build(as_written(labels), groups)
         self._entries = [(np.array(labels), groups, queries), *self._entries[: _KEPT - 1]]
         return queries
 
     def __reduce__(self) -> tuple[type[PreparedCache], tuple[()]]:
         return PreparedCache, ()
+
+
+def as_written(labels: Any) -> Any:
+    """Labels as the user wrote them: in a booster's float32, .7 is a little less and misses ``relevant_from=0.7``."""
+    array = np.asarray(labels)
+    if array.dtype != np.float32 or np.array_equal(array, np.floor(array)):
+        return array
+    distinct, places = np.unique(array, return_inverse=True)
+    return np.array([float(str(label)) for label in distinct])[places]
 
 
 def logged_name(metric: AnyMetric) -> str:
@@ -72,7 +83,7 @@ class MetricList:
         checked = finite_vector(self.caller, "predictions", scores, groups.n_docs)
         found = []
         for name, metric, cache in zip(self.names, self.metrics, self._caches, strict=True):
-            queries = cache.get(labels, groups, lambda y, g, m=metric: prepare(m.hard, self.caller, y, g))
+            queries = cache.get(labels, groups, partial(prepare, metric.hard, self.caller))
             if isinstance(metric, SoftMetric):
                 values = metric.evaluate(queries, checked, weights)
             else:

@@ -11,15 +11,15 @@ import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
-from numbers import Integral, Real
+from numbers import Real
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from boostsoft import _letor
+from . import _digits, _letor
+from .ranking_data import RankingData, check_integer
 
 __all__ = [
     "RankingData",
@@ -31,167 +31,7 @@ __all__ = [
 
 PathLike: TypeAlias = str | os.PathLike[str]
 
-_DOCID = re.compile(r"\bdocid\s*=\s*(\S+)")
 _GROUP_SIZE = re.compile(rb"[0-9]{1,18}")
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class RankingData:
-    """Documents with features and labels, the documents of a query in adjacent rows.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_docs, n_features), float64
-        Features; np.nan where missing.
-    y : ndarray of shape (n_docs,), float64
-        Relevance labels.
-    qid : ndarray of shape (n_docs,), int64 or str
-        The id of each document's query.
-    sizes : ndarray of shape (n_queries,), int64
-        Documents per query, in row order: what LightGBM calls `group`.
-    comments : tuple of n_docs str, optional
-        Free text about each document.
-    feature_names : tuple of n_features str
-        Default: feature_1, feature_2, ..., numbered from 1 as in the files.
-
-    Raises
-    ------
-    ValueError
-        If the shapes disagree, a size is below 1, or a query's rows have different ids.
-
-    Examples
-    --------
-    >>> y, qid, sizes = np.array([0.0, 2.0, 1.0]), np.array([7, 7, 9]), np.array([2, 1])
-    >>> data = RankingData(X=np.eye(3), y=y, qid=qid, sizes=sizes)
-    >>> data
-    RankingData(n_queries=2, n_docs=3, n_features=3)
-    >>> data.select_queries([1]).y
-    array([1.])
-    """
-
-    X: NDArray[np.float64]
-    y: NDArray[np.float64]
-    qid: NDArray[Any]
-    sizes: NDArray[np.int64]
-    comments: tuple[str, ...] | None = None
-    feature_names: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        if self.X.ndim != 2:
-            raise ValueError(f"RankingData: X must have two dimensions, got shape {self.X.shape}")
-        n_docs, n_features = self.X.shape
-        for name, array in (("y", self.y), ("qid", self.qid)):
-            if array.shape != (n_docs,):
-                raise ValueError(f"RankingData: {name} must have shape ({n_docs},) as X, got {array.shape}")
-        if self.sizes.ndim != 1 or (self.sizes < 1).any() or int(self.sizes.sum()) != n_docs:
-            raise ValueError(
-                f"RankingData: sizes must be at least 1 and sum to the {n_docs} rows of X, "
-                f"got {self.sizes.size} sizes with sum {self.sizes.sum()}"
-            )
-        changes = self.qid != np.repeat(self.qid[self._starts()], self.sizes)
-        if changes.any():
-            row = int(changes.argmax())
-            raise ValueError(
-                f"RankingData: qid must not change within a query, got {self.qid[row]} at row {row}"
-            )
-        if self.comments is not None and len(self.comments) != n_docs:
-            raise ValueError(f"RankingData: comments must have length {n_docs}, got {len(self.comments)}")
-        if not self.feature_names:
-            object.__setattr__(self, "feature_names", tuple(f"feature_{i + 1}" for i in range(n_features)))
-        if len(self.feature_names) != n_features:
-            raise ValueError(
-                f"RankingData: feature_names must have length {n_features}, got {len(self.feature_names)}"
-            )
-
-    def __repr__(self) -> str:
-        n_features = self.X.shape[1]
-        return f"RankingData(n_queries={self.n_queries}, n_docs={self.n_docs}, n_features={n_features})"
-
-    @property
-    def n_docs(self) -> int:
-        """Number of documents (rows)."""
-        return len(self.y)
-
-    @property
-    def n_queries(self) -> int:
-        """Number of queries."""
-        return len(self.sizes)
-
-    def _starts(self) -> NDArray[np.int64]:
-        return np.cumsum(self.sizes) - self.sizes
-
-    def docids(self) -> tuple[str, ...]:
-        """Return the document ids that the comments state as `docid = ...`, one per row.
-
-        Raises
-        ------
-        ValueError
-            If there are no comments, or one of them states no docid.
-        """
-        if self.comments is None:
-            raise ValueError(
-                "RankingData.docids: comments must be present (load_letor(comments=True)), got None"
-            )
-        matches = [_DOCID.search(comment) for comment in self.comments]
-        if None in matches:
-            row = matches.index(None)
-            raise ValueError(
-                f"RankingData.docids: every comment must state 'docid = ...', "
-                f"got {self.comments[row]!r} at row {row}"
-            )
-        return tuple(match[1] for match in matches if match)
-
-    def select_queries(self, queries: ArrayLike) -> RankingData:
-        """Return the data of some queries.
-
-        Parameters
-        ----------
-        queries : array-like of shape (n_queries,), bool, or array-like of int
-            A mask, or distinct positions 0..n_queries - 1; the result has them in the given order.
-
-        Returns
-        -------
-        RankingData
-            A copy of those rows.
-
-        Raises
-        ------
-        ValueError
-            If nothing is selected, the mask has another length, or a position is outside or repeated (one
-            query twice would read as a single longer query where ids are used).
-        """
-        chosen = _query_positions(np.asarray(queries), self.n_queries)
-        sizes = self.sizes[chosen]
-        offset_in_result = np.cumsum(sizes) - sizes
-        rows = np.arange(sizes.sum()) + np.repeat(self._starts()[chosen] - offset_in_result, sizes)
-        comments = None if self.comments is None else tuple(self.comments[row] for row in rows.tolist())
-        return RankingData(self.X[rows], self.y[rows], self.qid[rows], sizes, comments, self.feature_names)
-
-
-def _query_positions(queries: NDArray[Any], n_queries: int) -> NDArray[np.int64]:
-    """Turn a mask or positions into checked positions."""
-    name = "RankingData.select_queries: queries"
-    if queries.dtype == np.bool_:
-        if queries.shape != (n_queries,):
-            raise ValueError(f"{name} as a mask must have shape ({n_queries},), got {queries.shape}")
-        queries = np.flatnonzero(queries)
-    if queries.ndim != 1 or queries.size == 0 or queries.dtype.kind not in "iu":
-        raise ValueError(
-            f"{name} must select at least one query by a mask or a one-dimensional array of integers, "
-            f"got dtype {queries.dtype} and shape {queries.shape}"
-        )
-    outside = (queries < 0) | (queries >= n_queries)
-    if outside.any():
-        raise ValueError(f"{name} must be within 0..{n_queries - 1}, got {queries[outside][0]}")
-    values, counts = np.unique(queries, return_counts=True)
-    if len(values) < len(queries):
-        raise ValueError(f"{name} must be distinct, got {values[counts > 1][0]} more than once")
-    return queries.astype(np.int64)
-
-
-# ---------------------------------------------------------------------------------------------------------
-# Files
-# ---------------------------------------------------------------------------------------------------------
 
 
 def load_letor(
@@ -343,35 +183,11 @@ def _check_letor_arguments(
     if not paths:
         raise ValueError("load_letor: path must name at least one file, got an empty list")
     if group is not None and len(group_paths) != len(paths):
-        raise ValueError(
-            f"load_letor: group must name one file per data file ({len(paths)}), got {len(group_paths)}"
-        )
+        raise ValueError(f"load_letor: group must name one file per data file ({len(paths)}), got {len(group_paths)}")
     if n_features is not None:
-        _check_integer("load_letor", "n_features", n_features, 1)
+        check_integer("load_letor", "n_features", n_features, 1)
     if not isinstance(absent, Real) or math.isinf(absent):
         raise ValueError(f"load_letor: absent must be a finite number or nan, got {absent!r}")
-
-
-def _check_integer(caller: str, name: str, value: object, least: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-        raise ValueError(f"{caller}: {name} must be an integer of at least {least}, got {value!r}")
-    return int(value)
-
-
-# ---------------------------------------------------------------------------------------------------------
-# The embedded task
-# ---------------------------------------------------------------------------------------------------------
-
-_POOL_ENDS = (0, 1079, 1438, 1797)  # 60 %, 20 %, 20 % of the images, in the order of the file
-
-# What of two images is compared, and how; the names become feature names. None of it sees a label.
-_COMPARISONS = {
-    "cosine": "pixels blurred steps_right steps_down top bottom left right",
-    "correlation": "rows columns",
-    "euclidean": "pixels blurred blocks",
-    "manhattan": "pixels rows columns strokes_by_row strokes_by_column ink quadrant_nw quadrant_ne "
-    "quadrant_sw quadrant_se centre_x centre_y spread_x spread_y slant mirror_x mirror_y",
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -439,17 +255,17 @@ def load_digits_ranking(
     >>> splits.train.feature_names[:3]
     ('cosine_pixels', 'cosine_blurred', 'cosine_steps_right')
     """
-    _check_integer("load_digits_ranking", "seed", seed, 0)
-    _check_digits_sizes(n_queries, n_candidates)
+    check_integer("load_digits_ranking", "seed", seed, 0)
+    _digits.check_sizes(n_queries, n_candidates)
     from sklearn.datasets import load_digits
 
     digits = load_digits()
-    described = _describe(digits.images / 16.0)
+    described = _digits.describe(digits.images / 16.0)
     return RankingSplits(
         *(
-            _sample_queries(
+            _digits.sample_queries(
                 np.random.default_rng([seed, part]),
-                np.arange(_POOL_ENDS[part], _POOL_ENDS[part + 1], dtype=np.int64),
+                np.arange(_digits.POOL_ENDS[part], _digits.POOL_ENDS[part + 1], dtype=np.int64),
                 digits.target,
                 described,
                 n_queries=n_queries[part],
@@ -459,142 +275,3 @@ def load_digits_ranking(
             for part in range(3)
         )
     )
-
-
-def _check_digits_sizes(n_queries: tuple[int, int, int], n_candidates: tuple[int, int]) -> None:
-    pools = [end - start for start, end in pairwise(_POOL_ENDS)]
-    if np.shape(n_queries) != (3,) or np.shape(n_candidates) != (2,):
-        raise ValueError(
-            "load_digits_ranking: n_queries must have three entries and n_candidates two, "
-            f"got {n_queries!r} and {n_candidates!r}"
-        )
-    for value, pool in zip(n_queries, pools, strict=True):
-        if _check_integer("load_digits_ranking", "n_queries", value, 1) > pool:
-            raise ValueError(
-                f"load_digits_ranking: n_queries must be at most {tuple(pools)}, got {n_queries!r}"
-            )
-    least, largest = (_check_integer("load_digits_ranking", "n_candidates", n, 1) for n in n_candidates)
-    if not least <= largest <= min(pools) - 2:  # two images may be examples
-        raise ValueError(
-            f"load_digits_ranking: n_candidates must be (least, largest) up to {min(pools) - 2}, "
-            f"got {n_candidates!r}"
-        )
-
-
-def _sample_queries(
-    rng: np.random.Generator,
-    pool: NDArray[np.int64],
-    digit: NDArray[np.int64],
-    described: dict[str, NDArray[np.float64]],
-    *,
-    n_queries: int,
-    n_candidates: tuple[int, int],
-    graded: bool,
-) -> RankingData:
-    """Draw queries and candidates from one pool of images."""
-    examples = rng.choice(pool, n_queries, replace=False)[:, None]
-    if graded:
-        second = [rng.choice(pool[digit[pool] != digit[first]]) for first in examples[:, 0]]
-        examples = np.column_stack([examples, second])
-    sizes = rng.integers(*n_candidates, size=n_queries, endpoint=True)
-    candidates = np.concatenate(
-        [
-            rng.choice(np.setdiff1d(pool, shown), size, replace=False)
-            for shown, size in zip(examples, sizes, strict=True)
-        ]
-    )
-    of_row = np.repeat(examples, sizes, axis=0)
-    same = digit[of_row] == digit[candidates][:, None]
-    compared = [_compare(described, column, candidates) for column in of_row.T]
-    prefixes = ("first_", "second_") if graded else ("",)
-    return RankingData(
-        X=np.column_stack([values for columns in compared for values in columns.values()]),
-        y=same.astype(np.float64) @ np.arange(same.shape[1], 0.0, -1.0),
-        qid=of_row[:, 0],
-        sizes=sizes,
-        comments=tuple(
-            f"docid = {candidate} examples = {' '.join(map(str, shown))}"
-            for candidate, shown in zip(candidates.tolist(), of_row.tolist(), strict=True)
-        ),
-        feature_names=tuple(
-            prefix + name for prefix, columns in zip(prefixes, compared, strict=True) for name in columns
-        ),
-    )
-
-
-def _describe(images: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
-    """Describe images of shape (n, 8, 8), values in [0, 1]: name -> (n, length of the descriptor)."""
-    n = len(images)
-    framed = np.pad(images, ((0, 0), (1, 1), (1, 1)))
-    down = framed[:, :-2] + 2 * framed[:, 1:-1] + framed[:, 2:]
-    rows, columns, ink = images.sum(2), images.sum(1), images.sum((1, 2))
-    axis = np.arange(8) - 3.5
-    centre_x, centre_y = columns @ axis / ink, rows @ axis / ink
-    from_x, from_y = axis - centre_x[:, None], axis - centre_y[:, None]
-    quadrants = images.reshape(n, 2, 4, 2, 4).sum((2, 4)).reshape(n, 4)
-    black = (images > 0.5).astype(np.float64)
-    described = {
-        "pixels": images,
-        "blurred": (down[:, :, :-2] + 2 * down[:, :, 1:-1] + down[:, :, 2:]) / 16,
-        "blocks": images.reshape(n, 4, 2, 4, 2).sum((2, 4)),
-        "rows": rows,
-        "columns": columns,
-        "steps_right": np.diff(images, axis=2),
-        "steps_down": np.diff(images, axis=1),
-        "strokes_by_row": np.abs(np.diff(black, axis=2)).sum(2),
-        "strokes_by_column": np.abs(np.diff(black, axis=1)).sum(1),
-        "top": images[:, :4],
-        "bottom": images[:, 4:],
-        "left": images[:, :, :4],
-        "right": images[:, :, 4:],
-        "ink": ink,
-        **{f"quadrant_{name}": quadrants[:, i] for i, name in enumerate(("nw", "ne", "sw", "se"))},
-        "centre_x": centre_x,
-        "centre_y": centre_y,
-        "spread_x": (columns * from_x**2).sum(1) / ink,
-        "spread_y": (rows * from_y**2).sum(1) / ink,
-        "slant": np.einsum("nij,ni,nj->n", images, from_y, from_x) / ink,
-        "mirror_x": _cosine(images.reshape(n, -1), images[:, :, ::-1].reshape(n, -1)),
-        "mirror_y": _cosine(images.reshape(n, -1), images[:, ::-1].reshape(n, -1)),
-    }
-    return {name: values.reshape(n, -1) for name, values in described.items()}
-
-
-def _compare(
-    described: dict[str, NDArray[np.float64]], left: NDArray[np.int64], right: NDArray[np.int64]
-) -> dict[str, NDArray[np.float64]]:
-    """Return name -> feature (n_pairs,) of the pairs (left[i], right[i]) of image numbers."""
-    measures = {
-        "cosine": _cosine,
-        "correlation": _correlation,
-        "euclidean": _euclidean,
-        "manhattan": _manhattan,
-    }
-    features = {
-        f"{measure}_{name}": measures[measure](described[name][left], described[name][right])
-        for measure, names in _COMPARISONS.items()
-        for name in names.split()
-    }
-    features["ink_of_example"] = described["ink"][left, 0]
-    features["ink_of_candidate"] = described["ink"][right, 0]
-    return features
-
-
-def _cosine(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
-    product: NDArray[np.float64] = (a * b).sum(-1)
-    norm = np.sqrt((a * a).sum(-1) * (b * b).sum(-1))
-    cosine = np.zeros_like(product)  # 0 where one of the two is blank
-    np.divide(product, norm, out=cosine, where=norm > 0)
-    return cosine
-
-
-def _correlation(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
-    return _cosine(a - a.mean(-1, keepdims=True), b - b.mean(-1, keepdims=True))
-
-
-def _euclidean(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.asarray(np.sqrt(((a - b) ** 2).sum(-1)))
-
-
-def _manhattan(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.asarray(np.abs(a - b).sum(-1))

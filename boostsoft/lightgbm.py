@@ -47,8 +47,13 @@ def objective(
     ------
     ValueError
         While training: if the Dataset has no groups or has positions, if folds of ``lgb.cv`` cut through queries
-        (pass ``folds=GroupKFold(...).split(...)``), or if ``bagging_by_query`` is on, under which LightGBM
-        silently trains a single stump with any custom objective.
+        (pass ``folds=GroupKFold(n)``), if no order of the documents is better than another, or if
+        ``bagging_by_query`` is on, with which LightGBM trains stumps under any custom objective.
+
+    Notes
+    -----
+    Two things cannot be seen from here. LightGBM itself turns NaN labels and weights into 0. And a Dataset that
+    was constructed before training keeps the parameters of that time: ``bagging_by_query`` given later is missed.
     """
     return LightGBMObjective(
         SoftObjective(metric, noise=noise, sigma=sigma, hessian=hessian, query_weight=query_weight)
@@ -65,11 +70,10 @@ def sklearn_objective(
 ) -> SklearnObjective:
     """Build an objective for ``lgb.LGBMRanker(objective=..., metric="None")``.
 
-    Without ``metric="None"`` LGBMRanker also evaluates its own ndcg@1 to 5, which can stop training early.
+    Without ``metric="None"`` LGBMRanker also evaluates its own ndcg@1 to 5, which can stop training early. It does
+    not show its parameters to an objective: leave out ``bagging_by_query``, with which it would train stumps.
     """
-    return SklearnObjective(
-        SoftObjective(metric, noise=noise, sigma=sigma, hessian=hessian, query_weight=query_weight)
-    )
+    return SklearnObjective(SoftObjective(metric, noise=noise, sigma=sigma, hessian=hessian, query_weight=query_weight))
 
 
 def feval(*metrics: str | AnyMetric) -> LightGBMMetrics:
@@ -95,7 +99,9 @@ class LightGBMObjective:
 
     def __call__(self, preds: Any, train_data: Any) -> tuple[FloatArray, FloatArray]:
         """Gradient and curvature of minus the soft metric."""
-        _refuse_traps(train_data)
+        caller = "boostsoft.lightgbm.objective"
+        _refuse_other_calls(caller, "sklearn_objective", train_data)
+        _refuse_traps(caller, train_data)
         return _descent(
             self.soft, self._cache, train_data.get_label(), preds, train_data.get_weight(), train_data.get_group()
         )
@@ -127,10 +133,9 @@ class LightGBMMetrics:
 
     def __call__(self, preds: Any, eval_data: Any) -> list[tuple[str, float, bool]]:
         """Evaluate every metric on one data set."""
+        _refuse_other_calls(self.metrics.caller, "sklearn_eval_metric", eval_data)
         _refuse_cut_queries(self.metrics.caller, eval_data)
-        return _logged(
-            self.metrics, eval_data.get_label(), preds, eval_data.get_weight(), eval_data.get_group()
-        )
+        return _logged(self.metrics, eval_data.get_label(), preds, eval_data.get_weight(), eval_data.get_group())
 
 
 class SklearnMetrics:
@@ -150,18 +155,14 @@ def _descent(
     caller = "boostsoft.lightgbm.objective"
     groups = _groups(caller, labels, group)
     queries = cache.get(labels, groups, soft.prepare)
-    gradient, curvature = soft.gradient_curvature(
-        queries, finite_vector(caller, "predictions", preds, groups.n_docs)
-    )
+    gradient, curvature = soft.gradient_curvature(queries, finite_vector(caller, "predictions", preds, groups.n_docs))
     if weight is not None:
         rows = _row_weights(caller, weight, groups)
         gradient, curvature = gradient * rows, curvature * rows
     return -gradient, curvature
 
 
-def _logged(
-    metrics: MetricList, labels: Any, preds: Any, weight: Any, group: Any
-) -> list[tuple[str, float, bool]]:
+def _logged(metrics: MetricList, labels: Any, preds: Any, weight: Any, group: Any) -> list[tuple[str, float, bool]]:
     groups = _groups(metrics.caller, labels, group)
     weights = np.ones(groups.n_queries)
     if weight is not None:
@@ -180,17 +181,26 @@ def _row_weights(caller: str, weight: Any, groups: QueryGroups) -> FloatArray:
     rows = finite_vector(caller, "weight", weight, groups.n_docs)
     if np.any(rows < 0):
         raise ValueError(f"{caller}: weight must not be negative; got {rows.min()}")
+    if not rows.any():
+        raise ValueError(f"{caller}: weight must not be 0 for every row")
     return rows
 
 
-def _refuse_traps(train_data: Any) -> None:
-    caller = "boostsoft.lightgbm.objective"
+def _refuse_other_calls(caller: str, twin: str, data: Any) -> None:
+    if not hasattr(data, "get_group"):
+        raise TypeError(
+            f"{caller}: is called by lgb.train and lgb.cv, with a Dataset; got {type(data).__name__}. "
+            f"LGBMRanker takes boostsoft.lightgbm.{twin}"
+        )
+
+
+def _refuse_traps(caller: str, train_data: Any) -> None:
     if train_data.get_position() is not None:
         raise ValueError(f"{caller}: the Dataset has positions; correcting position bias is not supported")
-    if (train_data.params or {}).get("bagging_by_query") in (True, "true", "True", "1", 1):
+    if str((train_data.params or {}).get("bagging_by_query")).lower() in ("true", "+", "1"):
         raise ValueError(
-            f"{caller}: bagging_by_query=True trains a single stump with any custom objective; leave it out "
-            "(bagging_fraction and feature_fraction work)"
+            f"{caller}: bagging_by_query=True trains stumps under any custom objective; leave it out and build a "
+            "new Dataset, for this one remembers it (bagging_fraction and feature_fraction work)"
         )
     _refuse_cut_queries(caller, train_data)
 
@@ -206,5 +216,5 @@ def _refuse_cut_queries(caller: str, data: Any) -> None:
         q = int(cut[0])
         raise ValueError(
             f"{caller}: the folds cut through {cut.size} queries (query {q} has {kept[q]} of its {sizes[q]} "
-            "documents here); give lgb.cv whole queries: folds=GroupKFold(n).split(X, y, groups=query_of_each_row)"
+            "documents here); give lgb.cv whole queries: folds=sklearn.model_selection.GroupKFold(n)"
         )

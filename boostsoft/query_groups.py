@@ -15,6 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
+_LARGEST_WHOLE = 2.0**53  # beyond, floats are no whole numbers any more and sums may overflow
+
 
 @dataclass(frozen=True, eq=False)
 class QueryGroups:
@@ -41,11 +43,12 @@ class QueryGroups:
     offsets: IntArray
 
     def __post_init__(self) -> None:
-        offsets = _whole_numbers(self.offsets, "QueryGroups", "offsets")
-        if offsets.size == 0 or offsets[0] != 0:
-            raise ValueError(f"QueryGroups: offsets must start with 0; got {_head(offsets)}")
-        if np.any(np.diff(offsets) < 0):
-            at = int(np.argmax(np.diff(offsets) < 0))
+        offsets = _whole_numbers("QueryGroups", "offsets", self.offsets)
+        if offsets.size < 2 or offsets[0] != 0:
+            raise ValueError(f"QueryGroups: offsets must start with 0 and hold a query at least; got {_head(offsets)}")
+        falls = offsets[1:] < offsets[:-1]  # a difference could overflow
+        if falls.any():
+            at = int(np.argmax(falls))
             raise ValueError(
                 f"QueryGroups: offsets must not fall; got {offsets[at]} then {offsets[at + 1]} at position {at + 1}"
             )
@@ -55,46 +58,17 @@ class QueryGroups:
     @classmethod
     def from_sizes(cls, sizes: ArrayLike, n_docs: int | None = None) -> QueryGroups:
         """Build from the number of documents of each query, checked against ``n_docs`` if given."""
-        counts = _whole_numbers(sizes, "QueryGroups.from_sizes", "sizes")
-        if np.any(counts < 0):
-            at = int(np.argmax(counts < 0))
-            raise ValueError(
-                f"QueryGroups.from_sizes: sizes must not be negative; got {counts[at]} at position {at}"
-            )
-        if n_docs is not None and int(counts.sum()) != n_docs:
-            raise ValueError(
-                f"QueryGroups.from_sizes: sizes must add up to the number of documents, {n_docs}; "
-                f"got {counts.size} sizes that add up to {int(counts.sum())}"
-            )
-        return cls(np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)]))
+        return cls(_offsets_from_sizes("QueryGroups.from_sizes", "sizes", sizes, n_docs))
 
     @classmethod
     def from_query_ids(cls, qid: ArrayLike) -> QueryGroups:
         """Build from one query id per document; a query's documents must be adjacent."""
-        ids = np.asarray(qid)
-        if ids.ndim != 1 or ids.size == 0:
-            raise ValueError(
-                f"QueryGroups.from_query_ids: qid must be one-dimensional and not empty; got shape {ids.shape}"
-            )
-        if ids.dtype.kind == "f" and not np.isfinite(ids).all():
-            at = int(np.argmin(np.isfinite(ids)))
-            raise ValueError(f"QueryGroups.from_query_ids: qid must be finite; got {ids[at]} at position {at}")
-        starts = np.concatenate([[0], np.flatnonzero(ids[1:] != ids[:-1]) + 1])
-        firsts: dict[Any, int] = {}
-        for start in starts.tolist():
-            name = ids[start].item() if hasattr(ids[start], "item") else ids[start]
-            if name in firsts:
-                raise ValueError(
-                    f"QueryGroups.from_query_ids: documents of a query must be adjacent; qid {name!r} of position "
-                    f"{firsts[name]} comes back at position {start} after another query"
-                )
-            firsts[name] = start
-        return cls(np.concatenate([starts, [ids.size]]))
+        return cls(_offsets_from_ids("QueryGroups.from_query_ids", qid))
 
     @classmethod
     def from_offsets(cls, offsets: ArrayLike) -> QueryGroups:
         """Build from the place where each query begins, with the number of documents behind them."""
-        return cls(np.asarray(offsets))
+        return cls(as_array("QueryGroups.from_offsets", "offsets", offsets))
 
     @property
     def sizes(self) -> IntArray:
@@ -129,45 +103,52 @@ class QueryGroups:
     def __hash__(self) -> int:
         return hash(self.offsets.tobytes())
 
+    def __reduce__(self) -> tuple[type[QueryGroups], tuple[IntArray]]:
+        return QueryGroups, (self.offsets,)  # a copied array would be writable
+
     def __repr__(self) -> str:
         return f"QueryGroups({self.n_queries} queries, {self.n_docs} documents)"
 
 
 def resolve_groups(caller: str, n_docs: int, group: Any = None, qid: Any = None) -> QueryGroups:
-    """Groups from whichever of ``group`` (sizes or QueryGroups) and ``qid`` was given."""
+    """Build the groups from whichever of ``group`` (sizes or QueryGroups) and ``qid`` was given."""
     if group is not None and qid is not None:
         raise ValueError(f"{caller}: give group= (documents per query) or qid= (one id per document), not both")
     if isinstance(group, QueryGroups):
         if group.n_docs != n_docs:
-            raise ValueError(f"{caller}: group holds {group.n_docs} documents; got {n_docs} labels")
+            raise ValueError(
+                f"{caller}: group must hold as many documents as there are labels, {n_docs}; got {group!r}"
+            )
         return group
     if group is not None:
-        return QueryGroups.from_sizes(group, n_docs)
+        return QueryGroups(_offsets_from_sizes(caller, "group", group, n_docs))
     if qid is not None:
-        groups = QueryGroups.from_query_ids(qid)
+        groups = QueryGroups(_offsets_from_ids(caller, qid))
         if groups.n_docs != n_docs:
             raise ValueError(f"{caller}: qid must have one id per document, {n_docs}; got {groups.n_docs}")
         return groups
-    warnings.warn(f"{caller}: neither group= nor qid= was given: all rows are one query", stacklevel=3)
+    warnings.warn(  # 4: this, the metric's check, the metric's method, the user's line
+        f"{caller}: neither group= nor qid= was given: all rows are one query", stacklevel=4
+    )
     return QueryGroups.from_sizes([n_docs])
 
 
 def finite_vector(caller: str, argument: str, values: Any, n: int | None = None, what: str = "document") -> FloatArray:
-    """A contiguous float64 vector of finite numbers, of length ``n`` if given."""
-    array = np.asarray(values)
+    """Return a contiguous float64 vector of finite numbers, of length ``n`` if given; it may be ``values``."""
+    array = as_array(caller, argument, values)
     if array.dtype.kind not in "fiub":
-        kind = array.dtype
-        raise TypeError(f"{caller}: {argument} must hold numbers; got dtype {kind}")
+        raise TypeError(f"{caller}: {argument} must hold numbers; got dtype {array.dtype}")
     if array.ndim != 1:
         raise ValueError(f"{caller}: {argument} must be one-dimensional; got shape {array.shape}")
     if n is not None and array.size != n:
         raise ValueError(f"{caller}: {argument} must have one value per {what}, {n}; got {array.size}")
     if array.size == 0:
         raise ValueError(f"{caller}: {argument} must not be empty")
-    vector: FloatArray = np.ascontiguousarray(array, dtype=np.float64)
+    with np.errstate(over="ignore"):  # a longer float may overflow, and is then refused
+        vector: FloatArray = np.ascontiguousarray(array, dtype=np.float64)
     if not np.isfinite(vector).all():
         at = int(np.argmin(np.isfinite(vector)))
-        raise ValueError(f"{caller}: {argument} must be finite; got {vector[at]} at position {at}")
+        raise ValueError(f"{caller}: {argument} must be finite; got {array[at]} at position {at}")
     return vector
 
 
@@ -184,33 +165,121 @@ def query_weights(caller: str, weights: Any, groups: QueryGroups) -> FloatArray:
     return vector
 
 
+def finite_number(caller: str, argument: str, value: Any) -> float:
+    """Return a finite float."""
+    number = _number(caller, argument, value)
+    if not np.isfinite(number):
+        raise ValueError(f"{caller}: {argument} must be finite; got {_short(value)}")
+    return number
+
+
 def positive_number(caller: str, argument: str, value: Any) -> float:
-    """A finite float above 0."""
-    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
-        raise TypeError(f"{caller}: {argument} must be a number; got {value!r}")
-    if not 0.0 < float(value) < np.inf:
-        raise ValueError(f"{caller}: {argument} must be finite and above 0; got {value!r}")
-    return float(value)
+    """Return a finite float above 0."""
+    number = _number(caller, argument, value)
+    if not 0.0 < number < np.inf:
+        raise ValueError(f"{caller}: {argument} must be finite and above 0; got {_short(value)}")
+    return number
 
 
 def one_of(caller: str, argument: str, value: Any, known: Any) -> str:
     """One of the known names."""
-    if value not in known:
+    if not isinstance(value, str) or value not in known:
         raise ValueError(f"{caller}: {argument} must be one of {', '.join(map(repr, known))}; got {value!r}")
     return str(value)
 
 
-def _whole_numbers(values: ArrayLike, caller: str, argument: str) -> IntArray:
-    array = np.asarray(values)
+def _number(caller: str, argument: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
+        raise TypeError(f"{caller}: {argument} must be a number; got {value!r}")
+    try:
+        return float(value)
+    except OverflowError:  # an int of more than 308 digits
+        return float("inf")
+
+
+def as_array(caller: str, argument: str, values: Any) -> NDArray[Any]:
+    """Whatever NumPy can read as an array without ignoring a mask."""
+    if np.ma.is_masked(values):
+        raise ValueError(f"{caller}: {argument} must not have masked entries; got {_short(values)}")
+    try:
+        return np.asarray(values)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{caller}: {argument} must be an array; got {_short(values)}: {error}") from error
+
+
+def _offsets_from_sizes(caller: str, argument: str, sizes: Any, n_docs: int | None) -> IntArray:
+    counts = _whole_numbers(caller, argument, sizes)
+    if counts.size == 0:
+        raise ValueError(f"{caller}: {argument} must not be empty")
+    if np.any(counts < 0):
+        at = int(np.argmax(counts < 0))
+        raise ValueError(f"{caller}: {argument} must not be negative; got {counts[at]} at position {at}")
+    offsets: IntArray = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
+    if n_docs is not None and offsets[-1] != n_docs:
+        raise ValueError(
+            f"{caller}: {argument} must add up to the number of documents, {n_docs}; "
+            f"got {counts.size} sizes that add up to {offsets[-1]}"
+        )
+    return offsets
+
+
+def _offsets_from_ids(caller: str, qid: Any) -> IntArray:
+    ids = as_array(caller, "qid", qid)
+    if ids.ndim != 1 or ids.size == 0:
+        raise ValueError(f"{caller}: qid must be one-dimensional and not empty; got shape {ids.shape}")
+    missing = _missing(ids)
+    if missing.any():
+        at = int(np.argmax(missing))
+        raise ValueError(f"{caller}: qid must not be missing or infinite; got {ids[at]} at position {at}")
+    starts = np.concatenate([[0], np.flatnonzero(ids[1:] != ids[:-1]) + 1])
+    firsts: dict[Any, int] = {}
+    for start in starts.tolist():
+        name = ids[start].item() if isinstance(ids[start], np.generic) else ids[start]
+        if name in firsts:
+            raise ValueError(
+                f"{caller}: documents of a query must be adjacent; qid {name!r} of position {firsts[name]} "
+                f"comes back at position {start} after another query"
+            )
+        firsts[name] = start
+    offsets: IntArray = np.concatenate([starts, [ids.size]])
+    return offsets
+
+
+def _missing(ids: NDArray[Any]) -> NDArray[np.bool_]:
+    """Which ids are NaN, infinite, NaT, None or another kind of NA."""
+    missing = np.zeros(ids.size, dtype=np.bool_)
+    if ids.dtype.kind in "fc":
+        missing |= ~np.isfinite(ids)
+    elif ids.dtype.kind in "Mm":
+        missing |= np.isnat(ids)
+    elif ids.dtype.kind == "O":
+        missing |= [not _equals_itself(value) for value in ids.tolist()]
+    return missing
+
+
+def _equals_itself(value: Any) -> bool:
+    same = value == value  # NaN and NaT give False, and pandas' NA gives NA
+    return value is not None and isinstance(same, (bool, np.bool_)) and bool(same)
+
+
+def _whole_numbers(caller: str, argument: str, values: Any) -> IntArray:
+    array = as_array(caller, argument, values)
     if array.ndim != 1:
         raise ValueError(f"{caller}: {argument} must be one-dimensional; got shape {array.shape}")
-    if array.size and array.dtype.kind not in "iu" and (
-        array.dtype.kind != "f" or not np.isfinite(array).all() or np.any(array != np.floor(array))
-    ):
+    if array.size and array.dtype.kind not in "iuf":
         raise TypeError(f"{caller}: {argument} must be whole numbers; got {_head(array)} of dtype {array.dtype}")
+    wrong = (array != np.floor(array)) | (np.abs(array) > _LARGEST_WHOLE) if array.size else np.zeros(0, bool)
+    if wrong.any():
+        at = int(np.argmax(wrong))
+        raise ValueError(f"{caller}: {argument} must be whole numbers up to 2^53; got {array[at]} at position {at}")
     return np.array(array, dtype=np.int64)
 
 
 def _head(array: NDArray[Any]) -> str:
     shown = ", ".join(str(value) for value in array[:5].tolist())
     return f"[{shown}{', ...' if array.size > 5 else ''}]"
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."

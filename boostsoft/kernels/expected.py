@@ -1,10 +1,8 @@
 """The exact expectation of a ranking metric under noisy scores, with its gradient, for one query and for many.
 
-Layers: nodes (``quadrature``) and the recursion over documents (``recursion``) are put together here
-
-a. for a block of eight nodes (``_Block`` of arrays, functions ``_windows``, ``_sweep``),
-b. for a cluster of documents that can change places, and for a query, its clusters (``query_expectation``),
-c. in a loop over queries that a thread runs without the GIL (``expect_queries``).
+Layers: a block of nodes (``block``), made of nodes (``quadrature``) and the recursion over documents
+(``recursion``); here, a cluster of documents that can change places; a query, its clusters
+(``query_expectation``); and the loop over queries that a thread runs without the GIL (``expect_queries``).
 
 The error that is aimed at, relative to the query's largest value and gradient, enters as ``h``, the step of the
 node rule, and ``tol``; both come from ``ACCURACY``. Documents further apart than the noise reaches (with
@@ -18,230 +16,20 @@ import math
 
 import numpy as np
 
+from .block import LANE_RANKS, block_value, workspace
 from .compile import kernel, merged
-from .noise import GAUSSIAN, noise, pair_flow, pair_reach, reach
+from .noise import GAUSSIAN, pair_flow, pair_reach, reach
 from .quadrature import fill_bins, next_node, start_nodes, tail_origin, too_many_above
-from .recursion import ABSORBING, GUARD, MARKED, PLAIN, backward, forward, remove_drift, row_end
-from .simd import LANES, lane_sum, load, splat, store
+from .recursion import ABSORBING, MARKED, PLAIN, remove_drift
+from .simd import LANES
 
-# accuracy -> (step for the Gaussian and logistic laws, step for the Gumbel law, tolerance); tests/test_accuracy.py measures them
+# accuracy -> (step for the Gaussian and logistic laws, step for the Gumbel law, tolerance);
+# tests/test_accuracy.py measures the error that comes of them
 ACCURACY = {"default": (0.35, 0.3, 1e-6), "high": (0.175, 0.15, 1e-10)}
 
-LANE_RANKS = 48  # up to here eight nodes share a row; beyond, ranks fill the lanes and a row follows its node
-_ROW_BUDGET = 32_768  # cells of forward rows kept at once: two states of 256 KiB, within a core's own cache
 _FLOW_FLOOR = 1e-9
 _TAIL_STEEPNESS = 3.2
 _RULE_DIGITS = 7.0  # what the default step gives; the error falls exponentially in 1 / h
-
-
-@kernel
-def _row_bound(n, ranks, spread):
-    """Most cells of a row of either layout, guards included, for n documents."""
-    half = math.sqrt(0.5 * spread * n) + 0.7 * spread + 2.0
-    wide = min(float(ranks), 2.0 * half + 4.0)
-    return int(max(LANES * min(ranks, LANE_RANKS), wide)) + 4 * GUARD
-
-
-@kernel
-def _segment(n, stride):
-    """How many documents' forward rows to keep; the rest is recomputed from checkpoints."""
-    return min(n, max(_ROW_BUDGET // stride, int(math.sqrt(n)) + 1))
-
-
-@kernel
-def workspace(n, ranks, spread, family):
-    """Arrays for queries of up to n documents; one call per thread, nothing is allocated afterwards."""
-    stride = _row_bound(n, ranks, spread)
-    cells = min(max(_ROW_BUDGET, (int(math.sqrt(n)) + 3) * stride), n * stride) + 2 * stride
-    marked = cells if family == MARKED else 1
-    rows = (np.zeros(cells), np.zeros(cells), np.zeros(marked), np.zeros(marked))
-    cells = (int(math.sqrt(n)) + 3) * stride
-    marked = cells if family == MARKED else 1
-    saved = (np.zeros(cells), np.zeros(cells), np.zeros(marked), np.zeros(marked))
-    width = LANES * min(ranks, LANE_RANKS) + ranks + 4 * GUARD
-    back = (
-        np.zeros(width), np.zeros(width), np.zeros(width), np.zeros(width),
-        np.zeros(width), np.zeros(width), np.zeros(width),
-    )  # fmt: skip
-    laws = (
-        np.zeros(LANES * (n + LANES)), np.zeros(LANES * (n + LANES)),
-        np.zeros(LANES * (n + LANES)), np.zeros(LANES * (n + LANES)),
-    )  # fmt: skip
-    limits = (np.zeros(n + 2, np.int64), np.zeros(n + 2, np.int64))
-    documents = (np.zeros(n + LANES), np.zeros(n + LANES), np.zeros(n + 2))
-    sums = (
-        np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n)
-    )  # fmt: skip
-    bins = (np.zeros(n + LANES), np.zeros(n + LANES))
-    nodes = (np.zeros(LANES), np.zeros(LANES), np.zeros(LANES), np.zeros(6))
-    return rows, saved, back, laws, limits, documents, sums, bins, nodes
-
-
-@merged
-def _fill_laws(law, shift, x, u, low, high, laws):
-    """P, q, w, r of documents low..high at eight nodes (lanes) or at the node x[0]."""
-    P, Q, W, R = laws
-    if shift == LANES:
-        at = load(x, 0)
-        for j in range(low, high):
-            p, q, w, r = noise(law, at - splat(u[j]))
-            i = LANES * (j - low)
-            store(P, i, p)
-            store(Q, i, q)
-            store(W, i, w)
-            store(R, i, r)
-    else:
-        at = splat(x[0])
-        for j in range(low, high, LANES):
-            p, q, w, r = noise(law, at - load(u, j))
-            store(P, j - low, p)
-            store(Q, j - low, q)
-            store(W, j - low, w)
-            store(R, j - low, r)
-
-
-@merged
-def _set_windows(shift, n, ranks, spread, P, start, stop):
-    """The cells each row keeps; returns the longest row. ``spread`` = log(1 / eps).
-
-    Lanes: all ranks up to the number of documents passed. Ranks: those that the count reaches with a
-    probability above eps (Bernstein's bound on a sum of independent indicators).
-    """
-    longest = 0
-    mean, variance, start[0], stop[0] = 0.0, 0.0, 0, shift
-    for j in range(n):
-        if shift == LANES:
-            start[j + 1], stop[j + 1] = 0, LANES * min(j + 2, ranks)
-        else:
-            mean += P[j]
-            variance += P[j] * (1.0 - P[j])
-            half = math.sqrt(2.0 * spread * variance) + 0.67 * spread
-            start[j + 1] = max(start[j], min(int(mean - half), ranks - 1))
-            stop[j + 1] = min(ranks, stop[j] + 1, int(mean + half) + 2)
-        longest = max(longest, stop[j + 1] - start[j + 1])
-    return longest
-
-
-@merged
-def _set_terminal(family, shift, discount, low, ranks, weights, back):
-    """Backward rows behind the last document: the discounts times the nodes' weights, and their differences."""
-    B1, B0, BM, C1, C0, CM, CM0 = back
-    for c in range(ranks):
-        here = discount[low + c]
-        fall = here - (discount[low + c + 1] if c + 1 < ranks else 0.0)
-        for lane in range(shift):
-            B1[shift * c + lane] = here * weights[lane]
-            C1[shift * c + lane] = fall * weights[lane]
-    end = shift * ranks
-    for i in range(end, end + 2 * GUARD):
-        B1[i], C1[i] = 0.0, 0.0
-    for i in range(
-        end + 2 * GUARD
-    ):  # loops: Numba compiles slice assignments with their error texts, in seconds
-        C0[i] = 0.0
-        if family != PLAIN:
-            B0[i] = 0.0
-        if family == MARKED:  # the pick alone and the pick with its mark end alike
-            BM[i], CM[i], CM0[i] = B1[i], C1[i], 0.0
-
-
-@merged
-def _set_first_row(family, shift, rows, through, marks):
-    """Row 0: nothing picked; what the documents certainly above let through, and the marks they offer."""
-    A0, A1, M0, M1 = rows
-    begin = GUARD + shift
-    for i in range(4 * GUARD):
-        A0[i] = through if GUARD <= i < begin else 0.0
-        A1[i] = 0.0
-        if family == MARKED:
-            M0[i] = marks if GUARD <= i < begin else 0.0
-            M1[i] = 0.0
-
-
-@kernel
-def _move_row(family, source, at, target, to, cells):
-    """Copy one row of every state."""
-    for state in range(4 if family == MARKED else 2):
-        for i in range(cells):
-            target[state][to + i] = source[state][at + i]
-
-
-@merged
-def _row_value(family, rows, at, start, stop, back):
-    """A forward row read against the terminal discounts."""
-    base, total = at + GUARD - start, splat(0.0)
-    for i in range(start, row_end(start, stop), LANES):
-        total = total + load(rows[1], base + i) * load(back[0], i)
-        if family == MARKED:
-            total = total + load(rows[3], base + i) * load(back[0], i)
-    return lane_sum(total)
-
-
-@merged
-def _sweep(
-    family, shift, law, coef, least, weights, n, longest, derive, laws, limits, rows, saved, back, sums
-):
-    """Forward over n documents, the value, and backward again; rows that do not fit are made twice."""
-    P, Q, W, R = laws
-    A0, A1, M0, M1 = rows
-    start, stop = limits
-    stride = (longest + LANES - 1) // LANES * LANES + 2 * GUARD
-    length = _segment(n, stride)
-    n_segments = (n + length - 1) // length
-    no = np.int64(0)  # a literal would compile the callee once more
-    for s in range(n_segments):
-        first, last = s * length, min(n, (s + 1) * length)
-        if derive and n_segments > 1:
-            _move_row(family, rows, no, saved, s * stride, stride)
-        forward(family, shift, coef, P, Q, W, start, stop, first, last, stride, A0, A1, M0, M1)
-        if s + 1 < n_segments:
-            _move_row(family, rows, (last - first) * stride, rows, no, stride)
-    value = _row_value(family, rows, (n - (n_segments - 1) * length) * stride, start[n], stop[n], back)
-    if derive:
-        for s in range(n_segments - 1, -1, -1):
-            first, last = s * length, min(n, (s + 1) * length)
-            if s + 1 < n_segments:
-                _move_row(family, saved, s * stride, rows, no, stride)
-                forward(family, shift, coef, P, Q, W, start, stop, first, last, stride, A0, A1, M0, M1)
-            backward(
-                family,
-                shift,
-                law,
-                coef,
-                least,
-                weights,
-                P,
-                Q,
-                W,
-                R,
-                start,
-                stop,
-                first,
-                last,
-                stride,
-                rows,
-                back,
-                sums,
-            )
-    return value
-
-
-@merged
-def _block(family, shift, law, x, weights, least, low, high, ranks, spread, discount, before, derive, space):
-    """Value of a block of nodes over documents low..high, all above ``low`` being certain."""
-    rows, saved, back, laws, limits, documents, sums, _, _ = space
-    u, coef, _ = documents
-    _fill_laws(law, shift, x, u, low, high, laws)
-    longest = _set_windows(shift, high - low, ranks, spread, laws[0], limits[0], limits[1])
-    _set_terminal(family, shift, discount, low, ranks, weights, back)
-    _set_first_row(family, shift, rows, before[0], before[1])
-    here = (
-        sums[0][low:], sums[1][low:], sums[2][low:], sums[3][low:], sums[4][low:], sums[5][low:], sums[6][low:]
-    )  # fmt: skip
-    return _sweep(
-        family, shift, law, coef[low:], least, weights, high - low, longest, derive, laws, limits, rows, saved, back,
-        here,
-    )  # fmt: skip
 
 
 @kernel
@@ -282,9 +70,7 @@ def _cluster_value(family, law, first, last, least, ranks, whole, h, eps, discou
     while not done:
         filled = 0
         while filled < LANES and not done:
-            x[filled], weights[filled], above = next_node(
-                law, whole, h, origin, centres, counts, n_bins, state
-            )
+            x[filled], weights[filled], above = next_node(law, whole, h, origin, centres, counts, n_bins, state)
             done = x[filled] < u[last - 1] - reach_left or too_many_above(above, ranks - first, -spread)
             filled += 1
         for i in range(filled, LANES):
@@ -308,7 +94,7 @@ def _cluster_value(family, law, first, last, least, ranks, whole, h, eps, discou
         for i in range(0, filled, shift):
             if shift == 1:
                 x[0], weights[0] = x[i], wide[i]
-            total += _block(
+            total += block_value(
                 family, shift, law, x, weights, least, low, high, width, spread, discount, before, derive,
                 space,
             )  # fmt: skip

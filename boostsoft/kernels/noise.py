@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
 from numpy.polynomial import chebyshev
 from scipy.special import erfcx
 
@@ -60,7 +59,7 @@ def _exp(x):
 
 @inlined
 def _gaussian(z):
-    size = larger(z, splat(0.0) - z)
+    size = smaller(larger(z, splat(0.0) - z), splat(38.0))  # beyond, the density is below the smallest float
     w = _exp(splat(-0.5) * size * size) * splat(_ROOT_2PI_INVERSE)
     y = size * splat(_SQRT_HALF)
     inverse = splat(1.0) / ((y + splat(_MILLS_CENTRE)) * (splat(1.0) + y + y))

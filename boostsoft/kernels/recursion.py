@@ -148,9 +148,7 @@ def _backward_marked(A0, A1, M0, M1, base, B1, B0, BM, C1, C0, CM, CM0, begin, e
 
 
 @kernel
-def backward(
-    family, shift, law, coef, least, weights, P, Q, W, R, start, stop, first, last, stride, A, B, sums
-):
+def backward(family, shift, law, coef, least, weights, P, Q, W, R, start, stop, first, last, stride, A, B, sums):
     """From row ``last`` back to row ``first``, adding what these nodes give to each document's integrals.
 
     With T and G as the flow's two factors, ``sums`` are, per document: gradient = coef T - G; push = G + least T,
@@ -168,9 +166,7 @@ def backward(
         begin, end = start[j], row_end(start[j], stop[j])
         picks = c + least != 0.0
         if family == PLAIN:
-            gamma, loss, extra = _backward_plain(
-                A0, A1, base, B1, C1, C0, begin, end, shift, p, q, w * splat(c), picks
-            )
+            gamma, loss, extra = _backward_plain(A0, A1, base, B1, C1, C0, begin, end, shift, p, q, w * splat(c), picks)
         elif family == ABSORBING:
             gamma, loss, extra = _backward_absorbing(
                 A0, A1, base, B1, B0, C1, C0, begin, end, shift, p * splat(1.0 - c), q, w * splat(c)

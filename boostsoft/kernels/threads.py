@@ -7,6 +7,7 @@ same for any number of threads.
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -26,8 +27,8 @@ def n_threads() -> int:
 
 def _pool(threads: int) -> ThreadPoolExecutor:
     key = (os.getpid(), threads)  # the threads of a parent do not survive a fork
-    if key not in _pools:
-        _pools[key] = ThreadPoolExecutor(threads, thread_name_prefix="boostsoft")
+    if key not in _pools:  # several callers may come here at once, and must leave with the same pool
+        _pools.setdefault(key, ThreadPoolExecutor(threads, thread_name_prefix="boostsoft"))
     return _pools[key]
 
 
@@ -44,6 +45,6 @@ def over_queries(run: Callable[[int, int], None], costs: NDArray[np.float64]) ->
     cuts = np.unique(np.concatenate([[0], np.searchsorted(total, shares, side="left") + 1, [n]]))
     cuts = cuts[cuts <= n]
     pool = _pool(threads)
-    tasks = [pool.submit(run, int(a), int(b)) for a, b in zip(cuts[:-1], cuts[1:], strict=True)]
+    tasks = [pool.submit(run, int(a), int(b)) for a, b in itertools.pairwise(cuts)]
     for task in tasks:
         task.result()

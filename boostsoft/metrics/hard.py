@@ -9,7 +9,7 @@ import numpy as np
 
 from ..kernels.hard import TIES, hard_queries
 from ..kernels.threads import over_queries
-from ..query_groups import FloatArray, QueryGroups, finite_vector, one_of, query_weights, resolve_groups
+from ..query_groups import FloatArray, QueryGroups, finite_number, finite_vector, one_of, query_weights, resolve_groups
 from .prepared import PreparedQueries, prepare
 from .registry import REGISTRY
 from .spec import (
@@ -107,7 +107,7 @@ class Metric:
             "k": check_cutoff(caller, k) if cutoff is None else cutoff,
             "gain": check_table(caller, "gain", values["gain"], GAINS),
             "discount": check_table(caller, "discount", values["discount"], DISCOUNTS),
-            "relevant_from": float(finite_vector(caller, "relevant_from", [values["relevant_from"]])[0]),
+            "relevant_from": finite_number(caller, "relevant_from", values["relevant_from"]),
             "p": check_persistence(caller, values["p"]),
             "ties": one_of(caller, "ties", values["ties"], TIES),
             "empty": one_of(caller, "empty", values["empty"], EMPTY),
@@ -206,4 +206,5 @@ def _check_call(
 
 
 def _text(value: Any) -> str:
-    return f"{value.__module__}.{value.__qualname__}" if callable(value) else repr(value)
+    """The repr; of a function its name, which cannot be parsed back."""
+    return f"{value.__module__}.{value.__qualname__}" if hasattr(value, "__qualname__") else repr(value)

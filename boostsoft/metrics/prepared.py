@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..query_groups import FloatArray, IntArray, QueryGroups, finite_vector
+from ..query_groups import FloatArray, IntArray, QueryGroups, as_array, finite_vector
 from .registry import REGISTRY
 from .spec import DISCOUNTS, GAINS
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .hard import Metric
 
 _WHOLE_LIST = np.iinfo(np.int64).max
+_LARGEST_SUM = 1e300
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +47,8 @@ class PreparedQueries:
     def costs(self) -> FloatArray:
         """A rough cost of each query, to share the work between threads."""
         sizes = self.groups.sizes
-        return sizes * np.minimum(np.minimum(self.cutoffs, sizes), 200).astype(np.float64) + 10.0
+        cells: IntArray = sizes * np.minimum(np.minimum(self.cutoffs, sizes), 200)
+        return cells.astype(np.float64) + 10.0
 
     def finish(self, raw: FloatArray) -> FloatArray:
         """Values of the queries from the kernels' sums."""
@@ -54,12 +56,16 @@ class PreparedQueries:
 
     def mean(self, values: FloatArray, weights: FloatArray) -> float:
         """Weighted mean over the queries that count; NaN if none does."""
-        total = self.counted(weights).sum()
-        return float(np.nansum(weights * values) / total) if total > 0 else float("nan")
+        counted = self.counted(weights)
+        if not counted.any():
+            return float("nan")
+        return float((counted * np.where(counted > 0, values, 0.0)).sum() / counted.sum())
 
     def counted(self, weights: FloatArray) -> FloatArray:
-        """The weights, 0 for the queries that do not count."""
-        return np.where(self.empty, 0.0, weights) if np.isnan(self.filler) else weights
+        """The weights, relative to the largest of them, 0 for the queries that do not count."""
+        counted: FloatArray = np.where(self.empty, 0.0, weights) if np.isnan(self.filler) else weights
+        largest = float(counted.max(initial=0.0))
+        return counted / largest if largest > 0 else counted
 
 
 def prepare(metric: Metric, caller: str, y_true: Any, groups: QueryGroups) -> PreparedQueries:
@@ -71,10 +77,11 @@ def prepare(metric: Metric, caller: str, y_true: Any, groups: QueryGroups) -> Pr
     deepest = int(np.minimum(cutoffs, groups.sizes).max(initial=1))
     discount = _discount(metric, caller, max(deepest, 1))
     empty = groups.sums((gains > 0).astype(np.float64)) == 0
-    divisor = _divisor(entry.divisor, gains, cutoffs, discount, groups)
     if entry.divisor == "ideal" and np.any(gains < 0):
         at = int(np.argmax(gains < 0))
         raise ValueError(f"{caller}: {metric.metric} needs gains of at least 0; got {gains[at]} for label {labels[at]}")
+    _check_size(caller, gains, discount, groups)
+    divisor = _divisor(entry.divisor, gains, cutoffs, discount, groups)
     return PreparedQueries(
         groups=groups,
         family=entry.family,
@@ -101,11 +108,11 @@ def _gains(metric: Metric, caller: str, labels: FloatArray) -> FloatArray:
                 f"got {labels[at]} at position {at}"
             )
         return np.ascontiguousarray(table[labels.astype(np.int64)])
-    function = GAINS[metric.gain] if isinstance(metric.gain, str) else metric.gain
     with np.errstate(over="ignore"):
-        gains = np.ascontiguousarray(function(labels), dtype=np.float64)
-    if gains.shape != labels.shape:
-        raise ValueError(f"{caller}: gain must return one number per label; got shape {gains.shape}")
+        if isinstance(metric.gain, str):
+            gains = np.array(GAINS[metric.gain](labels))
+        else:
+            gains = _from_function(caller, "gain", metric.gain, labels)
     if not np.isfinite(gains).all():
         at = int(np.argmin(np.isfinite(gains)))
         raise ValueError(
@@ -114,12 +121,33 @@ def _gains(metric: Metric, caller: str, labels: FloatArray) -> FloatArray:
     return gains
 
 
+def _from_function(caller: str, argument: str, function: Any, points: FloatArray) -> FloatArray:
+    """What a user's function makes of a copy of the points: one number for each."""
+    found = as_array(caller, argument, function(points.copy()))
+    if found.dtype.kind not in "fiub" or found.shape != points.shape:
+        raise ValueError(
+            f"{caller}: {argument} must return one number per {'label' if argument == 'gain' else 'rank'}, "
+            f"shape {points.shape}; got dtype {found.dtype}, shape {found.shape}"
+        )
+    return np.array(found, dtype=np.float64)
+
+
+def _check_size(caller: str, gains: FloatArray, discount: FloatArray, groups: QueryGroups) -> None:
+    """Sums over a query must stay in range, their products with a density too."""
+    with np.errstate(over="ignore"):
+        sums = groups.sums(np.abs(gains)) * max(float(np.abs(discount).max()), 1.0)
+    if np.any(sums > _LARGEST_SUM):
+        at = int(np.argmax(sums > _LARGEST_SUM))
+        raise ValueError(
+            f"{caller}: the gains of a query, times the largest discount, must add up to at most {_LARGEST_SUM}; "
+            f"got {sums[at]} for query {at}"
+        )
+
+
 def _cutoffs(metric: Metric, caller: str, groups: QueryGroups) -> IntArray:
     if isinstance(metric.k, tuple):
         if len(metric.k) != groups.n_queries:
-            raise ValueError(
-                f"{caller}: k must have one cutoff per query, {groups.n_queries}; got {len(metric.k)}"
-            )
+            raise ValueError(f"{caller}: k must have one cutoff per query, {groups.n_queries}; got {len(metric.k)}")
         return np.array(metric.k, dtype=np.int64)
     return np.full(groups.n_queries, _WHOLE_LIST if metric.k is None else metric.k, dtype=np.int64)
 
@@ -138,16 +166,16 @@ def _discount(metric: Metric, caller: str, deepest: int) -> FloatArray:
                 f"{caller}: discount must reach to rank {deepest}; got a table of {len(metric.discount)} ranks"
             )
         return np.append(np.array(metric.discount[:deepest]), 0.0)
-    function = DISCOUNTS[metric.discount] if isinstance(metric.discount, str) else metric.discount
-    discount = np.array(function(ranks), dtype=np.float64)
-    if discount.shape != ranks.shape or not np.isfinite(discount).all():
-        raise ValueError(f"{caller}: discount must return one finite number per rank; got {discount!r}")
-    return discount
+    if isinstance(metric.discount, str):
+        return np.array(DISCOUNTS[metric.discount](ranks))
+    discount = _from_function(caller, "discount", metric.discount, ranks[:deepest])
+    if not np.isfinite(discount).all():
+        at = int(np.argmin(np.isfinite(discount)))
+        raise ValueError(f"{caller}: discount must be finite; rank {at + 1} gives {discount[at]}")
+    return np.append(discount, 0.0)
 
 
-def _divisor(
-    kind: str, gains: FloatArray, cutoffs: IntArray, discount: FloatArray, groups: QueryGroups
-) -> FloatArray:
+def _divisor(kind: str, gains: FloatArray, cutoffs: IntArray, discount: FloatArray, groups: QueryGroups) -> FloatArray:
     if kind == "none":
         return np.ones(groups.n_queries)
     if kind == "relevant":
@@ -157,6 +185,8 @@ def _divisor(
     ideal = np.zeros(groups.n_queries)
     for q in range(groups.n_queries):
         best = np.sort(gains[groups.offsets[q] : groups.offsets[q + 1]])[::-1]
+        weights = np.zeros(best.size)  # ranks behind the cutoff weigh 0, which is more than a negative discount
         ranks = min(int(cutoffs[q]), best.size)
-        ideal[q] = best[:ranks] @ np.sort(discount[:ranks])[::-1]
+        weights[:ranks] = discount[:ranks]
+        ideal[q] = best @ np.sort(weights)[::-1]
     return ideal

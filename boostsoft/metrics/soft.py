@@ -13,7 +13,7 @@ from ..kernels.threads import over_queries
 from ..query_groups import FloatArray, QueryGroups, one_of, positive_number
 from .hard import Metric, _check_call
 from .prepared import PreparedQueries, prepare
-from .spec import parse_call
+from .spec import check_name, parse_call
 
 SIGMA_UNITS = ("score", "spread")
 RANKS = ("exact",)
@@ -60,7 +60,7 @@ class SoftMetric:
 
     Document i scores s_i + sigma eps_i, eps_i drawn independently from the noise's law; sorting gives random
     ranks R_i, and the soft metric is V = sum_i gain_i E[D(R_i)] / divisor, computed without sampling together
-    with its exact gradient and diagonal Hessian (Levkov 2017 for the idea; the README for the mathematics).
+    with its exact gradient and diagonal Hessian (Taylor et al. 2008 for soft ranks; the README for the mathematics).
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ class SoftMetric:
         How the ranks are distributed.
     accuracy : "default" or "high"
         Error of value and gradient relative to the query's largest: 1e-6 (of the larger of that and 1e-9 of the
-        natural scale, the range of gains over sigma) or 1e-10 (1e-5 of the natural scale).
+        natural scale, the range of gains over sigma) or 1e-10 (1e-4 of the natural scale).
     name : str, optional
         In place of ``ndcg_gaussian@10``.
 
@@ -125,7 +125,7 @@ class SoftMetric:
             "sigma_unit": one_of("SoftMetric", "sigma_unit", sigma_unit, SIGMA_UNITS),
             "ranks": one_of("SoftMetric", "ranks", ranks, RANKS),
             "accuracy": one_of("SoftMetric", "accuracy", accuracy, ACCURACY),
-            "custom_name": Metric("dcg", name=name).custom_name,
+            "custom_name": check_name("SoftMetric", name),
         }
         for field, value in checked.items():
             object.__setattr__(self, field, value)
@@ -224,7 +224,8 @@ class SoftMetric:
             return prepared.mean(values, weights), np.zeros(scores.size), np.zeros(scores.size)
         found = expectation(prepared, scores, self.noise, sigma, self.accuracy, derive=True)
         counted = prepared.counted(weights)
-        share = groups.per_document(np.where(prepared.empty, 0.0, counted / max(counted.sum(), 1e-300)) / prepared.divisor)
+        counted = np.where(prepared.empty, 0.0, counted / max(float(counted.sum()), 1.0))
+        share = groups.per_document(counted / prepared.divisor)
         gradient, hessian = found.gradient * share, found.hessian * share
         if self.sigma_unit == "spread":
             gradient = _without_growth(groups, scores, weights, gradient)
@@ -250,31 +251,35 @@ def expected_ties(metric: Metric) -> Metric:
     return Metric(metric.spec, **{**metric.options, "ties": "expected"})
 
 
-def centred(groups: QueryGroups, scores: FloatArray) -> FloatArray:
-    """Scores minus their query's mean."""
-    means = groups.sums(scores) / np.maximum(groups.sizes, 1)
-    return scores - groups.per_document(means)
-
-
 def spread(groups: QueryGroups, scores: FloatArray, weights: FloatArray) -> float:
     """Pooled within-query standard deviation of the scores: sqrt(sum w_q SS_q / sum w_q n_q)."""
-    largest = float(np.abs(scores).max(initial=0.0))
-    if largest == 0.0:
-        return 0.0
-    unit = centred(groups, scores / largest)  # no square over- or underflows
-    total = float((weights * groups.sizes).sum())
-    return largest * float(np.sqrt((weights * groups.sums(unit * unit)).sum() / total)) if total > 0 else 0.0
+    return _standardise(groups, scores, weights)[0]
 
 
-def _without_growth(
-    groups: QueryGroups, scores: FloatArray, weights: FloatArray, gradient: FloatArray
-) -> FloatArray:
+def _standardise(groups: QueryGroups, scores: FloatArray, weights: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+    """The spread, the deviations from the queries' means in units of it, and each document's share of the weight.
+
+    Scores are counted from the first of their query, so that equal ones deviate by exactly 0, and scaled by powers
+    of two, which is exact, so that neither their differences overflow nor their squares over- or underflow.
+    """
+    share = groups.per_document(weights / (float(weights.max()) or 1.0))
+    share = share / (float(share.sum()) or 1.0)
+    shrink = 100 if float(np.abs(scores).max()) > 1e270 else 0
+    unit = np.ldexp(scores, -shrink)
+    unit = unit - groups.per_document(unit[np.minimum(groups.offsets[:-1], unit.size - 1)])
+    unit = unit - groups.per_document(groups.sums(unit) / np.maximum(groups.sizes, 1))
+    exponent = int(np.frexp(np.abs(unit).max())[1])
+    unit = np.ldexp(unit, -exponent)
+    deviation = float(np.sqrt((share * unit * unit).sum()))
+    return float(np.ldexp(deviation, exponent + shrink)), unit / (deviation or 1.0), share
+
+
+def _without_growth(groups: QueryGroups, scores: FloatArray, weights: FloatArray, gradient: FloatArray) -> FloatArray:
     """Take out of a gradient the part that only scales the scores.
 
     The metric is homogeneous: s . dV/ds + sigma dV/dsigma = 0, so moving sigma with the spread adds
     -(s . g) / spread times the spread's own gradient, w_q (s - mean) / (sum of w n x spread).
     """
-    deviation = centred(groups, scores) / spread(groups, scores, weights)
-    share = groups.per_document(weights) / float((weights * groups.sizes).sum())
-    growth: FloatArray = gradient - float(deviation @ gradient) * share * deviation
+    _, deviation, share = _standardise(groups, scores, weights)
+    growth: FloatArray = gradient - float((deviation * gradient).sum()) * share * deviation
     return growth

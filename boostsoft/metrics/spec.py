@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..query_groups import finite_vector, one_of, positive_number
+from ..query_groups import as_array, finite_vector, one_of, positive_number
 from .registry import REGISTRY
 
 GAINS: dict[str, Callable[[Any], Any]] = {"exp2": lambda label: np.exp2(label) - 1.0, "linear": lambda label: label}
@@ -18,6 +18,7 @@ DISCOUNTS: dict[str, Callable[[Any], Any]] = {
     "reciprocal": lambda rank: 1.0 / rank,
 }
 EMPTY = ("zero", "one", "skip")
+_DEEPEST = 2**53
 
 Cutoff = int | tuple[int, ...] | None
 TableOption = str | tuple[float, ...] | Callable[[Any], Any]
@@ -34,8 +35,8 @@ def parse_spec(caller: str, spec: Any) -> tuple[str, int | None]:
         raise ValueError(f"{caller}: unknown metric {spec!r}; known are {', '.join(REGISTRY)}, each with or without @k")
     if match[2] is None:
         return match[1], None
-    if not re.fullmatch(r"[0-9]+", match[2]) or int(match[2]) == 0:
-        raise ValueError(f"{caller}: the cutoff behind @ must be a whole number above 0; got {spec!r}")
+    if not re.fullmatch(r"[0-9]{1,16}", match[2]) or not 0 < int(match[2]) <= _DEEPEST:
+        raise ValueError(f"{caller}: the cutoff behind @ must be a whole number from 1 to 2^53; got {spec!r}")
     return match[1], int(match[2])
 
 
@@ -43,11 +44,12 @@ def check_cutoff(caller: str, k: Any) -> Cutoff:
     """A cutoff for all queries, one for each, or None for the whole list."""
     if k is None:
         return None
-    array = np.asarray(k)
+    array = as_array(caller, "k", k)
     if array.dtype.kind not in "iu" or array.ndim > 1 or array.size == 0:
         raise TypeError(f"{caller}: k must be a whole number or one for each query; got {k!r}")
-    if np.any(array <= 0):
-        raise ValueError(f"{caller}: k must be above 0; got {int(array.min())}")
+    if np.any(array <= 0) or np.any(array > _DEEPEST):
+        wrong = int(array.min() if np.any(array <= 0) else array.max())
+        raise ValueError(f"{caller}: k must be from 1 to 2^53; got {wrong}")
     return int(array) if array.ndim == 0 else tuple(int(value) for value in array)
 
 
@@ -56,7 +58,8 @@ def check_table(caller: str, argument: str, value: Any, known: dict[str, Any]) -
     if isinstance(value, str):
         return one_of(caller, argument, value, known)
     if callable(value):
-        return value
+        function: Callable[[Any], Any] = value
+        return function
     return tuple(finite_vector(caller, argument, value).tolist())
 
 
@@ -84,13 +87,21 @@ def parse_call(caller: str, text: str, builders: dict[str, Callable[..., Any]]) 
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in builders:
             arguments = [build(argument) for argument in node.args]
             keywords = {word.arg: build(word.value) for word in node.keywords if word.arg is not None}
+            if len(keywords) < len(node.keywords):
+                raise ValueError("** or an argument given twice")
             return builders[node.func.id](*arguments, **keywords)
-        return ast.literal_eval(node)
+        try:
+            return ast.literal_eval(node)
+        except (TypeError, ValueError):
+            raise ValueError(f"{ast.unparse(node)} is no plain value") from None
 
+    if not isinstance(text, str):
+        raise TypeError(f"{caller}: text must be a string; got {text!r}")
     try:
         tree = ast.parse(text.strip(), mode="eval").body
         if not isinstance(tree, ast.Call):
             raise ValueError("not a call")
         return build(tree)
-    except (SyntaxError, ValueError) as error:
-        raise ValueError(f"{caller}: cannot read {text!r} as the repr of a metric: {error}") from error
+    except (MemoryError, RecursionError, SyntaxError, TypeError, ValueError) as error:
+        shown = text if len(text) <= 200 else f"{text[:197]}..."
+        raise ValueError(f"{caller}: cannot read {shown!r} as the repr of a metric: {error}") from error

@@ -1,0 +1,341 @@
+"""The command line: ``python -m boostsoft demo`` and ``python -m boostsoft train``."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+from rich.console import Console
+from rich.text import Text
+
+from .datasets import RankingData, load_digits_ranking, load_letor
+from .experiment import BASELINE, N_PARTS, OURS, Plan, run_folds, run_split
+from .kernels.noise import LAWS
+from .plots import plot_curves, plot_fold_differences, png
+from .report import (
+    TreeBars,
+    curve_csv,
+    folds_csv,
+    folds_report,
+    per_query_csv,
+    split_report,
+    write_files,
+)
+
+FAILED, INTERRUPTED = 2, 130
+_DEMO = "Train on the ranking task made of scikit-learn's digit images; nothing is downloaded."
+_TRAIN = "Train on LETOR / SVMlight files (label qid:id index:value ...), plain or gzip."
+_TRAIN_EXAMPLES = """\
+one split:    python -m boostsoft train --train S1.txt S2.txt S3.txt --valid S4.txt --test S5.txt
+five folds:   python -m boostsoft train --folds MQ2008 --seeds 3
+
+Of --folds DIR, parts S1 to S5 (.txt or .txt.gz) are read; fold f trains on parts f, f+1, f+2, chooses the
+number of trees on f+3 and is tested on f+4, cyclically, so that every query is tested once per seed.
+"""
+# LightGBM's parameters that the command decides on.
+_SETTLED = {
+    "objective": "both arms have theirs; --metric says what boostsoft trains on",
+    "metric": "--metric says what is watched",
+    "num_iterations": "use --trees",
+    "early_stopping_round": "use --early-stopping",
+    "seed": "use --seed",
+    "verbosity": "the command has its own display",
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        As typed after ``python -m boostsoft``; by default those of the process.
+
+    Returns
+    -------
+    int
+        0; 2 after an error, which is one line on stderr; 130 if interrupted.
+    """
+    try:
+        options = _parser().parse_args(arguments)
+        options.run(options)
+    except KeyboardInterrupt:
+        return _stop("interrupted; no file is half written", INTERRUPTED)
+    except (OSError, ValueError, _lightgbm_error()) as error:
+        return _stop(str(error), FAILED)
+    return 0
+
+
+def _stop(message: str, code: int) -> int:
+    sys.stderr.write(f"boostsoft: {' '.join(message.split())}\n")
+    return code
+
+
+def _lightgbm_error() -> type[Exception]:
+    import lightgbm
+
+    error: type[Exception] = lightgbm.basic.LightGBMError
+    return error
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Options
+# ---------------------------------------------------------------------------------------------------------
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose errors are exceptions, reported like all others."""
+
+    def error(self, message: str) -> NoReturn:
+        raise ValueError(f"{message} (see {self.prog} --help)")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="python -m boostsoft", description="Train LightGBM on a soft ranking metric, next to its own lambdarank."
+    )
+    commands = parser.add_subparsers(title="commands", required=True, metavar="{demo,train}")
+    demo = commands.add_parser("demo", help="try it on an embedded data set", description=_DEMO)
+    demo.set_defaults(run=_demo)
+    _add_shared(demo, "boostsoft-demo", trees=100)
+    train = commands.add_parser(
+        "train",
+        help="train on LETOR / SVMlight files",
+        description=_TRAIN,
+        epilog=_TRAIN_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    train.set_defaults(run=_train)
+    _add_data(train)
+    _add_shared(train, "boostsoft-train", trees=300)
+    _add_training(train)
+    return parser
+
+
+def _add_shared(parser: argparse.ArgumentParser, out: str, trees: int) -> None:
+    add = parser.add_argument
+    add("--out", type=Path, default=Path(out), metavar="DIR", help=f"folder for the results (./{out})")
+    add("--trees", type=_whole(1), default=trees, metavar="N", help=f"number of trees at most ({trees})")
+    add("--seed", type=_whole(0), default=0, metavar="N", help="seed, or the first of several (0)")
+
+
+def _add_data(parser: argparse.ArgumentParser) -> None:
+    data = parser.add_argument_group("data: either --train and --valid, or --folds")
+    data.add_argument("--train", type=Path, nargs="+", metavar="FILE", help="training files")
+    data.add_argument("--valid", type=Path, nargs="+", metavar="FILE", help="choose the number of trees on these")
+    data.add_argument("--test", type=Path, nargs="+", metavar="FILE", help="compare on these")
+    data.add_argument("--folds", type=Path, metavar="DIR", help="a five-part set: train and test on all five folds")
+    data.add_argument("--seeds", type=_whole(1), metavar="N", help="seeds per fold, with --folds (1)")
+
+
+def _add_training(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument_group("training").add_argument
+    add("--metric", default="ndcg@10", metavar="NAME@K", help="metric to train on and to watch (ndcg@10)")
+    add("--noise", choices=list(LAWS), default="gaussian", help="what softens the metric (gaussian)")
+    add("--learning-rate", type=_positive, default=0.1, metavar="X", help="learning rate (0.1)")
+    add("--leaves", type=_whole(2), default=31, metavar="N", help="leaves per tree (31)")
+    add(
+        "--early-stopping",
+        type=_whole(0),
+        default=50,
+        metavar="N",
+        help="stop N trees after the best hard metric on the validation part; 0 never (50)",
+    )
+    add(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="any other LightGBM parameter, for both arms; may be repeated. With --folds, feature_fraction=0.8 "
+        "unless set, so that seeds differ",
+    )
+    add("--no-baseline", action="store_true", help="leave lambdarank out")
+
+
+def _whole(least: int) -> Callable[[str], int]:
+    def parse(text: str) -> int:
+        if not re.fullmatch(r"[0-9]{1,9}", text) or int(text) < least:
+            raise argparse.ArgumentTypeError(f"must be a whole number of at least {least}, got {text!r}")
+        return int(text)
+
+    return parse
+
+
+def _positive(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = float("nan")
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"must be a number above 0, got {text!r}")
+    return value
+
+
+def _tree_parameters(settings: Sequence[str]) -> dict[str, str]:
+    """Read KEY=VALUE texts, each under LightGBM's main name, so that no alias loses against another name."""
+    import lightgbm
+
+    groups = lightgbm.basic._ConfigAliases._get_all_param_aliases()
+    main_names = {alias: name for name, aliases in groups.items() for alias in [name, *aliases]}
+    found = {}
+    for setting in settings:
+        key, equals, value = (text.strip() for text in setting.partition("="))
+        if not (key and equals and value):
+            raise ValueError(f"--set: expected KEY=VALUE, got {setting!r}")
+        if key not in main_names:
+            raise ValueError(f"--set: LightGBM has no parameter {key!r}")
+        if main_names[key] in _SETTLED:
+            raise ValueError(f"--set: {key} cannot be set: {_SETTLED[main_names[key]]}")
+        found[main_names[key]] = value
+    return found
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Commands
+# ---------------------------------------------------------------------------------------------------------
+
+
+def _demo(options: argparse.Namespace) -> None:
+    _check_folder(options.out)
+    plan = Plan(trees=options.trees, early_stopping=0, seed=options.seed)
+    splits = load_digits_ranking(seed=options.seed)
+    _compare(plan, {"train": splits.train, "valid": splits.valid, "test": splits.test}, options.out)
+
+
+def _train(options: argparse.Namespace) -> None:
+    _check_data_options(options)
+    parameters = _tree_parameters(options.set)
+    plan = Plan(
+        metric=options.metric,
+        noise=options.noise,
+        trees=options.trees,
+        learning_rate=options.learning_rate,
+        leaves=options.leaves,
+        early_stopping=options.early_stopping,
+        seed=options.seed,
+        parameters=parameters if options.folds is None else {"feature_fraction": "0.8", **parameters},
+        baseline=not options.no_baseline,
+    )
+    _check_folder(options.out)
+    if options.folds is not None:
+        _compare_folds(plan, options.folds, options.seeds or 1, options.out)
+        return
+    files = {"train": options.train, "valid": options.valid, "test": options.test}
+    _compare(plan, _read_parts({part: paths for part, paths in files.items() if paths}), options.out)
+
+
+def _check_data_options(options: argparse.Namespace) -> None:
+    split = [f"--{part}" for part in ("train", "valid", "test") if getattr(options, part) is not None]
+    if options.folds is not None:
+        if split:
+            raise ValueError(f"train: give --folds or {split[0]}, not both")
+        if options.no_baseline:
+            raise ValueError("train: --no-baseline does not go with --folds, which compares with lambdarank")
+        return
+    if options.train is None or options.valid is None:
+        raise ValueError("train: give --train and --valid files, or --folds DIR")
+    if options.seeds is not None:
+        raise ValueError("train: --seeds goes with --folds; one split takes --seed")
+
+
+def _compare(plan: Plan, parts: Mapping[str, RankingData], out: Path) -> None:
+    _check_labels(plan, parts.values())
+    with TreeBars(Console(stderr=True)) as bars:
+        split = run_split(plan, parts, bars)
+    files = {
+        "model.txt": split.arms[0].model.encode(),
+        "curve.csv": curve_csv(split).encode(),
+        "curve.png": png(plot_curves(split)),
+    }
+    _finish(split_report(split), out, files)
+
+
+def _compare_folds(plan: Plan, folder: Path, n_seeds: int, out: Path) -> None:
+    parts = _read_folder(folder)
+    _check_labels(plan, parts)
+    seeds = range(plan.seed, plan.seed + n_seeds)
+    with TreeBars(Console(stderr=True), N_PARTS * n_seeds * len(plan.arms)) as bars:
+        folds = run_folds(plan, parts, seeds, bars)
+    files = {
+        "folds.csv": folds_csv(folds).encode(),
+        "per_query.csv": per_query_csv(folds).encode(),
+        "differences.png": png(plot_fold_differences(folds)),
+    }
+    _finish(folds_report(folds), out, files)
+
+
+def _finish(report: Any, out: Path, files: Mapping[str, bytes]) -> None:
+    write_files(out, files)
+    console = Console()
+    console.print(report)
+    console.print(Text(f"Written to {out}: {', '.join(files)}"))
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Input
+# ---------------------------------------------------------------------------------------------------------
+
+
+def _check_folder(folder: Path) -> None:
+    """Refuse a folder that cannot be written to, before any work; it is not made yet."""
+    nearest = folder
+    while not nearest.exists() and nearest != nearest.parent:
+        nearest = nearest.parent
+    if not nearest.is_dir():
+        raise ValueError(f"--out: {nearest} is a file, not a folder")
+    try:
+        with tempfile.TemporaryFile(dir=nearest):
+            pass
+    except OSError as error:
+        raise ValueError(f"--out: cannot write to {nearest}: {error.strerror}") from error
+
+
+def _check_labels(plan: Plan, parts: Any) -> None:
+    if not plan.baseline:
+        return
+    for part in parts:
+        wrong = (part.y != np.floor(part.y)) | (part.y < 0)
+        if wrong.any():
+            label = part.y[wrong.argmax()]
+            raise ValueError(f"lambdarank needs whole labels from 0, got {label}; --no-baseline leaves it out")
+
+
+def _read_parts(files: Mapping[str, Sequence[Path]]) -> dict[str, RankingData]:
+    return dict(zip(files, _equally_wide([load_letor(list(paths)) for paths in files.values()]), strict=True))
+
+
+def _read_folder(folder: Path) -> tuple[RankingData, ...]:
+    """Read S1 to S5, each .txt or .txt.gz; no query may be in two of them."""
+    if not folder.is_dir():
+        raise ValueError(f"--folds: there is no folder {folder}")
+    files = []
+    for name in (f"S{i}" for i in range(1, N_PARTS + 1)):
+        found = [path for suffix in (".txt", ".txt.gz") if (path := folder / (name + suffix)).is_file()]
+        if len(found) != 1:
+            there = "both are there" if found else "neither is there"
+            raise ValueError(f"--folds: {folder} must have {name}.txt or {name}.txt.gz; {there}")
+        files.append(found[0])
+    parts = _equally_wide([load_letor(file) for file in files])
+    seen: dict[str, int] = {}
+    for number, part in enumerate(parts, 1):
+        for query in map(str, np.unique(part.qid)):
+            if seen.setdefault(query, number) != number:
+                raise ValueError(f"--folds: query {query} is in S{seen[query]} and in S{number}")
+    return tuple(parts)
+
+
+def _equally_wide(parts: Sequence[RankingData]) -> list[RankingData]:
+    """Add columns of 0 where the last features occur in other files only."""
+    width = max(part.X.shape[1] for part in parts)
+    return [
+        part
+        if part.X.shape[1] == width
+        else RankingData(np.pad(part.X, ((0, 0), (0, width - part.X.shape[1]))), part.y, part.qid, part.sizes)
+        for part in parts
+    ]

@@ -1,0 +1,300 @@
+"""Two arms on the same data: LightGBM on a soft metric, and LightGBM's own lambdarank beside it.
+
+``run_split`` trains both on one training set and keeps, for each, the number of trees that is best on the validation
+set; ``run_folds`` does so over a five-part set and several seeds. Both return plain values per query, from which
+tables, files and plots are made; queries without a relevant document are NaN in them.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from . import lightgbm as soft_lightgbm
+from .adapters import AnyMetric, logged_name
+from .datasets import RankingData
+from .metrics import Metric, SoftMetric
+from .query_groups import FloatArray
+from .statistics import fill_empty
+
+OURS, BASELINE = "boostsoft", "lambdarank"
+N_PARTS = 5
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to train: the metric, and the tree settings that both arms share (LightGBM's defaults).
+
+    Attributes
+    ----------
+    metric : str
+        Trained on by boostsoft and watched, hard and soft, in both arms.
+    noise : str
+        The law of the noise of the soft metric.
+    trees : int
+        Number of trees to train at most.
+    learning_rate, leaves : float, int
+        LightGBM's ``learning_rate`` and ``num_leaves``.
+    early_stopping : int
+        Trees without a better hard metric on the validation set after which to stop; 0 trains all. The best number
+        of trees is kept in either case.
+    seed : int
+        LightGBM's ``seed``.
+    parameters : mapping
+        Further LightGBM parameters of both arms; they win over the ones above.
+    baseline : bool
+        Whether to train lambdarank too.
+    """
+
+    metric: str = "ndcg@10"
+    noise: str = "gaussian"
+    trees: int = 300
+    learning_rate: float = 0.1
+    leaves: int = 31
+    early_stopping: int = 50
+    seed: int = 0
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    baseline: bool = True
+
+    def __post_init__(self) -> None:
+        self.booster_parameters(OURS)  # what these refuse, they refuse before anything is read or trained
+        assert self.soft.hard == self.hard
+
+    @property
+    def hard(self) -> Metric:
+        """The hard metric; NaN for queries without a relevant document."""
+        return Metric(self.metric, empty="skip")
+
+    @property
+    def soft(self) -> SoftMetric:
+        """Its expectation under noise of a fifth of the scores' spread; NaN as the hard one."""
+        return SoftMetric(self.hard, noise=self.noise, sigma=0.2, sigma_unit="spread")
+
+    @property
+    def watched(self) -> tuple[AnyMetric, AnyMetric]:
+        """Both as they are watched tree by tree, where a query without a relevant document counts 0."""
+        hard = Metric(self.metric)
+        return hard, SoftMetric(hard, noise=self.noise, sigma=0.2, sigma_unit="spread")
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """What the hard and the soft metric are called in curves and files."""
+        return logged_name(self.hard), logged_name(self.soft)
+
+    @property
+    def arms(self) -> tuple[str, ...]:
+        """The arms to train, ours first."""
+        return (OURS, BASELINE) if self.baseline else (OURS,)
+
+    def booster_parameters(self, arm: str) -> dict[str, Any]:
+        """LightGBM's ``params`` for an arm."""
+        objective = soft_lightgbm.objective(self.metric, noise=self.noise) if arm == OURS else "lambdarank"
+        return {
+            "objective": objective,
+            "metric": "None",
+            "learning_rate": self.learning_rate,
+            "num_leaves": self.leaves,
+            "seed": self.seed,
+            "deterministic": True,
+            "force_row_wise": True,
+            "verbosity": -1,
+            **self.parameters,
+        }
+
+
+class Observer:
+    """Is told how training goes; this one does nothing with it."""
+
+    def begin(self, run: str, trees: int) -> None:
+        """A booster of at most so many trees starts."""
+
+    def tree(self, n: int, values: Mapping[str, float]) -> None:
+        """Tree ``n`` is grown; the metrics on the validation set by name."""
+
+    def end(self) -> None:
+        """The booster is done."""
+
+
+@dataclass(frozen=True)
+class Arm:
+    """A trained arm.
+
+    Attributes
+    ----------
+    name : str
+        ``"boostsoft"`` or ``"lambdarank"``.
+    trees : int
+        Number of trees kept.
+    model : str
+        These trees in LightGBM's text format.
+    curves : mapping
+        (part, metric name) to the metric after each tree, shape (n_trees,).
+    values : mapping
+        (part, metric name) to the value of each query with the trees kept, shape (n_queries,).
+    seconds : float
+        How long training took.
+    """
+
+    name: str
+    trees: int
+    model: str
+    curves: Mapping[tuple[str, str], FloatArray]
+    values: Mapping[tuple[str, str], FloatArray]
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Split:
+    """The arms trained on one split into parts ``"train"``, ``"valid"`` and perhaps ``"test"``."""
+
+    plan: Plan
+    parts: Mapping[str, RankingData]
+    arms: tuple[Arm, ...]
+
+
+@dataclass(frozen=True)
+class FoldRun:
+    """One arm of one fold with one seed: ``values`` are the hard metric of each query of the test part."""
+
+    fold: int
+    seed: int
+    arm: str
+    trees: int
+    values: FloatArray
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Folds:
+    """All runs over a five-part set; fold f trains on parts f, f + 1, f + 2, is tested on part f + 4."""
+
+    plan: Plan
+    parts: tuple[RankingData, ...]
+    seeds: tuple[int, ...]
+    runs: tuple[FoldRun, ...]
+
+    def test_part(self, fold: int) -> RankingData:
+        """The part on which a fold (1 to 5) is tested."""
+        return self.parts[(fold + 3) % N_PARTS]
+
+    def values(self, arm: str, empty: str, *, folds: Sequence[int] = (), seeds: Sequence[int] = ()) -> FloatArray:
+        """Value of each test query, averaged over seeds; folds after each other, all by default."""
+        found = [
+            [
+                fill_empty(run.values, empty)
+                for run in self.runs
+                if (run.arm, run.fold) == (arm, fold) and run.seed in (seeds or self.seeds)
+            ]
+            for fold in folds or range(1, N_PARTS + 1)
+        ]
+        return np.concatenate([np.mean(of_fold, axis=0) for of_fold in found])
+
+
+def run_split(plan: Plan, parts: Mapping[str, RankingData], observer: Observer | None = None) -> Split:
+    """Train the arms on ``parts["train"]``, keep the trees that are best on ``parts["valid"]``, measure on all."""
+    arms = [train_arm(arm, plan, parts, observer or Observer()) for arm in plan.arms]
+    return Split(plan, parts, tuple(arms))
+
+
+def run_folds(
+    plan: Plan, parts: Sequence[RankingData], seeds: Sequence[int], observer: Observer | None = None
+) -> Folds:
+    """Train both arms on every fold of a five-part set with every seed; only the hard metric is watched."""
+    runs = []
+    for fold in range(1, N_PARTS + 1):
+        train = concatenate([parts[(fold - 1 + i) % N_PARTS] for i in range(3)])
+        split = {"train": train, "valid": parts[(fold + 2) % N_PARTS], "test": parts[(fold + 3) % N_PARTS]}
+        for seed in seeds:
+            for arm in plan.arms:
+                seeded = replace(plan, seed=seed)
+                done = train_arm(
+                    arm, seeded, split, observer or Observer(), run=f"fold {fold}, seed {seed}, {arm}", curves=False
+                )
+                values = done.values["test", plan.names[0]]
+                runs.append(FoldRun(fold, seed, arm, done.trees, values, done.seconds))
+    return Folds(plan, tuple(parts), tuple(seeds), tuple(runs))
+
+
+def train_arm(
+    arm: str,
+    plan: Plan,
+    parts: Mapping[str, RankingData],
+    observer: Observer,
+    *,
+    run: str | None = None,
+    curves: bool = True,
+) -> Arm:
+    """Train one arm; without ``curves`` only the hard metric on the validation part is watched."""
+    import lightgbm as lgb
+
+    train = _dataset(parts["train"])
+    valid = _dataset(parts["valid"], reference=train)
+    history: dict[str, dict[str, list[float]]] = {}
+    observer.begin(run or arm, plan.trees)
+    started = time.perf_counter()
+    booster = lgb.train(
+        plan.booster_parameters(arm),
+        train,
+        plan.trees,
+        valid_sets=[train, valid] if curves else [valid],
+        valid_names=["train", "valid"] if curves else ["valid"],
+        feval=soft_lightgbm.feval(*plan.watched[: 2 if curves else 1]),
+        callbacks=[
+            _watcher(observer),
+            lgb.record_evaluation(history),
+            lgb.early_stopping(plan.early_stopping or plan.trees, first_metric_only=True, verbose=False),
+        ],
+    )
+    seconds = time.perf_counter() - started
+    observer.end()
+    kept = booster.best_iteration if booster.best_iteration > 0 else booster.current_iteration()
+    metrics = dict(zip(plan.names, (plan.hard, plan.soft), strict=True))
+    return Arm(
+        name=arm,
+        trees=kept,
+        model=booster.model_to_string(num_iteration=kept),
+        curves={(part, name): np.array(v) for part, found in history.items() for name, v in found.items()},
+        values=_measure(booster, kept, parts if curves else {"test": parts["test"]}, metrics),
+        seconds=seconds,
+    )
+
+
+def _measure(
+    booster: Any, trees: int, parts: Mapping[str, RankingData], metrics: Mapping[str, AnyMetric]
+) -> dict[tuple[str, str], FloatArray]:
+    values = {}
+    for part, data in parts.items():
+        scores = booster.predict(data.X, num_iteration=trees)
+        for name, metric in metrics.items():
+            values[part, name] = metric.per_query(data.y, scores, group=data.sizes)
+    return values
+
+
+def _dataset(data: RankingData, reference: Any = None) -> Any:
+    import lightgbm as lgb
+
+    names = list(data.feature_names)
+    return lgb.Dataset(data.X, data.y, group=data.sizes, reference=reference, feature_name=names)
+
+
+def _watcher(observer: Observer) -> Callable[[Any], None]:
+    def watch(env: Any) -> None:
+        found = env.evaluation_result_list
+        observer.tree(env.iteration + 1, {item[1]: item[2] for item in found if item[0] == "valid"})
+
+    return watch
+
+
+def concatenate(parts: Sequence[RankingData]) -> RankingData:
+    """One data set of several with the same features."""
+    return RankingData(
+        X=np.concatenate([part.X for part in parts]),
+        y=np.concatenate([part.y for part in parts]),
+        qid=np.concatenate([part.qid for part in parts]),
+        sizes=np.concatenate([part.sizes for part in parts]),
+        feature_names=parts[0].feature_names,
+    )

@@ -1,0 +1,182 @@
+"""Plots of training curves and of paired differences.
+
+The ``plot_`` functions draw into ``ax`` (a new figure if None) and return it; the ``_figure`` functions compose whole
+pictures. Nothing is shown and no global state of matplotlib is touched. Blue and vermilion are told apart by
+colour-blind readers (Okabe and Ito 2008), and every line carries its name.
+"""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .experiment import BASELINE, N_PARTS, OURS, Folds, Split
+from .report import metric_title
+from .statistics import PairedInterval, paired_interval
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+COLOURS = {OURS: "#0072B2", BASELINE: "#D55E00"}
+INK, QUIET, HAIR = "#222222", "#6B6B6B", "#E3E3E3"
+DPI = 200
+_PART_WORDS = {"valid": "validation", "train": "training"}
+
+
+def curves_figure(split: Split, *, part: str = "valid") -> Figure:
+    """Hard and soft metric after each tree, side by side on one scale.
+
+    Parameters
+    ----------
+    split : Split
+        What was trained.
+    part : "valid" or "train"
+        On which queries.
+    """
+    figure = _new_figure(10.5, 4.9)
+    hard, soft = figure.subplots(1, 2, sharey=True)
+    plot_curve(split, "hard", part=part, ax=hard)
+    plot_curve(split, "soft", part=part, ax=soft)
+    soft.tick_params(labelleft=False)
+    title = f"{metric_title(split.plan.metric)} on the {_PART_WORDS[part]} queries, tree by tree"
+    figure.suptitle(title, x=0.01, ha="left", fontsize=14, color=INK)
+    return figure
+
+
+def plot_curve(split: Split, kind: str = "hard", *, part: str = "valid", ax: Axes | None = None) -> Axes:
+    """One metric after each tree for every arm, the number of trees kept ringed.
+
+    Parameters
+    ----------
+    split : Split
+        What was trained.
+    kind : "hard" or "soft"
+        The metric itself, drawn as thin steps, or its expectation under noise, drawn as a line.
+    part : "valid" or "train"
+        On which queries.
+    ax : Axes, optional
+        Where to draw.
+    """
+    axes = _new_figure(6.0, 4.6).add_subplot() if ax is None else ax
+    name = split.plan.names[("hard", "soft").index(kind)]
+    curves = {arm.name: arm.curves[part, name] for arm in split.arms}
+    style: dict[str, Any] = {"lw": 1.0, "drawstyle": "steps-mid"} if kind == "hard" else {"lw": 2.2}
+    for arm, curve in curves.items():
+        axes.plot(np.arange(1, curve.size + 1), curve, color=COLOURS[arm], solid_capstyle="round", **style)
+    _frame(axes)
+    axes.set_ylim(*_y_range([arm.curves[part, found] for arm in split.arms for found in split.plan.names]))
+    axes.set_xlim(0, max(curve.size for curve in curves.values()))
+    axes.set_xlabel("trees", color=QUIET)
+    axes.set_title(_KIND_TITLES[kind].format(split.plan.noise), loc="left", fontsize=10, color=QUIET)
+    labels = {}
+    for arm in split.arms:
+        value = float(curves[arm.name][arm.trees - 1])
+        _ring(axes, arm.trees, value, COLOURS[arm.name])
+        labels[arm.name] = (float(curves[arm.name][-1]), f"{value:.3f} with {arm.trees} trees")
+    _label_lines(axes, labels)
+    return axes
+
+
+_KIND_TITLES = {"hard": "Hard: the metric itself", "soft": "Soft: its expectation under {} noise"}
+
+
+def _ring(axes: Axes, trees: int, value: float, colour: str) -> None:
+    axes.plot([trees, trees], [0, value], color=colour, lw=0.9, ls=(0, (1, 3)), alpha=0.7, zorder=1)
+    axes.plot(trees, value, "o", ms=7.5, mfc="white", mec=colour, mew=1.8, zorder=5)
+
+
+def _label_lines(axes: Axes, labels: dict[str, tuple[float, str]]) -> None:
+    """Write each line's name and text into the right margin at the height of its end, pushed apart if close."""
+    low, high = axes.get_ylim()
+    gap = 0.12 * (high - low)
+    order = sorted(labels, key=lambda arm: labels[arm][0])
+    heights = [max(labels[arm][0], low + gap / 2) for arm in order]
+    if len(heights) == 2 and heights[1] - heights[0] < gap:
+        middle = max(sum(heights) / 2, low + gap)
+        heights = [middle - gap / 2, middle + gap / 2]
+    for arm, height in zip(order, heights, strict=True):
+        place = {"xy": (1.02, height), "xycoords": ("axes fraction", "data"), "textcoords": "offset points"}
+        style: dict[str, Any] = {**place, "color": COLOURS[arm], "annotation_clip": False}
+        axes.annotate(arm, xytext=(0, 1), va="bottom", fontsize=11, fontweight="bold", **style)
+        axes.annotate(labels[arm][1], xytext=(0, -1), va="top", fontsize=9, **style)
+
+
+def _y_range(curves: list[Any]) -> tuple[float, float]:
+    """From what the curves reach after a few trees to their top: the first steep rise may start below."""
+    values = np.concatenate([curve[min(curve.size - 1, max(2, curve.size // 25)) :] for curve in curves])
+    low, high = float(values.min()), float(max(curve.max() for curve in curves))
+    room = max(high - low, 1e-3)
+    return low - 0.06 * room, high + 0.12 * room
+
+
+def plot_fold_differences(folds: Folds, *, ax: Axes | None = None) -> Axes:
+    """The paired difference of each fold and of all queries with 95 % intervals, and each seed as a small dot.
+
+    Parameters
+    ----------
+    folds : Folds
+        The runs; queries without a relevant document count 0.
+    ax : Axes, optional
+        Where to draw.
+    """
+    axes = _new_figure(8.0, 4.6).add_subplot() if ax is None else ax
+    rows = [(f"fold {fold}", [fold]) for fold in range(1, N_PARTS + 1)] + [("all folds", [])]
+    for place, (_, chosen) in zip(range(len(rows), 0, -1), rows, strict=True):
+        ours, theirs = (folds.values(arm, "zero", folds=chosen) for arm in (OURS, BASELINE))
+        _draw_interval(axes, place, paired_interval(ours, theirs), strong=not chosen)
+        if len(folds.seeds) > 1:
+            by_seed = [_seed_difference(folds, chosen, seed) for seed in folds.seeds]
+            axes.plot(by_seed, np.full(len(by_seed), place - 0.26), "|", ms=7, mew=1.2, color=QUIET)
+    _frame(axes, grid="x")
+    axes.axvline(0, color=INK, lw=0.9, zorder=1)
+    axes.set_yticks(range(len(rows), 0, -1), [name for name, _ in rows], color=INK)
+    axes.set_ylim(0.4, len(rows) + 0.6)
+    return axes
+
+
+def _draw_interval(axes: Axes, place: float, interval: PairedInterval, *, strong: bool) -> None:
+    colour = INK if strong else QUIET
+    if interval.n > 1:
+        axes.plot([interval.low, interval.high], [place, place], color=colour, lw=3 if strong else 1.6)
+    axes.plot(interval.mean, place, "o", ms=9 if strong else 7, color=colour)
+    axes.annotate(
+        f"{interval.mean:+.4f}",
+        (1.02, place),
+        xycoords=("axes fraction", "data"),
+        va="center",
+        fontsize=10,
+        color=colour,
+        fontweight="bold" if strong else "normal",
+    )
+
+
+def _seed_difference(folds: Folds, chosen: list[int], seed: int) -> float:
+    ours, theirs = (folds.values(arm, "zero", folds=chosen, seeds=[seed]) for arm in (OURS, BASELINE))
+    return float((ours - theirs).mean())
+
+
+def png(figure: Figure) -> bytes:
+    """The figure as a PNG image."""
+    stream = io.BytesIO()
+    figure.savefig(stream, format="png", dpi=DPI, facecolor="white")
+    return stream.getvalue()
+
+
+def _new_figure(width: float, height: float) -> Figure:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def _frame(axes: Axes, grid: Any = "y") -> None:
+    axes.spines[["top", "right", "left"]].set_visible(False)
+    axes.spines["bottom"].set_color(QUIET)
+    axes.grid(axis=grid, color=HAIR, lw=0.7)
+    axes.tick_params(colors=QUIET, length=0)
+    axes.set_axisbelow(True)

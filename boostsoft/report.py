@@ -1,0 +1,280 @@
+"""What a run shows and writes: progress bars, tables with their meaning in words, CSV text, files."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from types import TracebackType
+
+import numpy as np
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+from .experiment import BASELINE, N_PARTS, OURS, Folds, Observer, Plan, Split
+from .query_groups import FloatArray
+from .statistics import PairedInterval, counted_mean, fill_empty, paired_interval
+
+EMPTY_IN_WORDS = {"zero": "counted as 0", "skip": "left out", "one": "counted as 1"}
+
+
+def metric_title(spec: str) -> str:
+    """How a metric is written in prose.
+
+    >>> metric_title("ndcg@10"), metric_title("precision@5")
+    ('NDCG@10', 'Precision@5')
+    """
+    name, at, cutoff = spec.partition("@")
+    return (name.upper() if len(name) <= 4 else name.capitalize()) + at + cutoff
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Progress
+# ---------------------------------------------------------------------------------------------------------
+
+
+class TreeBars(Observer):
+    """A progress bar per booster with the watched metrics; with ``runs``, one bar over all of them besides."""
+
+    def __init__(self, console: Console, runs: int | None = None) -> None:
+        self._progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=24),
+            MofNCompleteColumn(),
+            TextColumn("[cyan]{task.fields[metrics]}"),
+            TimeRemainingColumn(),
+            console=console,
+            disable=not console.is_terminal,
+        )
+        self._all = None if runs is None else self._progress.add_task("all runs", total=runs, metrics="")
+        self._current = TaskID(0)
+
+    def __enter__(self) -> TreeBars:
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._progress.stop()
+
+    def begin(self, run: str, trees: int) -> None:
+        """Show a new bar."""
+        waiting = "first tree (a fresh install compiles for some seconds)"
+        self._current = self._progress.add_task(run, total=trees, metrics=waiting)
+
+    def tree(self, n: int, values: Mapping[str, float]) -> None:
+        """Move the bar."""
+        shown = "  ".join(f"{name} {value:.4f}" for name, value in values.items())
+        self._progress.update(self._current, completed=n, metrics=shown)
+
+    def end(self) -> None:
+        """Fill the bar, whether or not training stopped early, or take it away if there are many runs."""
+        if self._all is None:
+            self._progress.update(self._current, total=self._progress.tasks[-1].completed)
+        else:
+            self._progress.remove_task(self._current)
+            self._progress.advance(self._all)
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Tables
+# ---------------------------------------------------------------------------------------------------------
+
+
+def verdict(interval: PairedInterval) -> str:
+    """What an interval of ours minus lambdarank means, in plain words."""
+    if interval.n < 2:
+        return "Too few queries to compare."
+    if interval.low == interval.high == 0:
+        return f"{OURS} and {BASELINE} do equally well on every single query."
+    if interval.sign:
+        higher, side = (OURS, "above") if interval.sign > 0 else (BASELINE, "below")
+        return f"{higher} is higher: the whole interval is {side} 0."
+    reach = (interval.high - interval.low) / 2
+    return (
+        f"No difference at this size: the interval holds 0, and with {interval.n} queries nothing smaller than "
+        f"about {reach:.3f} shows."
+    )
+
+
+def plan_summary(plan: Plan) -> str:
+    """The settings that both arms share."""
+    shared = plan.booster_parameters(OURS)
+    settings = {"learning_rate": None, "num_leaves": None, "min_data_in_leaf": 20, **plan.parameters}
+    listed = ", ".join(f"{name} {shared.get(name, default)}" for name, default in settings.items())
+    stop = f", stopped {plan.early_stopping} trees after it" if plan.early_stopping else ""
+    return (
+        f"Each arm: up to {plan.trees} trees, {listed}, the rest as in LightGBM; kept is the number of trees with "
+        f"the best hard {metric_title(plan.metric)} on valid{stop}."
+    )
+
+
+def split_report(split: Split) -> RenderableType:
+    """Table of both metrics on all parts, what was trained, and what the difference means."""
+    plan, last = split.plan, list(split.parts)[-1]
+    table = Table(title=f"{metric_title(plan.metric)}, mean over queries", title_justify="left")
+    for heading in ("part", "metric"):
+        table.add_column(heading)
+    headings = [*plan.arms, "difference", "95 % interval"] if plan.baseline else plan.arms
+    for heading in headings:
+        table.add_column(heading, justify="right", no_wrap=True)
+    for part in split.parts:
+        for kind, name in zip(("hard", "soft"), plan.names, strict=True):
+            values = [fill_empty(arm.values[part, name], "zero") for arm in split.arms]
+            style = "bold" if (part, kind) == (last, "hard") else ""
+            table.add_row(part if kind == "hard" else "", kind, *_cells(values), style=style)
+        table.add_section()
+    return Group(table, *_paragraphs(_split_notes(split)), *_conclusion(split, last))
+
+
+def _split_notes(split: Split) -> list[str]:
+    plan = split.plan
+    kept = ", ".join(f"{arm.name} {arm.trees} ({arm.seconds:.1f} s)" for arm in split.arms)
+    sizes = ", ".join(f"{part} {data.n_queries}" for part, data in split.parts.items())
+    empty = sum(int(np.isnan(split.arms[0].values[part, plan.names[0]]).sum()) for part in split.parts)
+    return [
+        f"Queries: {sizes}; {empty} of them have nothing relevant and count 0. Soft: the expected metric under "
+        f"{plan.noise} noise of 0.2 times the spread of the scores.",
+        plan_summary(plan),
+        f"Trees kept: {kept}.",
+    ]
+
+
+def _conclusion(split: Split, part: str) -> list[RenderableType]:
+    if not split.plan.baseline:
+        return []
+    name = split.plan.names[0]
+    interval = paired_interval(*(fill_empty(arm.values[part, name], "zero") for arm in split.arms))
+    chosen = " The number of trees was chosen on these queries: a test part would be fairer." * (part == "valid")
+    caveat = " The interval is over queries; another seed or other training queries may move it."
+    return [
+        _bold(f"Hard {metric_title(split.plan.metric)} on {part}: {verdict(interval)}"),
+        Text((chosen + caveat)[1:]),
+    ]
+
+
+def folds_report(folds: Folds) -> RenderableType:
+    """Pooled table for the three ways to count empty queries, one row per fold, and what it means."""
+    title = metric_title(folds.plan.metric)
+    empty = int(np.isnan(fill_empty(folds.values(OURS, "skip"), "skip")).sum())
+    pooled = _folds_table(f"Test {title} over all folds", "empty queries", "queries")
+    for rule, words in EMPTY_IN_WORDS.items():
+        values = [folds.values(arm, rule) for arm in (OURS, BASELINE)]
+        counted = int((~np.isnan(values[0])).sum())
+        pooled.add_row(words, str(counted), *_cells(values), style="bold" if rule == "zero" else "")
+    by_fold = _folds_table("By fold, empty queries counted as 0", "fold", "trees kept")
+    for fold in range(1, N_PARTS + 1):
+        kept = " / ".join(f"{_mean_trees(folds, fold, arm):.0f}" for arm in (OURS, BASELINE))
+        by_fold.add_row(str(fold), kept, *_cells([folds.values(arm, "zero", folds=[fold]) for arm in (OURS, BASELINE)]))
+    per_seed = ", ".join(
+        f"{np.mean(folds.values(OURS, 'zero', seeds=[s]) - folds.values(BASELINE, 'zero', seeds=[s])):+.4f}"
+        for s in folds.seeds
+    )
+    seconds = ", ".join(f"{arm} {sum(r.seconds for r in folds.runs if r.arm == arm):.0f} s" for arm in folds.plan.arms)
+    notes = [
+        f"{folds.values(OURS, 'zero').size} queries, each tested once per seed and averaged over {len(folds.seeds)} "
+        f"seeds; {empty} have nothing relevant. Difference by seed: {per_seed}. Training took {seconds}.",
+        plan_summary(folds.plan),
+    ]
+    interval = paired_interval(folds.values(OURS, "zero"), folds.values(BASELINE, "zero"))
+    return Group(pooled, by_fold, *_paragraphs(notes), _bold(f"Test {title}: {verdict(interval)}"))
+
+
+def _mean_trees(folds: Folds, fold: int, arm: str) -> float:
+    return float(np.mean([run.trees for run in folds.runs if (run.fold, run.arm) == (fold, arm)]))
+
+
+def _folds_table(title: str, first: str, second: str) -> Table:
+    table = Table(title=title, title_justify="left")
+    table.add_column(first)
+    for heading in (second, OURS, BASELINE, "difference", "95 % interval"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    return table
+
+
+def _cells(values: list[FloatArray]) -> list[str]:
+    """Means per arm and, of two arms, the paired difference and its interval."""
+    means = [f"{counted_mean(found):.4f}" for found in values]
+    if len(values) < 2:
+        return means
+    interval = paired_interval(*values)
+    ends = f"{interval.low:+.4f} to {interval.high:+.4f}" if interval.n > 1 else "-"
+    return [*means, f"{interval.mean:+.4f}", ends]
+
+
+def _paragraphs(texts: Iterable[str]) -> list[RenderableType]:
+    return [Padding(Text(text), (0, 0, 1, 0)) for text in texts]
+
+
+def _bold(text: str) -> Text:
+    return Text(text, style="bold")
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Files
+# ---------------------------------------------------------------------------------------------------------
+
+
+def curve_csv(split: Split) -> str:
+    """One row per arm, data set, metric and tree."""
+    rows = (
+        (tree, arm.name, part, metric, repr(float(value)))
+        for arm in split.arms
+        for (part, metric), curve in arm.curves.items()
+        for tree, value in enumerate(curve, 1)
+    )
+    return _csv(("tree", "arm", "data", "metric", "value"), rows)
+
+
+def folds_csv(folds: Folds) -> str:
+    """One row per fold, seed and arm: the trees kept and the test metric for each way to count empty queries."""
+    name = folds.plan.names[0]
+    rows = (
+        (
+            *(run.fold, run.seed, run.arm, run.trees),
+            *(repr(counted_mean(fill_empty(run.values, rule))) for rule in EMPTY_IN_WORDS),
+        )
+        for run in folds.runs
+    )
+    return _csv(("fold", "seed", "arm", "trees", *(f"{name}_empty_{rule}" for rule in EMPTY_IN_WORDS)), rows)
+
+
+def per_query_csv(folds: Folds) -> str:
+    """One row per seed and test query: both arms' values, empty queries counted as 0 and marked."""
+    runs = {(run.fold, run.seed, run.arm): run for run in folds.runs}
+    rows = []
+    for fold in range(1, N_PARTS + 1):
+        part = folds.test_part(fold)
+        queries = part.qid[np.cumsum(part.sizes) - part.sizes]
+        for seed in folds.seeds:
+            ours, theirs = (runs[fold, seed, arm].values for arm in (OURS, BASELINE))
+            for query, size, a, b in zip(queries, part.sizes, ours, theirs, strict=True):
+                values = fill_empty(np.array([a, b]), "zero").tolist()
+                rows.append((fold, seed, query, size, int(np.isnan(a)), *map(repr, values)))
+    return _csv(("fold", "seed", "query", "documents", "empty", OURS, BASELINE), rows)
+
+
+def _csv(header: tuple[str, ...], rows: Iterable[tuple[object, ...]]) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+def write_files(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Write files into a folder, each under a temporary name first, so that none is ever half there."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, content in files.items():
+        temporary = folder / f".{name}.{os.getpid()}.tmp"
+        try:
+            temporary.write_bytes(content)
+            os.replace(temporary, folder / name)
+        finally:
+            temporary.unlink(missing_ok=True)

@@ -1,0 +1,83 @@
+"""Data flows one way: a module imports only from layers before its own, and boosters stay in their adapters."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import boostsoft
+
+ROOT = Path(boostsoft.__file__).parent
+# the order of the layers; a folder stands for all of its modules
+LAYERS = [
+    ("kernels",),
+    ("query_groups",),
+    ("metrics",),
+    ("objectives",),
+    ("adapters",),
+    ("lightgbm", "xgboost"),
+    ("ranking_data",),
+    ("_letor", "_digits"),
+    ("datasets",),
+    ("statistics",),
+    ("experiment",),
+    ("report",),
+    ("plots",),
+    ("cli",),
+    ("__main__",),
+]
+RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
+MODULES = sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")
+
+
+def own_layer(path):
+    return path.relative_to(ROOT).parts[0].removesuffix(".py")
+
+
+def imports(path):
+    """Absolute names of everything a module imports, at its top or inside functions."""
+    package = ("boostsoft", *path.relative_to(ROOT).parts[:-1])
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = ".".join((*package[: len(package) - node.level + 1], *filter(None, [node.module])))
+            yield from (f"{base}.{alias.name}" for alias in node.names)
+
+
+def test_every_module_has_a_layer():
+    assert {own_layer(path) for path in MODULES} == set(RANK)
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_layer_imports_only_earlier_ones(path):
+    layer = own_layer(path)
+    for name in imports(path):
+        parts = name.split(".")
+        if parts[0] == "boostsoft" and len(parts) > 1 and parts[1] in RANK and parts[1] != layer:
+            assert RANK[parts[1]] < RANK[layer], f"{path.name} imports {name}"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_kernels_know_neither_boosters_nor_tables(path):
+    """Only what trains may import a booster, and nothing imports a peer."""
+    known = {name.split(".")[0] for name in imports(path)}
+    assert not known & {"catboost", "ranx", "pytrec_eval", "pandas", "polars"}
+    if own_layer(path) not in ("experiment", "cli"):
+        assert not known & {"lightgbm", "xgboost"}
+
+
+def test_importing_the_package_imports_no_booster_and_no_plotting():
+    code = (
+        "import sys, boostsoft, boostsoft.lightgbm, boostsoft.xgboost, boostsoft.datasets\n"
+        "heavy = {'lightgbm', 'xgboost', 'sklearn', 'matplotlib', 'pandas', 'rich', 'dask'} & set(sys.modules)\n"
+        "raise SystemExit(', '.join(sorted(heavy)) or None)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -1,0 +1,328 @@
+"""The training objective: its gradient, its three curvatures, and what it refuses to train on."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+import boostsoft as bs
+from boostsoft import QueryGroups
+from boostsoft.metrics.registry import REGISTRY
+from boostsoft.objectives import HESSIANS, SoftObjective
+
+from . import oracle
+
+NOISES = ("gaussian", "gumbel", "logistic")
+METRICS = [f"{name}@5" for name in REGISTRY]
+SIZES = [1, 7, 12, 5, 20, 30]
+GROUPS = QueryGroups.from_sizes(SIZES)
+
+
+def ranking(seed=0):
+    """Labels 0 to 3 and scores of six queries: a single document, nothing relevant, all of one grade, ties."""
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(0, 4, GROUPS.n_docs)
+    scores = rng.normal(size=GROUPS.n_docs)
+    query = GROUPS.per_document(np.arange(len(SIZES)))
+    labels[query == 1] = 0
+    labels[query == 3] = 2
+    scores[query == 2] = np.round(scores[query == 2])
+    return labels, scores
+
+
+def evaluate(objective, labels, scores, groups=GROUPS):
+    return objective.gradient_curvature(objective.prepare(labels, groups), np.asarray(scores, dtype=float))
+
+
+def per_query(values, groups=GROUPS):
+    return np.split(values, groups.offsets[1:-1])
+
+
+# The gradient
+
+
+@pytest.mark.parametrize("sigma", [0.3, 1.0, 7.0])
+@pytest.mark.parametrize("noise", NOISES)
+@pytest.mark.parametrize("metric", METRICS)
+def test_gradient_is_sigma_squared_times_the_slope_of_the_sum(metric, noise, sigma):
+    labels, scores = ranking()
+    gradient, _ = evaluate(SoftObjective(metric, noise=noise, sigma=sigma), labels, scores)
+    mean = bs.SoftMetric(metric, noise=noise, sigma=sigma).gradient(labels, scores, group=SIZES)
+    assert np.abs(gradient).max() > 1e-3
+    np.testing.assert_allclose(gradient, sigma**2 * len(SIZES) * mean, rtol=1e-12, atol=1e-15)
+
+
+@pytest.mark.parametrize("noise", NOISES)
+@pytest.mark.parametrize("metric", ["ndcg", "dcg", "precision", "recall", "rbp"])
+def test_gradient_and_curvatures_agree_with_the_oracle(metric, noise):
+    """U + L is sum_j (g_m + g_j - 2 least) J_mj; the gradient is sum_j (g_m - g_j) J_mj."""
+    labels, scores = np.array([3, 1, 1, 2, 1, 3, 0 if metric != "ndcg" else 1]), ranking(1)[1][:7]
+    sigma, k, groups = 0.7, 3, QueryGroups.from_sizes([7])
+    truth = oracle.expected_derivatives(metric, labels, scores, noise, sigma, k)
+    gains, _ = oracle.linear_form(metric, labels, k)
+    pairs = oracle.pair_matrix(metric, labels, scores, noise, sigma, k)
+    flow = ((gains[:, None] + gains[None, :] - 2 * gains.min()) * pairs).sum(axis=1)
+    exact = np.maximum(-truth.hessian, np.abs(truth.gradient) / sigma)
+    for hessian, curvature in (("flow", 0.25 * flow / sigma), ("exact", exact)):
+        spec = f"{metric}@{k}"
+        found = evaluate(SoftObjective(spec, noise=noise, sigma=sigma, hessian=hessian), labels, scores, groups)
+        for ours, theirs in zip(found, (sigma**2 * truth.gradient, sigma**2 * curvature), strict=True):
+            np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-5 * np.abs(theirs).max())
+
+
+@pytest.mark.parametrize("noise", NOISES)
+@pytest.mark.parametrize("metric", METRICS)
+def test_gradient_sums_to_zero_over_every_query(metric, noise):
+    labels, scores = ranking()
+    gradient, _ = evaluate(SoftObjective(metric, noise=noise), labels, scores)
+    for part in per_query(gradient):
+        assert abs(part.sum()) <= 1e-6 * np.abs(part).max()
+
+
+@pytest.mark.parametrize("hessian", HESSIANS)
+def test_a_query_contributes_the_same_among_ten_and_among_a_thousand(hessian):
+    labels, scores = ranking()
+    objective = SoftObjective("ndcg@10", hessian=hessian)
+    alone = evaluate(objective, labels, scores)
+    rng = np.random.default_rng(1)
+    for others in (10, 1000):
+        more = evaluate(
+            objective,
+            np.concatenate([labels, rng.integers(0, 4, 6 * others)]),
+            np.concatenate([scores, rng.normal(size=6 * others)]),
+            QueryGroups.from_sizes([*SIZES, *[6] * others]),
+        )
+        for few, many in zip(alone, more, strict=True):
+            np.testing.assert_array_equal(few, many[: labels.size])
+
+
+@pytest.mark.parametrize("hessian", HESSIANS)
+def test_permuting_the_documents_permutes_the_results(hessian):
+    labels, scores = ranking()
+    rng = np.random.default_rng(2)
+    order = np.concatenate([begin + rng.permutation(n) for begin, n in zip(GROUPS.offsets, SIZES, strict=False)])
+    objective = SoftObjective("ndcg@5", noise="gumbel", hessian=hessian)
+    for before, after in zip(
+        evaluate(objective, labels, scores), evaluate(objective, labels[order], scores[order]), strict=True
+    ):
+        np.testing.assert_allclose(before[order], after, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("hessian", HESSIANS)
+@pytest.mark.parametrize("noise", NOISES)
+def test_results_are_in_the_unit_of_the_scores(noise, hessian):
+    """Scores and sigma times 10: gradient times 10, curvature as it was, so the Newton step times 10."""
+    labels, scores = ranking()
+    gradient, curvature = evaluate(SoftObjective(noise=noise, hessian=hessian), labels, scores)
+    wide, same = evaluate(SoftObjective(noise=noise, hessian=hessian, sigma=10.0), labels, 10.0 * scores)
+    np.testing.assert_allclose(wide, 10.0 * gradient, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(same, curvature, rtol=1e-9, atol=1e-12)
+
+
+# The curvature
+
+
+@pytest.mark.parametrize("spread", [0.0, 1e-3, 1.0, 30.0, 1e4])
+@pytest.mark.parametrize("hessian", HESSIANS)
+@pytest.mark.parametrize("noise", NOISES)
+def test_curvature_is_positive_and_finite(noise, hessian, spread):
+    labels, scores = ranking()
+    for metric in METRICS:
+        gradient, curvature = evaluate(SoftObjective(metric, noise=noise, hessian=hessian), labels, spread * scores)
+        assert np.isfinite(gradient).all()
+        assert np.isfinite(curvature).all()
+        assert (curvature > 0).all()
+        assert (curvature.astype(np.float32) > 0).all(), "the boosters keep it in single precision"
+
+
+@pytest.mark.parametrize(("hessian", "longest_step"), [("flow", 4.0), ("exact", 1.0)])
+@pytest.mark.parametrize("noise", NOISES)
+@pytest.mark.parametrize("metric", METRICS)
+def test_newton_steps_are_bounded_in_units_of_sigma(metric, noise, hessian, longest_step):
+    """U + L is at least |U - L|, of which a quarter is taken; the exact diagonal is floored at |gradient|."""
+    labels, scores = ranking()
+    sigma = 3.0
+    for spread in (0.1, 3.0, 30.0):
+        found = evaluate(SoftObjective(metric, noise=noise, hessian=hessian, sigma=sigma), labels, spread * scores)
+        gradient, curvature = found
+        assert np.abs(gradient).max() > 0
+        assert (np.abs(gradient) <= longest_step * sigma * curvature * (1 + 1e-9)).all()
+
+
+@pytest.mark.parametrize("noise", NOISES)
+def test_exact_curvature_is_minus_the_diagonal_of_the_hessian_above_its_floor(noise):
+    """The middle document passes from the worst to the best; where pull and push balance, the floor is low."""
+    sizes, sigma = [3] * 21, 0.8
+    labels = np.tile([0, 1, 2], 21)
+    scores = np.column_stack([np.zeros(21), np.linspace(0, 4, 21), np.full(21, 4.0)]).ravel()
+    objective = SoftObjective("ndcg", noise=noise, sigma=sigma, hessian="exact")
+    gradient, curvature = evaluate(objective, labels, scores, QueryGroups.from_sizes(sizes))
+    soft = bs.SoftMetric("ndcg", noise=noise, sigma=sigma)
+    _, _, diagonal = soft.value_gradient_hessian(labels, scores, group=sizes)
+    summed, floor = -(sigma**2) * 21 * diagonal, np.abs(gradient) / sigma
+    assert 2 < (summed > floor).sum() < 50
+    np.testing.assert_allclose(curvature, np.maximum(summed, floor), rtol=1e-10)
+
+
+def test_constant_curvature_is_the_weight_of_the_query():
+    labels, scores = ranking()
+    weights = [1.0, 2.0, 0.5, 1.0, 3.0, 0.25]
+    _, plain = evaluate(SoftObjective(hessian="constant"), labels, scores)
+    _, weighted = evaluate(SoftObjective(hessian="constant", query_weight=weights), labels, scores)
+    np.testing.assert_array_equal(plain, np.ones(labels.size))
+    np.testing.assert_array_equal(weighted, np.repeat(weights, SIZES))
+
+
+@pytest.mark.parametrize("hessian", ["flow", "exact"])
+def test_queries_without_anything_to_order_have_no_gradient_and_the_least_curvature(hessian):
+    labels, scores = ranking()
+    gradient, curvature = evaluate(SoftObjective("ndcg@10", hessian=hessian), labels, scores)
+    for q in (0, 1):
+        assert not per_query(gradient)[q].any()
+        assert (per_query(curvature)[q] == 1e-12).all()
+    assert np.abs(per_query(gradient)[3]).max() < 1e-12, "all of one grade"
+
+
+@pytest.mark.parametrize("hessian", HESSIANS)
+@pytest.mark.parametrize("noise", NOISES)
+def test_newton_steps_raise_the_metric(noise, hessian):
+    labels, scores = ranking()
+    objective, soft = SoftObjective(noise=noise, hessian=hessian), bs.SoftMetric("ndcg@10", noise=noise)
+    queries = objective.prepare(labels, GROUPS)
+    values = [soft(labels, scores, group=SIZES)]
+    for _ in range(10):
+        gradient, curvature = objective.gradient_curvature(queries, scores)
+        scores = scores + 0.2 * gradient / curvature
+        values.append(soft(labels, scores, group=SIZES))
+    assert (np.diff(values) > 0).all()
+
+
+# Weights
+
+
+@pytest.mark.parametrize("hessian", HESSIANS)
+def test_weight_two_is_the_query_twice(hessian):
+    labels, scores = ranking()
+    weights = np.array([1.0, 1.0, 2.0, 1.0, 2.0, 1.0])
+    weighted = evaluate(SoftObjective(hessian=hessian, query_weight=weights), labels, scores)
+    twice = np.concatenate([np.arange(labels.size), *(per_query(np.arange(labels.size))[q] for q in (2, 4))])
+    copies = evaluate(
+        SoftObjective(hessian=hessian),
+        labels[twice],
+        scores[twice],
+        QueryGroups.from_sizes([*SIZES, SIZES[2], SIZES[4]]),
+    )
+    for ours, theirs in zip(weighted, copies, strict=True):
+        np.testing.assert_allclose(ours, np.bincount(twice, weights=theirs), rtol=1e-12, atol=1e-11)
+
+
+def test_weight_zero_silences_a_query():
+    labels, scores = ranking()
+    gradient, curvature = evaluate(SoftObjective(query_weight=[1, 1, 1, 1, 0, 1]), labels, scores)
+    assert not per_query(gradient)[4].any()
+    assert (per_query(curvature)[4] == 1e-12).all()
+    assert per_query(gradient)[5].any()
+
+
+# What is refused
+
+
+@pytest.mark.parametrize(
+    ("metric", "labels", "options"),
+    [
+        ("ndcg@10", [2, 2, 2, 1, 1, 1], {}),
+        ("ndcg@10", [0, 0, 0, 0, 0, 0], {}),
+        ("precision@2", [1, 2, 3, 0, 0, 0], {}),
+        ("cg", [0, 1, 2, 2, 1, 0], {}),
+        ("recall@3", [0, 1, 2, 2, 1, 0], {}),
+        ("precision", [0, 1, 2, 2, 1, 0], {}),
+        (bs.Metric("dcg@2", discount=[0.0, 0.0]), [0, 1, 2, 2, 1, 0], {}),
+        (bs.Metric("dcg", gain="linear"), [0, -1, 0, -1, -2, -3], {}),
+        ("ndcg@10", [1, 1, 1, 0, 1, 2], {"query_weight": [1, 0]}),
+    ],
+    ids=str,
+)
+def test_nothing_to_learn_is_named(metric, labels, options):
+    with pytest.raises(ValueError, match="objective: there is nothing to learn: no query"):
+        SoftObjective(metric, **options).prepare(labels, QueryGroups.from_sizes([3, 3]))
+
+
+def test_single_documents_are_nothing_to_learn_from():
+    with pytest.raises(ValueError, match="nothing to learn"):
+        SoftObjective().prepare([0, 1, 2], QueryGroups.from_sizes([1, 1, 1]))
+
+
+@pytest.mark.parametrize(
+    ("metric", "labels"),
+    [
+        ("recall@2", [0, 1, 2]),
+        ("cg@1", [0, 1, 2]),
+        ("ndcg", [1, 1, 2]),
+        (bs.Metric("dcg@2", discount=[1, 1]), [0, 1, 2]),
+    ],
+    ids=str,
+)
+def test_one_query_to_learn_from_is_enough(metric, labels):
+    groups = QueryGroups.from_sizes([0, 1, 3, 2])
+    gradient, _ = evaluate(SoftObjective(metric), [0, *labels, 1, 1], np.zeros(6), groups)
+    assert gradient[3] > 0, "the best document of the one query is to rise"
+
+
+@pytest.mark.parametrize("discount", [[0.1, 0.5, 0.6], [1.0, 0.5, -0.1], [1.0, 0.0, 0.5]])
+def test_a_discount_that_rises_or_is_negative_is_refused(discount):
+    metric = bs.Metric("dcg@3", discount=discount)
+    with pytest.raises(
+        ValueError, match=r"objective: the discount must not rise with the rank nor be negative; got \["
+    ):
+        SoftObjective(metric).prepare([0, 1, 2, 0], QueryGroups.from_sizes([4]))
+
+
+def test_a_discount_is_judged_by_the_ranks_that_count():
+    table = [1.0, 0.5, 0.7]
+    gradient, _ = evaluate(
+        SoftObjective(bs.Metric("dcg@2", discount=table)), [0, 1, 2], [0.0, 0.0, 0.0], QueryGroups.from_sizes([3])
+    )
+    assert gradient[0] < 0 < gradient[2]
+
+
+@pytest.mark.parametrize(
+    ("labels", "options", "message"),
+    [
+        ([0, np.nan, 1], {}, "y_true must be finite; got nan at position 1"),
+        ([0, 1, 1], {"query_weight": [1.0, 1.0]}, "query_weight must have one value per query, 1; got 2"),
+        ([0, 1, 1], {"query_weight": [-1.0]}, "query_weight must not be negative; got -1.0 at position 0"),
+        ([0, 1, 1], {"query_weight": [0.0]}, "query_weight must not be 0 for every query"),
+        ([0, 1], {}, "y_true must have one value per document, 3; got 2"),
+    ],
+)
+def test_bad_labels_and_weights_are_named(labels, options, message):
+    with pytest.raises(ValueError, match=f"objective: {message}"):
+        SoftObjective(**options).prepare(labels, QueryGroups.from_sizes([3]))
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"metric": "ndgc@10"}, ValueError, "unknown metric 'ndgc@10'"),
+        ({"metric": bs.SoftMetric("ndcg@10")}, TypeError, "objective: metric must be a string such as 'ndcg@10'"),
+        ({"noise": "cauchy"}, ValueError, "objective: noise must be one of 'gaussian'"),
+        ({"hessian": "newton"}, ValueError, "objective: hessian must be one of 'flow'"),
+        ({"sigma": 0.0}, ValueError, "objective: sigma must be finite and above 0"),
+        ({"sigma": "1"}, TypeError, "objective: sigma must be a number"),
+        ({"query_weight": [1.0, np.inf]}, ValueError, "objective: query_weight must be finite"),
+    ],
+)
+def test_bad_options_are_named_at_once(options, error, message):
+    with pytest.raises(error, match=message):
+        SoftObjective(**options)
+
+
+def test_objectives_are_values():
+    one = SoftObjective(bs.Metric("ndcg@5", gain="linear"), sigma=2, query_weight=np.array([1, 2]))
+    assert one == SoftObjective(bs.Metric("ndcg@5", gain="linear"), sigma=2.0, query_weight=[1.0, 2.0])
+    assert hash(one) == hash(copy.deepcopy(one))
+    assert one == pickle.loads(pickle.dumps(one))
+    assert one != SoftObjective(bs.Metric("ndcg@5", gain="linear"), sigma=2.0)

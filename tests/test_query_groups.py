@@ -1,0 +1,307 @@
+"""Documents per query: every way to say it, and every way to say it wrong."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import pickle
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from boostsoft import Metric, QueryGroups, SoftMetric
+from boostsoft.query_groups import query_weights, resolve_groups
+
+few = settings(deadline=None, derandomize=True, max_examples=50)
+
+
+def tuples_as_ids():
+    ids = np.empty(6, dtype=object)
+    ids[:] = [("a", 1), ("a", 1), ("a", 2), ("b", 1), ("b", 1), ("b", 1)]
+    return ids
+
+
+# Every form
+
+
+@pytest.mark.parametrize(
+    "sizes",
+    [
+        [2, 1, 3],
+        (2, 1, 3),
+        [2.0, 1.0, 3.0],
+        np.array([2, 1, 3], np.uint8),
+        np.array([2, 1, 3], np.uint64),
+        np.array([2, 1, 3], np.float32),
+        np.array([2, 9, 1, 9, 3])[::2],
+        pd.Series([2, 1, 3], index=[9, 8, 7]),
+        pd.Series([2, 1, 3], dtype="Int64"),
+    ],
+)
+def test_sizes(sizes):
+    groups = QueryGroups.from_sizes(sizes)
+    np.testing.assert_array_equal(groups.offsets, [0, 2, 3, 6])
+    assert groups == QueryGroups.from_sizes(sizes, 6)
+
+
+@pytest.mark.parametrize("dtype", [int, np.uint32, np.uint64, np.float32, float])
+def test_offsets(dtype):
+    groups = QueryGroups.from_offsets(np.array([0, 2, 3, 6], dtype))
+    np.testing.assert_array_equal(groups.sizes, [2, 1, 3])
+    assert groups == QueryGroups([0, 2, 3, 6])
+
+
+@pytest.mark.parametrize(
+    "qid",
+    [
+        [7, 7, -1, 3, 3, 3],
+        [0.5, 0.5, -1.0, 3.0, 3.0, 3.0],
+        np.array([7, 7, 1, 3, 3, 3], np.uint8),
+        ["b", "b", "a", "c", "c", "c"],
+        np.array([7, 7, "a", 3.5, 3.5, 3.5], dtype=object),
+        np.array([np.int64(7)] * 2 + [np.str_("a")] + [np.float32(3)] * 3, dtype=object),
+        tuples_as_ids(),
+        np.array(["2020", "2020", "2022", "2021", "2021", "2021"], "M8[Y]"),
+        pd.Series([7, 7, 1, 3, 3, 3], index=range(6, 0, -1)),
+        pd.Series([7, 7, 1, 3, 3, 3], dtype="Int64"),
+        pd.Series(list("bbaccc")),
+        pd.Series(list("bbaccc"), dtype="string"),
+        pd.Series(list("bbaccc"), dtype="category"),
+        pd.Categorical(list("bbaccc"), categories=list("xcab")),
+        pd.Series([7, 7, 1, 3, 3, 3], dtype="category"),
+    ],
+)
+def test_query_ids(qid):
+    np.testing.assert_array_equal(QueryGroups.from_query_ids(qid).offsets, [0, 2, 3, 6])
+
+
+def test_polars():
+    pl = pytest.importorskip("polars")
+    assert QueryGroups.from_sizes(pl.Series([2, 1])) == QueryGroups.from_sizes([2, 1])
+    for dtype in (pl.String, pl.Categorical):
+        assert QueryGroups.from_query_ids(pl.Series(["x", "x", "y"], dtype=dtype)) == QueryGroups.from_sizes([2, 1])
+
+
+def test_one_document_and_one_query():
+    assert QueryGroups.from_query_ids([3]) == QueryGroups.from_sizes([1])
+    assert QueryGroups.from_query_ids([3, 3]).n_queries == 1
+
+
+def test_queries_without_documents():
+    groups = QueryGroups.from_sizes([0, 2, 0, 0, 1, 0])
+    assert (groups.n_queries, groups.n_docs) == (6, 3)
+    np.testing.assert_array_equal(groups.offsets, [0, 0, 2, 2, 2, 3, 3])
+    np.testing.assert_array_equal(groups.sums(np.array([1.0, 2.0, 4.0])), [0, 3, 0, 0, 4, 0])
+    np.testing.assert_array_equal(groups.per_document(np.arange(6)), [1, 1, 4])
+
+
+@few
+@given(st.lists(st.integers(0, 4), min_size=1, max_size=12), st.data())
+def test_sums_and_repeats_are_the_loops(sizes, data):
+    groups = QueryGroups.from_sizes(sizes)
+    values = np.array(data.draw(st.lists(st.integers(-9, 9), min_size=sum(sizes), max_size=sum(sizes))), float)
+    loop = [values[a:b].sum() for a, b in zip(groups.offsets[:-1], groups.offsets[1:], strict=True)]
+    np.testing.assert_array_equal(groups.sums(values), loop)
+    repeated = [q for q, size in enumerate(sizes) for _ in range(size)]
+    np.testing.assert_array_equal(groups.per_document(np.arange(len(sizes))), repeated)
+
+
+@few
+@given(st.lists(st.integers(1, 4), min_size=1, max_size=12))
+def test_ids_and_sizes_are_two_ways_to_say_the_same(sizes):
+    groups = QueryGroups.from_sizes(sizes)
+    assert QueryGroups.from_query_ids(groups.per_document(np.arange(len(sizes))[::-1])) == groups
+    assert QueryGroups.from_offsets(groups.offsets) == groups
+
+
+# A value
+
+
+def test_equality_and_hash():
+    groups = QueryGroups.from_sizes([2, 1])
+    assert groups == QueryGroups.from_query_ids(["a", "a", "b"])
+    assert hash(groups) == hash(QueryGroups.from_offsets([0.0, 2.0, 3.0]))
+    assert groups != QueryGroups.from_sizes([1, 2])
+    assert groups != QueryGroups.from_sizes([2, 1, 0])
+    assert groups != "QueryGroups"
+    assert groups != [0, 2, 3]
+    assert len({groups, QueryGroups.from_sizes([2, 1]), QueryGroups.from_sizes([3])}) == 2
+
+
+@pytest.mark.parametrize("again", [lambda g: g, copy.copy, copy.deepcopy, lambda g: pickle.loads(pickle.dumps(g))])
+def test_immutable_and_so_are_its_copies(again):
+    groups = again(QueryGroups.from_sizes([2, 1]))
+    assert groups == QueryGroups.from_sizes([2, 1])
+    with pytest.raises(ValueError, match="read-only"):
+        groups.offsets[0] = 1
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        groups.offsets = np.array([0, 3])
+
+
+def test_does_not_follow_the_array_it_was_made_from():
+    offsets = np.array([0, 2, 3])
+    groups = QueryGroups.from_offsets(offsets)
+    offsets[1] = 1
+    np.testing.assert_array_equal(groups.offsets, [0, 2, 3])
+    assert offsets.flags.writeable
+
+
+def test_repr_counts():
+    assert repr(QueryGroups.from_sizes([2, 0, 1])) == "QueryGroups(3 queries, 3 documents)"
+
+
+# Errors: each names function, argument, rule and what was received
+
+
+@pytest.mark.parametrize(
+    ("sizes", "error", "text"),
+    [
+        ([2, -1], ValueError, "sizes must not be negative; got -1 at position 1"),
+        ([2, 1.5], ValueError, "sizes must be whole numbers up to 2^53; got 1.5 at position 1"),
+        ([2, np.nan], ValueError, "sizes must be whole numbers up to 2^53; got nan at position 1"),
+        ([np.inf], ValueError, "sizes must be whole numbers up to 2^53; got inf at position 0"),
+        ([1e300], ValueError, "sizes must be whole numbers up to 2^53; got 1e+300 at position 0"),
+        (np.array([2**63], np.uint64), ValueError, "sizes must be whole numbers up to 2^53; got 9223372036854775808"),
+        ([2**63 - 1, 2**63 - 1, 4], ValueError, "sizes must be whole numbers up to 2^53; got 9223372036854775807"),
+        ([], ValueError, "sizes must not be empty"),
+        (3, ValueError, "sizes must be one-dimensional; got shape ()"),
+        ([[2, 1]], ValueError, "sizes must be one-dimensional; got shape (1, 2)"),
+        ([[1], [1, 2]], ValueError, "sizes must be an array; got [[1], [1, 2]]"),
+        (np.ma.masked_array([2, 1], [True, False]), ValueError, "sizes must not have masked entries"),
+        (["2"], TypeError, "sizes must be whole numbers; got [2] of dtype <U1"),
+        ([True], TypeError, "sizes must be whole numbers; got [True] of dtype bool"),
+        ([2j], TypeError, "sizes must be whole numbers; got [2j] of dtype complex128"),
+        ([None, *range(9)], TypeError, "sizes must be whole numbers; got [None, 0, 1, 2, 3, ...] of dtype object"),
+    ],
+)
+def test_wrong_sizes(sizes, error, text):
+    with pytest.raises(error, match="^QueryGroups.from_sizes: " + re.escape(text)):
+        QueryGroups.from_sizes(sizes)
+    with pytest.raises(error, match="^Metric: " + re.escape(text.replace("sizes", "group", 1))):
+        Metric("dcg")([1, 0], [1, 0], group=sizes)
+
+
+def test_sizes_that_do_not_add_up_name_both_numbers():
+    text = "must add up to the number of documents, 5; got 2 sizes that add up to 3"
+    with pytest.raises(ValueError, match=f"^QueryGroups.from_sizes: sizes {text}"):
+        QueryGroups.from_sizes([2, 1], 5)
+    with pytest.raises(ValueError, match=f"^SoftMetric.gradient: group {text}"):
+        SoftMetric("dcg").gradient([0] * 5, [0] * 5, group=[2, 1])
+
+
+@pytest.mark.parametrize(
+    ("offsets", "error", "text"),
+    [
+        ([0, 3, 2], ValueError, "QueryGroups: offsets must not fall; got 3 then 2 at position 2"),
+        ([0, 2**53, 2], ValueError, "QueryGroups: offsets must not fall; got 9007199254740992 then 2"),
+        ([1, 2], ValueError, "QueryGroups: offsets must start with 0 and hold a query at least; got [1, 2]"),
+        ([0], ValueError, "QueryGroups: offsets must start with 0 and hold a query at least; got [0]"),
+        ([], ValueError, "QueryGroups: offsets must start with 0 and hold a query at least; got []"),
+        ([0, 1.5], ValueError, "QueryGroups: offsets must be whole numbers up to 2^53; got 1.5 at position 1"),
+        ([0, np.nan], ValueError, "QueryGroups: offsets must be whole numbers up to 2^53; got nan at position 1"),
+        (0, ValueError, "QueryGroups: offsets must be one-dimensional; got shape ()"),
+        ([[0, 1]], ValueError, "QueryGroups: offsets must be one-dimensional; got shape (1, 2)"),
+        (["0", "1"], TypeError, "QueryGroups: offsets must be whole numbers; got [0, 1] of dtype <U1"),
+        ([[0], [0, 1]], ValueError, "QueryGroups.from_offsets: offsets must be an array; got [[0], [0, 1]]"),
+    ],
+)
+def test_wrong_offsets(offsets, error, text):
+    with pytest.raises(error, match="^" + re.escape(text)):
+        QueryGroups.from_offsets(offsets)
+
+
+def test_sums_beyond_int64_do_not_wrap_around():
+    with pytest.raises(ValueError, match=r"^QueryGroups: offsets must not fall"):
+        QueryGroups.from_sizes(np.full(1025, 2**53))
+
+
+def missing_ids():
+    return [
+        [1.0, np.nan],
+        [1.0, np.inf],
+        [1j, complex(0, np.nan)],
+        ["a", None],
+        np.array(["a", np.nan], dtype=object),
+        np.array(["a", pd.NA], dtype=object),
+        np.array(["a", pd.NaT], dtype=object),
+        np.array(["2020", "NaT"], "M8[Y]"),
+        pd.Series(["a", None]),
+        pd.Series(["a", None], dtype="string"),
+        pd.Series([1, None], dtype="Int64"),
+        pd.Series(["a", None], dtype="category"),
+    ]
+
+
+@pytest.mark.parametrize("qid", missing_ids(), ids=lambda qid: f"{type(qid).__name__}-{qid[1]}")
+def test_missing_query_ids(qid):
+    with pytest.raises(ValueError, match=r"^QueryGroups.from_query_ids: qid must not be missing .* at position 1$"):
+        QueryGroups.from_query_ids(qid)
+
+
+@pytest.mark.parametrize(
+    ("qid", "text"),
+    [
+        ([1, 2, 2, 1], "qid 1 of position 0 comes back at position 3 after another query"),
+        (["x", "a", "b", "a"], "qid 'a' of position 1 comes back at position 3 after another query"),
+        (pd.Series([0.5, 1, 0.5]), "qid 0.5 of position 0 comes back at position 2 after another query"),
+        (np.array([1, "a", 1.0], dtype=object), "qid 1.0 of position 0 comes back at position 2 after another query"),
+    ],
+)
+def test_a_query_that_comes_back_is_named(qid, text):
+    with pytest.raises(ValueError, match="^QueryGroups.from_query_ids: documents of a query must be adjacent; " + text):
+        QueryGroups.from_query_ids(qid)
+    with pytest.raises(ValueError, match="^Metric: documents of a query must be adjacent; " + text):
+        Metric("dcg")([0] * len(qid), [0] * len(qid), qid=qid)
+
+
+@pytest.mark.parametrize(("qid", "shape"), [([], "(0,)"), ("abc", "()"), (7, "()"), ([[1], [1]], "(2, 1)")])
+def test_query_ids_of_wrong_shape(qid, shape):
+    with pytest.raises(ValueError, match=re.escape(f"qid must be one-dimensional and not empty; got shape {shape}")):
+        QueryGroups.from_query_ids(qid)
+
+
+# What a call makes of group= and qid=
+
+
+def test_group_may_be_sizes_or_groups():
+    groups = QueryGroups.from_sizes([2, 1])
+    assert resolve_groups("f", 3, group=groups) is groups
+    assert resolve_groups("f", 3, group=[2, 1]) == resolve_groups("f", 3, qid=["a", "a", "b"]) == groups
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        ({"group": [2], "qid": [1, 1]}, "give group= .* or qid= .*, not both"),
+        (
+            {"group": QueryGroups.from_sizes([3])},
+            r"group must hold as many documents as there are labels, 2; got Query",
+        ),
+        ({"qid": [1, 1, 1]}, "qid must have one id per document, 2; got 3"),
+        ({"group": []}, "group must not be empty"),
+        ({"qid": []}, "qid must be one-dimensional and not empty"),
+    ],
+)
+def test_wrong_groups_in_a_call(given, text):
+    with pytest.raises(ValueError, match=f"^SoftMetric: {text}"):
+        SoftMetric("dcg")([1, 0], [1, 0], **given)
+
+
+@pytest.mark.parametrize(
+    "method", [Metric("dcg"), Metric("dcg").per_query, SoftMetric("dcg"), SoftMetric("dcg").gradient]
+)
+def test_without_groups_all_rows_are_one_query_and_the_caller_is_warned(method):
+    with pytest.warns(UserWarning, match="neither group= nor qid= was given: all rows are one query") as seen:
+        value = method([1, 0], [1, 0])
+    assert seen[0].filename == __file__
+    np.testing.assert_array_equal(value, method([1, 0], [1, 0], group=[2]))
+
+
+def test_weights_are_ones_if_not_given():
+    groups = QueryGroups.from_sizes([1, 2, 0])
+    np.testing.assert_array_equal(query_weights("f", None, groups), [1, 1, 1])
+    np.testing.assert_array_equal(query_weights("f", [0, 2, True], groups), [0, 2, 1])
