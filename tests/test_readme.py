@@ -1,0 +1,36 @@
+"""What the README shows runs: its Python blocks, in order, in one namespace, and its commands exist."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import boostsoft as bs
+from boostsoft.metrics.registry import REGISTRY
+
+README = Path(__file__).parent.parent / "README.md"
+TEXT = README.read_text(encoding="utf-8")
+
+
+def test_python_blocks_run_in_order():
+    pytest.importorskip("xgboost")
+    blocks = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
+    assert len(blocks) == 3
+    names = {}
+    for block in blocks:
+        exec(compile(block, str(README), "exec"), names)
+    assert names["booster"].num_boosted_rounds() == 50
+    assert names["ranker"].n_features_in_ == 5
+    assert names["gradient"].shape == names["hessian"].shape == (400,)
+    assert abs(names["gradient"].sum()) < 1e-9
+
+
+def test_the_table_lists_every_metric():
+    table = TEXT[TEXT.index("| metric |") : TEXT.index("Each as `name@k`")]
+    rows = dict(re.findall(r"^\| `(\w+)` \|.*\| (.*) \|$", table, re.MULTILINE))
+    assert set(rows) == set(REGISTRY)
+    for name, options in rows.items():
+        listed = {*re.findall(r"`(\w+)`", options), "ties", "empty"}
+        assert listed == set(bs.Metric(name).options)
