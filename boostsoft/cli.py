@@ -7,26 +7,21 @@ import re
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
 
+import lightgbm
 import numpy as np
+from lightgbm.basic import LightGBMError
 from rich.console import Console
 from rich.text import Text
 
 from .datasets import RankingData, load_digits_ranking, load_letor
-from .experiment import BASELINE, N_PARTS, OURS, Plan, run_folds, run_split
+from .experiment import N_PARTS, Plan, run_folds, run_split
 from .kernels.noise import LAWS
-from .plots import plot_curves, plot_fold_differences, png
-from .report import (
-    TreeBars,
-    curve_csv,
-    folds_csv,
-    folds_report,
-    per_query_csv,
-    split_report,
-    write_files,
-)
+from .plots import curves_figure, differences_figure, png
+from .report import TreeBars, curve_csv, folds_csv, folds_report, per_query_csv, split_report, write_files
 
 FAILED, INTERRUPTED = 2, 130
 _DEMO = "Train on the ranking task made of scikit-learn's digit images; nothing is downloaded."
@@ -50,24 +45,13 @@ _SETTLED = {
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command.
-
-    Parameters
-    ----------
-    arguments : sequence of str, optional
-        As typed after ``python -m boostsoft``; by default those of the process.
-
-    Returns
-    -------
-    int
-        0; 2 after an error, which is one line on stderr; 130 if interrupted.
-    """
+    """Run a command; returns 0, or 2 after an error (one line on stderr), or 130 if interrupted."""
     try:
         options = _parser().parse_args(arguments)
         options.run(options)
     except KeyboardInterrupt:
         return _stop("interrupted; no file is half written", INTERRUPTED)
-    except (OSError, ValueError, _lightgbm_error()) as error:
+    except (OSError, ValueError, LightGBMError) as error:
         return _stop(str(error), FAILED)
     return 0
 
@@ -75,18 +59,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _stop(message: str, code: int) -> int:
     sys.stderr.write(f"boostsoft: {' '.join(message.split())}\n")
     return code
-
-
-def _lightgbm_error() -> type[Exception]:
-    import lightgbm
-
-    error: type[Exception] = lightgbm.basic.LightGBMError
-    return error
-
-
-# ---------------------------------------------------------------------------------------------------------
-# Options
-# ---------------------------------------------------------------------------------------------------------
 
 
 class _Parser(argparse.ArgumentParser):
@@ -179,8 +151,6 @@ def _positive(text: str) -> float:
 
 def _tree_parameters(settings: Sequence[str]) -> dict[str, str]:
     """Read KEY=VALUE texts, each under LightGBM's main name, so that no alias loses against another name."""
-    import lightgbm
-
     groups = lightgbm.basic._ConfigAliases._get_all_param_aliases()
     main_names = {alias: name for name, aliases in groups.items() for alias in [name, *aliases]}
     found = {}
@@ -194,11 +164,6 @@ def _tree_parameters(settings: Sequence[str]) -> dict[str, str]:
             raise ValueError(f"--set: {key} cannot be set: {_SETTLED[main_names[key]]}")
         found[main_names[key]] = value
     return found
-
-
-# ---------------------------------------------------------------------------------------------------------
-# Commands
-# ---------------------------------------------------------------------------------------------------------
 
 
 def _demo(options: argparse.Namespace) -> None:
@@ -251,7 +216,7 @@ def _compare(plan: Plan, parts: Mapping[str, RankingData], out: Path) -> None:
     files = {
         "model.txt": split.arms[0].model.encode(),
         "curve.csv": curve_csv(split).encode(),
-        "curve.png": png(plot_curves(split)),
+        "curve.png": png(curves_figure(split)),
     }
     _finish(split_report(split), out, files)
 
@@ -265,7 +230,7 @@ def _compare_folds(plan: Plan, folder: Path, n_seeds: int, out: Path) -> None:
     files = {
         "folds.csv": folds_csv(folds).encode(),
         "per_query.csv": per_query_csv(folds).encode(),
-        "differences.png": png(plot_fold_differences(folds)),
+        "differences.png": png(differences_figure(folds)),
     }
     _finish(folds_report(folds), out, files)
 
@@ -275,11 +240,6 @@ def _finish(report: Any, out: Path, files: Mapping[str, bytes]) -> None:
     console = Console()
     console.print(report)
     console.print(Text(f"Written to {out}: {', '.join(files)}"))
-
-
-# ---------------------------------------------------------------------------------------------------------
-# Input
-# ---------------------------------------------------------------------------------------------------------
 
 
 def _check_folder(folder: Path) -> None:
@@ -333,9 +293,8 @@ def _read_folder(folder: Path) -> tuple[RankingData, ...]:
 def _equally_wide(parts: Sequence[RankingData]) -> list[RankingData]:
     """Add columns of 0 where the last features occur in other files only."""
     width = max(part.X.shape[1] for part in parts)
+    missing = [width - part.X.shape[1] for part in parts]
     return [
-        part
-        if part.X.shape[1] == width
-        else RankingData(np.pad(part.X, ((0, 0), (0, width - part.X.shape[1]))), part.y, part.qid, part.sizes)
-        for part in parts
+        replace(part, X=np.pad(part.X, ((0, 0), (0, more))), feature_names=()) if more else part
+        for part, more in zip(parts, missing, strict=True)
     ]

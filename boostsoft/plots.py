@@ -26,6 +26,13 @@ DPI = 200
 _PART_WORDS = {"valid": "validation", "train": "training"}
 
 
+def png(figure: Figure) -> bytes:
+    """The figure as a PNG image."""
+    stream = io.BytesIO()
+    figure.savefig(stream, format="png", dpi=DPI, facecolor="white")
+    return stream.getvalue()
+
+
 def curves_figure(split: Split, *, part: str = "valid") -> Figure:
     """Hard and soft metric after each tree, side by side on one scale.
 
@@ -64,12 +71,12 @@ def plot_curve(split: Split, kind: str = "hard", *, part: str = "valid", ax: Axe
     name = split.plan.names[("hard", "soft").index(kind)]
     curves = {arm.name: arm.curves[part, name] for arm in split.arms}
     style: dict[str, Any] = {"lw": 1.0, "drawstyle": "steps-mid"} if kind == "hard" else {"lw": 2.2}
-    for arm, curve in curves.items():
-        axes.plot(np.arange(1, curve.size + 1), curve, color=COLOURS[arm], solid_capstyle="round", **style)
+    for owner, curve in curves.items():
+        axes.plot(np.arange(1, curve.size + 1), curve, color=COLOURS[owner], solid_capstyle="round", **style)
     _frame(axes)
     axes.set_ylim(*_y_range([arm.curves[part, found] for arm in split.arms for found in split.plan.names]))
     axes.set_xlim(0, max(curve.size for curve in curves.values()))
-    axes.set_xlabel("trees", color=QUIET)
+    axes.set_xlabel("trees (ring: as many as are kept)", color=QUIET)
     axes.set_title(_KIND_TITLES[kind].format(split.plan.noise), loc="left", fontsize=10, color=QUIET)
     labels = {}
     for arm in split.arms:
@@ -109,7 +116,16 @@ def _y_range(curves: list[Any]) -> tuple[float, float]:
     values = np.concatenate([curve[min(curve.size - 1, max(2, curve.size // 25)) :] for curve in curves])
     low, high = float(values.min()), float(max(curve.max() for curve in curves))
     room = max(high - low, 1e-3)
-    return low - 0.06 * room, high + 0.12 * room
+    return low - 0.06 * room, high + 0.07 * room
+
+
+def differences_figure(folds: Folds) -> Figure:
+    """The paired difference of each fold and of all, with its interval."""
+    figure = _new_figure(8.5, 4.6)
+    plot_fold_differences(folds, ax=figure.add_subplot())
+    title = f"Test {metric_title(folds.plan.metric)}: {OURS} minus {BASELINE}"
+    figure.suptitle(title, x=0.01, ha="left", fontsize=14, color=INK)
+    return figure
 
 
 def plot_fold_differences(folds: Folds, *, ax: Axes | None = None) -> Axes:
@@ -122,26 +138,50 @@ def plot_fold_differences(folds: Folds, *, ax: Axes | None = None) -> Axes:
     ax : Axes, optional
         Where to draw.
     """
-    axes = _new_figure(8.0, 4.6).add_subplot() if ax is None else ax
+    axes = _new_figure(8.0, 4.4).add_subplot() if ax is None else ax
     rows = [(f"fold {fold}", [fold]) for fold in range(1, N_PARTS + 1)] + [("all folds", [])]
     for place, (_, chosen) in zip(range(len(rows), 0, -1), rows, strict=True):
         ours, theirs = (folds.values(arm, "zero", folds=chosen) for arm in (OURS, BASELINE))
         _draw_interval(axes, place, paired_interval(ours, theirs), strong=not chosen)
         if len(folds.seeds) > 1:
             by_seed = [_seed_difference(folds, chosen, seed) for seed in folds.seeds]
-            axes.plot(by_seed, np.full(len(by_seed), place - 0.26), "|", ms=7, mew=1.2, color=QUIET)
+            axes.plot(by_seed, np.full(len(by_seed), place - 0.25), "|", ms=6, mew=1.0, color=QUIET)
     _frame(axes, grid="x")
-    axes.axvline(0, color=INK, lw=0.9, zorder=1)
     axes.set_yticks(range(len(rows), 0, -1), [name for name, _ in rows], color=INK)
-    axes.set_ylim(0.4, len(rows) + 0.6)
+    axes.set_ylim(0.4, len(rows) + 0.9)
+    _divide_at_zero(axes)
+    seeds = "; ticks: single seeds" if len(folds.seeds) > 1 else ""
+    axes.set_xlabel(f"difference, with its 95 % interval over queries{seeds}", color=QUIET)
     return axes
 
 
+def _divide_at_zero(axes: Axes) -> None:
+    """Draw the line of no difference, with room on both sides to say which arm is higher there."""
+    low, high = axes.get_xlim()
+    low, high = min(low, -0.4 * high, -1e-4), max(high, -0.4 * low, 1e-4)
+    axes.set_xlim(low, high)
+    axes.axvline(0, color=INK, lw=0.9, zorder=1)
+    for arm, text, side, ha in ((BASELINE, "← {} higher", -6, "right"), (OURS, "{} higher →", 6, "left")):
+        place: dict[str, Any] = {
+            "xycoords": ("data", "axes fraction"),
+            "xytext": (side, 0),
+            "textcoords": "offset points",
+        }
+        axes.annotate(text.format(arm), (0, 1), va="top", ha=ha, fontsize=10, color=COLOURS[arm], **place)
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value:+.3f}" if abs(value) > 1e-9 else "0")
+
+
 def _draw_interval(axes: Axes, place: float, interval: PairedInterval, *, strong: bool) -> None:
-    colour = INK if strong else QUIET
+    colour = {1: COLOURS[OURS], -1: COLOURS[BASELINE], 0: INK}[interval.sign]
     if interval.n > 1:
-        axes.plot([interval.low, interval.high], [place, place], color=colour, lw=3 if strong else 1.6)
-    axes.plot(interval.mean, place, "o", ms=9 if strong else 7, color=colour)
+        axes.plot(
+            [interval.low, interval.high],
+            [place, place],
+            color=colour,
+            lw=3.4 if strong else 1.6,
+            solid_capstyle="round",
+        )
+    axes.plot(interval.mean, place, "o", ms=10 if strong else 6.5, color=colour)
     axes.annotate(
         f"{interval.mean:+.4f}",
         (1.02, place),
@@ -156,13 +196,6 @@ def _draw_interval(axes: Axes, place: float, interval: PairedInterval, *, strong
 def _seed_difference(folds: Folds, chosen: list[int], seed: int) -> float:
     ours, theirs = (folds.values(arm, "zero", folds=chosen, seeds=[seed]) for arm in (OURS, BASELINE))
     return float((ours - theirs).mean())
-
-
-def png(figure: Figure) -> bytes:
-    """The figure as a PNG image."""
-    stream = io.BytesIO()
-    figure.savefig(stream, format="png", dpi=DPI, facecolor="white")
-    return stream.getvalue()
 
 
 def _new_figure(width: float, height: float) -> Figure:

@@ -134,7 +134,11 @@ def resolve_groups(caller: str, n_docs: int, group: Any = None, qid: Any = None)
 
 
 def finite_vector(caller: str, argument: str, values: Any, n: int | None = None, what: str = "document") -> FloatArray:
-    """Return a contiguous float64 vector of finite numbers, of length ``n`` if given; it may be ``values``."""
+    """Return a contiguous float64 vector of finite numbers, of length ``n`` if given; it may be ``values``.
+
+    An array that is read-only or not aligned is copied: to Numba it is of another type, for which the kernels
+    would be compiled once more.
+    """
     array = as_array(caller, argument, values)
     if array.dtype.kind not in "fiub":
         raise TypeError(f"{caller}: {argument} must hold numbers; got dtype {array.dtype}")
@@ -145,7 +149,7 @@ def finite_vector(caller: str, argument: str, values: Any, n: int | None = None,
     if array.size == 0:
         raise ValueError(f"{caller}: {argument} must not be empty")
     with np.errstate(over="ignore"):  # a longer float may overflow, and is then refused
-        vector: FloatArray = np.ascontiguousarray(array, dtype=np.float64)
+        vector: FloatArray = np.require(array, np.float64, ["C", "A", "W"])
     if not np.isfinite(vector).all():
         at = int(np.argmin(np.isfinite(vector)))
         raise ValueError(f"{caller}: {argument} must be finite; got {array[at]} at position {at}")
@@ -268,7 +272,9 @@ def _whole_numbers(caller: str, argument: str, values: Any) -> IntArray:
         raise ValueError(f"{caller}: {argument} must be one-dimensional; got shape {array.shape}")
     if array.size and array.dtype.kind not in "iuf":
         raise TypeError(f"{caller}: {argument} must be whole numbers; got {_head(array)} of dtype {array.dtype}")
-    wrong = (array != np.floor(array)) | (np.abs(array) > _LARGEST_WHOLE) if array.size else np.zeros(0, bool)
+    with np.errstate(over="ignore"):
+        numbers = array.astype(np.float64)
+    wrong = (numbers != np.floor(numbers)) | (np.abs(numbers) > _LARGEST_WHOLE)
     if wrong.any():
         at = int(np.argmax(wrong))
         raise ValueError(f"{caller}: {argument} must be whole numbers up to 2^53; got {array[at]} at position {at}")

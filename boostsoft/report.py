@@ -10,8 +10,8 @@ from pathlib import Path
 from types import TracebackType
 
 import numpy as np
+from rich import box
 from rich.console import Console, Group, RenderableType
-from rich.padding import Padding
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
@@ -20,7 +20,7 @@ from .experiment import BASELINE, N_PARTS, OURS, Folds, Observer, Plan, Split
 from .query_groups import FloatArray
 from .statistics import PairedInterval, counted_mean, fill_empty, paired_interval
 
-EMPTY_IN_WORDS = {"zero": "counted as 0", "skip": "left out", "one": "counted as 1"}
+EMPTY_IN_WORDS = {"zero": "count 0", "skip": "left out", "one": "count 1"}
 
 
 def metric_title(spec: str) -> str:
@@ -108,7 +108,7 @@ def plan_summary(plan: Plan) -> str:
     shared = plan.booster_parameters(OURS)
     settings = {"learning_rate": None, "num_leaves": None, "min_data_in_leaf": 20, **plan.parameters}
     listed = ", ".join(f"{name} {shared.get(name, default)}" for name, default in settings.items())
-    stop = f", stopped {plan.early_stopping} trees after it" if plan.early_stopping else ""
+    stop = f"; training stops {plan.early_stopping} trees after it" if plan.early_stopping else ""
     return (
         f"Each arm: up to {plan.trees} trees, {listed}, the rest as in LightGBM; kept is the number of trees with "
         f"the best hard {metric_title(plan.metric)} on valid{stop}."
@@ -118,7 +118,12 @@ def plan_summary(plan: Plan) -> str:
 def split_report(split: Split) -> RenderableType:
     """Table of both metrics on all parts, what was trained, and what the difference means."""
     plan, last = split.plan, list(split.parts)[-1]
-    table = Table(title=f"{metric_title(plan.metric)}, mean over queries", title_justify="left")
+    table = Table(
+        title=f"{metric_title(plan.metric)}, mean over queries",
+        title_justify="left",
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+    )
     for heading in ("part", "metric"):
         table.add_column(heading)
     headings = [*plan.arms, "difference", "95 % interval"] if plan.baseline else plan.arms
@@ -162,8 +167,10 @@ def _conclusion(split: Split, part: str) -> list[RenderableType]:
 def folds_report(folds: Folds) -> RenderableType:
     """Pooled table for the three ways to count empty queries, one row per fold, and what it means."""
     title = metric_title(folds.plan.metric)
-    empty = int(np.isnan(fill_empty(folds.values(OURS, "skip"), "skip")).sum())
-    pooled = _folds_table(f"Test {title} over all folds", "empty queries", "queries")
+    empty = int(np.isnan(folds.values(OURS, "skip")).sum())
+    pooled = _folds_table(
+        f"Test {title} over all folds: queries with nothing relevant count 0, not, or 1", "empty", "queries"
+    )
     for rule, words in EMPTY_IN_WORDS.items():
         values = [folds.values(arm, rule) for arm in (OURS, BASELINE)]
         counted = int((~np.isnan(values[0])).sum())
@@ -177,13 +184,15 @@ def folds_report(folds: Folds) -> RenderableType:
         for s in folds.seeds
     )
     seconds = ", ".join(f"{arm} {sum(r.seconds for r in folds.runs if r.arm == arm):.0f} s" for arm in folds.plan.arms)
+    seeds = "1 seed" if len(folds.seeds) == 1 else f"{len(folds.seeds)} seeds"
     notes = [
-        f"{folds.values(OURS, 'zero').size} queries, each tested once per seed and averaged over {len(folds.seeds)} "
-        f"seeds; {empty} have nothing relevant. Difference by seed: {per_seed}. Training took {seconds}.",
+        f"{folds.values(OURS, 'zero').size} queries, each tested once per seed and averaged over {seeds}; {empty} "
+        f"have nothing relevant. Difference by seed: {per_seed}. Training took {seconds}.",
         plan_summary(folds.plan),
     ]
     interval = paired_interval(folds.values(OURS, "zero"), folds.values(BASELINE, "zero"))
-    return Group(pooled, by_fold, *_paragraphs(notes), _bold(f"Test {title}: {verdict(interval)}"))
+    caveat = "The interval is over queries; how much the seeds move it is seen in the differences by seed."
+    return Group(pooled, by_fold, *_paragraphs(notes), _bold(f"Test {title}: {verdict(interval)}"), Text(caveat))
 
 
 def _mean_trees(folds: Folds, fold: int, arm: str) -> float:
@@ -191,8 +200,8 @@ def _mean_trees(folds: Folds, fold: int, arm: str) -> float:
 
 
 def _folds_table(title: str, first: str, second: str) -> Table:
-    table = Table(title=title, title_justify="left")
-    table.add_column(first)
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column(first, no_wrap=True)
     for heading in (second, OURS, BASELINE, "difference", "95 % interval"):
         table.add_column(heading, justify="right", no_wrap=True)
     return table
@@ -209,7 +218,7 @@ def _cells(values: list[FloatArray]) -> list[str]:
 
 
 def _paragraphs(texts: Iterable[str]) -> list[RenderableType]:
-    return [Padding(Text(text), (0, 0, 1, 0)) for text in texts]
+    return [Text(text + "\n") for text in texts]
 
 
 def _bold(text: str) -> Text:

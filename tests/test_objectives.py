@@ -281,11 +281,10 @@ def test_a_discount_that_rises_or_is_negative_is_refused(discount):
 
 
 def test_a_discount_is_judged_by_the_ranks_that_count():
-    table = [1.0, 0.5, 0.7]
-    gradient, _ = evaluate(
-        SoftObjective(bs.Metric("dcg@2", discount=table)), [0, 1, 2], [0.0, 0.0, 0.0], QueryGroups.from_sizes([3])
-    )
-    assert gradient[0] < 0 < gradient[2]
+    rising_later = bs.Metric("dcg@2", discount=lambda rank: np.where(rank < 3, 1.0 / rank, rank))
+    for metric in (rising_later, bs.Metric("dcg@2", discount=[1.0, 0.5, 0.7])):
+        gradient, _ = evaluate(SoftObjective(metric), [0, 1, 2], np.zeros(3), QueryGroups.from_sizes([3]))
+        assert gradient[0] < 0 < gradient[2]
 
 
 @pytest.mark.parametrize(

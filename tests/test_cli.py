@@ -1,0 +1,369 @@
+"""The command line, run in this process on small files: what it writes, says and refuses."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import gzip
+import io
+import re
+
+import lightgbm as lgb
+import numpy as np
+import pytest
+from PIL import Image
+
+import boostsoft as bs
+from boostsoft import cli, report
+from boostsoft.datasets import load_digits_ranking, load_letor
+
+SMALL_TREES = ["--leaves", "4", "--set", "min_data_in_leaf=5"]
+
+
+def letor_text(seed, n_queries, first_query, n_features=4):
+    """Queries whose labels follow the first two features; the first query has nothing relevant."""
+    rng = np.random.default_rng(seed)
+    lines = []
+    for query in range(first_query, first_query + n_queries):
+        X = rng.normal(size=(rng.integers(6, 12), n_features)).round(3)
+        labels = np.clip(np.floor(X[:, 0] + 0.5 * X[:, 1] + rng.normal(size=len(X))), 0, 2).astype(int)
+        labels *= query != first_query
+        for label, row in zip(labels, X, strict=True):
+            lines.append(f"{label} qid:{query} " + " ".join(f"{i}:{x}" for i, x in enumerate(row, 1)))
+    return "\n".join(lines) + "\n"
+
+
+@pytest.fixture(scope="module")
+def parts(tmp_path_factory):
+    """Five parts; S2 is compressed, and S5 never mentions the last feature."""
+    folder = tmp_path_factory.mktemp("five")
+    for i in range(1, 6):
+        text = letor_text(i, n_queries=14, first_query=100 * i, n_features=3 if i == 5 else 4)
+        if i == 2:
+            (folder / "S2.txt.gz").write_bytes(gzip.compress(text.encode()))
+        else:
+            (folder / f"S{i}.txt").write_text(text)
+    return folder
+
+
+def part_file(folder, i):
+    return folder / ("S2.txt.gz" if i == 2 else f"S{i}.txt")
+
+
+def split_arguments(folder):
+    files = [str(part_file(folder, i)) for i in range(1, 6)]
+    return ["train", "--train", *files[:3], "--valid", files[3], "--test", files[4]]
+
+
+def rows_of(path):
+    return list(csv.DictReader(io.StringIO(path.read_text())))
+
+
+def curves_of(path):
+    curves = {}
+    for row in rows_of(path):
+        curves.setdefault((row["arm"], row["data"], row["metric"]), {})[int(row["tree"])] = float(row["value"])
+    return curves
+
+
+def assert_picture(path, size):
+    with Image.open(path) as image:
+        image.load()
+        assert (image.format, image.size) == ("PNG", size)
+        shades = np.asarray(image.convert("L"))
+    assert shades.min() < 100  # ink
+    assert np.mean(shades == 255) > 0.5  # paper
+
+
+def assert_curves_are_the_models(out, split, hard, soft):
+    """Every point of our curve, recomputed from the saved model's predictions; the kept trees are the best."""
+    curves = curves_of(out / "curve.csv")
+    model = lgb.Booster(model_file=out / "model.txt")
+    names = [f"{hard.metric}_hard@{hard.k}", soft.name]
+    assert int(np.argmax(list(curves["boostsoft", "valid", names[0]].values()))) + 1 == model.num_trees()
+    for part in ("train", "valid"):
+        data = split[part]
+        for trees in range(1, model.num_trees() + 1):
+            scores = model.predict(data.X, num_iteration=trees)
+            for name, metric in zip(names, (hard, soft), strict=True):
+                value = metric(data.y, scores, group=data.sizes)
+                assert curves["boostsoft", part, name][trees] == pytest.approx(value, abs=1e-9)
+    return curves, model
+
+
+def test_demo(tmp_path, capsys):
+    out = tmp_path / "deep" / "demo"
+    assert cli.main(["demo", "--out", str(out), "--trees", "4", "--seed", "3"]) == 0
+    assert {path.name for path in out.iterdir()} == {"model.txt", "curve.csv", "curve.png"}
+    splits = load_digits_ranking(seed=3)
+    split = {"train": splits.train, "valid": splits.valid}
+    soft = bs.SoftMetric("ndcg@10", sigma=0.2, sigma_unit="spread")
+    curves, model = assert_curves_are_the_models(out, split, bs.Metric("ndcg@10"), soft)
+    assert {len(curve) for curve in curves.values()} == {4}
+    assert {arm for arm, _, _ in curves} == {"boostsoft", "lambdarank"}
+    assert model.feature_name()[0] == "cosine_pixels"
+    assert_picture(out / "curve.png", (2100, 980))
+
+    shown = capsys.readouterr()
+    assert shown.err == ""  # no terminal, no bars
+    value = bs.Metric("ndcg@10")(splits.test.y, model.predict(splits.test.X), group=splits.test.sizes)
+    line = next(line for line in shown.out.splitlines() if line.startswith(" test"))
+    assert line.split()[1:3] == ["hard", f"{value:.4f}"]
+    assert "learning_rate 0.1, num_leaves 31, min_data_in_leaf 20" in " ".join(shown.out.split())
+    assert "Hard NDCG@10 on test: " in shown.out
+
+
+def test_train_on_files(parts, tmp_path, capsys):
+    arguments = [*split_arguments(parts), "--metric", "recall@3", "--noise", "gumbel", *SMALL_TREES]
+    arguments += ["--trees", "30", "--early-stopping", "3", "--set", "num_leaf=3", "--seed", "7"]
+    assert cli.main([*arguments, "--out", str(tmp_path / "a")]) == 0
+    assert cli.main([*arguments, "--out", str(tmp_path / "b")]) == 0
+    for name in ("model.txt", "curve.csv"):
+        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
+
+    split = {
+        "train": load_letor([part_file(parts, i) for i in (1, 2, 3)]),
+        "valid": load_letor(part_file(parts, 4)),
+        "test": load_letor(part_file(parts, 5), n_features=4),
+    }
+    hard = bs.Metric("recall@3")
+    soft = bs.SoftMetric(hard, noise="gumbel", sigma=0.2, sigma_unit="spread")
+    curves, model = assert_curves_are_the_models(tmp_path / "a", split, hard, soft)
+    stopped = len(curves["boostsoft", "valid", "recall_hard@3"])
+    assert stopped in (model.num_trees() + 3, 30)
+    text = (tmp_path / "a" / "model.txt").read_text()
+    # the alias reaches LightGBM and wins over --leaves
+    assert {"[num_leaves: 3]", "[min_data_in_leaf: 5]", "[seed: 7]"} <= set(text.splitlines())
+    value = hard(split["test"].y, model.predict(split["test"].X), group=split["test"].sizes)
+    line = next(line for line in capsys.readouterr().out.splitlines() if line.startswith(" test"))
+    assert line.split()[2] == f"{value:.4f}"
+
+
+def test_without_baseline_and_without_a_test_part(parts, tmp_path, capsys):
+    arguments = ["train", "--train", str(part_file(parts, 1)), "--valid", str(part_file(parts, 2))]
+    arguments += ["--no-baseline", "--trees", "5", "--early-stopping", "0", "--out", str(tmp_path), *SMALL_TREES]
+    (tmp_path / "curve.csv").write_text("old")
+    (tmp_path / "mine.txt").write_text("mine")
+    assert cli.main(arguments) == 0
+    assert {path.name for path in tmp_path.iterdir()} == {"model.txt", "curve.csv", "curve.png", "mine.txt"}
+    curves = curves_of(tmp_path / "curve.csv")
+    assert {arm for arm, _, _ in curves} == {"boostsoft"}
+    assert {len(curve) for curve in curves.values()} == {5}
+    shown = capsys.readouterr().out
+    assert "lambdarank" not in shown
+    assert "difference" not in shown
+
+
+def test_with_a_baseline_but_no_test_part_says_that_valid_was_used_twice(parts, tmp_path, capsys):
+    arguments = ["train", "--train", str(part_file(parts, 1)), "--valid", str(part_file(parts, 2))]
+    assert cli.main([*arguments, "--trees", "3", "--out", str(tmp_path), *SMALL_TREES]) == 0
+    assert "chosen on these queries" in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.fixture(scope="module")
+def folds_run(parts, tmp_path_factory):
+    """The folder of a run over the folds, and what was printed."""
+    out, shown = tmp_path_factory.mktemp("folds"), io.StringIO()
+    arguments = ["train", "--folds", str(parts), "--seeds", "2", "--seed", "5", "--trees", "4", "--out", str(out)]
+    with contextlib.redirect_stdout(shown):
+        assert cli.main([*arguments, *SMALL_TREES]) == 0
+    return out, shown.getvalue()
+
+
+@pytest.fixture(scope="module")
+def folds_out(folds_run):
+    return folds_run[0]
+
+
+def test_folds_test_every_query_once_per_seed(parts, folds_out):
+    rows = rows_of(folds_out / "per_query.csv")
+    expected = [(seed, 100 * i + q) for i in range(1, 6) for q in range(14) for seed in (5, 6)]
+    assert sorted((int(row["seed"]), int(row["query"])) for row in rows) == sorted(expected)
+    # fold 1 is tested on S5, fold 2 on S1, ...
+    assert {(int(row["fold"]), int(row["query"]) // 100) for row in rows} == {(1, 5), (2, 1), (3, 2), (4, 3), (5, 4)}
+    sizes = {}
+    for i in range(1, 6):
+        data = load_letor(part_file(parts, i))
+        sizes |= dict(zip(np.unique(data.qid).tolist(), data.sizes.tolist(), strict=True))
+    assert all(sizes[int(row["query"])] == int(row["documents"]) for row in rows)
+    empty = [row for row in rows if row["empty"] == "1"]
+    assert {int(row["query"]) for row in empty} >= {100, 200, 300, 400, 500}
+    assert all(row["boostsoft"] == row["lambdarank"] == "0.0" for row in empty)
+    assert_picture(folds_out / "differences.png", (1700, 920))
+
+
+def test_fold_means_are_those_of_their_queries(folds_out):
+    queries, runs = rows_of(folds_out / "per_query.csv"), rows_of(folds_out / "folds.csv")
+    assert len(runs) == 5 * 2 * 2
+    for run in runs:
+        mine = [q for q in queries if (q["fold"], q["seed"]) == (run["fold"], run["seed"])]
+        values = np.array([float(q[run["arm"]]) for q in mine])
+        empty = np.array([q["empty"] == "1" for q in mine])
+        for rule, wanted in (
+            ("zero", values.mean()),
+            ("skip", values[~empty].mean()),
+            ("one", np.where(empty, 1.0, values).mean()),
+        ):
+            assert float(run[f"ndcg_hard@10_empty_{rule}"]) == pytest.approx(wanted, abs=1e-12)
+        assert 1 <= int(run["trees"]) <= 4
+
+
+def test_a_fold_by_hand(parts, folds_out):
+    """Fold 4, seed 6, lambdarank: parts 4, 5 and 1 train, 2 is watched, 3 is tested."""
+    read = [load_letor(part_file(parts, i), n_features=4) for i in (4, 5, 1, 2, 3)]
+    X, y, sizes = (np.concatenate([getattr(part, name) for part in read[:3]]) for name in ("X", "y", "sizes"))
+    parameters = {"objective": "lambdarank", "learning_rate": 0.1, "num_leaves": 4, "min_data_in_leaf": 5, "seed": 6}
+    parameters |= {"feature_fraction": 0.8, "verbosity": -1, "deterministic": True, "force_row_wise": True}
+    booster = lgb.train(parameters, lgb.Dataset(X, y, group=sizes), 4)
+    ndcg = bs.Metric("ndcg@10")
+
+    def after(trees, data):
+        return ndcg(data.y, booster.predict(data.X, num_iteration=trees), group=data.sizes)
+
+    best = 1 + int(np.argmax([after(trees, read[3]) for trees in range(1, 5)]))
+    run = next(
+        row
+        for row in rows_of(folds_out / "folds.csv")
+        if (row["fold"], row["seed"], row["arm"]) == ("4", "6", "lambdarank")
+    )
+    assert int(run["trees"]) == best
+    assert float(run["ndcg_hard@10_empty_zero"]) == pytest.approx(after(best, read[4]), abs=1e-12)
+
+
+def test_folds_report_agrees_with_the_files(folds_run):
+    out, shown = folds_run
+    rows = rows_of(out / "per_query.csv")
+    ours, theirs = (np.array([float(row[arm]) for row in rows]) for arm in ("boostsoft", "lambdarank"))
+    kept = np.array([row["empty"] == "0" for row in rows])
+    lines = {line.split("   ")[0].strip(): line.split() for line in shown.splitlines()}
+    for label, chosen in (("count 0", np.full(140, True)), ("left out", kept)):
+        wanted = [f"{chosen.sum() // 2}", f"{ours[chosen].mean():.4f}", f"{theirs[chosen].mean():.4f}"]
+        assert lines[label][2:5] == wanted
+        assert float(lines[label][5]) == pytest.approx((ours - theirs)[chosen].mean(), abs=6e-5)
+    by_seed = [(ours - theirs)[[row["seed"] == seed for row in rows]].mean() for seed in ("5", "6")]
+    words = " ".join(shown.split())
+    assert f"Difference by seed: {by_seed[0]:+.4f}, {by_seed[1]:+.4f}." in words
+    assert "feature_fraction 0.8, min_data_in_leaf 5," in words or "min_data_in_leaf 5, feature_fraction 0.8," in words
+    assert "averaged over 2 seeds;" in words
+
+
+def test_set_wins_over_the_folds_feature_fraction(parts, monkeypatch):
+    plans = []
+    monkeypatch.setattr(cli, "_compare_folds", lambda plan, *_: plans.append(plan))
+    assert cli.main(["train", "--folds", str(parts)]) == 0
+    assert cli.main(["train", "--folds", str(parts), "--set", "colsample_bytree=0.5"]) == 0
+    assert [plan.booster_parameters("lambdarank")["feature_fraction"] for plan in plans] == ["0.8", "0.5"]
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Errors
+# ---------------------------------------------------------------------------------------------------------
+
+BAD = {
+    "no command": ([], "required: {demo,train}"),
+    "no data": (["train"], "give --train and --valid files, or --folds"),
+    "no valid": (["train", "--train", "{S1}"], "give --train and --valid files, or --folds"),
+    "both": (["train", "--folds", "{dir}", "--train", "{S1}"], "give --folds or --train, not both"),
+    "folds and test": (["train", "--folds", "{dir}", "--test", "{S1}"], "give --folds or --test, not both"),
+    "missing file": (["train", "--train", "{S1}", "--valid", "{tmp}/none"], "existing file, got '{tmp}/none'"),
+    "missing folder": (["train", "--folds", "{tmp}/none"], "there is no folder {tmp}/none"),
+    "no parts": (["train", "--folds", "{tmp}"], "must have S1.txt or S1.txt.gz; neither is there"),
+    "metric": (["train", "--folds", "{dir}", "--metric", "foo@3"], "unknown metric 'foo@3'"),
+    "cutoff": (["train", "--folds", "{dir}", "--metric", "ndcg@0"], "got 'ndcg@0'"),
+    "noise": (["train", "--folds", "{dir}", "--noise", "pink"], "invalid choice: 'pink'"),
+    "trees": (["demo", "--trees", "0"], "--trees: must be a whole number of at least 1, got '0'"),
+    "rate": (["train", "--folds", "{dir}", "--learning-rate", "nan"], "must be a number above 0, got 'nan'"),
+    "seeds": (["train", "--train", "{S1}", "--valid", "{S3}", "--seeds", "2"], "--seeds goes with --folds"),
+    "baseline": (["train", "--folds", "{dir}", "--no-baseline"], "--no-baseline does not go with --folds"),
+    "no value": (["train", "--folds", "{dir}", "--set", "max_bin"], "expected KEY=VALUE, got 'max_bin'"),
+    "no parameter": (["train", "--folds", "{dir}", "--set", "leafs=3"], "LightGBM has no parameter 'leafs'"),
+    "settled": (["train", "--folds", "{dir}", "--set", "n_estimators=3"], "n_estimators cannot be set: use --trees"),
+    "out is a file": (["demo", "--out", "{S1}/x"], "--out: {S1} is a file, not a folder"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "message"), BAD.values(), ids=BAD.keys())
+def test_bad_input_is_one_line_and_leaves_nothing(parts, tmp_path, capsys, monkeypatch, arguments, message):
+    monkeypatch.chdir(tmp_path)
+    places = {"dir": parts, "tmp": tmp_path, "S1": parts / "S1.txt", "S3": parts / "S3.txt"}
+
+    def placed(text):
+        return re.sub(r"\{(dir|tmp|S1|S3)\}", lambda found: str(places[found[1]]), text)
+
+    assert cli.main([placed(argument) for argument in arguments]) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert shown.err.startswith("boostsoft: ")
+    assert shown.err.endswith("\n")
+    assert placed(message) in shown.err
+    assert shown.err.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def five_parts(folder, texts):
+    for i, text in enumerate(texts, 1):
+        (folder / f"S{i}.txt").write_text(text)
+    return ["train", "--folds", str(folder), "--out", str(folder / "out")]
+
+
+def test_a_query_in_two_parts_is_refused(tmp_path, capsys):
+    texts = [letor_text(i, 3, 10 * min(i, 4)) for i in range(1, 6)]
+    assert cli.main(five_parts(tmp_path, texts)) == 2
+    assert capsys.readouterr().err == "boostsoft: --folds: query 40 is in S4 and in S5\n"
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_part_there_twice_is_refused(tmp_path, capsys):
+    (tmp_path / "S1.txt").write_text("1 qid:1 1:1\n")
+    (tmp_path / "S1.txt.gz").write_bytes(gzip.compress(b"1 qid:1 1:1\n"))
+    assert cli.main(["train", "--folds", str(tmp_path)]) == 2
+    assert "both are there" in capsys.readouterr().err
+
+
+def test_fractional_labels_need_no_baseline(tmp_path, capsys):
+    file = tmp_path / "set.txt"
+    file.write_text(letor_text(1, 12, 1).replace("2 qid", "1.5 qid"))
+    arguments = ["train", "--train", str(file), "--valid", str(file), "--out", str(tmp_path / "out"), "--trees", "2"]
+    assert cli.main(arguments) == 2
+    assert "lambdarank needs whole labels from 0, got 1.5; --no-baseline leaves it out" in capsys.readouterr().err
+    assert cli.main([*arguments, "--no-baseline", *SMALL_TREES]) == 0
+
+
+def test_an_error_while_training_leaves_nothing(tmp_path, capsys):
+    file = tmp_path / "set.txt"
+    file.write_text("".join(f"0 qid:{i // 50} 1:{i}\n" for i in range(100)))
+    assert cli.main(["train", "--train", str(file), "--valid", str(file), "--out", str(tmp_path / "out")]) == 2
+    assert "there is nothing to learn" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_an_interrupt_while_training_leaves_nothing(tmp_path, capsys, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "run_split", interrupted)
+    assert cli.main(["demo", "--out", str(tmp_path / "out")]) == 130
+    assert capsys.readouterr().err == "boostsoft: interrupted; no file is half written\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_files_are_whole_or_not_there(tmp_path, monkeypatch):
+    real = report.os.replace
+
+    def second_fails(source, target):
+        if target.name == "b":
+            raise KeyboardInterrupt
+        real(source, target)
+
+    monkeypatch.setattr(report.os, "replace", second_fails)
+    (tmp_path / "b").write_bytes(b"old")
+    with pytest.raises(KeyboardInterrupt):
+        report.write_files(tmp_path, {"a": b"new", "b": b"new", "c": b"new"})
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"a": b"new", "b": b"old"}
+
+
+def test_help_ends_well(capsys):
+    with pytest.raises(SystemExit) as ending:
+        cli.main(["train", "--help"])
+    assert ending.value.code == 0
+    assert "five folds:" in capsys.readouterr().out

@@ -1,0 +1,493 @@
+"""Hard metrics: against the definitions, scikit-learn and LightGBM, and by hand."""
+
+from __future__ import annotations
+
+import math
+from itertools import permutations
+
+import lightgbm as lgb
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import dcg_score, ndcg_score
+
+from boostsoft import Metric, QueryGroups
+from boostsoft.kernels import threads
+from boostsoft.kernels.hard import TIES
+from boostsoft.metrics.prepared import prepare
+from boostsoft.metrics.registry import REGISTRY
+
+from . import oracle
+
+CUTOFFS = (None, 1, 2, 3, 5, 100)
+FORMS = {  # options that change a value, tried wherever a metric takes them
+    "gain": ["exp2", "linear", (0.0, 2.0, 2.5, 3.0, 10.0)],
+    "discount": ["log2", "reciprocal", tuple(1.0 / r**2 for r in range(1, 9))],
+    "relevant_from": [1, 2, 0.5, 3.5],
+    "p": [0.8, 0.5],
+}
+few = settings(deadline=None, derandomize=True, max_examples=60)
+every_metric = pytest.mark.parametrize("name", REGISTRY)
+every_tie = pytest.mark.parametrize("ties", TIES)
+
+
+def log_discount(rank):
+    return 1 / math.log2(1 + rank)
+
+
+def query(kind, n, seed):
+    return oracle.random_query(np.random.default_rng(seed), n, kind)
+
+
+def by_definition(name, labels, scores, k, ties, **options):
+    labels, scores = list(labels), list(scores)
+    if ties == "expected":
+        return oracle.hard_expected_ties(name, labels, scores, k, **options)
+    return oracle.hard(name, oracle.in_rank_order(labels, scores, ties), k, **options)
+
+
+def forms_of(name):
+    """The defaults, then every other value of every option that the metric takes."""
+    taken = [option for option in REGISTRY[name].options if option in FORMS]
+    return [{}] + [{option: value} for option in taken for value in FORMS[option][1:]]
+
+
+# The definitions
+
+
+@every_metric
+@every_tie
+@pytest.mark.parametrize("k", CUTOFFS)
+def test_every_metric_is_its_definition(name, ties, k):
+    queries = [query(kind, n, 10 * n) for kind in oracle.KINDS for n in (1, 2, 5)]
+    labels, scores = (np.concatenate(column) for column in zip(*queries, strict=True))
+    sizes = [len(y) for y, _ in queries]
+    for options in forms_of(name):
+        found = Metric(name, k=k, ties=ties, **options).per_query(labels, scores, group=sizes)
+        wanted = [by_definition(name, y, s, k, ties, **options) for y, s in queries]
+        np.testing.assert_allclose(found, wanted, rtol=1e-14, atol=1e-15, err_msg=str(options))
+
+
+@every_metric
+@every_tie
+@few
+@given(
+    documents=st.lists(st.tuples(st.integers(0, 4), st.integers(-2, 2)), min_size=1, max_size=6),
+    k=st.none() | st.integers(1, 8),
+    scale=st.sampled_from([1.0, 1e300, 1e-300, 5e-324]),
+)
+def test_ties_one_document_and_scores_of_any_size(name, ties, documents, k, scale):
+    labels, scores = np.array([y for y, _ in documents]), np.array([s * scale for _, s in documents])
+    found = Metric(name, k=k, ties=ties)(labels, scores, group=[len(labels)])
+    assert found == pytest.approx(by_definition(name, labels, scores, k, ties), rel=1e-13, abs=1e-15)
+
+
+@every_metric
+@every_tie
+def test_long_queries(name, ties):
+    for kind in ("generic", "ties", "all_equal_scores"):
+        labels, scores = query(kind, 500, 3)
+        for k in (None, 7, 499, 501):
+            if ties == "expected":
+                wanted = oracle.hard_expected_ties_large(name, labels, scores, k)
+            else:
+                wanted = by_definition(name, labels, scores, k, ties)
+            assert Metric(name, k=k, ties=ties)(labels, scores, group=[500]) == pytest.approx(wanted, rel=1e-13)
+
+
+# Other libraries
+
+
+@pytest.mark.parametrize("kind", ["generic", "ties", "all_equal_scores", "all_equal_labels", "no_relevant"])
+@pytest.mark.parametrize("k", [None, 1, 3, 10, 50])
+def test_scikit_learn(kind, k):
+    labels, scores = query(kind, 20, 5)
+    for gain, truth in (("linear", labels), ("exp2", 2.0**labels - 1)):
+        ours = [Metric(name, k=k, gain=gain)(labels, scores, group=[20]) for name in ("dcg", "ndcg")]
+        theirs = [score([truth], [scores], k=k) for score in (dcg_score, ndcg_score)]
+        np.testing.assert_allclose(ours, theirs, rtol=1e-13)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_lightgbm(weighted):
+    """Trees of four leaves tie most documents; some queries have nothing relevant.
+
+    These count 1 in LightGBM, whatever their weight, which we do not follow: the difference is taken off.
+    """
+    rng = np.random.default_rng(0)
+    sizes = rng.integers(1, 40, 60)
+    rows = rng.normal(size=(sizes.sum(), 3))
+    labels = np.clip(np.round(rows[:, 0] + rng.normal(size=sizes.sum())), 0, 4) * np.repeat(rng.random(60) < 0.8, sizes)
+    weights = rng.integers(1, 5, 60) if weighted else np.ones(60)
+    data = lgb.Dataset(rows, labels, group=sizes, weight=np.repeat(weights, sizes) if weighted else None)
+    params = {
+        "objective": "lambdarank", "metric": "ndcg", "eval_at": [1, 3, 10, 50], "num_leaves": 4, "verbosity": -1,
+        "num_threads": 1, "min_data_in_leaf": 5,
+    }  # fmt: skip
+    logged = {}
+    booster = lgb.train(params, data, 3, valid_sets=[data], callbacks=[lgb.record_evaluation(logged)])
+    scores = booster.predict(rows)
+    assert len(np.unique(scores)) < 40
+    empty = QueryGroups.from_sizes(sizes).sums(labels) == 0
+    assert 10 < empty.sum() < 50
+    for k in params["eval_at"]:
+        metric = Metric("ndcg", k=k, ties="order", empty="one")
+        ours = metric(labels, scores, group=sizes, query_weight=weights)
+        excess = ((weights - 1) * empty).sum() / weights.sum()
+        assert ours - excess == pytest.approx(logged["training"][f"ndcg@{k}"][-1], rel=1e-12)
+        assert Metric("ndcg", k=k)(labels, scores, group=sizes, query_weight=weights) != pytest.approx(ours, rel=1e-6)
+
+
+# By hand
+
+
+def test_six_documents():
+    """Grades 3 2 3 0 1 2 in rank order: the textbook's example of DCG."""
+    grades, scores = [3, 2, 3, 0, 1, 2], [6, 5, 4, 3, 2, 1]
+    linear = 3 + 2 / math.log2(3) + 3 / 2 + 0 + 1 / math.log2(6) + 2 / math.log2(7)
+    ideal = 3 + 3 / math.log2(3) + 2 / 2 + 2 / math.log2(5) + 1 / math.log2(6)
+    assert Metric("dcg@6", gain="linear")(grades, scores, group=[6]) == pytest.approx(linear, rel=1e-15)
+    assert Metric("ndcg@6", gain="linear")(grades, scores, group=[6]) == pytest.approx(linear / ideal, rel=1e-15)
+    exp2 = 7 + 3 / math.log2(3) + 7 / 2 + 0 + 1 / math.log2(6) + 3 / math.log2(7)
+    assert Metric("dcg@6")(grades, scores, group=[6]) == pytest.approx(exp2, rel=1e-15)
+
+
+def test_four_graded_documents():
+    metric = Metric("dcg@4", gain="linear")
+    in_order = 1 + 0.7 * log_discount(2) + 0.3 / 2 + 1 * log_discount(4)
+    best = 1 + 1 * log_discount(2) + 0.7 / 2 + 0.3 * log_discount(4)
+    found = metric([1, 0.7, 0.3, 1], [4, 3, 2, 1], group=[4])
+    assert found == pytest.approx(in_order, rel=1e-15)
+    assert round(found, 2) == 2.02
+    assert metric([1, 0.7, 0.3, 1], [4, 2, 1, 3], group=[4]) == pytest.approx(best, rel=1e-15)
+    assert round(best, 2) == 2.11
+    ndcg = Metric("ndcg@4", gain="linear")
+    assert ndcg([1, 0.7, 0.3, 1], [4, 3, 2, 1], group=[4]) == pytest.approx(in_order / best, rel=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("metric", "labels", "value"),
+    [
+        (Metric("dcg@1"), [0, 4], 0.0),
+        (Metric("dcg"), [1, 0, 1], 1 / math.log2(1 + 1) + 1 / math.log2(1 + 3)),
+        (Metric("dcg", discount="reciprocal"), [0, 2, 1], 3 / 2 + 1 / 3),
+        (Metric("dcg@2", discount=[1, 0.25, 9]), [2, 1, 3], 3 + 0.25 * 1),
+        (Metric("dcg", gain=[0, 10, 100]), [1, 2], 10 + 100 * log_discount(2)),
+        (Metric("ndcg@2"), [1, 0, 2], 1 / (3 + log_discount(2))),
+        (Metric("cg@2"), [1, 2, 3], 1 + 3),
+        (Metric("precision@3"), [1, 0, 2, 1], 2 / 3),
+        (Metric("precision@10"), [1, 0, 2, 1], 3 / 10),
+        (Metric("precision"), [1, 0, 2, 1], 3 / 4),
+        (Metric("precision@2", relevant_from=2), [1, 2, 2], 1 / 2),
+        (Metric("precision@2", relevant_from=1.5), [1.4, 1.5, 2], 1 / 2),
+        (Metric("recall@2"), [1, 0, 2, 1], 1 / 3),
+        (Metric("recall@10"), [1, 0, 2, 1], 1.0),
+        (Metric("rbp"), [1, 0, 1], 0.2 * (1 + 0.8**2)),
+        (Metric("rbp@2", p=0.5), [0, 1, 1], 0.5 * 0.5),
+    ],
+    ids=str,
+)
+def test_documents_in_rank_order(metric, labels, value):
+    scores = -np.arange(len(labels))
+    assert metric(labels, scores, group=[len(labels)]) == pytest.approx(value, rel=1e-15, abs=0)
+
+
+def test_tied_documents():
+    """Documents of label 2 and 0 tie behind one of label 1: ranks 2 and 3."""
+    labels, scores = [0, 1, 2], [0.0, 1.0, -0.0]
+    first, last = 3 * log_discount(2), 3 * log_discount(3)
+    for ties, tied in (("expected", (first + last) / 2), ("order", last), ("worst", last)):
+        assert Metric("dcg", ties=ties)(labels, scores, group=[3]) == pytest.approx(1 + tied, rel=1e-15)
+    assert Metric("dcg", ties="order")(labels[::-1], scores[::-1], group=[3]) == pytest.approx(1 + first, rel=1e-15)
+    assert Metric("dcg@2")(labels, scores, group=[3]) == pytest.approx(1 + first / 2, rel=1e-15)
+    assert Metric("dcg@2", ties="worst")(labels, scores, group=[3]) == 1
+
+
+def test_a_tie_across_the_cutoff():
+    """Five tie on ranks 2 to 6, of which ranks 2 and 3 count."""
+    labels, scores = [0, 1, 0, 1, 1, 0], [9, 5, 5, 5, 5, 5]
+    for name, divisor in (("cg", 1), ("precision", 3), ("recall", 3)):
+        assert Metric(f"{name}@3")(labels, scores, group=[6]) == pytest.approx(3 * 2 / 5 / divisor, rel=1e-15)
+        assert Metric(f"{name}@3", ties="worst")(labels, scores, group=[6]) == 0
+        assert Metric(f"{name}@3", ties="order")(labels, scores, group=[6]) == pytest.approx(1 / divisor)
+
+
+@pytest.mark.parametrize("ties", TIES)
+def test_negative_labels(ties):
+    """A linear gain may be negative; no order is then worth 1."""
+    labels, scores = [-1, 2, -3], [3, 2, 1]
+    metric = Metric("dcg", gain="linear", ties=ties)
+    assert metric(labels, scores, group=[3]) == pytest.approx(-1 + 2 * log_discount(2) - 3 / 2, rel=1e-15)
+    assert Metric("cg@2", gain="linear", ties=ties)(labels, scores, group=[3]) == 1
+    with pytest.raises(ValueError, match=r"ndcg needs gains of at least 0; got -1.0 for label -1.0"):
+        Metric("ndcg", gain="linear", ties=ties)(labels, scores, group=[3])
+    worst_first = Metric("dcg", gain="linear", ties="worst")([2, -3, 1], [0, 0, 0], group=[3])
+    assert worst_first == pytest.approx(-3 + log_discount(2) + 2 / 2, rel=1e-15)
+
+
+@pytest.mark.parametrize("discount", [(0.1, 0.5, 1.0, 0.2), (1.0, -1.0, 0.5, -2.0), (-1.0, -0.5, -0.1, -0.3)])
+@pytest.mark.parametrize("k", [None, 1, 2, 3])
+def test_the_best_order_is_the_best_under_any_discount(discount, k):
+    """Discounts may rise or be negative: ndcg divides by the most that any order reaches, if that is not 0."""
+    labels = [1, 3, 0, 2]
+    orders = list(permutations(labels))
+    reached = [oracle.hard("dcg", order, k, discount=discount) for order in orders]
+    divisor = max(reached) or 1.0
+    scores = -np.arange(4)
+    found = [Metric("ndcg", k=k, discount=discount)(order, scores, group=[4]) for order in orders]
+    np.testing.assert_allclose(found, np.array(reached) / divisor, rtol=1e-14, atol=1e-15)
+
+
+# Gains and discounts in other forms
+
+
+@pytest.mark.parametrize("k", [None, 7])
+def test_functions_and_tables_are_the_named_ones(k):
+    labels, scores = query("ties", 30, 2)
+    plain = Metric("ndcg", k=k)(labels, scores, group=[30])
+    for gain in (lambda y: 2**y - 1, lambda y: [2**v - 1 for v in y], [0, 1, 3, 7, 15], np.array([0, 1, 3, 7, 15.0])):
+        assert Metric("ndcg", k=k, gain=gain)(labels, scores, group=[30]) == pytest.approx(plain, rel=1e-14)
+    for discount in (lambda r: 1 / np.log2(1 + r), [log_discount(r) for r in range(1, 31)]):
+        assert Metric("ndcg", k=k, discount=discount)(labels, scores, group=[30]) == pytest.approx(plain, rel=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("k", "sizes", "deepest"),
+    [(None, [2, 3], 3), (2, [2, 3], 2), (9, [5, 0], 5), ([1, 2], [4, 2], 2), ([9, 9], [1, 0], 1)],
+)
+def test_a_discount_needs_to_reach_no_further_than_the_deepest_rank_that_counts(k, sizes, deepest):
+    asked = []
+
+    def discount(ranks):
+        asked.extend(ranks)
+        return 1.0 / ranks
+
+    labels, scores = np.ones(sum(sizes)), np.arange(sum(sizes))
+    wanted = Metric("dcg", k=k, discount="reciprocal")(labels, scores, group=sizes)
+    assert Metric("dcg", k=k, discount=discount)(labels, scores, group=sizes) == wanted
+    assert asked == list(range(1, deepest + 1))
+    table = [1.0 / rank for rank in asked]
+    assert Metric("dcg", k=k, discount=table)(labels, scores, group=sizes) == wanted
+    if deepest > 1:
+        with pytest.raises(
+            ValueError, match=f"discount must reach to rank {deepest}; got a table of {deepest - 1} ranks"
+        ):
+            Metric("dcg", k=k, discount=table[:-1])(labels, scores, group=sizes)
+
+
+# Empty queries
+
+
+@every_metric
+def test_queries_without_anything_relevant(name):
+    """Query 2 has nothing relevant, query 3 no documents."""
+    labels, scores, sizes, weights = [1, 0, 0, 0], [0.1, 0.2, 0.3, 0.4], [2, 2, 0], [1, 2, 5]
+    first = oracle.hard(name, [0, 1])
+    for empty, filler in (("zero", 0), ("one", 1)):
+        metric = Metric(name, empty=empty)
+        np.testing.assert_allclose(metric.per_query(labels, scores, group=sizes), [first, filler, filler], rtol=1e-15)
+        assert metric(labels, scores, group=sizes) == pytest.approx((first + 2 * filler) / 3, rel=1e-15)
+        weighted = metric(labels, scores, group=sizes, query_weight=weights)
+        assert weighted == pytest.approx((first + 7 * filler) / 8, rel=1e-15)
+    skip = Metric(name, empty="skip")
+    np.testing.assert_allclose(skip.per_query(labels, scores, group=sizes), [first, np.nan, np.nan], rtol=1e-15)
+    assert skip(labels, scores, group=sizes) == pytest.approx(first, rel=1e-15)
+    assert skip(labels, scores, group=sizes, query_weight=weights) == pytest.approx(first, rel=1e-15)
+
+
+@every_metric
+def test_nothing_but_empty_queries(name):
+    for empty, value in (("zero", 0.0), ("one", 1.0), ("skip", math.nan)):
+        metric = Metric(f"{name}@2", empty=empty)
+        np.testing.assert_equal(metric([0, 0, 0], [1, 2, 3], group=[2, 1]), value)
+        np.testing.assert_equal(metric.per_query([0, 0, 0], [1, 2, 3], group=[2, 1]), [value, value])
+    skip = Metric(name, empty="skip")
+    assert math.isnan(skip([1, 0], [1, 1], group=[1, 1], query_weight=[0, 1]))
+
+
+def test_a_query_is_empty_if_no_gain_is_above_zero():
+    labels, scores = [-1, -2, 1, 0], [1, 2, 3, 4]
+    found = Metric("dcg", gain="linear", empty="one").per_query(labels, scores, group=[2, 2])
+    np.testing.assert_allclose(found, [1, log_discount(2)], rtol=1e-15)
+    found = Metric("precision@1", relevant_from=-1, empty="one").per_query(labels, scores, group=[2, 2])
+    np.testing.assert_array_equal(found, [0, 1])
+    found = Metric("dcg", gain=[1, 0, 0], empty="skip").per_query([0, 1, 2, 2], scores, group=[2, 2])
+    np.testing.assert_allclose(found, [log_discount(2), np.nan], rtol=1e-15)
+
+
+# Weights and cutoffs per query
+
+
+@every_metric
+def test_weights(name):
+    labels, scores = query("ties", 12, 8)
+    sizes, weights = [3, 4, 1, 4], np.array([0.5, 0.0, 3.0, 1.0])
+    values = Metric(name).per_query(labels, scores, group=sizes)
+    found = Metric(name)(labels, scores, group=sizes, query_weight=weights)
+    assert found == pytest.approx(weights @ values / weights.sum(), rel=1e-14)
+    assert Metric(name)(labels, scores, group=sizes) == pytest.approx(values.mean(), rel=1e-14)
+
+
+@pytest.mark.parametrize("scale", [2.0**1000, 2.0**-1070])
+def test_huge_and_tiny_weights(scale):
+    labels, scores, sizes = [1, 0, 0, 1], [1, 2, 3, 4], [2, 2]
+    plain = Metric("ndcg")(labels, scores, group=sizes, query_weight=[1, 3])
+    assert Metric("ndcg")(labels, scores, group=sizes, query_weight=np.array([1, 3]) * scale) == plain
+    equal = Metric("ndcg")(labels, scores, group=sizes, query_weight=[1.7e308, 1.7e308])
+    assert equal == Metric("ndcg")(labels, scores, group=sizes)
+
+
+@every_metric
+@every_tie
+def test_weight_two_is_the_query_twice(name, ties):
+    labels, scores = query("ties", 7, 1)
+    metric = Metric(f"{name}@3", ties=ties)
+    weighted = metric(labels, scores, group=[4, 3], query_weight=[2, 1])
+    twice = metric(np.r_[labels[:4], labels], np.r_[scores[:4], scores], group=[4, 4, 3])
+    assert weighted == pytest.approx(twice, rel=1e-15)
+
+
+@every_metric
+@every_tie
+def test_cutoffs_per_query(name, ties):
+    sizes, cutoffs = [5, 1, 6, 4], [2, 3, 100, 1]
+    labels, scores = query("ties", sum(sizes), 4)
+    together = Metric(name, k=cutoffs, ties=ties).per_query(labels, scores, group=sizes)
+    offsets = np.cumsum([0, *sizes])
+    alone = [
+        Metric(f"{name}@{k}", ties=ties)(labels[a:b], scores[a:b], group=[b - a])
+        for k, a, b in zip(cutoffs, offsets[:-1], offsets[1:], strict=True)
+    ]
+    np.testing.assert_array_equal(together, alone)
+
+
+# Invariances
+
+
+@every_metric
+@pytest.mark.parametrize("ties", ["expected", "worst"])
+def test_the_order_of_the_data_does_not_matter(name, ties):
+    labels, scores = query("ties", 9, 3)
+    metric = Metric(f"{name}@4", ties=ties)
+    for seed in range(5):
+        shuffled = np.random.default_rng(seed).permutation(9)
+        found = metric(labels[shuffled], scores[shuffled], group=[9])
+        assert found == pytest.approx(metric(labels, scores, group=[9]), rel=1e-14)
+
+
+@every_metric
+@every_tie
+def test_only_the_order_of_the_scores_matters(name, ties):
+    labels, scores = query("ties", 9, 3)
+    metric = Metric(f"{name}@4", ties=ties)
+    plain = metric(labels, scores, group=[9])
+    for moved in (scores + 7, scores * 1e300, scores * 1e-300, np.arctan(scores), np.exp(scores), scores + 0.0):
+        assert metric(labels, moved, group=[9]) == plain
+    assert metric([4, 0, 0, 0, 0], [5, 4, 3, 2, 1], group=[5]) != metric([4, 0, 0, 0, 0], [1, 2, 3, 4, 5], group=[5])
+
+
+@every_metric
+def test_queries_do_not_see_each_other(name):
+    sizes = np.array([3, 1, 0, 5, 2])
+    labels, scores = query("ties", sizes.sum(), 6)
+    offsets = np.cumsum([0, *sizes])
+    together = Metric(f"{name}@2").per_query(labels, scores, group=sizes)
+    order = [4, 2, 0, 3, 1]
+    rows = np.concatenate([np.arange(offsets[q], offsets[q + 1]) for q in order])
+    moved = Metric(f"{name}@2").per_query(labels[rows], scores[rows], group=sizes[order])
+    np.testing.assert_array_equal(moved, together[order])
+
+
+@every_metric
+def test_values_lie_between_those_of_the_worst_and_the_best_order(name):
+    for kind in oracle.KINDS:
+        labels, scores = query(kind, 5, 2)
+        orders = [oracle.hard(name, order, 3) for order in permutations(labels)]
+        expected = Metric(f"{name}@3")(labels, scores, group=[5])
+        worst = Metric(f"{name}@3", ties="worst")(labels, scores, group=[5])
+        assert min(orders) - 1e-15 <= worst <= expected + 1e-15 <= max(orders) + 2e-15
+
+
+# Size, threads, memory
+
+
+@every_metric
+@every_tie
+@pytest.mark.parametrize("pattern", ["distinct", "equal", "few values"])
+def test_a_hundred_thousand_documents(name, ties, pattern):
+    n = 100_000
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 3, n)
+    scores = {"distinct": rng.permutation(n), "equal": np.zeros(n), "few values": rng.integers(0, 5, n)}[pattern]
+    gains = labels.astype(float) if REGISTRY[name].gains == "graded" else (labels >= 1).astype(float)
+    options = {"gain": "linear"} if "gain" in REGISTRY[name].options else {}
+    prepared = prepare(Metric(name, ties=ties, **options), "test", labels, QueryGroups.from_sizes([n]))
+    rank = np.lexsort((gains if ties == "worst" else np.arange(n), -scores))
+    weights = np.zeros(n)
+    weights[rank] = prepared.discount[:n]
+    if ties == "expected":
+        _, block = np.unique(scores, return_inverse=True)
+        weights = (np.bincount(block, weights) / np.bincount(block))[block]
+    found = Metric(name, ties=ties, **options)(labels, scores, group=[n])
+    assert found == pytest.approx(gains @ weights / prepared.divisor[0], rel=1e-10)
+
+
+@every_metric
+def test_the_same_bits_on_any_number_of_threads(name, monkeypatch):
+    sizes = np.random.default_rng(1).integers(0, 30, 100)
+    labels, scores = query("ties", sizes.sum(), 1)
+    found = []
+    for n in (1, 2, 3):
+        monkeypatch.setattr(threads, "n_threads", lambda n=n: n)
+        found.append(Metric(f"{name}@5").per_query(labels, scores, group=sizes))
+    np.testing.assert_array_equal(found[0], found[1])
+    np.testing.assert_array_equal(found[0], found[2])
+
+
+@pytest.mark.parametrize("n_queries", [1, 2, 3, 7, 8, 9, 200])
+@pytest.mark.parametrize("n_threads", [1, 2, 3, 16])
+def test_every_query_is_run_once(n_queries, n_threads, monkeypatch):
+    monkeypatch.setattr(threads, "n_threads", lambda: n_threads)
+    for costs in (np.ones(n_queries), np.r_[1e9, np.ones(n_queries - 1)], np.r_[np.ones(n_queries - 1), 1e9]):
+        runs = np.zeros(n_queries, int)
+
+        def run(begin, end, runs=runs):
+            runs[begin:end] += 1
+
+        threads.over_queries(run, costs)
+        np.testing.assert_array_equal(runs, 1)
+
+
+def test_no_queries_and_an_error_in_a_thread(monkeypatch):
+    monkeypatch.setattr(threads, "n_threads", lambda: 2)
+
+    def fail(begin, end):
+        raise ZeroDivisionError(f"{begin} to {end}")
+
+    threads.over_queries(fail, np.zeros(0))
+    with pytest.raises(ZeroDivisionError, match="0 to"):
+        threads.over_queries(fail, np.ones(5))
+
+
+def test_prepared_labels_do_not_follow_the_users_array():
+    labels = np.array([1.0, 0.0, 2.0])
+    for gain in ("linear", "exp2", lambda y: y, [0, 1, 2]):
+        prepared = prepare(Metric("dcg", gain=gain), "test", labels, QueryGroups.from_sizes([3]))
+        before = prepared.gains.copy()
+        labels[0] = 2.0
+        np.testing.assert_array_equal(prepared.gains, before)
+        labels[0] = 1.0
+
+
+def test_a_function_that_writes_on_its_argument_does_no_harm():
+    labels, scores = np.array([1.0, 0.0, 2.0]), np.array([3.0, 2.0, 1.0])
+
+    def square(y):
+        y *= y
+        return y
+
+    metric = Metric("dcg", gain=square, discount=square)
+    assert metric(labels, scores, group=[3]) == 1 * 1 + 0 * 4 + 4 * 9
+    assert metric(labels, scores, group=[3]) == 1 * 1 + 0 * 4 + 4 * 9
+    np.testing.assert_array_equal(labels, [1, 0, 2])

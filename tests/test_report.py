@@ -1,0 +1,267 @@
+"""Statistics, and what they are turned into: words, tables and CSV text; by arithmetic, without training."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import numpy as np
+import pytest
+from rich.console import Console
+from scipy import stats
+
+from boostsoft import report, statistics
+from boostsoft.datasets import RankingData
+from boostsoft.experiment import Arm, FoldRun, Folds, Plan, Split
+from boostsoft.statistics import PairedInterval, counted_mean, fill_empty, paired_interval
+
+NAN = float("nan")
+HARD, SOFT = "ndcg_hard@10", "ndcg_gaussian@10"
+
+
+def data_of(n_queries, first=0):
+    qid = np.arange(first, first + n_queries)
+    return RankingData(np.zeros((n_queries, 1)), np.zeros(n_queries), qid, np.ones(n_queries, dtype=np.int64))
+
+
+def split_of(ours, theirs, **options):
+    """A split whose test part has the given values per query; 3 trees, the second is kept."""
+    curve = np.array([0.25, 0.5, 0.375])
+    arms = []
+    for name, values in (("boostsoft", ours), ("lambdarank", theirs)):
+        values = np.array(values, dtype=float)
+        curves = {(part, metric): curve for part in ("train", "valid") for metric in (HARD, SOFT)}
+        found = {(part, metric): values for part in ("train", "valid", "test") for metric in (HARD, SOFT)}
+        arms.append(Arm(name, 2, "tree", curves, found, 1.0))
+    parts = {part: data_of(len(ours)) for part in ("train", "valid", "test")}
+    plan = Plan(**options)
+    return Split(plan, parts, tuple(arms[: len(plan.arms)]))
+
+
+def folds_of(ours, theirs):
+    """Five folds of the same values; ours and theirs map a seed to the values of the queries."""
+    runs = [
+        FoldRun(fold, seed, arm, 10 * fold, np.array(values[seed], dtype=float), 1.0)
+        for fold in range(1, 6)
+        for seed in ours
+        for arm, values in (("boostsoft", ours), ("lambdarank", theirs))
+    ]
+    n = len(next(iter(ours.values())))
+    parts = tuple(data_of(n, first=10 * part) for part in range(1, 6))
+    return Folds(Plan(), parts, tuple(ours), tuple(runs))
+
+
+def text_of(shown):
+    stream = io.StringIO()
+    Console(file=stream, width=80).print(shown)
+    return stream.getvalue()
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Statistics
+# ---------------------------------------------------------------------------------------------------------
+
+
+def test_t_interval_is_scipys():
+    a, b = np.random.default_rng(0).normal(size=(2, 50))
+    found = paired_interval(a, b, method="t", level=0.9)
+    wanted = stats.ttest_rel(a, b).confidence_interval(0.9)
+    assert (found.low, found.high) == pytest.approx((wanted.low, wanted.high), rel=1e-12)
+    assert (found.mean, found.n, found.level) == (pytest.approx((a - b).mean()), 50, 0.9)
+
+
+def test_bootstrap_interval_is_scipys():
+    a, b = np.random.default_rng(1).gamma(1.0, size=(2, 80))
+    found = paired_interval(a, b, n_boot=40_000)
+    wanted = stats.bootstrap((a - b,), np.mean, n_resamples=40_000, method="percentile", rng=2).confidence_interval
+    assert (found.low, found.high) == pytest.approx((wanted.low, wanted.high), abs=0.01)
+
+
+@pytest.mark.parametrize(("level", "low", "high"), [(0.4, 0.5, 0.5), (0.6, 0.0, 1.0)])
+def test_bootstrap_of_two_queries_by_hand(level, low, high):
+    """Means of two resampled from {0, 1}: 0, 1/2 and 1 with chances 1/4, 1/2, 1/4."""
+    found = paired_interval([1.0, 1.0], [1.0, 0.0], level=level)
+    assert (found.low, found.high) == (low, high)
+
+
+@pytest.mark.parametrize("method", statistics.METHODS)
+def test_coverage(method):
+    """Intervals of a skewed difference hold its mean about as often as they say."""
+    rng = np.random.default_rng(3)
+    draws = rng.gamma(2.0, size=(600, 60)) - rng.normal(size=(600, 60))
+    found = [
+        paired_interval(row, np.zeros(60), level=0.9, method=method, n_boot=600, seed=i) for i, row in enumerate(draws)
+    ]
+    share = np.mean([interval.low <= 2.0 <= interval.high for interval in found])
+    assert abs(share - 0.9) < 0.035  # three standard errors of 600 draws
+
+
+def test_blocks_of_resamples_do_not_matter(monkeypatch):
+    a, b = np.random.default_rng(4).normal(size=(2, 40))
+    whole = paired_interval(a, b)
+    monkeypatch.setattr(statistics, "_CELLS", 7 * 40)
+    parts = paired_interval(a, b)
+    assert (parts.low, parts.high) == pytest.approx((whole.low, whole.high), abs=0.02)
+
+
+def test_interval_is_reproducible_and_seeded():
+    a, b = np.random.default_rng(5).normal(size=(2, 30))
+    assert paired_interval(a, b) == paired_interval(a, b)
+    assert paired_interval(a, b) != paired_interval(a, b, seed=1)
+    turned = paired_interval(b, a, method="t")
+    assert (turned.low, turned.high) == pytest.approx(tuple(-x for x in _ends(paired_interval(a, b, method="t"))))
+
+
+def _ends(interval):
+    return interval.high, interval.low
+
+
+def test_empty_queries_are_left_out_of_the_pairs():
+    found = paired_interval([0.5, NAN, 0.25, 1.0], [0.25, NAN, 0.25, 0.5])
+    assert found == paired_interval([0.5, 0.25, 1.0], [0.25, 0.25, 0.5])
+    assert (found.mean, found.n) == (0.25, 3)
+
+
+@pytest.mark.parametrize("method", statistics.METHODS)
+def test_less_than_two_pairs_say_nothing(method):
+    one = paired_interval([1.0, NAN], [0.5, NAN], method=method)
+    assert (one.mean, one.low, one.high, one.sign) == (0.5, -np.inf, np.inf, 0)
+    assert np.isnan(paired_interval([NAN], [NAN], method=method).mean)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "options", "message"),
+    [
+        ([1, 2], [1], {}, r"equally long, got \(2,\) and \(1,\)"),
+        ([[1]], [[1]], {}, "one-dimensional"),
+        ([1, NAN], [1, 2], {}, "query 1 must be NaN in both or in neither"),
+        ([1], [1], {"method": "z"}, "method must be one of"),
+        ([1], [1], {"level": 1.0}, "level must be in"),
+        ([1], [1], {"n_boot": 0}, "n_boot must be at least 1"),
+    ],
+)
+def test_bad_arguments(a, b, options, message):
+    with pytest.raises(ValueError, match=message):
+        paired_interval(a, b, **options)
+
+
+def test_empty_queries_count_as_told():
+    values = np.array([0.5, NAN])
+    assert fill_empty(values, "zero").tolist() == [0.5, 0.0]
+    assert fill_empty(values, "one").tolist() == [0.5, 1.0]
+    assert [counted_mean(fill_empty(values, rule)) for rule in ("zero", "skip", "one")] == [0.25, 0.5, 0.75]
+    assert np.isnan(counted_mean(np.array([NAN])))
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Words and tables
+# ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "n", "words"),
+    [
+        (0.001, 0.2, 50, "boostsoft is higher: the whole interval is above 0."),
+        (-0.2, -0.001, 50, "lambdarank is higher: the whole interval is below 0."),
+        (-0.01, 0.03, 50, "No difference at this size: the interval holds 0, and with 50 queries nothing smaller"),
+        (0.0, 0.0, 50, "equally well on every single query"),
+        (-np.inf, np.inf, 1, "Too few queries to compare."),
+    ],
+)
+def test_verdict(low, high, n, words):
+    assert words in report.verdict(PairedInterval((low + high) / 2, low, high, n, 0.95))
+
+
+def test_verdict_says_how_small_a_difference_would_show():
+    assert "about 0.020 shows" in report.verdict(PairedInterval(0.01, -0.01, 0.03, 50, 0.95))
+
+
+def test_split_report():
+    ours, theirs = [0.5, 0.75, NAN, 1.0], [0.25, 0.5, NAN, 0.75]
+    shown = text_of(report.split_report(split_of(ours, theirs, seed=1, parameters={"max_bin": 15})))
+    lines = [line.split() for line in shown.splitlines() if line.startswith(" test")]
+    # (0.5 + 0.75 + 0 + 1) / 4, (0.25 + 0.5 + 0 + 0.75) / 4 and their difference
+    assert lines[0][1:5] == ["hard", "0.5625", "0.3750", "+0.1875"]
+    words = " ".join(shown.split())
+    assert "train 4, valid 4, test 4; 3 of them have nothing relevant and count 0" in words
+    assert "max_bin 15" in words
+    assert "Trees kept: boostsoft 2 (1.0 s), lambdarank 2 (1.0 s)." in words
+    assert "Hard NDCG@10 on test: boostsoft is higher" in words
+
+
+def test_reports_fit_a_terminal():
+    values = np.random.default_rng(0).random((2, 40))
+    split = report.split_report(split_of(*values))
+    folds = report.folds_report(folds_of({0: values[0], 1: values[1]}, {0: values[1], 1: values[0]}))
+    for shown in (split, folds):
+        assert "…" not in text_of(shown)
+        assert max(map(len, text_of(shown).splitlines())) <= 80
+
+
+def test_folds_pool_and_average():
+    ours = {0: [0.5, NAN, 1.0], 1: [0.25, NAN, 0.5]}
+    theirs = {0: [0.25, NAN, 0.5], 1: [0.25, NAN, 0.25]}
+    folds = folds_of(ours, theirs)
+    assert folds.values("boostsoft", "zero").tolist() == [0.375, 0.0, 0.75] * 5
+    assert folds.values("boostsoft", "one", folds=[2]).tolist() == [0.375, 1.0, 0.75]
+    assert folds.values("lambdarank", "zero", folds=[1], seeds=[0]).tolist() == [0.25, 0.0, 0.5]
+    shown = text_of(report.folds_report(folds))
+    rows = {line[:9].strip(): line.split() for line in shown.splitlines()}
+    assert rows["count 0"][2:6] == ["15", "0.3750", "0.2083", "+0.1667"]
+    assert rows["left out"][2:6] == ["10", "0.5625", "0.3125", "+0.2500"]
+    assert rows["count 1"][2:6] == ["15", "0.7083", "0.5417", "+0.1667"]
+    assert rows["3"][1:4] == ["30", "/", "30"]
+    assert "Difference by seed: +0.2500, +0.0833." in " ".join(shown.split())
+    assert "5 have nothing relevant" in " ".join(shown.split())
+
+
+# ---------------------------------------------------------------------------------------------------------
+# CSV text
+# ---------------------------------------------------------------------------------------------------------
+
+
+def rows_of(text):
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def test_curve_csv_is_tidy():
+    rows = rows_of(report.curve_csv(split_of([0.5], [0.25])))
+    assert list(rows[0]) == ["tree", "arm", "data", "metric", "value"]
+    assert len(rows) == 3 * 2 * 2 * 2
+    assert len({tuple(row.values())[:4] for row in rows}) == len(rows)
+    assert rows[1] == {"tree": "2", "arm": "boostsoft", "data": "train", "metric": HARD, "value": "0.5"}
+
+
+def test_folds_csv_and_per_query_csv():
+    folds = folds_of({7: [0.5, NAN]}, {7: [0.1, NAN]})
+    run = rows_of(report.folds_csv(folds))[3]
+    assert run == {
+        "fold": "2",
+        "seed": "7",
+        "arm": "lambdarank",
+        "trees": "20",
+        f"{HARD}_empty_zero": "0.05",
+        f"{HARD}_empty_skip": "0.1",
+        f"{HARD}_empty_one": "0.55",
+    }
+    rows = rows_of(report.per_query_csv(folds))
+    assert [(row["fold"], row["query"]) for row in rows[:4]] == [("1", "50"), ("1", "51"), ("2", "10"), ("2", "11")]
+    assert (rows[0]["boostsoft"], rows[0]["lambdarank"], rows[0]["empty"]) == ("0.5", "0.1", "0")
+    assert (rows[1]["boostsoft"], rows[1]["lambdarank"], rows[1]["empty"]) == ("0.0", "0.0", "1")
+
+
+def test_bars_show_the_metrics_and_end_full():
+    stream = io.StringIO()
+    with report.TreeBars(Console(file=stream, force_terminal=True, width=100), runs=2) as bars:
+        for run in ("one", "two"):
+            bars.begin(run, 10)
+            bars.tree(3, {HARD: 0.25})
+            bars.end()
+    assert "2/2" in stream.getvalue()
+    stream = io.StringIO()
+    with report.TreeBars(Console(file=stream, force_terminal=True, width=100)) as bars:
+        bars.begin("boostsoft", 10)
+        bars.tree(3, {HARD: 0.25})
+        bars.end()
+    assert f"{HARD} 0.2500" in stream.getvalue()
+    assert "3/3" in stream.getvalue()  # stopped early
