@@ -100,9 +100,9 @@ def _label_lines(axes: Axes, labels: dict[str, tuple[float, str]]) -> None:
     low, high = axes.get_ylim()
     gap = 0.12 * (high - low)
     order = sorted(labels, key=lambda arm: labels[arm][0])
-    heights = [max(labels[arm][0], low + gap / 2) for arm in order]
+    heights = [labels[arm][0] for arm in order]
     if len(heights) == 2 and heights[1] - heights[0] < gap:
-        middle = max(sum(heights) / 2, low + gap)
+        middle = sum(heights) / 2
         heights = [middle - gap / 2, middle + gap / 2]
     for arm, height in zip(order, heights, strict=True):
         place = {"xy": (1.02, height), "xycoords": ("axes fraction", "data"), "textcoords": "offset points"}

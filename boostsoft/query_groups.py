@@ -136,8 +136,8 @@ def resolve_groups(caller: str, n_docs: int, group: Any = None, qid: Any = None)
 def finite_vector(caller: str, argument: str, values: Any, n: int | None = None, what: str = "document") -> FloatArray:
     """Return a contiguous float64 vector of finite numbers, of length ``n`` if given; it may be ``values``.
 
-    An array that is read-only or not aligned is copied: to Numba it is of another type, for which the kernels
-    would be compiled once more.
+    An array that is read-only, to Numba another type, would have the kernels compiled once more, and they rely on
+    alignment: either is copied.
     """
     array = as_array(caller, argument, values)
     if array.dtype.kind not in "fiub":

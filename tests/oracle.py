@@ -597,14 +597,10 @@ def order_derivatives(scores, noise="gaussian", sigma=1.0) -> Iterator[tuple[int
 
 def mean_over_orders(name: str, labels, weights: dict, k: int | None = None, **options) -> float:
     """Sum over the orders of weight * metric: E[M] for probabilities, its derivatives for theirs."""
-    return math.fsum(
-        weight * hard(name, [labels[i] for i in order], k, **options) for order, weight in weights.items()
-    )
+    return math.fsum(weight * hard(name, [labels[i] for i in order], k, **options) for order, weight in weights.items())
 
 
-def expected_orders(
-    name: str, labels, scores, noise="gaussian", sigma=1.0, k: int | None = None, **options
-) -> Smooth:
+def expected_orders(name: str, labels, scores, noise="gaussian", sigma=1.0, k: int | None = None, **options) -> Smooth:
     """Mean of any metric over all n! orders, gradient and diagonal Hessian included; n <= 6.
 
     Accuracy: 1e-13 of the metric's range (over sigma, over sigma^2), absolute.

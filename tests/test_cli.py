@@ -14,8 +14,10 @@ import pytest
 from PIL import Image
 
 import boostsoft as bs
+import boostsoft.lightgbm as bl
 from boostsoft import cli, report
 from boostsoft.datasets import load_digits_ranking, load_letor
+from boostsoft.experiment import Observer, Plan, run_folds, run_split, train_arm
 
 SMALL_TREES = ["--leaves", "4", "--set", "min_data_in_leaf=5"]
 
@@ -102,6 +104,7 @@ def test_demo(tmp_path, capsys):
     assert {len(curve) for curve in curves.values()} == {4}
     assert {arm for arm, _, _ in curves} == {"boostsoft", "lambdarank"}
     assert model.feature_name()[0] == "cosine_pixels"
+    assert "[seed: 3]" in (out / "model.txt").read_text().splitlines()
     assert_picture(out / "curve.png", (2100, 980))
 
     shown = capsys.readouterr()
@@ -114,8 +117,9 @@ def test_demo(tmp_path, capsys):
 
 
 def test_train_on_files(parts, tmp_path, capsys):
-    arguments = [*split_arguments(parts), "--metric", "recall@3", "--noise", "gumbel", *SMALL_TREES]
-    arguments += ["--trees", "30", "--early-stopping", "3", "--set", "num_leaf=3", "--seed", "7"]
+    arguments = [*split_arguments(parts), "--metric", "recall@2", "--noise", "gumbel", "--learning-rate", "0.2"]
+    arguments += ["--leaves", "9", "--set", "num_leaf=4", "--set", "min_data_in_leaf=5", "--seed", "7"]
+    arguments += ["--trees", "30", "--early-stopping", "5"]
     assert cli.main([*arguments, "--out", str(tmp_path / "a")]) == 0
     assert cli.main([*arguments, "--out", str(tmp_path / "b")]) == 0
     for name in ("model.txt", "curve.csv"):
@@ -126,15 +130,18 @@ def test_train_on_files(parts, tmp_path, capsys):
         "valid": load_letor(part_file(parts, 4)),
         "test": load_letor(part_file(parts, 5), n_features=4),
     }
-    hard = bs.Metric("recall@3")
+    hard = bs.Metric("recall@2")
     soft = bs.SoftMetric(hard, noise="gumbel", sigma=0.2, sigma_unit="spread")
     curves, model = assert_curves_are_the_models(tmp_path / "a", split, hard, soft)
-    stopped = len(curves["boostsoft", "valid", "recall_hard@3"])
-    assert stopped in (model.num_trees() + 3, 30)
-    text = (tmp_path / "a" / "model.txt").read_text()
-    # the alias reaches LightGBM and wins over --leaves
-    assert {"[num_leaves: 3]", "[min_data_in_leaf: 5]", "[seed: 7]"} <= set(text.splitlines())
-    value = hard(split["test"].y, model.predict(split["test"].X), group=split["test"].sizes)
+    assert len(curves["boostsoft", "valid", "recall_hard@2"]) == min(model.num_trees() + 5, 30)
+
+    parameters = {"objective": bl.objective("recall@2", noise="gumbel"), "learning_rate": 0.2, "num_leaves": 4}
+    parameters |= {"min_data_in_leaf": 5, "seed": 7, "deterministic": True, "force_row_wise": True, "verbosity": -1}
+    train = split["train"]
+    by_hand = lgb.train(parameters, lgb.Dataset(train.X, train.y, group=train.sizes), model.num_trees())
+    scores = model.predict(split["test"].X)
+    np.testing.assert_array_equal(scores, by_hand.predict(split["test"].X))
+    value = hard(split["test"].y, scores, group=split["test"].sizes)
     line = next(line for line in capsys.readouterr().out.splitlines() if line.startswith(" test"))
     assert line.split()[2] == f"{value:.4f}"
 
@@ -189,6 +196,8 @@ def test_folds_test_every_query_once_per_seed(parts, folds_out):
     empty = [row for row in rows if row["empty"] == "1"]
     assert {int(row["query"]) for row in empty} >= {100, 200, 300, 400, 500}
     assert all(row["boostsoft"] == row["lambdarank"] == "0.0" for row in empty)
+    for arm in ("boostsoft", "lambdarank"):  # the seeds differ
+        assert len({tuple(row[arm] for row in rows if row["seed"] == seed) for seed in ("5", "6")}) == 2
     assert_picture(folds_out / "differences.png", (1700, 920))
 
 
@@ -245,6 +254,46 @@ def test_folds_report_agrees_with_the_files(folds_run):
     assert f"Difference by seed: {by_seed[0]:+.4f}, {by_seed[1]:+.4f}." in words
     assert "feature_fraction 0.8, min_data_in_leaf 5," in words or "min_data_in_leaf 5, feature_fraction 0.8," in words
     assert "averaged over 2 seeds;" in words
+
+
+class Diary(Observer):
+    def __init__(self):
+        self.notes = []
+
+    def begin(self, run, trees):
+        self.notes.append((run, trees))
+
+    def tree(self, n, values):
+        self.notes.append((n, dict(values)))
+
+    def end(self):
+        self.notes.append("end")
+
+
+def test_an_observer_sees_every_tree(parts):
+    read = [load_letor(part_file(parts, i), n_features=4) for i in range(1, 6)]
+    plan, diary = Plan(trees=2, leaves=4), Diary()
+    split = run_split(plan, {"train": read[0], "valid": read[1]}, diary)
+    curves = [arm.curves for arm in split.arms]
+    seen = [[(n, {name: found["valid", name][n - 1] for name in plan.names}) for n in (1, 2)] for found in curves]
+    assert diary.notes == [("boostsoft", 2), *seen[0], "end", ("lambdarank", 2), *seen[1], "end"]
+
+    diary = Diary()
+    run_folds(Plan(trees=1, leaves=4, baseline=False), read, [3], diary)
+    assert diary.notes[:: 1 + 2] == [(f"fold {fold}, seed 3, boostsoft", 1) for fold in range(1, 6)]
+    assert diary.notes[1][1].keys() == {"ndcg_hard@10"}
+
+
+def test_only_the_hard_metric_on_valid_stops_training(parts):
+    train = load_letor([part_file(parts, i) for i in (1, 2, 3)])
+    split = {"train": train, "valid": load_letor(part_file(parts, 4))}
+    plan = Plan(learning_rate=0.05, leaves=4, trees=60, early_stopping=8, parameters={"min_data_in_leaf": 5})
+    found = train_arm("lambdarank", plan, split, Observer())
+    hard, soft = (found.curves["valid", name] for name in plan.names)
+    assert hard.size == found.trees + 8 < 60
+    assert hard.argmax() + 1 == found.trees
+    # had the soft metric a say, it would have stopped training sooner: there it stands still for eight trees
+    assert any(soft[i] > soft[i + 1 : i + 9].max() for i in range(found.trees - 8) if soft[i] == soft[: i + 1].max())
 
 
 def test_set_wins_over_the_folds_feature_fraction(parts, monkeypatch):

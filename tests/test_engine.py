@@ -92,9 +92,7 @@ def test_flow_is_the_sum_over_pairs(noise):
     found = expectation(queries, scores, noise, 0.6, "high", derive=True)
     gains = queries.gains - queries.gains.min()
     np.testing.assert_allclose(found.push / 0.6, wanted @ gains, rtol=1e-9)  # L
-    np.testing.assert_allclose(
-        (found.gradient + found.push) / 0.6, gains * wanted.sum(1), rtol=1e-9, atol=1e-12
-    )
+    np.testing.assert_allclose((found.gradient + found.push) / 0.6, gains * wanted.sum(1), rtol=1e-9, atol=1e-12)
 
 
 def other_family(name, labels, k):
@@ -124,20 +122,14 @@ def other_family(name, labels, k):
 @pytest.mark.parametrize("name", ["mrr", "err", "pfound", "map"])
 def test_cascades_and_average_precision_are_families_of_the_same_pass(name, noise):
     options = {"p_rel": [level / 5 for level in range(5)]} if name == "pfound" else {}
-    for seed, (n, k, sigma) in enumerate(
-        [(5, None, 0.5), (4, 2, 1.0), (3, 1, 0.1), (5, 3, 20.0), (4, None, 0.02)]
-    ):
+    for seed, (n, k, sigma) in enumerate([(5, None, 0.5), (4, 2, 1.0), (3, 1, 0.1), (5, 3, 20.0), (4, None, 0.02)]):
         labels, scores = query("ties" if seed == 1 else "generic", n, seed)
         value, gradient, hessian = oracle.expected_orders(name, labels, scores, noise, sigma, k, **options)
         queries = other_family(name, labels, k)
         found = expectation(queries, scores, noise, sigma, "high", derive=True)
         assert found.values[0] / queries.divisor[0] == pytest.approx(value, abs=1e-10)
-        np.testing.assert_allclose(
-            found.gradient / queries.divisor / sigma, gradient, rtol=0, atol=1e-9 / sigma
-        )
-        np.testing.assert_allclose(
-            found.hessian / queries.divisor / sigma**2, hessian, rtol=0, atol=1e-7 / sigma**2
-        )
+        np.testing.assert_allclose(found.gradient / queries.divisor / sigma, gradient, rtol=0, atol=1e-9 / sigma)
+        np.testing.assert_allclose(found.hessian / queries.divisor / sigma**2, hessian, rtol=0, atol=1e-7 / sigma**2)
 
 
 @pytest.mark.parametrize("n", [1, 2, 60, 1000])
@@ -166,9 +158,7 @@ def test_five_thousand_equal_scores(noise, k):
     assert value == pytest.approx(gains.mean() * (1 / np.log2(1 + ranks)).sum(), rel=1e-6)
     # all pairs are alike, so that the gradient is a multiple of gain - mean gain
     slope = gradient @ (gains - gains.mean()) / ((gains - gains.mean()) ** 2).sum()
-    np.testing.assert_allclose(
-        gradient, slope * (gains - gains.mean()), rtol=0, atol=1e-6 * np.abs(gradient).max()
-    )
+    np.testing.assert_allclose(gradient, slope * (gains - gains.mean()), rtol=0, atol=1e-6 * np.abs(gradient).max())
     assert slope > 0
     if noise == "gumbel" and k == 1:
         assert slope == pytest.approx(1 / n / 0.3, rel=1e-6)
@@ -206,9 +196,7 @@ def test_rows_that_do_not_fit_are_made_twice(noise):
         step = np.zeros(2500)
         step[m] = 1e-4
         precise = bs.SoftMetric("dcg@30", noise=noise, sigma=0.5, accuracy="high")
-        rise = precise(crowd_labels, crowd + step, group=[2500]) - precise(
-            crowd_labels, crowd - step, group=[2500]
-        )
+        rise = precise(crowd_labels, crowd + step, group=[2500]) - precise(crowd_labels, crowd - step, group=[2500])
         assert gradient[m] == pytest.approx(rise / 2e-4, abs=1e-6 * np.abs(gradient).max())
 
 

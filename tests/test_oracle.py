@@ -124,9 +124,7 @@ def test_tied_orders_enumerated_and_averaged_in_blocks(name, kind):
 def test_tied_cascades_by_hand():
     labels, scores = [1, 0, 0], [2.0, 2.0, 2.0]
     assert oracle.hard_expected_ties("mrr", labels, scores) == pytest.approx((1 + 1 / 2 + 1 / 3) / 3)
-    assert oracle.hard_expected_ties("map", [1, 1, 0], [3.0, 2.0, 2.0]) == pytest.approx(
-        (1 + (1 + 2 / 3) / 2) / 2
-    )
+    assert oracle.hard_expected_ties("map", [1, 1, 0], [3.0, 2.0, 2.0]) == pytest.approx((1 + (1 + 2 / 3) / 2) / 2)
 
 
 @pytest.mark.parametrize("kind", ["generic", "ties", "all_equal_scores", "clustered"])
@@ -374,9 +372,7 @@ def test_derivatives_match_differences(noise):
             got = [oracle.mean_over_orders(name, labels, w, 3, **options) for w in analytic[m]]
             scale = hard("cg", labels) if name in ("dcg", "cg") else 1
             assert np.ptp(values) > 1e-3
-            np.testing.assert_allclose(
-                got, [slope_weights @ values, bend_weights @ values], atol=3e-8 * scale
-            )
+            np.testing.assert_allclose(got, [slope_weights @ values, bend_weights @ values], atol=3e-8 * scale)
 
 
 @pytest.mark.parametrize("noise", NOISE_NAMES)
@@ -420,9 +416,7 @@ def test_scale_and_shift(noise):
     base = expected_derivatives("ndcg", labels, scores, noise, 0.5, 2)
     scaled = expected_derivatives("ndcg", labels, 1024 * scores, noise, 512.0, 2)
     assert_smooth_close((scaled[0], scaled[1] * 1024, scaled[2] * 1024**2), base, atol=1e-15)
-    assert_smooth_close(
-        expected_derivatives("ndcg", labels, scores + 2.0**30, noise, 0.5, 2), base, atol=1e-15
-    )
+    assert_smooth_close(expected_derivatives("ndcg", labels, scores + 2.0**30, noise, 0.5, 2), base, atol=1e-15)
 
 
 # Monte Carlo

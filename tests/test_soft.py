@@ -9,6 +9,8 @@ import copy
 import math
 import multiprocessing
 import pickle
+import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise, permutations
 
@@ -497,6 +499,18 @@ def test_nothing_but_empty_queries(name, unit):
         np.testing.assert_array_equal(soft.gradient([0, 0, 0], [1, 2, 3], group=[2, 1]), [0, 0, 0])
 
 
+@every_noise
+@pytest.mark.parametrize("unit", ["score", "spread"])
+def test_an_empty_query_with_negative_gains_counts_its_filler_and_has_no_gradient(noise, unit):
+    labels, scores, given = [-1, -2, 3, 1], [0.1, 0.2, 0.2, 0.1], {"group": [2, 2]}
+    for empty, filler in (("zero", 0.0), ("one", 1.0), ("skip", math.nan)):
+        soft = SoftMetric("dcg", gain="linear", noise=noise, empty=empty, sigma_unit=unit)
+        assert soft.per_query(labels, scores, **given)[0] == pytest.approx(filler, nan_ok=True)
+        gradient = soft.gradient(labels, scores, **given)
+        first_is_constant = SoftMetric("dcg", gain=[0, 1, 2, 3], noise=noise, empty=empty, sigma_unit=unit)
+        np.testing.assert_array_equal(gradient, first_is_constant.gradient([0, 0, 3, 1], scores, **given))
+
+
 # Sigma in units of the spread
 
 
@@ -625,6 +639,22 @@ def test_the_same_bits_for_several_callers_at_once(monkeypatch):
         np.testing.assert_array_equal(hessian, alone[2])
 
 
+def test_callers_that_meet_leave_with_the_same_pool(monkeypatch):
+    """Everyone is still making a pool when the first one puts his down."""
+    meeting, delays = threading.Barrier(3, timeout=60), [0.0, 0.05, 0.1]
+
+    def slow_pool(*args, **kwargs):
+        meeting.wait()
+        time.sleep(delays.pop())
+        return object()
+
+    monkeypatch.setattr(threads, "_pools", {})
+    monkeypatch.setattr(threads, "ThreadPoolExecutor", slow_pool)
+    with ThreadPoolExecutor(3) as callers:
+        pools = list(callers.map(threads._pool, [2, 2, 2]))
+    assert pools[0] is pools[1] is pools[2]
+
+
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 @pytest.mark.parametrize("method", multiprocessing.get_all_start_methods())
 def test_the_same_bits_in_another_process(method, monkeypatch):
@@ -701,11 +731,12 @@ def test_forms_of_input(call, given):
 
 
 def test_every_form_of_input_is_of_one_type_to_the_kernels():
-    """To Numba a read-only array, which pandas gives, is another type, as is one that is not aligned: a new compilation."""
-    unaligned = np.frombuffer(b"x" + np.array(SCORES).tobytes(), np.uint8)[1:].view(np.float64)
+    """To Numba a read-only array, which pandas gives, is of another type; and the kernels rely on alignment."""
+    unaligned = np.frombuffer(bytearray(b"x" + np.array(SCORES).tobytes()), np.uint8)[1:].view(np.float64)
     assert not unaligned.flags.aligned
     forms = [read_only(SCORES, float), strided(SCORES, float), pd.Series(SCORES), unaligned, np.array(SCORES, ">f4")]
     assert {numba.typeof(finite_vector("f", "x", form)) for form in forms} == {numba.float64[::1]}
+    assert all(finite_vector("f", "x", form).flags.aligned for form in forms)
     groups = QueryGroups.from_sizes(SIZES)
     copies = [groups, copy.deepcopy(groups), pickle.loads(pickle.dumps(groups)), QueryGroups.from_query_ids([1] * 5)]
     assert len({numba.typeof(each.offsets) for each in copies}) == 1
