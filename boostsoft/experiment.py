@@ -219,13 +219,7 @@ def run_folds(
 
 
 def train_arm(
-    arm: str,
-    plan: Plan,
-    parts: Mapping[str, RankingData],
-    observer: Observer,
-    *,
-    run: str | None = None,
-    curves: bool = True,
+    arm: str, plan: Plan, parts: Mapping[str, RankingData], observer: Observer, *, run: str = "", curves: bool = True
 ) -> Arm:
     """Train one arm; without ``curves`` only the hard metric on the validation part is watched."""
     import lightgbm as lgb

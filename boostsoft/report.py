@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 
@@ -20,6 +20,7 @@ from .experiment import BASELINE, N_PARTS, OURS, Folds, Observer, Plan, Split
 from .query_groups import FloatArray
 from .statistics import PairedInterval, counted_mean, fill_empty, paired_interval
 
+_DIFFERENCE = ("difference", "95 % interval")
 EMPTY_IN_WORDS = {"zero": "count 0", "skip": "left out", "one": "count 1"}
 
 
@@ -118,24 +119,15 @@ def plan_summary(plan: Plan) -> str:
 def split_report(split: Split) -> RenderableType:
     """Table of both metrics on all parts, what was trained, and what the difference means."""
     plan, last = split.plan, list(split.parts)[-1]
-    table = Table(
-        title=f"{metric_title(plan.metric)}, mean over queries",
-        title_justify="left",
-        box=box.SIMPLE_HEAD,
-        pad_edge=False,
-    )
-    for heading in ("part", "metric"):
-        table.add_column(heading)
-    headings = [*plan.arms, "difference", "95 % interval"] if plan.baseline else plan.arms
-    for heading in headings:
-        table.add_column(heading, justify="right", no_wrap=True)
+    table = _table(["part", "metric"], [*plan.arms, *_DIFFERENCE] if plan.baseline else plan.arms)
     for part in split.parts:
         for kind, name in zip(("hard", "soft"), plan.names, strict=True):
             values = [fill_empty(arm.values[part, name], "zero") for arm in split.arms]
             style = "bold" if (part, kind) == (last, "hard") else ""
             table.add_row(part if kind == "hard" else "", kind, *_cells(values), style=style)
         table.add_section()
-    return Group(table, *_paragraphs(_split_notes(split)), *_conclusion(split, last))
+    title = Text(f"{metric_title(plan.metric)}, mean over queries", style="italic")
+    return Group(title, table, *_paragraphs(_split_notes(split)), *_conclusion(split, last))
 
 
 def _split_notes(split: Split) -> list[str]:
@@ -167,42 +159,59 @@ def _conclusion(split: Split, part: str) -> list[RenderableType]:
 def folds_report(folds: Folds) -> RenderableType:
     """Pooled table for the three ways to count empty queries, one row per fold, and what it means."""
     title = metric_title(folds.plan.metric)
-    empty = int(np.isnan(folds.values(OURS, "skip")).sum())
-    pooled = _folds_table(
-        f"Test {title} over all folds: queries with nothing relevant count 0, not, or 1", "empty", "queries"
+    interval = paired_interval(folds.values(OURS, "zero"), folds.values(BASELINE, "zero"))
+    caveat = "The interval is over queries; how much the seeds move it is seen in the differences by seed."
+    return Group(
+        Text(f"Test {title} over all folds: queries with nothing relevant count 0, not, or 1", style="italic"),
+        _pooled_table(folds),
+        Text("By fold, such queries counted as 0", style="italic"),
+        _fold_table(folds),
+        *_paragraphs(_folds_notes(folds)),
+        _bold(f"Test {title}: {verdict(interval)}"),
+        Text(caveat),
     )
+
+
+def _pooled_table(folds: Folds) -> Table:
+    table = _table(["empty"], ["queries", OURS, BASELINE, *_DIFFERENCE])
     for rule, words in EMPTY_IN_WORDS.items():
         values = [folds.values(arm, rule) for arm in (OURS, BASELINE)]
         counted = int((~np.isnan(values[0])).sum())
-        pooled.add_row(words, str(counted), *_cells(values), style="bold" if rule == "zero" else "")
-    by_fold = _folds_table("By fold, empty queries counted as 0", "fold", "trees kept")
+        table.add_row(words, str(counted), *_cells(values), style="bold" if rule == "zero" else "")
+    return table
+
+
+def _fold_table(folds: Folds) -> Table:
+    table = _table(["fold"], ["trees kept", OURS, BASELINE, *_DIFFERENCE])
     for fold in range(1, N_PARTS + 1):
-        kept = " / ".join(f"{_mean_trees(folds, fold, arm):.0f}" for arm in (OURS, BASELINE))
-        by_fold.add_row(str(fold), kept, *_cells([folds.values(arm, "zero", folds=[fold]) for arm in (OURS, BASELINE)]))
+        trees = [
+            np.mean([run.trees for run in folds.runs if (run.fold, run.arm) == (fold, arm)]) for arm in (OURS, BASELINE)
+        ]
+        values = [folds.values(arm, "zero", folds=[fold]) for arm in (OURS, BASELINE)]
+        table.add_row(str(fold), f"{trees[0]:.0f} / {trees[1]:.0f}", *_cells(values))
+    return table
+
+
+def _folds_notes(folds: Folds) -> list[str]:
+    values = folds.values(OURS, "skip")
+    seeds = "1 seed" if len(folds.seeds) == 1 else f"{len(folds.seeds)} seeds"
     per_seed = ", ".join(
         f"{np.mean(folds.values(OURS, 'zero', seeds=[s]) - folds.values(BASELINE, 'zero', seeds=[s])):+.4f}"
         for s in folds.seeds
     )
-    seconds = ", ".join(f"{arm} {sum(r.seconds for r in folds.runs if r.arm == arm):.0f} s" for arm in folds.plan.arms)
-    seeds = "1 seed" if len(folds.seeds) == 1 else f"{len(folds.seeds)} seeds"
-    notes = [
-        f"{folds.values(OURS, 'zero').size} queries, each tested once per seed and averaged over {seeds}; {empty} "
-        f"have nothing relevant. Difference by seed: {per_seed}. Training took {seconds}.",
+    seconds = ", ".join(f"{arm} {sum(r.seconds for r in folds.runs if r.arm == arm):.0f} s" for arm in (OURS, BASELINE))
+    return [
+        f"{values.size} queries, each tested once per seed and averaged over {seeds}; {np.isnan(values).sum()} have "
+        f"nothing relevant. Difference by seed: {per_seed}. Training took {seconds}.",
         plan_summary(folds.plan),
     ]
-    interval = paired_interval(folds.values(OURS, "zero"), folds.values(BASELINE, "zero"))
-    caveat = "The interval is over queries; how much the seeds move it is seen in the differences by seed."
-    return Group(pooled, by_fold, *_paragraphs(notes), _bold(f"Test {title}: {verdict(interval)}"), Text(caveat))
 
 
-def _mean_trees(folds: Folds, fold: int, arm: str) -> float:
-    return float(np.mean([run.trees for run in folds.runs if (run.fold, run.arm) == (fold, arm)]))
-
-
-def _folds_table(title: str, first: str, second: str) -> Table:
-    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column(first, no_wrap=True)
-    for heading in (second, OURS, BASELINE, "difference", "95 % interval"):
+def _table(words: Sequence[str], numbers: Sequence[str]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for heading in words:
+        table.add_column(heading, no_wrap=True)
+    for heading in numbers:
         table.add_column(heading, justify="right", no_wrap=True)
     return table
 

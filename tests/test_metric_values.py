@@ -435,7 +435,7 @@ def test_wrong_names(build, name):
         (10**400, ValueError, "must be finite and above 0; got 1000000000000"),
         ("1", TypeError, "must be a number; got '1'"),
         (True, TypeError, "must be a number; got True"),
-        (np.True_, TypeError, "must be a number; got np.True_"),
+        (np.True_, TypeError, f"must be a number; got {np.True_!r}"),
         (1j, TypeError, "must be a number; got 1j"),
         (None, TypeError, "must be a number; got None"),
         ([1.0], TypeError, "must be a number; got [1.0]"),

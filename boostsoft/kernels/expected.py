@@ -19,7 +19,17 @@ import numpy as np
 from .block import LANE_RANKS, block_value, workspace
 from .compile import kernel, merged
 from .noise import GAUSSIAN, pair_flow, pair_reach, reach
-from .quadrature import fill_bins, next_node, start_nodes, tail_origin, too_many_above
+from .quadrature import (
+    ANYWHERE,
+    SMOOTH,
+    TOP,
+    fill_bins,
+    next_node,
+    start_nodes,
+    step_factor,
+    tail_origin,
+    too_many_above,
+)
 from .recursion import ABSORBING, MARKED, PLAIN, remove_drift
 from .simd import LANES
 
@@ -28,7 +38,6 @@ from .simd import LANES
 ACCURACY = {"default": (0.35, 0.3, 1e-6), "high": (0.175, 0.15, 1e-10)}
 
 _FLOW_FLOOR = 1e-9
-_TAIL_STEEPNESS = 3.2
 _RULE_DIGITS = 7.0  # what the default step gives; the error falls exponentially in 1 / h
 
 
@@ -54,23 +63,23 @@ def _certain_value(family, coef, discount, first, last, ranks, before):
 
 
 @merged
-def _cluster_value(family, law, first, last, least, ranks, whole, h, eps, discount, before, derive, space):
+def _cluster_value(family, law, first, last, least, ranks, shape, h, eps, discount, before, derive, space):
     """The contribution of documents first..last that can change places with each other only."""
     u, coef, _ = space[5]
     centres, counts = space[7]
     x, weights, wide, state = space[8]
     spread = -math.log(eps)
     reach_left, reach_right = reach(law, eps)
-    if law == GAUSSIAN:  # the best of n draws varies by 1 / sqrt(2 log n), which the map does not follow
-        h *= min(1.0, _TAIL_STEEPNESS / math.sqrt(2.0 * math.log(last - first)))
+    n = last - first
+    h *= step_factor(law, shape, n)
     n_bins = fill_bins(u, first, last, centres, counts)
     origin = 0.0 if law == GAUSSIAN else tail_origin(law, centres, counts, n_bins)
-    start_nodes(law, whole, u[first] + reach_right, origin, centres, counts, n_bins, state)
+    start_nodes(law, shape, n, u[first] + reach_right, origin, centres, counts, n_bins, state)
     total, low, high, bottom, done = 0.0, first, first, math.inf, False
     while not done:
         filled = 0
         while filled < LANES and not done:
-            x[filled], weights[filled], above = next_node(law, whole, h, origin, centres, counts, n_bins, state)
+            x[filled], weights[filled], above = next_node(law, shape, n, h, origin, centres, counts, n_bins, state)
             done = x[filled] < u[last - 1] - reach_left or too_many_above(above, ranks - first, -spread)
             filled += 1
         for i in range(filled, LANES):
@@ -104,6 +113,16 @@ def _cluster_value(family, law, first, last, least, ranks, whole, h, eps, discou
         covered += 1
     remove_drift(coef, least, first, covered, space[6])
     return total
+
+
+@kernel
+def _shape(smooth, first, last, ranks):
+    """Where in a cluster the discount can jump, which decides how nodes crowd."""
+    if not smooth:
+        return ANYWHERE
+    if ranks >= last:
+        return SMOOTH
+    return TOP if 2 * (ranks - first) <= last - first else ANYWHERE
 
 
 @kernel
@@ -149,7 +168,7 @@ def _take_least(family, coef, first, last):
 
 @kernel
 def query_expectation(
-    law, family, scores, gains, ranks, whole, discount, sigma, h, tol, derive, space, grad, push, hess
+    law, family, scores, gains, ranks, smooth, discount, sigma, h, tol, derive, space, grad, push, hess
 ):
     """One query's expected metric; with ``derive``, gradient, push and diagonal Hessian per document as well.
 
@@ -187,10 +206,11 @@ def query_expectation(
             for j in range(last, min(last + LANES, u.size)):
                 u[j] = u[last - 1]
             least = _take_least(family, coef, first, last)
+            shape = _shape(smooth, first, last, ranks)
             for r in range(first, min(last, ranks)):
                 value += least * discount[r]
             value += _cluster_value(
-                family, law, first, last, least, ranks, whole, h, eps, discount, before, derive, space
+                family, law, first, last, least, ranks, shape, h, eps, discount, before, derive, space
             )
         first = last
     if derive:
@@ -218,9 +238,8 @@ def expect_queries(
             value[q] = 0.0
             continue
         ranks = min(cutoffs[q], high - low)
-        whole = smooth and cutoffs[q] >= high - low
         d_low, d_high = (low, high) if derive else (0, 0)
         value[q] = query_expectation(
-            law, family, scores[low:high], gains[low:high], ranks, whole, discount, sigma, h, tol, derive, space,
+            law, family, scores[low:high], gains[low:high], ranks, smooth, discount, sigma, h, tol, derive, space,
             grad[d_low:d_high], push[d_low:d_high], hess[d_low:d_high],
         )  # fmt: skip

@@ -3,11 +3,17 @@
 Everything is in units of sigma, for one cluster of documents sorted by falling score, its first at u = 0. The
 rule is uniform, with step h, in
 
-    y = t - m(Lambda(x)),   m = sqrt(Lambda + 4) with a cutoff,  1.5 log(Lambda + 4) for the whole list,
+    y = t - m(Lambda(x)),
 
-where Lambda(x) is the expected number of documents above x: far from documents nodes are h apart, in a crowd
-they close up to the width of an order statistic. For the Gaussian law t = x; the exponential right tails of the
-other two are folded by x = x1 + t + exp(t), x1 where Lambda is about exp(-2). The weight of a node is h dx/dy.
+where Lambda(x) is the expected number of documents above x, so that far from documents nodes are h apart and in
+a crowd they close up to the width of an order statistic, as far as the discount can tell one from another:
+
+- ``SMOOTH``, no cutoff in the cluster: m = 1.5 log(Lambda + 4);
+- ``TOP``, a cutoff in the upper half: m = sqrt(Lambda + 4);
+- ``ANYWHERE``, a cutoff further down, or a table of discounts: m = sqrt(Lambda + 4) - sqrt(n - Lambda + 4).
+
+For the Gaussian law t = x; the exponential right tails of the other two are folded by x = x1 + t + exp(t), x1
+where Lambda is about exp(-2). The weight of a node is h dx/dy.
 
 Any smooth increasing map gives the same integral, so Lambda may be a stand-in as long as the weights are its
 own exact derivatives: documents closer than ``BIN_WIDTH`` are counted at their mean.
@@ -20,11 +26,12 @@ import math
 import numpy as np
 
 from .compile import kernel
-from .noise import GAUSSIAN, noise, reach
+from .noise import GAUSSIAN, GUMBEL, noise, reach
 from .simd import lane_sum, load, splat
 
+SMOOTH, TOP, ANYWHERE = 0, 1, 2
 BIN_WIDTH = 0.5
-_SMOOTH = 4.0
+_OFFSET = 4.0
 _BIN_EPS = 1e-13
 _NEWTON_STEPS = 60
 
@@ -92,16 +99,32 @@ def folded(law, x, origin):
 
 
 @kernel
-def crowding(whole, above, slope):
-    """M(Lambda) and its derivative along x."""
-    if whole:
-        return 1.5 * math.log(above + _SMOOTH), 1.5 * slope / (above + _SMOOTH)
-    root = math.sqrt(above + _SMOOTH)
-    return root, 0.5 * slope / root
+def crowding(shape, n, above, slope):
+    """M(Lambda) and its derivative along x, for a cluster of n documents."""
+    if shape == SMOOTH:
+        return 1.5 * math.log(above + _OFFSET), 1.5 * slope / (above + _OFFSET)
+    root = math.sqrt(above + _OFFSET)
+    if shape == TOP:
+        return root, 0.5 * slope / root
+    rest = math.sqrt(max(n - above, 0.0) + _OFFSET)
+    return root - rest, 0.5 * slope / root + 0.5 * slope / rest
 
 
 @kernel
-def next_node(law, whole, h, origin, centres, counts, n_bins, state):
+def step_factor(law, shape, n):
+    """How much shorter the step is where the tail of n documents is steeper than the map follows.
+
+    The best of n Gaussian draws varies by 1 / sqrt(2 log n), the worst of n Gumbel draws by 1 / log n.
+    """
+    if law == GAUSSIAN:
+        return min(1.0, 3.2 / math.sqrt(2.0 * math.log(n)))
+    if law == GUMBEL and shape == ANYWHERE:
+        return min(1.0, 2.5 / math.log(n))
+    return 1.0
+
+
+@kernel
+def next_node(law, shape, n, h, origin, centres, counts, n_bins, state):
     """Step down to the next node: returns x, its weight and Lambda there.
 
     ``state``: t and y of the last node, dt/dy there, the window of bins (first uncertain, first out of reach)
@@ -123,7 +146,7 @@ def next_node(law, whole, h, origin, centres, counts, n_bins, state):
         while end < n_bins and centres[end] > x - reach_right:
             end += 1
         above, slope = expected_above(law, x, centres, counts, begin, end, certain)
-        height, incline = crowding(whole, above, slope * stretch)
+        height, incline = crowding(shape, n, above, slope * stretch)
         rise = 1.0 - incline
         miss = t - height - target
         if abs(miss) < 1e-9:  # Newton's next step would square this: the node is where the rule wants it
@@ -141,7 +164,7 @@ def next_node(law, whole, h, origin, centres, counts, n_bins, state):
     # the derivative is taken where the node is, not where the last trial was
     x, stretch = position(law, t, origin)
     above, slope = expected_above(law, x, centres, counts, begin, end, certain)
-    _, incline = crowding(whole, above, slope * stretch)
+    _, incline = crowding(shape, n, above, slope * stretch)
     rise = 1.0 - incline
     state[0], state[1], state[2] = t, target, 1.0 / rise
     state[3], state[4], state[5] = begin, end, certain
@@ -149,12 +172,12 @@ def next_node(law, whole, h, origin, centres, counts, n_bins, state):
 
 
 @kernel
-def start_nodes(law, whole, x, origin, centres, counts, n_bins, state):
+def start_nodes(law, shape, n, x, origin, centres, counts, n_bins, state):
     """Set the state so that the first node lies one step below x."""
     t = folded(law, x, origin)
     _, stretch = position(law, t, origin)
     above, slope = expected_above(law, x, centres, counts, np.int64(0), n_bins, 0.0)
-    height, incline = crowding(whole, above, slope * stretch)
+    height, incline = crowding(shape, n, above, slope * stretch)
     state[0], state[1], state[2] = t, t - height, 1.0 / (1.0 - incline)
     state[3], state[4], state[5] = 0, 0, 0.0
 

@@ -56,7 +56,8 @@ class Metric:
     k : int or (n_queries,) ints, optional
         The cutoff in place of ``@k``; one for each query if an array.
     gain : "exp2", "linear", table or callable
-        Gain of a label: 2^label - 1, the label, ``table[label]``, or a function of the array of labels.
+        Gain of a label: 2^label - 1, the label, ``table[label]``, or a function of the array of labels. The gains
+        of a query may add up to 1e300.
     discount : "log2", "reciprocal", table or callable
         Weight of a rank: 1/log2(1 + rank), 1/rank, ``table[rank - 1]``, or a function of the array of ranks.
     relevant_from : float
@@ -118,7 +119,7 @@ class Metric:
 
     @classmethod
     def parse(cls, text: str) -> Metric:
-        """Read a metric back from its repr."""
+        """Read a metric back from its repr, unless an option is a function."""
         metric = parse_call("Metric.parse", text, {"Metric": Metric})
         assert isinstance(metric, Metric)
         return metric

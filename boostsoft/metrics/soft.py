@@ -132,7 +132,7 @@ class SoftMetric:
 
     @classmethod
     def parse(cls, text: str) -> SoftMetric:
-        """Read a metric back from its repr."""
+        """Read a metric back from its repr, unless an option is a function."""
         soft = parse_call("SoftMetric.parse", text, {"Metric": Metric, "SoftMetric": SoftMetric})
         if not isinstance(soft, SoftMetric):
             raise ValueError(f"SoftMetric.parse: {text!r} is not the repr of a SoftMetric")
