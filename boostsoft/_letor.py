@@ -338,8 +338,7 @@ def _width(block: Block) -> int:
 def _as_ids(qids: list[bytes]) -> NDArray[Any]:
     """Return int64 when every id is an integer that fits, else strings."""
     if all(map(_INTEGER.fullmatch, qids)):
-        try:
-            return np.array([int(qid) for qid in qids], np.int64)
-        except OverflowError:
-            pass
+        whole = [int(qid) for qid in qids]
+        if all(-(2**63) <= number < 2**63 for number in whole):
+            return np.array(whole, np.int64)
     return np.array([qid.decode("utf-8", "backslashreplace") for qid in qids], np.str_)
