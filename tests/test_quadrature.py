@@ -22,7 +22,6 @@ from boostsoft.kernels.quadrature import (
     too_many_above,
 )
 
-
 SCIPY = {"gaussian": stats.norm, "gumbel": stats.gumbel_r, "logistic": stats.logistic}
 
 
