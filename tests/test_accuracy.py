@@ -108,3 +108,13 @@ def test_the_bound_can_fail(monkeypatch):
     assert soft_module.ACCURACY is ACCURACY
     _, gradient = worst_errors("gaussian", 120, ("normal", "equal"), monkeypatch, "long")
     assert gradient > 1e-5
+
+
+@pytest.mark.parametrize("noise", ["gaussian", "gumbel", "logistic"])
+def test_a_deep_cutoff_in_a_long_list_that_is_spread_out(noise, monkeypatch):
+    """Most documents above the cutoff are certain: the count varies far less than the root of the rank."""
+    value, gradient = worst_errors(
+        noise, 3000, ("normal",), monkeypatch, ratios=(50.0, 400.0), names=("recall@1500", "dcg@300")
+    )
+    assert value < 1e-6
+    assert gradient < 1e-6

@@ -23,6 +23,7 @@ from .quadrature import (
     ANYWHERE,
     SMOOTH,
     TOP,
+    cut_factor,
     fill_bins,
     next_node,
     start_nodes,
@@ -71,7 +72,7 @@ def _cluster_value(family, law, first, last, least, ranks, shape, h, eps, discou
     spread = -math.log(eps)
     reach_left, reach_right = reach(law, eps)
     n = last - first
-    h *= step_factor(law, shape, n)
+    h *= step_factor(law, shape, n) * cut_factor(law, shape, u, first, last, ranks - first)
     n_bins = fill_bins(u, first, last, centres, counts)
     origin = 0.0 if law == GAUSSIAN else tail_origin(law, centres, counts, n_bins)
     start_nodes(law, shape, n, u[first] + reach_right, origin, centres, counts, n_bins, state)

@@ -124,6 +124,27 @@ def step_factor(law, shape, n):
 
 
 @kernel
+def cut_factor(law, shape, u, first, last, cut):
+    """How much shorter the step is where a deep cutoff lies in a long, spread-out list.
+
+    The count above x varies by the root of V, the sum of p q, there; the map's roots take it for the root of the
+    documents above or below, which is too much where most of those are certain. ``u`` must be padded.
+    """
+    if shape == SMOOTH:
+        return 1.0
+    n = last - first
+    k = min(cut, n // 2) if cut >= n else cut
+    variance, point = splat(0.0), splat(u[first + k])
+    for j in range(first, last, 8):
+        p, q, _, _ = noise(law, point - load(u, j))
+        variance = variance + p * q
+    grip = 1.0 / math.sqrt(k + _OFFSET)
+    if shape == ANYWHERE:
+        grip += 1.0 / math.sqrt(n - k + _OFFSET)
+    return min(1.0, 2.0 * grip * math.sqrt(lane_sum(variance) + _OFFSET))
+
+
+@kernel
 def next_node(law, shape, n, h, origin, centres, counts, n_bins, state):
     """Step down to the next node: returns x, its weight and Lambda there.
 
