@@ -53,8 +53,7 @@ def logged_name(metric: AnyMetric) -> str:
     """The name in a booster's log: hard metrics say so, not to collide with the booster's own."""
     if isinstance(metric, SoftMetric) or metric.custom_name is not None:
         return metric.name
-    cutoff = f"@{metric.k}" if isinstance(metric.k, int) else ""
-    return f"{metric.metric}_hard{cutoff}"
+    return metric.label("hard")
 
 
 class MetricList:
@@ -84,9 +83,5 @@ class MetricList:
         found = []
         for name, metric, cache in zip(self.names, self.metrics, self._caches, strict=True):
             queries = cache.get(labels, groups, partial(prepare, metric.hard, self.caller))
-            if isinstance(metric, SoftMetric):
-                values = metric.evaluate(queries, checked, weights)
-            else:
-                values = metric.evaluate(queries, checked)
-            found.append((name, queries.mean(values, weights)))
+            found.append((name, queries.mean(metric.evaluate(queries, checked, weights), weights)))
         return found

@@ -24,10 +24,17 @@ import numpy as np
 
 from .adapters import AnyMetric, MetricList, PreparedCache
 from .metrics.hard import Metric
-from .objectives import SoftObjective
+from .objectives import LambdaObjective, Objective, SoftObjective
 from .query_groups import FloatArray, QueryGroups, finite_vector
 
-__all__ = ["feval", "objective", "sklearn_eval_metric", "sklearn_objective"]
+__all__ = [
+    "feval",
+    "lambda_objective",
+    "objective",
+    "sklearn_eval_metric",
+    "sklearn_lambda_objective",
+    "sklearn_objective",
+]
 
 
 def objective(
@@ -76,6 +83,43 @@ def sklearn_objective(
     return SklearnObjective(SoftObjective(metric, noise=noise, sigma=sigma, hessian=hessian, query_weight=query_weight))
 
 
+def lambda_objective(
+    kind: str = "lambdarank",
+    *,
+    truncation_level: int = 30,
+    norm: bool = True,
+    sigmoid: float = 1.0,
+    gain: Any = "exp2",
+    query_weight: Any = None,
+) -> LightGBMObjective:
+    """Build LambdaRank or RankNet for ``params["objective"]``: a reference, equal to LightGBM's own ``lambdarank``.
+
+    Parameters are those of :class:`boostsoft.objectives.LambdaObjective`.
+    """
+    return LightGBMObjective(
+        LambdaObjective(
+            kind, truncation_level=truncation_level, norm=norm, sigmoid=sigmoid, gain=gain, query_weight=query_weight
+        )
+    )
+
+
+def sklearn_lambda_objective(
+    kind: str = "lambdarank",
+    *,
+    truncation_level: int = 30,
+    norm: bool = True,
+    sigmoid: float = 1.0,
+    gain: Any = "exp2",
+    query_weight: Any = None,
+) -> SklearnObjective:
+    """Build LambdaRank or RankNet for ``lgb.LGBMRanker(objective=..., metric="None")``."""
+    return SklearnObjective(
+        LambdaObjective(
+            kind, truncation_level=truncation_level, norm=norm, sigmoid=sigmoid, gain=gain, query_weight=query_weight
+        )
+    )
+
+
 def feval(*metrics: str | AnyMetric) -> LightGBMMetrics:
     """Build an evaluation for ``feval=`` of ``lgb.train`` and ``lgb.cv``.
 
@@ -93,8 +137,8 @@ def sklearn_eval_metric(*metrics: str | AnyMetric) -> SklearnMetrics:
 class LightGBMObjective:
     """A callable ``(preds, train_data) -> gradient, hessian`` of what LightGBM minimises."""
 
-    def __init__(self, soft: SoftObjective) -> None:
-        self.soft = soft
+    def __init__(self, rule: Objective) -> None:
+        self.rule = rule
         self._cache = PreparedCache()
 
     def __call__(self, preds: Any, train_data: Any) -> tuple[FloatArray, FloatArray]:
@@ -103,26 +147,26 @@ class LightGBMObjective:
         _refuse_other_calls(caller, "sklearn_objective", train_data)
         _refuse_traps(caller, train_data)
         return _descent(
-            self.soft, self._cache, train_data.get_label(), preds, train_data.get_weight(), train_data.get_group()
+            self.rule, self._cache, train_data.get_label(), preds, train_data.get_weight(), train_data.get_group()
         )
 
     def __repr__(self) -> str:
-        return f"boostsoft.lightgbm.objective({self.soft!r})"
+        return f"boostsoft.lightgbm.objective({self.rule!r})"
 
 
 class SklearnObjective:
     """A callable ``(y_true, y_pred, weight, group) -> gradient, hessian`` of what LGBMRanker minimises."""
 
-    def __init__(self, soft: SoftObjective) -> None:
-        self.soft = soft
+    def __init__(self, rule: Objective) -> None:
+        self.rule = rule
         self._cache = PreparedCache()
 
     def __call__(self, y_true: Any, y_pred: Any, weight: Any, group: Any) -> tuple[FloatArray, FloatArray]:
         """Gradient and curvature of minus the soft metric."""
-        return _descent(self.soft, self._cache, y_true, y_pred, weight, group)
+        return _descent(self.rule, self._cache, y_true, y_pred, weight, group)
 
     def __repr__(self) -> str:
-        return f"boostsoft.lightgbm.sklearn_objective({self.soft!r})"
+        return f"boostsoft.lightgbm.sklearn_objective({self.rule!r})"
 
 
 class LightGBMMetrics:
@@ -150,12 +194,12 @@ class SklearnMetrics:
 
 
 def _descent(
-    soft: SoftObjective, cache: PreparedCache, labels: Any, preds: Any, weight: Any, group: Any
+    rule: Objective, cache: PreparedCache, labels: Any, preds: Any, weight: Any, group: Any
 ) -> tuple[FloatArray, FloatArray]:
     caller = "boostsoft.lightgbm.objective"
     groups = _groups(caller, labels, group)
-    queries = cache.get(labels, groups, soft.prepare)
-    gradient, curvature = soft.gradient_curvature(queries, finite_vector(caller, "predictions", preds, groups.n_docs))
+    queries = cache.get(labels, groups, rule.prepare)
+    gradient, curvature = rule.gradient_curvature(queries, finite_vector(caller, "predictions", preds, groups.n_docs))
     if weight is not None:
         rows = _row_weights(caller, weight, groups)
         gradient, curvature = gradient * rows, curvature * rows

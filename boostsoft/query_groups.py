@@ -185,6 +185,15 @@ def positive_number(caller: str, argument: str, value: Any) -> float:
     return number
 
 
+def whole_number(caller: str, argument: str, value: Any, least: int) -> int:
+    """Return an int from ``least`` to 2^53."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+        raise TypeError(f"{caller}: {argument} must be a whole number; got {value!r}")
+    if not least <= value <= _LARGEST_WHOLE:
+        raise ValueError(f"{caller}: {argument} must be from {least} to 2^53; got {value!r}")
+    return int(value)
+
+
 def one_of(caller: str, argument: str, value: Any, known: Any) -> str:
     """One of the known names."""
     if not isinstance(value, str) or value not in known:

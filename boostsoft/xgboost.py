@@ -23,10 +23,10 @@ import numpy as np
 
 from .adapters import AnyMetric, MetricList, PreparedCache
 from .metrics.hard import Metric
-from .objectives import SoftObjective
+from .objectives import LambdaObjective, Objective, SoftObjective
 from .query_groups import FloatArray, QueryGroups, finite_vector, query_weights
 
-__all__ = ["custom_metric", "objective"]
+__all__ = ["custom_metric", "lambda_objective", "objective"]
 
 # Gradient and curvature times a constant: the leaves' Newton steps stay, but XGBoost's stock lambda = 1 and
 # min_child_weight = 1 are made for curvatures of about .25 per document. A query's sum to about .1, whatever its
@@ -59,6 +59,27 @@ def objective(
     return XGBoostObjective(SoftObjective(metric, noise=noise, sigma=sigma, hessian=hessian, query_weight=query_weight))
 
 
+def lambda_objective(
+    kind: str = "lambdarank",
+    *,
+    truncation_level: int = 30,
+    norm: bool = True,
+    sigmoid: float = 1.0,
+    gain: Any = "exp2",
+    query_weight: Any = None,
+) -> XGBoostObjective:
+    """Build LightGBM's LambdaRank, or RankNet, for ``obj=``: a reference to compare with.
+
+    Parameters are those of :class:`boostsoft.objectives.LambdaObjective`. XGBoost's own ``rank:ndcg`` is another
+    variant (it normalises otherwise and starts from pairs of its own choice).
+    """
+    return XGBoostObjective(
+        LambdaObjective(
+            kind, truncation_level=truncation_level, norm=norm, sigmoid=sigmoid, gain=gain, query_weight=query_weight
+        )
+    )
+
+
 def custom_metric(*metrics: str | AnyMetric) -> XGBoostMetrics:
     """Build an evaluation for ``custom_metric=`` of ``xgb.train`` and ``xgb.cv``.
 
@@ -70,23 +91,24 @@ def custom_metric(*metrics: str | AnyMetric) -> XGBoostMetrics:
 class XGBoostObjective:
     """A callable ``(predt, dtrain) -> gradient, hessian`` of what XGBoost minimises."""
 
-    def __init__(self, soft: SoftObjective) -> None:
-        self.soft = soft
+    def __init__(self, rule: Objective) -> None:
+        self.rule = rule
         self._cache = PreparedCache()
 
     def __call__(self, predt: Any, dtrain: Any) -> tuple[FloatArray, FloatArray]:
         """Gradient and curvature of minus the soft metric."""
         caller = "boostsoft.xgboost.objective"
         groups, weights = _groups_and_weights(caller, dtrain)
-        queries = self._cache.get(dtrain.get_label(), groups, self.soft.prepare)
-        gradient, curvature = self.soft.gradient_curvature(
+        queries = self._cache.get(dtrain.get_label(), groups, self.rule.prepare)
+        gradient, curvature = self.rule.gradient_curvature(
             queries, finite_vector(caller, "predictions", np.ravel(predt), groups.n_docs)
         )
-        rows = STOCK_UNIT * groups.per_document(weights)
+        unit = STOCK_UNIT if isinstance(self.rule, SoftObjective) else 1.0
+        rows = unit * groups.per_document(weights)
         return -gradient * rows, curvature * rows
 
     def __repr__(self) -> str:
-        return f"boostsoft.xgboost.objective({self.soft!r})"
+        return f"boostsoft.xgboost.objective({self.rule!r})"
 
 
 class XGBoostMetrics:

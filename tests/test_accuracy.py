@@ -11,9 +11,9 @@ import pytest
 
 import boostsoft as bs
 from boostsoft.kernels.expected import ACCURACY
-from boostsoft.metrics import soft as soft_module
+from boostsoft.metrics import expectation as expectation_module
+from boostsoft.metrics.expectation import expectation
 from boostsoft.metrics.prepared import prepare
-from boostsoft.metrics.soft import expectation
 
 SHAPES = {
     "normal": lambda rng, n: rng.normal(size=n),
@@ -29,9 +29,14 @@ SHARES = (0.52, 0.32, 0.13, 0.02, 0.01)
 
 def metrics_of(n):
     """Both ends and the middle of the list, cutoffs just before its end, smooth discounts and flat ones."""
+    cascades = ["mrr", "err@10", "pfound", "map", "map@3"]
     cutoffs = {1, 3, 10, 100, round(0.55 * n), round(0.75 * n), round(0.9 * n), n - 3, n - 1}
     names = [f"{('dcg', 'cg')[k % 2]}@{k}" for k in cutoffs if 0 < k < n]
-    return ["dcg", "rbp", "recall@5", *names]
+    return ["dcg", "rbp", "recall@5", *cascades, *names]
+
+
+def metric_of(name):
+    return bs.Metric(name, **({"p_rel": (0.0, 0.07, 0.14, 0.41, 0.61)} if name == "pfound" else {}))
 
 
 def worst_errors(noise, n, shapes, monkeypatch, accuracy="default", ratios=RATIOS, names=None):
@@ -47,7 +52,7 @@ def worst_errors(noise, n, shapes, monkeypatch, accuracy="default", ratios=RATIO
             labels[0], labels[-1] = 2, 0
             sigma = (np.std(scores) or 1.0) / ratio
             for name in names or metrics_of(n):
-                queries = prepare(bs.Metric(name), "test", labels, groups)
+                queries = prepare(metric_of(name), "test", labels, groups)
                 got = expectation(queries, scores, noise, sigma, accuracy, derive=True)
                 wanted = expectation(queries, scores, noise, sigma, "refined", derive=True)
                 ranks = min(int(queries.cutoffs[0]), n)
@@ -70,7 +75,7 @@ def test_default_error_is_below_a_millionth(noise, n, monkeypatch):
 
 @pytest.mark.parametrize("noise", ["gaussian", "gumbel", "logistic"])
 def test_default_error_of_a_thousand_documents(noise, monkeypatch):
-    names = ("dcg", "dcg@1", "dcg@10", "cg@990")
+    names = ("dcg", "dcg@1", "dcg@10", "cg@990", "mrr", "err@10", "map@10")
     value, gradient = worst_errors(noise, 1000, ("equal", "clusters"), monkeypatch, ratios=(0.1, 10.0), names=names)
     assert value < 1e-6
     assert gradient < 1e-6
@@ -105,7 +110,7 @@ def test_five_thousand_documents(noise):
 def test_the_bound_can_fail(monkeypatch):
     """A step twice as long breaks it: the grid is not too easy."""
     monkeypatch.setitem(ACCURACY, "long", (0.7, 0.6, 1e-6))
-    assert soft_module.ACCURACY is ACCURACY
+    assert expectation_module.ACCURACY is ACCURACY
     _, gradient = worst_errors("gaussian", 120, ("normal", "equal"), monkeypatch, "long")
     assert gradient > 1e-5
 

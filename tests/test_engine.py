@@ -7,15 +7,22 @@ import pytest
 from scipy.special import softmax
 
 import boostsoft as bs
-from boostsoft.kernels.recursion import ABSORBING, MARKED
-from boostsoft.metrics.prepared import PreparedQueries, prepare
+from boostsoft.metrics.expectation import expectation
+from boostsoft.metrics.prepared import prepare
 from boostsoft.metrics.registry import REGISTRY
-from boostsoft.metrics.soft import expectation
 
 from . import oracle
 
 NOISES = ("gaussian", "gumbel", "logistic")
 RATIOS = (1e-3, 0.1, 1.0, 4.0, 30.0, 1e3)  # spread of the scores over sigma
+
+
+EXACT = [name for name, entry in REGISTRY.items() if entry.exact]
+
+
+def options_of(name):
+    """pfound's labels are probabilities; the test's are grades."""
+    return {"p_rel": [level / 5 for level in range(5)]} if name == "pfound" else {}
 
 
 def query(kind, n, seed=0):
@@ -61,13 +68,15 @@ def test_value_gradient_and_hessian_are_the_oracles(name, noise, kind):
             assert_within(found[2], hessian, natural / sigma**2, 1e3 * tol, 1e3 * floor)
 
 
-@pytest.mark.parametrize("name", [name for name in REGISTRY if name in oracle.DISCOUNT_FAMILY])
+@pytest.mark.parametrize("name", EXACT)
 def test_gumbel_is_plackett_luce_by_enumeration(name):
-    for seed, k in enumerate([None, 1, 2, 4]):
-        labels, scores = query("generic", 5, seed)
-        wanted = oracle.plackett_luce(name, labels, scores, 0.7, k)
-        soft = bs.SoftMetric(spec_of(name, k), noise="gumbel", sigma=0.7, accuracy="high")
-        for got, want in zip(soft.value_gradient_hessian(labels, scores, group=[5]), wanted, strict=True):
+    """All n! orders, several cutoffs: value, gradient and diagonal Hessian."""
+    for seed, (n, k) in enumerate([(5, None), (5, 1), (6, 2), (5, 4), (3, 9)]):
+        labels, scores = query("generic", n, seed)
+        k, options = None if REGISTRY[name].pairwise else k, options_of(name)
+        wanted = oracle.plackett_luce(name, labels, scores, 0.7, k, **options)
+        soft = bs.SoftMetric(spec_of(name, k), noise="gumbel", sigma=0.7, accuracy="high", **options)
+        for got, want in zip(soft.value_gradient_hessian(labels, scores, group=[n]), wanted, strict=True):
             np.testing.assert_allclose(got, want, rtol=0, atol=1e-10 * max(1.0, np.abs(want).max()))
 
 
@@ -95,41 +104,40 @@ def test_flow_is_the_sum_over_pairs(noise):
     np.testing.assert_allclose((found.gradient + found.push) / 0.6, gains * wanted.sum(1), rtol=1e-9, atol=1e-12)
 
 
-def other_family(name, labels, k):
-    """What the registry will say of the cascades and of average precision, on one query."""
-    n = len(labels)
-    family, gains, discount, divisor = {
-        "mrr": (ABSORBING, (labels >= 1).astype(float), "reciprocal", 1.0),
-        "err": (ABSORBING, (2.0**labels - 1) / 16, "reciprocal", 1.0),
-        "pfound": (ABSORBING, labels / 5.0, "persistence", 1.0),
-        "map": (MARKED, (labels >= 1).astype(float), "reciprocal", max((labels >= 1).sum(), 1)),
-    }[name]
-    ranks = np.arange(1, n + 2, dtype=float)
-    return PreparedQueries(
-        groups=bs.QueryGroups.from_sizes([n]),
-        family=family,
-        gains=gains,
-        cutoffs=np.array([n if k is None else k]),
-        discount=1 / ranks if discount == "reciprocal" else 0.85 ** (ranks - 1),
-        divisor=np.array([float(divisor)]),
-        empty=np.array([False]),
-        filler=0.0,
-        smooth=True,
-    )
-
-
 @pytest.mark.parametrize("noise", NOISES)
 @pytest.mark.parametrize("name", ["mrr", "err", "pfound", "map"])
-def test_cascades_and_average_precision_are_families_of_the_same_pass(name, noise):
-    options = {"p_rel": [level / 5 for level in range(5)]} if name == "pfound" else {}
+def test_cascades_and_average_precision_are_the_oracles(name, noise):
+    options = options_of(name)
     for seed, (n, k, sigma) in enumerate([(5, None, 0.5), (4, 2, 1.0), (3, 1, 0.1), (5, 3, 20.0), (4, None, 0.02)]):
         labels, scores = query("ties" if seed == 1 else "generic", n, seed)
         value, gradient, hessian = oracle.expected_orders(name, labels, scores, noise, sigma, k, **options)
-        queries = other_family(name, labels, k)
-        found = expectation(queries, scores, noise, sigma, "high", derive=True)
-        assert found.values[0] / queries.divisor[0] == pytest.approx(value, abs=1e-10)
-        np.testing.assert_allclose(found.gradient / queries.divisor / sigma, gradient, rtol=0, atol=1e-9 / sigma)
-        np.testing.assert_allclose(found.hessian / queries.divisor / sigma**2, hessian, rtol=0, atol=1e-7 / sigma**2)
+        soft = bs.SoftMetric(spec_of(name, k), noise=noise, sigma=sigma, accuracy="high", **options)
+        found = soft.value_gradient_hessian(labels, scores, group=[n])
+        assert found[0] == pytest.approx(value, abs=1e-10)
+        np.testing.assert_allclose(found[1], gradient, rtol=0, atol=1e-9 / sigma)
+        np.testing.assert_allclose(found[2], hessian, rtol=0, atol=1e-7 / sigma**2)
+
+
+@pytest.mark.parametrize("noise", NOISES)
+@pytest.mark.parametrize("normalizer", ["min", "k"])
+def test_other_normalizers_of_average_precision(normalizer, noise):
+    labels, scores = query("generic", 5, 1)
+    wanted = oracle.expected_orders("map", labels, scores, noise, 0.7, 2, normalizer=normalizer)
+    soft = bs.SoftMetric("map@2", normalizer=normalizer, noise=noise, sigma=0.7, accuracy="high")
+    for got, want in zip(soft.value_gradient_hessian(labels, scores, group=[5]), wanted, strict=True):
+        np.testing.assert_allclose(got, want, rtol=0, atol=1e-8)
+
+
+@pytest.mark.parametrize("noise", NOISES)
+@pytest.mark.parametrize("name", [name for name in EXACT if not REGISTRY[name].pairwise])
+def test_many_samples_agree(name, noise):
+    """Twelve documents by 40,000 draws, whose mean is within 4.5 of its standard errors."""
+    options = options_of(name)
+    labels, scores = query("generic", 12, 6)
+    mean, error = oracle.monte_carlo(name, labels, scores, noise, 0.8, 5, n=40_000, seed=1, **options)
+    soft = bs.SoftMetric(spec_of(name, 5), noise=noise, sigma=0.8, **options)
+    assert 0 < error < 0.1
+    assert soft(labels, scores, group=[12]) == pytest.approx(mean, abs=4.5 * error)
 
 
 @pytest.mark.parametrize("n", [1, 2, 60, 1000])
@@ -209,10 +217,11 @@ def test_sixty_documents_against_the_oracle():
 
 
 @pytest.mark.parametrize("noise", NOISES)
-@pytest.mark.parametrize("name", list(REGISTRY))
+@pytest.mark.parametrize("name", EXACT)
 def test_the_limit_of_little_noise_is_the_hard_metric(name, noise):
     for kind in ("generic", "ties", "all_equal_scores"):
         labels, scores = query(kind, 7, 4)
-        wanted = oracle.hard_expected_ties(name, labels, scores, 3)
-        soft = bs.SoftMetric(f"{name}@3", noise=noise, sigma=1e-9)
+        k, options = None if REGISTRY[name].pairwise else 3, options_of(name)
+        wanted = oracle.hard_expected_ties(name, labels, scores, k, **options)
+        soft = bs.SoftMetric(spec_of(name, k), noise=noise, sigma=1e-9, **options)
         assert soft(labels, scores, group=[7]) == pytest.approx(wanted, rel=1e-6, abs=1e-12)

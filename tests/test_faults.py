@@ -50,8 +50,8 @@ def plant(folder, file, text, replacement):
     """Copy the package and this suite's engine tests into a folder, with one text replaced once."""
     shutil.copytree(Path(boostsoft.__file__).parent, folder / "boostsoft", ignore=shutil.ignore_patterns("__pycache__"))
     (folder / "tests").mkdir()
-    for name in ("oracle.py", "test_engine.py"):
-        shutil.copy(HERE / name, folder / "tests")
+    for helper in (*HERE.glob("oracle*.py"), HERE / "test_engine.py"):
+        shutil.copy(helper, folder / "tests")
     source = (folder / "boostsoft" / file).read_text(encoding="utf-8")
     if text:
         assert source.count(text) == 1, f"{file} no longer holds {text!r} once: renew the fault"

@@ -12,8 +12,9 @@ import math
 import numpy as np
 
 from .compile import kernel, merged
+from .families import MARKED, PLAIN
 from .noise import noise
-from .recursion import GUARD, MARKED, PLAIN, backward, forward, row_end
+from .recursion import GUARD, backward, forward, row_end
 from .simd import LANES, lane_sum, load, splat, store
 
 LANE_RANKS = 48  # up to here eight nodes share a row; beyond, ranks fill the lanes and a row follows its node

@@ -18,6 +18,7 @@ import numpy as np
 
 from .block import LANE_RANKS, block_value, workspace
 from .compile import kernel, merged
+from .families import ABSORBING, MARKED, PLAIN
 from .noise import GAUSSIAN, pair_flow, pair_reach, reach
 from .quadrature import (
     ANYWHERE,
@@ -31,7 +32,7 @@ from .quadrature import (
     tail_origin,
     too_many_above,
 )
-from .recursion import ABSORBING, MARKED, PLAIN, remove_drift
+from .recursion import remove_drift
 from .simd import LANES
 
 # accuracy -> (step for the Gaussian and logistic laws, step for the Gumbel law, tolerance);
@@ -136,17 +137,19 @@ def _gap(higher, lower, sigma):
 
 
 @kernel
-def _faintness(law, coef, gaps, discount, ranks, n):
+def _faintness(family, law, coef, gaps, discount, ranks, n):
     """The largest flow between neighbours of different gain, relative to the natural scale: 1e-9 to 1.
 
     About the largest gradient, unless many documents crowd; then it is an underestimate that only costs nodes.
     """
-    top, largest = 0.0, 0.0
+    top, largest, through = 0.0, 0.0, 1.0
     for j in range(n):
         top = max(top, coef[j])
     for j in range(min(ranks, n - 1)):
         fall = discount[j] - (discount[j + 1] if j + 1 < ranks else 0.0)
-        largest = max(largest, abs(coef[j] - coef[j + 1]) * abs(fall) * pair_flow(law, gaps[j + 1]))
+        largest = max(largest, through * abs(coef[j] - coef[j + 1]) * abs(fall) * pair_flow(law, gaps[j + 1]))
+        if family == ABSORBING:  # what is above leaves so much for those below to change
+            through *= 1.0 - coef[j]
     scale = top * discount[0]
     return min(max(largest / scale, _FLOW_FLOOR), 1.0) if scale > 0.0 else 1.0
 
@@ -188,7 +191,7 @@ def query_expectation(
     value = 0.0
     for r in range(ranks):
         value += bottom * discount[r]
-    faint = _faintness(law, coef, gaps, discount, ranks, n)
+    faint = _faintness(family, law, coef, gaps, discount, ranks, n)
     eps = tol * min(0.01 * ranks / n, 3e-4) * faint
     # equal gains close together leave the rule's error where faint gradients are: these need more of its digits
     h *= _RULE_DIGITS / (_RULE_DIGITS + max(-math.log10(faint) - 4.0, 0.0))

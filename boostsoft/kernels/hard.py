@@ -1,52 +1,85 @@
-"""Hard metrics of the discount family: sum of coefficient times the discount at the rank the scores give."""
+"""Hard metrics of the ranked families (``families``): what the order of the scores is worth.
+
+Equal scores count in expectation over their orders (``ties``), in the order of the data, or with the least
+coefficient first.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
 from .compile import kernel
+from .families import ABSORBING, JUDGED, PLAIN, RETRIEVED
+from .ties import absorbing_block, credit, judged_block, marked_block, plain_block
 
 EXPECTED, ORDER, WORST = 0, 1, 2
 TIES = {"expected": EXPECTED, "order": ORDER, "worst": WORST}
 
 
 @kernel
-def _tied_value(coef, discount, first, last, ranks, ties):
-    """The contribution of coef[first:last], documents of equal score at ranks first..last-1 (from 0)."""
-    if ties == WORST:
-        coef[first:last].sort()
-    total = 0.0
-    if ties == EXPECTED:
-        gain, weight = 0.0, 0.0
-        for j in range(first, last):
-            gain += coef[j]
-        for j in range(first, min(last, ranks)):
-            weight += discount[j]
-        return gain * weight / (last - first)
-    for j in range(first, min(last, ranks)):
-        total += coef[j] * discount[j]
-    return total
+def _block_value(family, coef, discount, first, last, ranks, before, totals, value):
+    """The value so far and that of documents first..last of equal score, on average over their orders."""
+    if family == PLAIN:
+        return value + plain_block(coef, discount, first, last, ranks)
+    elif family == ABSORBING:
+        return value + absorbing_block(coef, discount, first, last, ranks, before)
+    elif family == JUDGED:
+        return value + judged_block(coef, first, last, ranks, before, totals)
+    return marked_block(coef, discount, first, last, ranks, before, value, family == RETRIEVED)
 
 
 @kernel
-def hard_query(scores, gains, ranks, discount, ties):
-    """One query's metric; equal scores count in expectation over their orders, in data order or worst first."""
+def _document_value(family, c, weight, before, totals):
+    """What one document is worth at a rank of this discount; ``before`` is brought up to date.
+
+    ``before``: the product of 1 - coefficient, the relevant and the irrelevant documents down to here.
+    """
+    if family == PLAIN:
+        return c * weight
+    value = 0.0
+    if family == ABSORBING:
+        value = before[0] * c * weight
+        before[0] *= 1.0 - c
+    elif c > 0.0:
+        before[1] += 1.0
+        value = credit(before[2], totals) if family == JUDGED else before[1] * weight
+    elif c == 0.0:
+        before[2] += 1.0
+    return value
+
+
+@kernel
+def hard_query(family, scores, gains, ranks, discount, ties):
+    """One query's metric, not yet divided by its divisor."""
     n = scores.size
     order = np.argsort(-scores, kind="mergesort")
     coef = gains[order]
+    before, totals = np.array([1.0, 0.0, 0.0]), np.zeros(2)
+    if family == JUDGED:
+        for j in range(n):
+            totals[0] += coef[j] > 0.0
+            totals[1] += coef[j] == 0.0
     value, first = 0.0, 0
     while first < ranks:
         last = first + 1
         while last < n and scores[order[last]] == scores[order[first]]:
             last += 1
-        value += _tied_value(coef, discount, first, last, ranks, ties)
+        if ties == EXPECTED and last > first + 1:
+            value = _block_value(family, coef, discount, first, last, ranks, before, totals, value)
+        else:
+            if ties == WORST:
+                coef[first:last].sort()
+            for j in range(first, min(last, ranks)):
+                value += _document_value(family, coef[j], discount[j], before, totals)
         first = last
+    if family == RETRIEVED:
+        return value / before[1] if before[1] > 0.0 else 0.0
     return value
 
 
 @kernel
-def hard_queries(scores, gains, offsets, cutoffs, discount, ties, begin, end, value):
+def hard_queries(family, scores, gains, offsets, cutoffs, discount, ties, begin, end, value):
     """Queries begin..end, each written to its own place of ``value``."""
     for q in range(begin, end):
         low, high = offsets[q], offsets[q + 1]
-        value[q] = hard_query(scores[low:high], gains[low:high], min(cutoffs[q], high - low), discount, ties)
+        value[q] = hard_query(family, scores[low:high], gains[low:high], min(cutoffs[q], high - low), discount, ties)

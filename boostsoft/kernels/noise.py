@@ -47,7 +47,8 @@ _SERIES = tuple((-1.0) ** i / math.factorial(i + 1) for i in range(15))
 
 
 @inlined
-def _exp(x):
+def exponential(x):
+    """Exponentials of eight points; arguments beyond the range of float64 count as its ends."""
     x = larger(smaller(x, splat(709.0)), splat(-708.0))
     n = nearest(x * splat(_LOG2_E))
     t = x - n * splat(_LN2_HIGH) - n * splat(_LN2_LOW)
@@ -60,7 +61,7 @@ def _exp(x):
 @inlined
 def _gaussian(z):
     size = smaller(larger(z, splat(0.0) - z), splat(38.0))  # beyond, the density is below the smallest float
-    w = _exp(splat(-0.5) * size * size) * splat(_ROOT_2PI_INVERSE)
+    w = exponential(splat(-0.5) * size * size) * splat(_ROOT_2PI_INVERSE)
     y = size * splat(_SQRT_HALF)
     inverse = splat(1.0) / ((y + splat(_MILLS_CENTRE)) * (splat(1.0) + y + y))
     t = (y - splat(_MILLS_CENTRE)) * (splat(1.0) + y + y) * inverse
@@ -75,8 +76,8 @@ def _gaussian(z):
 
 @inlined
 def _gumbel(z):
-    e = _exp(splat(0.0) - larger(z, splat(-30.0)))  # beyond, q and w are 0 and inf * 0 would appear
-    q = _exp(splat(0.0) - e)
+    e = exponential(splat(0.0) - larger(z, splat(-30.0)))  # beyond, q and w are 0 and inf * 0 would appear
+    q = exponential(splat(0.0) - e)
     total = splat(_SERIES[14])
     for i in range(13, -1, -1):
         total = total * e + splat(_SERIES[i])
@@ -86,7 +87,7 @@ def _gumbel(z):
 
 @inlined
 def _logistic(z):
-    t = _exp(splat(0.0) - larger(z, splat(0.0) - z))
+    t = exponential(splat(0.0) - larger(z, splat(0.0) - z))
     body = splat(1.0) / (splat(1.0) + t)
     tail = t * body
     r = (splat(1.0) - t) * body

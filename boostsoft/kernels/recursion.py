@@ -14,20 +14,17 @@ eight, and a document's p, q, w are eight lanes. *Ranks*: cell c is rank c at a 
 number. Moving one document up means going ``shift`` cells on: 8 or 1. All else is the same code. Forward rows
 keep only the cells ``start[j] <= i < stop[j]``, with a vector of zeros on either side.
 
-A metric's family says how a document above x acts:
-
-- ``PLAIN`` (DCG, precision, recall, RBP): it moves the count up;
-- ``ABSORBING`` (MRR, ERR, PFound): it also lets only 1 - coefficient through;
-- ``MARKED`` (average precision): it may also be the marked one, if relevant.
+A metric's family (``families``) says how a document above x acts: ``PLAIN``, it moves the count up;
+``ABSORBING``, it also lets only 1 - coefficient through; ``MARKED``, it may also be the marked one, if relevant.
 """
 
 from __future__ import annotations
 
 from .compile import inlined, kernel
+from .families import ABSORBING, MARKED, PLAIN
 from .noise import second_ratio
 from .simd import LANES, lane_sum, load, splat, store
 
-PLAIN, ABSORBING, MARKED = 0, 1, 2
 GUARD = LANES
 
 

@@ -7,47 +7,50 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels.hard import TIES, hard_queries
+from ..kernels.hard import EXPECTED, TIES, hard_queries
+from ..kernels.pairwise import hard_pairs
 from ..kernels.threads import over_queries
-from ..query_groups import FloatArray, QueryGroups, finite_number, finite_vector, one_of, query_weights, resolve_groups
+from ..query_groups import FloatArray, QueryGroups, finite_vector, query_weights, resolve_groups
+from .divisors import tie_correction
 from .prepared import PreparedQueries, prepare
 from .registry import REGISTRY
-from .spec import (
-    DISCOUNTS,
-    EMPTY,
-    GAINS,
-    Cutoff,
-    TableOption,
-    check_cutoff,
-    check_name,
-    check_persistence,
-    check_table,
-    parse_call,
-    parse_spec,
-)
-
-_DEFAULTS: dict[str, Any] = {
-    "gain": "exp2", "discount": "log2", "relevant_from": 1.0, "p": 0.8, "ties": "expected", "empty": "zero",
-}  # fmt: skip
+from .spec import Cutoff, TableOption, check_cutoff, check_name, check_options, parse_call, parse_spec
 
 
 @dataclass(frozen=True, init=False, repr=False)
 class Metric:
-    r"""A ranking metric, sum_i gain_i D(rank_i) / divisor, averaged over queries.
+    r"""A ranking metric, averaged over queries.
 
-    ===========  ==============================================  ===========================
-    name         value of a query                                options
-    ===========  ==============================================  ===========================
-    dcg          sum of gain / log2(1 + rank)                    gain, discount
-    ndcg         dcg / dcg of the best order                     gain, discount
-    cg           sum of gain                                     gain
-    precision    relevant documents / k (whole list: / n)        relevant_from
-    recall       relevant documents / all relevant ones          relevant_from
-    rbp          (1 - p) sum of p^(rank - 1) over relevant ones  relevant_from, p
-    ===========  ==============================================  ===========================
+    ===========  =======================================================  ===========================
+    name         value of a query                                         options
+    ===========  =======================================================  ===========================
+    dcg          sum of gain / log2(1 + rank)                             gain, discount
+    ndcg         dcg / dcg of the best order                              gain, discount
+    cg           sum of gain                                              gain
+    precision    relevant documents / k (whole list: / n)                 relevant_from
+    recall       relevant documents / all relevant ones                   relevant_from
+    f1           2 x relevant documents / (k + all relevant ones)         relevant_from
+    rbp          (1 - p) sum of p^(rank - 1) over relevant ones           relevant_from, p
+    mrr          1 / rank of the first relevant document                  relevant_from
+    err          sum of P / rank x prod (1 - P) above                     p_rel, max_label
+    pfound       sum of P (1 - p_break)^(rank - 1) x prod (1 - P) above   p_rel, p_break
+    map          mean over relevant ones of the precision at their rank   relevant_from, normalizer
+    bpref        mean over relevant ones of 1 - min(irrelevant above, R)  relevant_from
+                 / min(R, N)
+    auc          share of (relevant, irrelevant) pairs in order           relevant_from, pooled
+    pnr          pairs in order / pairs in the wrong order                pooled
+    kendall      (C - D) / sqrt(n0 (n0 - pairs of equal label)), tau-b
+    spearman     correlation of the ranks of labels and scores
+    ===========  =======================================================  ===========================
 
-    each over the first k ranks (``"ndcg@10"``) or the whole list (``"ndcg"``). Sources: Järvelin and Kekäläinen
-    2002 (cg, dcg, ndcg), Moffat and Zobel 2008 (rbp).
+    All but the last four are over the first k ranks (``"ndcg@10"``) or the whole list (``"ndcg"``); ranks behind
+    the cutoff earn nothing, and precision, f1 and map's ``normalizer="k"`` divide by k even if the list is shorter.
+    pnr, kendall and spearman compare pairs of documents of different label, whatever the labels' distances.
+
+    Sources: Järvelin and Kekäläinen 2002 (cg, dcg, ndcg); van Rijsbergen 1979 (precision, recall, f1); Moffat and
+    Zobel 2008 (rbp); Kantor and Voorhees 2000 (mrr); Chapelle et al. 2009 (err); Gulin et al. 2009 (pfound);
+    Buckley and Voorhees 2000 (map) and 2004 (bpref, as trec_eval); Hanley and McNeil 1982 (auc); Kendall 1938,
+    1945 (pnr, kendall); Spearman 1904.
 
     Parameters
     ----------
@@ -61,17 +64,38 @@ class Metric:
     discount : "log2", "reciprocal", table or callable
         Weight of a rank: 1/log2(1 + rank), 1/rank, ``table[rank - 1]``, or a function of the array of ranks.
     relevant_from : float
-        The least label that counts as relevant in binary metrics.
+        The least label that counts as relevant in binary metrics: graded labels are cut there, at 1 by default.
     p : float
         Persistence of rbp, in (0, 1).
-    ties : "expected", "order" or "worst"
-        Documents of equal score: the mean over their orders (scikit-learn), the order of the data (LightGBM), or
-        the least relevant first (CatBoost).
+    p_rel : "exp2", "label", table or callable
+        Probability that a document satisfies: (2^label - 1) / 2^max_label (err's default), the label itself
+        (pfound's), ``table[label]``, or a function of the array of labels. Outside [0, 1] it raises.
+    max_label : float
+        The largest grade that err's formula expects.
+    p_break : float
+        Probability that the reader of pfound gives up after a document, in [0, 1].
+    normalizer : "relevant", "min", "retrieved" or "k"
+        What divides map@k: the query's relevant documents (trec_eval), or k if that is less, those among the
+        first k, or k.
+    pooled : bool
+        One value for the documents of all queries together, in place of a mean over queries; query weights then
+        weigh documents, and pairs by their product.
+    ties : "expected", "order", "worst" or "corrected"
+        Documents of equal score: the mean over their orders (scikit-learn), the order of the data (LightGBM), the
+        least relevant first (CatBoost), or, for kendall and spearman, shared ranks and a divisor that is smaller for
+        them (SciPy). Of pnr, whose mean may be infinite, "expected" is the ratio of the mean counts.
     empty : "zero", "one" or "skip"
-        The value of a query without a relevant document (no gain above 0), or of one without documents: 0
-        (scikit-learn, trec_eval), 1 (LightGBM, XGBoost), or left out of the mean (NaN per query).
+        The value of a query on which the metric is undefined: 0 (scikit-learn, trec_eval), 1 (LightGBM, XGBoost), or
+        left out of the mean (NaN per query). Undefined are queries without documents; those without a relevant one
+        (no gain, no probability above 0); auc of one class; pnr, kendall and spearman of equal labels.
     name : str, optional
         What the metric is called in a booster's log; no spaces, no colon.
+
+    Notes
+    -----
+    pnr of a query without a wrong pair is infinite, and so is then the mean; ``pooled=True`` divides all pairs in
+    order by all others. kendall and spearman are 0 where all scores are equal. bpref ignores documents of a label
+    below 0 (not judged), and gives 1 for a relevant document with no judged irrelevant one above it.
 
     Examples
     --------
@@ -89,6 +113,11 @@ class Metric:
     discount: TableOption
     relevant_from: float
     p: float
+    p_rel: TableOption
+    max_label: float
+    p_break: float
+    normalizer: str
+    pooled: bool
     ties: str
     empty: str
     custom_name: str | None
@@ -98,20 +127,12 @@ class Metric:
         metric, cutoff = parse_spec(caller, spec)
         if cutoff is not None and k is not None:
             raise ValueError(f"{caller}: give the cutoff as {spec!r} or as k={k!r}, not both")
-        unknown = [option for option in options if option not in REGISTRY[metric].options]
-        if unknown:
-            known = ", ".join(REGISTRY[metric].options)
-            raise TypeError(f"{caller}: {metric} takes the options {known}, k and name; got {unknown[0]}")
-        values = {**_DEFAULTS, **options}
-        checked = {
+        if k is not None and REGISTRY[metric].pairwise:
+            raise ValueError(f"{caller}: {metric} counts pairs of the whole list and takes no cutoff; got k={k!r}")
+        checked = check_options(caller, metric, options)
+        checked |= {
             "metric": metric,
             "k": check_cutoff(caller, k) if cutoff is None else cutoff,
-            "gain": check_table(caller, "gain", values["gain"], GAINS),
-            "discount": check_table(caller, "discount", values["discount"], DISCOUNTS),
-            "relevant_from": finite_number(caller, "relevant_from", values["relevant_from"]),
-            "p": check_persistence(caller, values["p"]),
-            "ties": one_of(caller, "ties", values["ties"], TIES),
-            "empty": one_of(caller, "empty", values["empty"], EMPTY),
             "custom_name": check_name(caller, name),
         }
         for field, value in checked.items():
@@ -139,8 +160,13 @@ class Metric:
 
     @property
     def name(self) -> str:
-        """What the metric is called in a log: ``ndcg@10``."""
-        return self.custom_name or self.spec
+        """What the metric is called in a log: ``ndcg@10``, ``auc_pooled``."""
+        return self.custom_name or self.label("")
+
+    def label(self, kind: str) -> str:
+        """The name with a word on what is done with it behind the metric: ``ndcg_gaussian@10``."""
+        cutoff = f"@{self.k}" if isinstance(self.k, int) else ""
+        return "_".join(filter(None, [self.metric, "pooled" if self.pooled else "", kind])) + cutoff
 
     @property
     def higher_is_better(self) -> bool:
@@ -174,32 +200,46 @@ class Metric:
         query_weight : (n_queries,), optional
             Weight of each query in the mean.
         """
-        groups, scores, weights = _check_call("Metric", y_true, y_score, group, qid, query_weight)
+        groups, scores, weights = check_call("Metric", y_true, y_score, group, qid, query_weight)
         prepared = prepare(self, "Metric", y_true, groups)
-        return prepared.mean(self.evaluate(prepared, scores), weights)
+        return prepared.mean(self.evaluate(prepared, scores, weights), weights)
 
     def per_query(self, y_true: Any, y_score: Any, *, group: Any = None, qid: Any = None) -> FloatArray:
         """Value of each query, shape (n_queries,); NaN where ``empty="skip"`` leaves one out."""
-        groups, scores, _ = _check_call("Metric.per_query", y_true, y_score, group, qid, None)
-        return self.evaluate(prepare(self, "Metric.per_query", y_true, groups), scores)
+        groups, scores, weights = check_call("Metric.per_query", y_true, y_score, group, qid, None)
+        self.refuse_pooled("Metric.per_query")
+        return self.evaluate(prepare(self, "Metric.per_query", y_true, groups), scores, weights)
 
-    def evaluate(self, prepared: PreparedQueries, scores: FloatArray) -> FloatArray:
+    def refuse_pooled(self, caller: str) -> None:
+        """Raise if the metric has no value per query."""
+        if self.pooled:
+            raise ValueError(f"{caller}: pooled=True gives one value for all queries together, none per query")
+
+    def evaluate(self, prepared: PreparedQueries, scores: FloatArray, weights: FloatArray) -> FloatArray:
         """Values of the queries on checked scores: what the methods above and the boosters' adapters call."""
-        raw = np.zeros(prepared.groups.n_queries)
+        queries = prepared.weigh(weights)
+        offsets, raw = queries.groups.offsets, np.zeros(queries.groups.n_queries)
+        ties = TIES.get(self.ties, EXPECTED)
 
         def run(begin: int, end: int) -> None:
-            hard_queries(
-                scores, prepared.gains, prepared.groups.offsets, prepared.cutoffs, prepared.discount,
-                TIES[self.ties], begin, end, raw,
-            )  # fmt: skip
+            if queries.pairwise:
+                hard_pairs(queries.family, scores, queries.gains, queries.weights, offsets, ties, begin, end, raw)
+            else:
+                hard_queries(
+                    queries.family, scores, queries.gains, offsets, queries.cutoffs, queries.discount,
+                    ties, begin, end, raw,
+                )  # fmt: skip
 
-        over_queries(run, prepared.costs)
-        return prepared.finish(raw)
+        over_queries(run, queries.costs)
+        if self.ties != "corrected":
+            return queries.finish(raw)
+        return queries.finish(raw, tie_correction(REGISTRY[self.metric].divisor, scores, queries.groups))
 
 
-def _check_call(
+def check_call(
     caller: str, y_true: Any, y_score: Any, group: Any, qid: Any, query_weight: Any
 ) -> tuple[QueryGroups, FloatArray, FloatArray]:
+    """The arguments of every call, checked: groups, scores and query weights."""
     n = finite_vector(caller, "y_true", y_true).size
     scores = finite_vector(caller, "y_score", y_score, n)
     groups = resolve_groups(caller, n, group, qid)

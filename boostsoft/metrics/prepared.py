@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..query_groups import FloatArray, IntArray, QueryGroups, as_array, finite_vector
+from ..kernels.families import PAIRWISE, PLAIN, RETRIEVED
+from ..query_groups import FloatArray, IntArray, QueryGroups, finite_vector
+from .coefficients import coefficients, from_function
+from .divisors import divisors, unequal_pairs
 from .registry import REGISTRY
-from .spec import DISCOUNTS, GAINS
+from .spec import DISCOUNTS
 
 if TYPE_CHECKING:
     from .hard import Metric
@@ -24,35 +27,73 @@ class PreparedQueries:
 
     Attributes
     ----------
+    groups : the queries that the kernels see; all documents as one query if ``pooled``.
+    members : the queries as the user gave them.
+    family : how documents act on one another (``kernels.families``).
     gains : (n_docs,) coefficient of each document.
+    weights : (n_docs,) of each document in a pairwise metric, otherwise empty.
     cutoffs : (n_queries,) last rank that counts, a huge number for the whole list.
     discount : (at least the deepest rank + 1,) weight of each rank, from rank 1.
-    divisor : (n_queries,) 1 for empty queries, whose value is ``filler``.
-    empty : (n_queries,) queries without a relevant document.
+    divisor, offset : (n_queries,) the value is offset + sum / divisor; the divisor is 1 for empty queries.
+    odds : whether the value is offset - divisor / sum in place of that: concordant / discordant pairs.
+    empty : (n_queries,) queries on which the metric is undefined, whose value is ``filler``.
     filler : the value of an empty query; NaN means that it does not count.
     smooth : whether the discount has no jumps, which the node rule may use.
+    pooled : whether all queries count together.
     """
 
     groups: QueryGroups
+    members: QueryGroups
     family: int
     gains: FloatArray
+    weights: FloatArray
     cutoffs: IntArray
     discount: FloatArray
     divisor: FloatArray
+    offset: FloatArray
+    odds: bool
     empty: np.ndarray[Any, np.dtype[np.bool_]]
     filler: float
     smooth: bool
+    pooled: bool
+
+    @property
+    def pairwise(self) -> bool:
+        """Whether the metric is a sum over pairs."""
+        return self.family in PAIRWISE
 
     @property
     def costs(self) -> FloatArray:
         """A rough cost of each query, to share the work between threads."""
         sizes = self.groups.sizes
-        cells: IntArray = sizes * np.minimum(np.minimum(self.cutoffs, sizes), 200)
-        return cells.astype(np.float64) + 10.0
+        width = sizes if self.pairwise else np.minimum(np.minimum(self.cutoffs, sizes), 200)
+        return (sizes * width).astype(np.float64) + 10.0
 
-    def finish(self, raw: FloatArray) -> FloatArray:
+    def weigh(self, weights: FloatArray) -> PreparedQueries:
+        """The same with documents that weigh as much as their queries, which matters if the metric is pooled."""
+        if not self.pooled:
+            return self
+        shares = self.members.per_document(weights)
+        pairs = unequal_pairs(self.gains, shares, self.groups)
+        return replace(self, weights=shares, divisor=np.where(pairs > 0, pairs, 1.0), empty=pairs == 0)
+
+    def finish(self, raw: FloatArray, correction: FloatArray | float = 1.0) -> FloatArray:
         """Values of the queries from the kernels' sums."""
-        return np.where(self.empty, self.filler, raw / self.divisor)
+        if self.odds:
+            with np.errstate(divide="ignore", over="ignore"):
+                values = self.offset + self.divisor / np.maximum(-raw, 0.0)
+        else:
+            values = (self.offset + raw / self.divisor) * correction
+        return np.where(self.empty, self.filler, values)
+
+    def slopes(self, raw: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """First and second derivative of each value in its sum; 0 for empty queries, and where a value is infinite."""
+        dead = self.empty | (raw == 0.0) if self.odds else self.empty
+        if not self.odds:
+            return np.where(dead, 0.0, 1.0 / self.divisor), np.zeros(raw.size)
+        safe = np.where(dead, 1.0, raw)
+        slope = self.divisor / safe**2
+        return np.where(dead, 0.0, slope), np.where(dead, 0.0, -2.0 * slope / safe)
 
     def mean(self, values: FloatArray, weights: FloatArray) -> float:
         """Weighted mean over the queries that count; NaN if none does."""
@@ -63,73 +104,45 @@ class PreparedQueries:
 
     def counted(self, weights: FloatArray) -> FloatArray:
         """The weights, relative to the largest of them, 0 for the queries that do not count."""
+        if self.pooled:
+            weights = np.ones(1)
         counted: FloatArray = np.where(self.empty, 0.0, weights) if np.isnan(self.filler) else weights
         largest = float(counted.max(initial=0.0))
         return counted / largest if largest > 0 else counted
 
 
-def prepare(metric: Metric, caller: str, y_true: Any, groups: QueryGroups) -> PreparedQueries:
+def prepare(metric: Metric, caller: str, y_true: Any, members: QueryGroups) -> PreparedQueries:
     """Check the labels and turn them into gains, discounts, cutoffs and divisors."""
     entry = REGISTRY[metric.metric]
-    labels = finite_vector(caller, "y_true", y_true, groups.n_docs)
-    gains = _gains(metric, caller, labels)
+    labels = finite_vector(caller, "y_true", y_true, members.n_docs)
+    groups = QueryGroups.from_sizes([members.n_docs]) if metric.pooled else members
+    gains = coefficients(metric, caller, labels, groups)
     cutoffs = _cutoffs(metric, caller, groups)
-    deepest = int(np.minimum(cutoffs, groups.sizes).max(initial=1))
+    deepest = 1 if entry.pairwise else int(np.minimum(cutoffs, groups.sizes).max(initial=1))
     discount = _discount(metric, caller, max(deepest, 1))
-    empty = groups.sums((gains > 0).astype(np.float64)) == 0
     if entry.divisor == "ideal" and np.any(gains < 0):
         at = int(np.argmax(gains < 0))
         raise ValueError(f"{caller}: {metric.metric} needs gains of at least 0; got {gains[at]} for label {labels[at]}")
-    _check_size(caller, gains, discount, groups)
-    divisor = _divisor(entry.divisor, gains, cutoffs, discount, groups)
+    if entry.family == PLAIN:
+        _check_size(caller, gains, discount, groups)
+    divisor, offset = divisors(metric, gains, cutoffs, discount, groups)
+    empty = divisor == 0 if entry.pairwise else groups.sums((gains > 0).astype(np.float64)) == 0
     return PreparedQueries(
         groups=groups,
-        family=entry.family,
+        members=members,
+        family=RETRIEVED if metric.normalizer == "retrieved" else entry.family,
         gains=gains,
+        weights=np.ones(labels.size if entry.pairwise else 0),
         cutoffs=cutoffs,
         discount=discount,
         divisor=np.where(empty | (divisor == 0), 1.0, divisor),
+        offset=offset,
+        odds=entry.divisor == "odds",
         empty=empty,
         filler={"zero": 0.0, "one": 1.0, "skip": float("nan")}[metric.empty],
         smooth=isinstance(metric.discount, str),
+        pooled=metric.pooled,
     )
-
-
-def _gains(metric: Metric, caller: str, labels: FloatArray) -> FloatArray:
-    if REGISTRY[metric.metric].gains == "binary":
-        return (labels >= metric.relevant_from).astype(np.float64)
-    if isinstance(metric.gain, tuple):
-        table = np.array(metric.gain)
-        wrong = (labels != np.floor(labels)) | (labels < 0) | (labels >= table.size)
-        if wrong.any():
-            at = int(np.argmax(wrong))
-            raise ValueError(
-                f"{caller}: with a gain table of {table.size} entries labels must be 0 to {table.size - 1}; "
-                f"got {labels[at]} at position {at}"
-            )
-        return np.ascontiguousarray(table[labels.astype(np.int64)])
-    with np.errstate(over="ignore"):
-        if isinstance(metric.gain, str):
-            gains = np.array(GAINS[metric.gain](labels))
-        else:
-            gains = _from_function(caller, "gain", metric.gain, labels)
-    if not np.isfinite(gains).all():
-        at = int(np.argmin(np.isfinite(gains)))
-        raise ValueError(
-            f"{caller}: gain {metric.gain!r} must be finite; label {labels[at]} at position {at} gives {gains[at]}"
-        )
-    return gains
-
-
-def _from_function(caller: str, argument: str, function: Any, points: FloatArray) -> FloatArray:
-    """What a user's function makes of a copy of the points: one number for each."""
-    found = as_array(caller, argument, function(points.copy()))
-    if found.dtype.kind not in "fiub" or found.shape != points.shape:
-        raise ValueError(
-            f"{caller}: {argument} must return one number per {'label' if argument == 'gain' else 'rank'}, "
-            f"shape {points.shape}; got dtype {found.dtype}, shape {found.shape}"
-        )
-    return np.array(found, dtype=np.float64)
 
 
 def _check_size(caller: str, gains: FloatArray, discount: FloatArray, groups: QueryGroups) -> None:
@@ -158,8 +171,12 @@ def _discount(metric: Metric, caller: str, deepest: int) -> FloatArray:
     ranks = np.arange(1, deepest + 2, dtype=np.float64)
     if kind == "none":
         return np.ones(deepest + 1)
+    if kind == "reciprocal":
+        return 1.0 / ranks
     if kind == "persistence":
         return (1.0 - metric.p) * metric.p ** (ranks - 1.0)
+    if kind == "patience":
+        return np.array((1.0 - metric.p_break) ** (ranks - 1.0))
     if isinstance(metric.discount, tuple):
         if len(metric.discount) < deepest:
             raise ValueError(
@@ -168,25 +185,8 @@ def _discount(metric: Metric, caller: str, deepest: int) -> FloatArray:
         return np.append(np.array(metric.discount[:deepest]), 0.0)
     if isinstance(metric.discount, str):
         return np.array(DISCOUNTS[metric.discount](ranks))
-    discount = _from_function(caller, "discount", metric.discount, ranks[:deepest])
+    discount = from_function(caller, "discount", metric.discount, ranks[:deepest])
     if not np.isfinite(discount).all():
         at = int(np.argmin(np.isfinite(discount)))
         raise ValueError(f"{caller}: discount must be finite; rank {at + 1} gives {discount[at]}")
     return np.append(discount, 0.0)
-
-
-def _divisor(kind: str, gains: FloatArray, cutoffs: IntArray, discount: FloatArray, groups: QueryGroups) -> FloatArray:
-    if kind == "none":
-        return np.ones(groups.n_queries)
-    if kind == "relevant":
-        return groups.sums(gains)
-    if kind == "cutoff":
-        return np.where(cutoffs == _WHOLE_LIST, groups.sizes, cutoffs).astype(np.float64)
-    ideal = np.zeros(groups.n_queries)
-    for q in range(groups.n_queries):
-        best = np.sort(gains[groups.offsets[q] : groups.offsets[q + 1]])[::-1]
-        weights = np.zeros(best.size)  # ranks behind the cutoff weigh 0, which is more than a negative discount
-        ranks = min(int(cutoffs[q]), best.size)
-        weights[:ranks] = discount[:ranks]
-        ideal[q] = best @ np.sort(weights)[::-1]
-    return ideal

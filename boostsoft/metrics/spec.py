@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import numpy as np
 
-from ..query_groups import as_array, finite_vector, one_of, positive_number
+from ..query_groups import as_array, finite_number, finite_vector, one_of, positive_number
 from .registry import REGISTRY
 
 GAINS: dict[str, Callable[[Any], Any]] = {"exp2": lambda label: np.exp2(label) - 1.0, "linear": lambda label: label}
@@ -17,7 +17,9 @@ DISCOUNTS: dict[str, Callable[[Any], Any]] = {
     "log2": lambda rank: 1.0 / np.log2(1.0 + rank),
     "reciprocal": lambda rank: 1.0 / rank,
 }
+PROBABILITIES = ("exp2", "label")
 EMPTY = ("zero", "one", "skip")
+NORMALIZERS = ("relevant", "min", "retrieved", "k")
 _DEEPEST = 2**53
 
 Cutoff = int | tuple[int, ...] | None
@@ -32,9 +34,16 @@ def parse_spec(caller: str, spec: Any) -> tuple[str, int | None]:
         raise TypeError(f"{caller}: metric must be a string such as 'ndcg@10'; got {spec!r}")
     match = _SPEC.fullmatch(spec.strip())
     if match is None or match[1] not in REGISTRY:
-        raise ValueError(f"{caller}: unknown metric {spec!r}; known are {', '.join(REGISTRY)}, each with or without @k")
+        with_cutoff = [name for name, entry in REGISTRY.items() if not entry.pairwise]
+        whole = [name for name, entry in REGISTRY.items() if entry.pairwise]
+        raise ValueError(
+            f"{caller}: unknown metric {spec!r}; known are {', '.join(with_cutoff)}, each with or without @k, "
+            f"and {', '.join(whole)}"
+        )
     if match[2] is None:
         return match[1], None
+    if REGISTRY[match[1]].pairwise:
+        raise ValueError(f"{caller}: {match[1]} counts pairs of the whole list and takes no cutoff; got {spec!r}")
     if not re.fullmatch(r"[0-9]{1,16}", match[2]) or not 0 < int(match[2]) <= _DEEPEST:
         raise ValueError(f"{caller}: the cutoff behind @ must be a whole number from 1 to 2^53; got {spec!r}")
     return match[1], int(match[2])
@@ -53,7 +62,7 @@ def check_cutoff(caller: str, k: Any) -> Cutoff:
     return int(array) if array.ndim == 0 else tuple(int(value) for value in array)
 
 
-def check_table(caller: str, argument: str, value: Any, known: dict[str, Any]) -> TableOption:
+def check_table(caller: str, argument: str, value: Any, known: Collection[str]) -> TableOption:
     """A gain or discount: one of the known names, a table, or a function of an array."""
     if isinstance(value, str):
         return one_of(caller, argument, value, known)
@@ -63,12 +72,55 @@ def check_table(caller: str, argument: str, value: Any, known: dict[str, Any]) -
     return tuple(finite_vector(caller, argument, value).tolist())
 
 
-def check_persistence(caller: str, p: Any) -> float:
+def _check_persistence(caller: str, p: Any) -> float:
     """A probability strictly between 0 and 1."""
     number = positive_number(caller, "p", p)
     if number >= 1.0:
         raise ValueError(f"{caller}: p must be below 1; got {p!r}")
     return number
+
+
+def _check_break(caller: str, p_break: Any) -> float:
+    number = finite_number(caller, "p_break", p_break)
+    if not 0.0 <= number <= 1.0:
+        raise ValueError(f"{caller}: p_break must be a probability, from 0 to 1; got {p_break!r}")
+    return number
+
+
+def _check_switch(caller: str, argument: str, value: Any) -> bool:
+    if not isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"{caller}: {argument} must be True or False; got {value!r}")
+    return bool(value)
+
+
+# option -> (default, check of (caller, value)); ties depends on the metric and is checked apart
+OPTIONS: dict[str, tuple[Any, Callable[[str, Any], Any]]] = {
+    "gain": ("exp2", lambda caller, value: check_table(caller, "gain", value, GAINS)),
+    "discount": ("log2", lambda caller, value: check_table(caller, "discount", value, DISCOUNTS)),
+    "relevant_from": (1.0, lambda caller, value: finite_number(caller, "relevant_from", value)),
+    "p": (0.8, _check_persistence),
+    "p_rel": ("exp2", lambda caller, value: check_table(caller, "p_rel", value, PROBABILITIES)),
+    "max_label": (4.0, lambda caller, value: finite_number(caller, "max_label", value)),
+    "p_break": (0.15, _check_break),
+    "normalizer": ("relevant", lambda caller, value: one_of(caller, "normalizer", value, NORMALIZERS)),
+    "pooled": (False, lambda caller, value: _check_switch(caller, "pooled", value)),
+    "empty": ("zero", lambda caller, value: one_of(caller, "empty", value, EMPTY)),
+}
+
+
+def check_options(caller: str, metric: str, options: dict[str, Any]) -> dict[str, Any]:
+    """Every option of any metric: the given ones checked, the rest by default."""
+    entry = REGISTRY[metric]
+    unknown = [option for option in options if option not in entry.options]
+    if unknown:
+        known = ", ".join(entry.options)
+        raise TypeError(
+            f"{caller}: {metric} takes the options {known}{'' if entry.pairwise else ', k'} and name; got {unknown[0]}"
+        )
+    given = {**entry.defaults, **options}
+    checked = {name: check(caller, given.get(name, default)) for name, (default, check) in OPTIONS.items()}
+    checked["ties"] = one_of(caller, "ties", given.get("ties", "expected"), entry.ties)
+    return checked
 
 
 def check_name(caller: str, name: Any) -> str | None:

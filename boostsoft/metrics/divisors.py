@@ -1,0 +1,102 @@
+"""What a metric's sum is divided by, and what it is counted from: offset + sum / divisor, one of each per query."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..query_groups import FloatArray, IntArray, QueryGroups
+from .registry import REGISTRY
+
+if TYPE_CHECKING:
+    from .hard import Metric
+
+
+def divisors(
+    metric: Metric, gains: FloatArray, cutoffs: IntArray, discount: FloatArray, groups: QueryGroups
+) -> tuple[FloatArray, FloatArray]:
+    """Divisor and offset of the metric's registry entry, each (n_queries,)."""
+    kind, none = REGISTRY[metric.metric].divisor, np.zeros(groups.n_queries)
+    if kind in ("pairs", "odds"):
+        pairs = unequal_pairs(gains, np.ones(gains.size), groups)
+        return pairs, none + (1.0 if kind == "pairs" else -1.0)
+    if kind == "tau":
+        return _tau(gains, groups)
+    if kind == "rho":
+        return _rho(gains, groups), none
+    return _rank_divisor(kind, metric, gains, cutoffs, discount, groups), none
+
+
+def _rank_divisor(
+    kind: str, metric: Metric, gains: FloatArray, cutoffs: IntArray, discount: FloatArray, groups: QueryGroups
+) -> FloatArray:
+    if kind == "none":
+        return np.ones(groups.n_queries)
+    if kind == "ideal":
+        return ideal_values(gains, cutoffs, discount, groups)
+    relevant = groups.sums((gains > 0).astype(np.float64))
+    # a cutoff behind the list counts as it stands: precision@10 of five documents divides by 10
+    k = np.where(metric.k is None, groups.sizes, cutoffs).astype(np.float64)
+    if kind == "normalizer":
+        kind = {"relevant": "relevant", "min": "min", "retrieved": "none", "k": "cutoff"}[metric.normalizer]
+    if kind == "none":
+        return np.ones(groups.n_queries)
+    return {"relevant": relevant, "cutoff": k, "f1": 0.5 * (k + relevant), "min": np.minimum(k, relevant)}[kind]
+
+
+def ideal_values(gains: FloatArray, cutoffs: IntArray, discount: FloatArray, groups: QueryGroups) -> FloatArray:
+    """The largest sum of gain x discount that an order of each query can reach."""
+    ideal = np.zeros(groups.n_queries)
+    for q in range(groups.n_queries):
+        best = np.sort(gains[groups.offsets[q] : groups.offsets[q + 1]])[::-1]
+        weights = np.zeros(best.size)  # ranks behind the cutoff weigh 0, which is more than a negative discount
+        ranks = min(int(cutoffs[q]), best.size)
+        weights[:ranks] = discount[:ranks]
+        ideal[q] = best @ np.sort(weights)[::-1]
+    return ideal
+
+
+def unequal_pairs(levels: FloatArray, weights: FloatArray, groups: QueryGroups) -> FloatArray:
+    """Sum of w_i w_j over the pairs of each query whose levels (0, 1, ...) differ."""
+    n_levels = int(levels.max(initial=0.0)) + 1
+    queries: IntArray = groups.per_document(np.arange(groups.n_queries))
+    level_of, place = np.unique(queries * n_levels + levels.astype(np.int64), return_inverse=True)
+    weight_of, query_of = np.bincount(place, weights=weights), level_of // n_levels
+    totals = np.bincount(query_of, weights=weight_of)  # of the levels' sums: one level alone leaves exactly 0
+    halves = weight_of * (totals[query_of] - weight_of)
+    pairs: FloatArray = np.bincount(query_of, weights=0.5 * halves, minlength=groups.n_queries).astype(np.float64)
+    return pairs
+
+
+def _tau(levels: FloatArray, groups: QueryGroups) -> tuple[FloatArray, FloatArray]:
+    """Tau-b without tied scores is (N - 2 discordant) / sqrt(n0 N), N the pairs of different label."""
+    unequal = unequal_pairs(levels, np.ones(levels.size), groups)
+    pairs = 0.5 * groups.sizes * (groups.sizes - 1.0)
+    root = np.sqrt(pairs * unequal)
+    return 0.5 * root, np.divide(unequal, root, out=np.zeros(groups.n_queries), where=root > 0)
+
+
+def _rho(positions: FloatArray, groups: QueryGroups) -> FloatArray:
+    """Rho is cov / (sd sd'), and the sum is n cov; the scores' ranks have the variance (n^2 - 1) / 12."""
+    sizes = groups.sizes.astype(np.float64)
+    mean = groups.per_document(0.5 * (sizes + 1.0))
+    squares = groups.sums((positions - mean) ** 2)
+    divisor: FloatArray = np.sqrt(squares * sizes * np.maximum(sizes**2 - 1.0, 0.0) / 12.0)
+    return divisor
+
+
+def tie_correction(kind: str, scores: FloatArray, groups: QueryGroups) -> FloatArray:
+    """By how much SciPy's tau-b and rho of tied scores exceed the mean over their orders; 0 if all are equal."""
+    queries: IntArray = groups.per_document(np.arange(groups.n_queries))
+    ranked = scores[np.lexsort((scores, queries))]
+    new = np.append(True, (ranked[1:] != ranked[:-1]) | (queries[1:] != queries[:-1]))
+    starts = np.flatnonzero(new)
+    tied = np.diff(np.append(starts, scores.size)).astype(np.float64)
+    power = 2 if kind == "tau" else 3  # pairs n (n - 1), or the variance n^3 - n
+    lost = np.bincount(queries[starts], weights=tied**power - tied, minlength=groups.n_queries)
+    sizes = groups.sizes.astype(np.float64)
+    whole = sizes**power - sizes
+    left = whole - lost
+    factor: FloatArray = np.sqrt(np.divide(whole, left, out=np.zeros(groups.n_queries), where=left > 0))
+    return factor

@@ -1,0 +1,157 @@
+"""The three ways to an expectation over noisy ranks: exact, SoftRank's, and sampled; each a run of a kernel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels.expected import ACCURACY, expect_queries
+from ..kernels.families import PLAIN
+from ..kernels.noise import GUMBEL, LAWS
+from ..kernels.pairwise import soft_pairs
+from ..kernels.sampled import hard_draws, plackett_luce_gradient
+from ..kernels.softrank import softrank_queries
+from ..kernels.threads import over_queries
+from ..query_groups import FloatArray
+from .prepared import PreparedQueries
+
+_CELLS_AT_A_TIME = 2**18  # of draws x documents: 2 MiB of noise
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """What the kernels give for a set of queries: sums over ranks or pairs, not yet divided, in units of sigma.
+
+    ``gradient`` / sigma and ``hessian`` / sigma^2 are derivatives with respect to the scores; ``push`` is the
+    downward part L of the flow, U = gradient + push the upward part. All (n_docs,), empty if not asked for.
+    """
+
+    values: FloatArray
+    gradient: FloatArray
+    push: FloatArray
+    hessian: FloatArray
+
+
+def expectation(
+    prepared: PreparedQueries, scores: FloatArray, noise: str, sigma: float, accuracy: str, derive: bool
+) -> Expectation:
+    """The exact expectation of every query; ``derive`` asks for the derivatives as well."""
+    law, offsets = LAWS[noise], prepared.groups.offsets
+    general, gumbel, tol = ACCURACY[accuracy]
+    step = gumbel if law == GUMBEL else general
+    found = _room(prepared, scores, derive)
+    out = (found.values, found.gradient, found.push, found.hessian)
+
+    def run(begin: int, end: int) -> None:
+        if prepared.pairwise:
+            soft_pairs(
+                law, prepared.family, scores, prepared.gains, prepared.weights, offsets, sigma, derive, begin, end, *out
+            )
+        else:
+            expect_queries(
+                law, prepared.family, scores, prepared.gains, offsets, prepared.cutoffs, prepared.smooth,
+                prepared.discount, sigma, step, tol, derive, begin, end, *out,
+            )  # fmt: skip
+
+    over_queries(run, prepared.costs)
+    return found
+
+
+def softrank_expectation(
+    prepared: PreparedQueries, scores: FloatArray, noise: str, sigma: float, derive: bool
+) -> Expectation:
+    """SoftRank's value of every query, which is no expectation, with its derivatives."""
+    found = _room(prepared, scores, derive)
+
+    def run(begin: int, end: int) -> None:
+        softrank_queries(
+            LAWS[noise], scores, prepared.gains, prepared.groups.offsets, prepared.cutoffs, prepared.discount, sigma,
+            derive, begin, end, found.values, found.gradient, found.hessian,
+        )  # fmt: skip
+
+    over_queries(run, prepared.costs * prepared.groups.sizes)
+    return found
+
+
+def sampled_expectation(
+    prepared: PreparedQueries, scores: FloatArray, noise: str, sigma: float, n_samples: int, seed: int, derive: bool
+) -> Expectation:
+    """Mean over draws of the noise, and an unbiased estimate of its gradient; no Hessian (NaN).
+
+    The gradient is PL-Rank-3's under Gumbel noise for sums of gain x discount; otherwise the covariance of the
+    metric with the noise's score function, -f'/f, which serves any metric and any noise. Query q draws from its
+    own stream, seeded by (seed, q).
+    """
+    found = _room(prepared, scores, derive)
+    offsets = prepared.groups.offsets
+
+    def run(begin: int, end: int) -> None:
+        for q in range(begin, end):
+            here = slice(int(offsets[q]), int(offsets[q + 1]))
+            if here.start < here.stop:
+                _sample_query(prepared, scores, noise, sigma, n_samples, seed, q, here, found, derive)
+
+    over_queries(run, prepared.costs * n_samples)
+    found.hessian[:] = np.nan
+    return found
+
+
+def _room(prepared: PreparedQueries, scores: FloatArray, derive: bool) -> Expectation:
+    gradient, push, hessian = (np.zeros(scores.size if derive else 0) for _ in range(3))
+    return Expectation(np.zeros(prepared.groups.n_queries), gradient, push, hessian)
+
+
+def _sample_query(
+    prepared: PreparedQueries,
+    scores: FloatArray,
+    noise: str,
+    sigma: float,
+    n_samples: int,
+    seed: int,
+    q: int,
+    here: slice,
+    found: Expectation,
+    derive: bool,
+) -> None:
+    gains, weights = prepared.gains[here], prepared.weights[here] if prepared.pairwise else prepared.weights
+    own, n = scores[here], here.stop - here.start
+    ranks = min(int(prepared.cutoffs[q]), n)
+    random = np.random.Generator(np.random.Philox(key=np.array([seed, q], dtype=np.uint64)))
+    placed = derive and noise == "gumbel" and prepared.family == PLAIN
+    total, moment, slope = 0.0, np.zeros(n), np.zeros(n)
+    with np.errstate(over="ignore"):
+        logits = np.maximum((own - own.max()) / sigma, -1e300)
+    left = n_samples
+    while left > 0:
+        count = min(left, max(1, _CELLS_AT_A_TIME // n))
+        left -= count
+        eps = _draw(random, noise, (count, n))
+        draws, values = own + sigma * eps, np.zeros(count)
+        hard_draws(prepared.family, draws, gains, weights, ranks, prepared.discount, values)
+        total += float(values.sum())
+        if placed:
+            plackett_luce_gradient(logits, draws, gains, ranks, prepared.discount, moment)
+        elif derive:
+            score = _score_function(noise, eps)
+            moment += values @ score
+            slope += score.sum(axis=0)
+    found.values[q] = total / n_samples
+    if derive:
+        found.gradient[here] = moment / n_samples if placed else (moment - found.values[q] * slope) / (n_samples - 1)
+
+
+def _draw(random: np.random.Generator, noise: str, shape: tuple[int, int]) -> NDArray[np.float64]:
+    draw: Any = {"gaussian": random.standard_normal, "gumbel": random.gumbel, "logistic": random.logistic}[noise]
+    eps: NDArray[np.float64] = draw(size=shape)
+    return eps
+
+
+def _score_function(noise: str, eps: NDArray[np.float64]) -> NDArray[np.float64]:
+    """-f'/f of the noise."""
+    if noise == "gaussian":
+        return eps
+    score: NDArray[np.float64] = 1.0 - np.exp(-eps) if noise == "gumbel" else np.tanh(0.5 * eps)
+    return score

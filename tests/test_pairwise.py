@@ -1,0 +1,182 @@
+"""Metrics of pairs: the law of a pair, exact expectations, and the cost that grows with the pairs within reach."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+from scipy.stats import gumbel_r, logistic, norm
+
+import boostsoft as bs
+from boostsoft.kernels.compile import kernel
+from boostsoft.kernels.noise import LAWS
+from boostsoft.kernels.pair_law import law_reach, pair_law
+from boostsoft.kernels.simd import load, store
+from boostsoft.metrics.registry import REGISTRY
+
+from . import oracle
+
+NOISES = tuple(LAWS)
+PAIRWISE = [name for name, entry in REGISTRY.items() if entry.pairwise]
+DISTRIBUTIONS = {"gaussian": norm, "gumbel": gumbel_r, "logistic": logistic}
+DISTANCES = np.array([0.0, 1e-6, 0.1, 0.5, 0.99, 1.01, 2.0, 4.0, 9.0, 15.0, 25.0, 33.0, 1e-12, 0.7, 6.0, 12.0])
+
+
+@kernel
+def eight_pairs(law, d, out):
+    tail, density, slope = pair_law(law, load(d, 0))
+    store(out, 0, tail)
+    store(out, 8, density)
+    store(out, 16, slope)
+
+
+def law_at(noise, distances):
+    out = np.zeros((3, distances.size))
+    for i in range(0, distances.size, 8):
+        eight = np.zeros(24)
+        eight_pairs(LAWS[noise], distances[i : i + 8].copy(), eight)
+        out[:, i : i + 8] = eight.reshape(3, 8)
+    return out
+
+
+@pytest.mark.parametrize("noise", NOISES)
+def test_the_law_of_a_pair_is_the_integral_over_both_noises(noise):
+    law = DISTRIBUTIONS[noise]
+    tail, density, _ = law_at(noise, DISTANCES)
+    for d, found_tail, found_density in zip(DISTANCES, tail, density, strict=True):
+        span = {"points": np.linspace(-4, d + 4, 9), "epsabs": 0.0, "epsrel": 1e-11, "limit": 500}
+        wanted = quad(lambda x, d=d: law.pdf(x) * law.sf(x + d), -40, 60, **span)[0]
+        assert found_tail == pytest.approx(wanted, rel=1e-8)
+        wanted = quad(lambda x, d=d: law.pdf(x) * law.pdf(x + d), -40, 60, **span)[0]
+        assert found_density == pytest.approx(wanted, rel=1e-8)
+
+
+@pytest.mark.parametrize("noise", NOISES)
+def test_density_and_slope_are_the_derivatives(noise):
+    step = 1e-4
+    d = DISTANCES + 2 * step
+    high, low = law_at(noise, d + step), law_at(noise, d - step)
+    at = law_at(noise, d)
+    np.testing.assert_allclose((low[0] - high[0]) / (2 * step), at[1], rtol=1e-5)
+    np.testing.assert_allclose((high[1] - low[1]) / (2 * step), at[2], rtol=2e-5, atol=1e-12)
+
+
+@pytest.mark.parametrize("noise", NOISES)
+@pytest.mark.parametrize("eps", [1e-5, 1e-18, 1e-30])
+def test_beyond_its_reach_a_tail_is_negligible(noise, eps):
+    reach = law_reach(LAWS[noise], eps)
+    tail, _, _ = law_at(noise, np.full(8, reach))
+    assert 1e-3 * eps < tail[0] < 3 * eps
+
+
+@pytest.mark.parametrize("noise", NOISES)
+@pytest.mark.parametrize("name", PAIRWISE)
+@pytest.mark.parametrize("kind", oracle.KINDS)
+def test_value_gradient_and_hessian_are_the_oracles(name, noise, kind):
+    for seed, (n, sigma) in enumerate([(2, 1.0), (5, 0.3), (4, 20.0), (3, 0.02)]):
+        labels, scores = oracle.random_query(np.random.default_rng(seed), n, kind)
+        wanted = oracle.expected_orders(name, labels, scores, noise, sigma)
+        found = bs.SoftMetric(name, noise=noise, sigma=sigma).value_gradient_hessian(labels, scores, group=[n])
+        if name == "pnr" and (not np.isfinite(wanted.value) or wanted.value > 1e6):
+            continue  # a ratio to almost nothing: the oracle's probabilities are good to 1e-14
+        for order, (got, want) in enumerate(zip(found, wanted, strict=True)):
+            scale = max(np.abs(want).max(), 1.0 / sigma**order)
+            np.testing.assert_allclose(got, want, rtol=0, atol=1e-8 * scale**2 if name == "pnr" else 1e-10 * scale)
+
+
+@pytest.mark.parametrize("noise", NOISES)
+@pytest.mark.parametrize("name", PAIRWISE)
+def test_a_long_query_with_ties_is_the_sum_over_all_pairs(name, noise):
+    """Pairs far apart are left out, eight at a time are taken: neither changes the sum."""
+    rng = np.random.default_rng(3)
+    n, sigma = 203, 0.6
+    labels, scores = rng.integers(0, 4, n), np.round(rng.normal(scale=20.0, size=n), 1)
+    levels = {"auc": (labels >= 1) * 1.0, "spearman": bs_ranks(labels)}.get(name, labels)
+    gaps = np.subtract.outer(scores, scores) / sigma
+    above = np.vectorize(lambda d: oracle.pair_probability(noise, float(d)))(gaps)
+    difference = np.subtract.outer(levels, levels)
+    weight = difference if name == "spearman" else np.sign(difference)
+    concordant = (weight * above)[weight > 0].sum()
+    total = weight[weight > 0].sum()
+    discordant = total - concordant
+    pairs = n * (n - 1) / 2
+    wanted = {
+        "auc": concordant / total,
+        "pnr": concordant / discordant,
+        "kendall": (concordant - discordant) / np.sqrt(pairs * total),
+        "spearman": (concordant - discordant) / (2 * n * levels.std() * np.sqrt((n * n - 1) / 12)),
+    }[name]
+    found = bs.SoftMetric(name, noise=noise, sigma=sigma)(labels, scores, group=[n])
+    assert found == pytest.approx(wanted, rel=1e-10)
+
+
+def bs_ranks(labels):
+    """Average ranks, by counting."""
+    return np.array([np.sum(labels < y) + 0.5 * (np.sum(labels == y) + 1) for y in labels])
+
+
+@pytest.mark.parametrize("noise", NOISES)
+@pytest.mark.parametrize("name", PAIRWISE)
+def test_scores_far_from_zero_and_far_apart_lose_nothing(name, noise):
+    labels, scores = [0, 1, 2, 1, 0], np.array([0.0, 0.5, 0.25, -1.0, 2.0])
+    near = bs.SoftMetric(name, noise=noise).gradient(labels, scores, group=[5])
+    far = bs.SoftMetric(name, noise=noise).gradient(labels, scores + 2.0**40, group=[5])
+    np.testing.assert_allclose(far, near, rtol=1e-12)
+    wide = bs.SoftMetric(name, noise=noise, sigma=1e-3)
+    value, gradient, hessian = wide.value_gradient_hessian(labels, 8e307 * scores, group=[5])
+    assert value == bs.Metric(name)(labels, scores, group=[5])
+    assert not gradient.any()
+    assert not hessian.any()
+
+
+def test_pnr_of_a_perfect_order_is_infinite_and_its_soft_one_finite():
+    labels, scores = [2, 1, 0, 1, 0], [3.0, 2.0, 1.0, 1.0, 0.0]
+    hard = bs.Metric("pnr")
+    assert hard(labels[:3], scores[:3], group=[3]) == np.inf
+    assert hard(labels, scores, group=[3, 2]) == np.inf, "and so is the mean"
+    soft = bs.SoftMetric("pnr", noise="gumbel")
+    wrong = 2 / (1 + np.e) + 1 / (1 + np.e**2)  # two pairs at a distance of 1, one of 2
+    assert soft(labels[:3], scores[:3], group=[3]) == pytest.approx((3 - wrong) / wrong, rel=1e-12)
+    beyond = bs.SoftMetric("pnr", sigma=1e-3)
+    value, gradient, _ = beyond.value_gradient_hessian(labels[:3], scores[:3], group=[3])
+    assert value == np.inf
+    assert gradient.tolist() == [0.0, 0.0, 0.0]
+
+
+def test_thirteen_pairs_in_order_and_two_not():
+    """Levels 0 to 5 in falling order but for two neighbours that changed places, twice: 15 pairs."""
+    labels, scores = [4, 5, 3, 2, 0, 1], [6, 5, 4, 3, 2, 1]
+    assert bs.Metric("pnr")(labels, scores, group=[6]) == 13 / 2 == 6.5
+    assert bs.Metric("kendall")(labels, scores, group=[6]) == pytest.approx((13 - 2) / 15)
+
+
+@pytest.mark.parametrize("name", ["auc", "pnr"])
+@pytest.mark.parametrize("noise", NOISES)
+def test_pooled_gradients_are_differences_of_the_pooled_value(name, noise):
+    rng = np.random.default_rng(5)
+    sizes, weights = [4, 1, 6, 3], np.array([1.0, 2.0, 0.5, 3.0])
+    labels, scores = rng.integers(0, 3, 14), rng.normal(size=14)
+    soft = bs.SoftMetric(name, pooled=True, noise=noise, sigma=0.8)
+    for arguments in ({}, {"query_weight": weights}):
+        gradient = soft.gradient(labels, scores, group=sizes, **arguments)
+        for m in range(14):
+            step = 1e-5 * (np.arange(14) == m)
+            high, low = (soft(labels, scores + sign * step, group=sizes, **arguments) for sign in (1, -1))
+            assert gradient[m] == pytest.approx((high - low) / 2e-5, rel=1e-5, abs=1e-8)
+
+
+def test_a_hundred_thousand_documents_are_counted_in_n_log_n():
+    """The count by levels against the running number of documents of every level below each document."""
+    rng = np.random.default_rng(7)
+    n = 100_000
+    labels = rng.integers(0, 5, n)
+    scores = labels + rng.normal(size=n)
+    order = labels[np.argsort(scores)]
+    seen = np.cumsum(np.eye(5)[order], axis=0) - np.eye(5)[order]
+    below = np.cumsum(seen, axis=1)[np.arange(n), order] - seen[np.arange(n), order]
+    counts = np.bincount(labels)
+    total = (n**2 - (counts**2).sum()) / 2
+    concordant = below.sum()
+    pnr, tau = (bs.Metric(name)(labels, scores, group=[n]) for name in ("pnr", "kendall"))
+    assert pnr == pytest.approx(concordant / (total - concordant), rel=1e-12)
+    assert tau == pytest.approx((2 * concordant - total) / np.sqrt(total * n * (n - 1) / 2), rel=1e-12)

@@ -1,0 +1,119 @@
+"""Sampled expectations: seeded by query, unbiased in value and gradient, for any metric."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import boostsoft as bs
+from boostsoft.kernels import threads
+from boostsoft.kernels.noise import LAWS
+from boostsoft.metrics import expectation as expectation_module
+from boostsoft.metrics.registry import REGISTRY
+
+from . import oracle
+
+NOISES = tuple(LAWS)
+EXACT = [name if entry.pairwise else f"{name}@3" for name, entry in REGISTRY.items() if entry.exact]
+LABELS, SCORES = np.array([0, 2, 1, 0, 1, 3, 0]), np.array([0.2, -0.4, 1.0, 0.7, 0.2, 0.5, -1.5])
+
+
+def options_of(name):
+    return {"p_rel": [0.0, 0.2, 0.5, 0.8]} if name.startswith("pfound") else {}
+
+
+def sampled(name, seed=0, n_samples=2000, **options):
+    return bs.SoftMetric(name, ranks="sampled", n_samples=n_samples, seed=seed, **{**options_of(name), **options})
+
+
+@pytest.mark.parametrize("noise", NOISES)
+@pytest.mark.parametrize("name", EXACT)
+def test_values_and_gradients_scatter_about_the_exact_ones(name, noise):
+    """Over 30 seeds: the mean within four standard errors of the exact value, of every derivative too."""
+    exact = bs.SoftMetric(name, noise=noise, sigma=0.8, **options_of(name))
+    wanted = np.append(exact(LABELS, SCORES, group=[7]), exact.gradient(LABELS, SCORES, group=[7]))
+    runs = []
+    for seed in range(30):
+        soft = sampled(name, seed, 400, noise=noise, sigma=0.8)
+        runs.append(np.append(soft(LABELS, SCORES, group=[7]), soft.gradient(LABELS, SCORES, group=[7])))
+    error = np.std(runs, axis=0, ddof=1) / np.sqrt(30)
+    assert (error > 0).all()
+    bias = 0.05 if name == "pnr" else 0.0  # a ratio of means is biased by about its variance, O(1 / n_samples)
+    assert (np.abs(np.mean(runs, axis=0) - wanted) < 4 * error + bias * np.abs(wanted).max()).all()
+
+
+@pytest.mark.parametrize("name", ["bpref", "map"])
+def test_metrics_without_an_exact_expectation_are_sampled(name):
+    options = {"normalizer": "retrieved", "k": 3} if name == "map" else {}
+    soft = sampled(name, n_samples=20_000, noise="gumbel", sigma=0.7, **options)
+    k = options.pop("k", None)
+    wanted = oracle.plackett_luce(name, LABELS[:6], SCORES[:6], 0.7, k, **options)
+    # a value in [0, 1] has a standard deviation of at most 1/2
+    assert soft(LABELS[:6], SCORES[:6], group=[6]) == pytest.approx(wanted.value, abs=4 * 0.5 / np.sqrt(20_000))
+    many = [
+        sampled(name, seed, 2000, noise="gumbel", sigma=0.7, **({"k": k} if k else {}), **options) for seed in range(20)
+    ]
+    runs = np.array([metric.gradient(LABELS[:6], SCORES[:6], group=[6]) for metric in many])
+    error = runs.std(axis=0, ddof=1) / np.sqrt(20)
+    assert (np.abs(runs.mean(axis=0) - wanted.gradient) < 4.5 * error).all()
+
+
+def test_placement_rewards_are_less_noisy_than_scores_of_the_noise():
+    """One relevant document: mrr is its reciprocal rank, and so is this dcg, which takes PL-Rank-3."""
+    labels, scores = np.append(1, np.zeros(19)), np.random.default_rng(1).normal(size=20)
+    runs = {"mrr": [], "dcg": []}
+    for seed in range(40):
+        for name, options in (("mrr", {}), ("dcg", {"gain": "linear", "discount": "reciprocal"})):
+            soft = sampled(name, seed, 100, noise="gumbel", **options)
+            runs[name].append(soft.gradient(labels, scores, group=[20]))
+    assert np.std(runs["dcg"], axis=0).max() < 0.5 * np.std(runs["mrr"], axis=0).max()
+
+
+@pytest.mark.parametrize("name", ["ndcg@3", "map", "kendall", "bpref"])
+@pytest.mark.parametrize("noise", NOISES)
+def test_a_query_draws_by_its_seed_and_place_whatever_the_threads(name, noise, monkeypatch):
+    rng = np.random.default_rng(3)
+    sizes = [5, 9, 1, 14, 8, 3]
+    labels, scores = rng.integers(0, 3, 40), rng.normal(size=40)
+    soft = sampled(name, 5, 50, noise=noise)
+    found = []
+    for count in (1, 2, 5):
+        monkeypatch.setattr(threads, "n_threads", lambda count=count: count)
+        found.append((soft.per_query(labels, scores, group=sizes), soft.gradient(labels, scores, group=sizes)))
+    for values, gradient in found[1:]:
+        np.testing.assert_array_equal(values, found[0][0])
+        np.testing.assert_array_equal(gradient, found[0][1])
+    # later queries do not change earlier ones; another seed, and another place, do
+    np.testing.assert_array_equal(soft.per_query(labels[:14], scores[:14], group=[5, 9]), found[0][0][:2])
+    assert (sampled(name, 6, 50, noise=noise).per_query(labels, scores, group=sizes) != found[0][0])[:2].any()
+    shifted = soft.per_query(np.append(labels[:9], labels[:9]), np.append(scores[:9], scores[:9]), group=[9, 9])
+    assert shifted[0] != shifted[1]
+
+
+@pytest.mark.parametrize("name", ["ndcg", "map"])
+def test_blocks_of_draws_give_the_same_sums(name, monkeypatch):
+    """Noise is drawn in blocks; a stream cut elsewhere is the same stream."""
+    whole = sampled(name, n_samples=97, noise="gumbel").gradient(LABELS, SCORES, group=[7])
+    monkeypatch.setattr(expectation_module, "_CELLS_AT_A_TIME", 70)
+    np.testing.assert_allclose(
+        sampled(name, n_samples=97, noise="gumbel").gradient(LABELS, SCORES, group=[7]), whole, rtol=1e-12
+    )
+
+
+def test_scores_that_noise_cannot_tell_apart_count_as_tied():
+    """Beyond 2^53 sigma the noise is lost in rounding: a tie must not go to whoever comes first."""
+    soft = sampled("mrr", noise="gumbel", sigma=1e-6)
+    assert soft([1, 0], [1e12, 1e12], group=[2]) == pytest.approx(0.75, abs=1e-9)
+
+
+def test_extreme_scores_leave_finite_gradients():
+    scores = np.array([1e300, 0.0, -1e300, 5.0])
+    for noise in NOISES:
+        gradient = sampled("ndcg@2", noise=noise, n_samples=20).gradient([0, 1, 2, 0], scores, group=[4])
+        assert np.isfinite(gradient).all()
+
+
+def test_spread_units_make_it_blind_to_the_scale():
+    soft = sampled("ndcg@3", noise="gaussian", sigma=0.5, sigma_unit="spread")
+    assert soft(LABELS, 8.0 * SCORES, group=[7]) == pytest.approx(soft(LABELS, SCORES, group=[7]), rel=1e-12)
+    assert soft(LABELS, np.zeros(7), group=[7]) == bs.Metric("ndcg@3")(LABELS, np.zeros(7), group=[7])
