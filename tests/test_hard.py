@@ -1,4 +1,4 @@
-"""Hard metrics: against the definitions, scikit-learn and LightGBM, and by hand."""
+"""Hard metrics: against the definitions, scikit-learn and LightGBM, and by hand; tied scores have their own file."""
 
 from __future__ import annotations
 
@@ -10,26 +10,35 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.metrics import dcg_score, ndcg_score
+from scipy.stats import kendalltau, spearmanr
+from sklearn.metrics import dcg_score, ndcg_score, roc_auc_score
 
 from boostsoft import Metric, QueryGroups
 from boostsoft.kernels import threads
+from boostsoft.kernels.families import ABSORBING, PLAIN
 from boostsoft.kernels.hard import TIES
 from boostsoft.metrics.prepared import prepare
 from boostsoft.metrics.registry import REGISTRY
 
 from . import oracle
+from .cases import (
+    OPTIONS_FOR, TABLE, by_definition, cutoffs_of, every_metric, every_ranked, every_tie, metric, of_all_orders,
+    of_order,
+)  # fmt: skip
+from .tie_means import mean_over_ties
 
 CUTOFFS = (None, 1, 2, 3, 5, 100)
 FORMS = {  # options that change a value, tried wherever a metric takes them
-    "gain": ["exp2", "linear", (0.0, 2.0, 2.5, 3.0, 10.0)],
-    "discount": ["log2", "reciprocal", tuple(1.0 / r**2 for r in range(1, 9))],
-    "relevant_from": [1, 2, 0.5, 3.5],
-    "p": [0.8, 0.5],
+    "gain": ["linear", (0.0, 2.0, 2.5, 3.0, 10.0)],
+    "discount": ["reciprocal", tuple(1.0 / r**2 for r in range(1, 9))],
+    "relevant_from": [2, 0.5, 3.5],
+    "p": [0.5],
+    "p_rel": ["exp2", TABLE, (0.0, 0.0, 0.25, 1.0, 1.0)],
+    "max_label": [4.5, 6],
+    "p_break": [0.0, 0.5, 1.0],
+    "normalizer": ["min", "retrieved", "k"],
 }
 few = settings(deadline=None, derandomize=True, max_examples=60)
-every_metric = pytest.mark.parametrize("name", REGISTRY)
-every_tie = pytest.mark.parametrize("ties", TIES)
 
 
 def log_discount(rank):
@@ -40,36 +49,33 @@ def query(kind, n, seed):
     return oracle.random_query(np.random.default_rng(seed), n, kind)
 
 
-def by_definition(name, labels, scores, k, ties, **options):
-    labels, scores = list(labels), list(scores)
-    if ties == "expected":
-        return oracle.hard_expected_ties(name, labels, scores, k, **options)
-    return oracle.hard(name, oracle.in_rank_order(labels, scores, ties), k, **options)
-
-
 def forms_of(name):
     """The defaults, then every other value of every option that the metric takes."""
     taken = [option for option in REGISTRY[name].options if option in FORMS]
-    return [{}] + [{option: value} for option in taken for value in FORMS[option][1:]]
+    return [{}] + [{option: value} for option in taken for value in FORMS[option]]
 
 
 # The definitions
 
 
-@every_metric
+def test_every_option_that_changes_a_value_is_tried():
+    """But those of the tests below (ties, empty) and of test_pooled.py."""
+    known = {option for entry in REGISTRY.values() for option in entry.own_options}
+    assert known == {*FORMS, "pooled"}
+
+
 @every_tie
-@pytest.mark.parametrize("k", CUTOFFS)
-def test_every_metric_is_its_definition(name, ties, k):
+def test_every_metric_is_its_definition(name, ties):
     queries = [query(kind, n, 10 * n) for kind in oracle.KINDS for n in (1, 2, 5)]
     labels, scores = (np.concatenate(column) for column in zip(*queries, strict=True))
     sizes = [len(y) for y, _ in queries]
-    for options in forms_of(name):
-        found = Metric(name, k=k, ties=ties, **options).per_query(labels, scores, group=sizes)
-        wanted = [by_definition(name, y, s, k, ties, **options) for y, s in queries]
-        np.testing.assert_allclose(found, wanted, rtol=1e-14, atol=1e-15, err_msg=str(options))
+    for k in cutoffs_of(name, CUTOFFS):
+        for options in forms_of(name):
+            found = metric(name, k, ties=ties, **options).per_query(labels, scores, group=sizes)
+            wanted = [by_definition(name, y, s, k, ties, **options) for y, s in queries]
+            np.testing.assert_allclose(found, wanted, rtol=1e-14, atol=1e-15, err_msg=str((k, options)))
 
 
-@every_metric
 @every_tie
 @few
 @given(
@@ -79,21 +85,31 @@ def test_every_metric_is_its_definition(name, ties, k):
 )
 def test_ties_one_document_and_scores_of_any_size(name, ties, documents, k, scale):
     labels, scores = np.array([y for y, _ in documents]), np.array([s * scale for _, s in documents])
-    found = Metric(name, k=k, ties=ties)(labels, scores, group=[len(labels)])
+    found = metric(name, k, ties=ties)(labels, scores, group=[len(labels)])
     assert found == pytest.approx(by_definition(name, labels, scores, k, ties), rel=1e-13, abs=1e-15)
 
 
-@every_metric
 @every_tie
 def test_long_queries(name, ties):
     for kind in ("generic", "ties", "all_equal_scores"):
         labels, scores = query(kind, 500, 3)
-        for k in (None, 7, 499, 501):
+        for k in cutoffs_of(name, (None, 7, 499, 501)):
             if ties == "expected":
-                wanted = oracle.hard_expected_ties_large(name, labels, scores, k)
+                wanted = mean_over_ties(name, labels, scores, k)
             else:
                 wanted = by_definition(name, labels, scores, k, ties)
-            assert Metric(name, k=k, ties=ties)(labels, scores, group=[500]) == pytest.approx(wanted, rel=1e-13)
+            found = metric(name, k, ties=ties)(labels, scores, group=[500])
+            assert found == pytest.approx(wanted, rel=1e-13, abs=1e-15)
+
+
+@pytest.mark.parametrize("name", [name for name, entry in REGISTRY.items() if entry.gains == "probability"])
+@pytest.mark.parametrize("ties", TIES)
+def test_labels_that_are_probabilities(name, ties):
+    labels, scores = [0.25, 1.0, 0.0, 0.1, 1.0], [2, 1, 2, 2, 0]
+    for k in CUTOFFS:
+        found = metric(name, k, p_rel="label", ties=ties)(labels, scores, group=[5])
+        wanted = by_definition(name, labels, scores, k, ties, p_rel="label")
+        assert found == pytest.approx(wanted, rel=1e-15, abs=1e-16)
 
 
 # Other libraries
@@ -185,32 +201,52 @@ def test_four_graded_documents():
         (Metric("recall@10"), [1, 0, 2, 1], 1.0),
         (Metric("rbp"), [1, 0, 1], 0.2 * (1 + 0.8**2)),
         (Metric("rbp@2", p=0.5), [0, 1, 1], 0.5 * 0.5),
+        (Metric("f1@2"), [1, 0, 2, 1], 2 * 1 / (2 + 3)),
+        (Metric("f1@10"), [1, 0, 2, 1], 2 * 3 / (10 + 3)),
+        (Metric("f1"), [1, 0, 2, 1], 2 * 3 / (4 + 3)),
+        (Metric("mrr"), [0, 0, 1, 1], 1 / 3),
+        (Metric("mrr@2"), [0, 0, 1, 1], 0.0),
+        (Metric("mrr", relevant_from=2), [1, 2], 1 / 2),
+        (Metric("err"), [2, 4], 3 / 16 + 13 / 16 * 15 / 16 / 2),
+        (Metric("err@1", max_label=3), [2, 3], 3 / 8),
+        (Metric("err", p_rel=[0, 1]), [0, 1, 1], 1 / 2),
+        (Metric("err", p_rel="label"), [0.5, 0.5], 0.5 + 0.5 * 0.5 / 2),
+        (Metric("err", p_rel=lambda y: y / 4), [2, 3], 2 / 4 + 2 / 4 * 3 / 4 / 2),
+        (Metric("pfound"), [0.5, 0.25, 1.0], 0.5 + 0.85 * 0.5 * 0.25 + 0.85**2 * 0.5 * 0.75 * 1.0),
+        (Metric("pfound@2", p_break=0), [0.5, 0.25, 1.0], 0.5 + 0.5 * 0.25),
+        (Metric("pfound", p_break=1), [0.5, 1.0], 0.5),
+        (Metric("pfound", p_rel="exp2"), [0, 4], 0.85 * 15 / 16),
+        (Metric("map"), [1, 0, 2, 1], (1 / 1 + 2 / 3 + 3 / 4) / 3),
+        (Metric("map@3"), [1, 0, 2, 1], (1 / 1 + 2 / 3) / 3),
+        (Metric("map@2", normalizer="min"), [1, 0, 2, 1], 1 / 1 / 2),
+        (Metric("map@9", normalizer="min"), [1, 0, 2, 1], (1 / 1 + 2 / 3 + 3 / 4) / 3),
+        (Metric("map@3", normalizer="retrieved"), [1, 0, 2, 1], (1 / 1 + 2 / 3) / 2),
+        (Metric("map@1", normalizer="retrieved"), [0, 1], 0.0),
+        (Metric("map@9", normalizer="k"), [1, 0, 2, 1], (1 / 1 + 2 / 3 + 3 / 4) / 9),
+        (Metric("map", normalizer="k"), [1, 0, 2, 1], (1 / 1 + 2 / 3 + 3 / 4) / 4),
+        (Metric("bpref"), [1, 0, 2, 0, 0], (1 + 1 - 1 / 2) / 2),
+        (Metric("bpref"), [0, 0, 0, 1], 1 - min(3, 1) / 1),
+        (Metric("bpref"), [0, 1, 1, 1], 1 - 1 / 1),
+        (Metric("bpref"), [-1, 1, -1, 0, 1], (1 + 1 - 1 / 1) / 2),
+        (Metric("bpref@1"), [1, 0, 2, 0, 0], 1 / 2),
+        (Metric("bpref", relevant_from=-1), [-1, -2, 0], (1 + 1) / 2),
+        (Metric("auc"), [1, 0, 2, 0], 3 / 4),
+        (Metric("auc", relevant_from=2), [1, 0, 2, 0], 1 / 3),
+        (Metric("pnr"), [1, 0, 2, 0], 3 / 2),
+        (Metric("pnr"), [2, 1, 0], math.inf),
+        (Metric("pnr"), [0, 1, 2], 0.0),
+        (Metric("pnr"), [0.5, 1e9, -3.5], 2 / 1),
+        (Metric("kendall"), [2, 1, 0, -7], 1.0),
+        (Metric("kendall"), [1, 0, 2, 0], (3 - 2) / math.sqrt(6 * 5)),
+        (Metric("spearman"), [1, 5, 9], -1.0),
+        (Metric("spearman"), [3, 1, 2], 1 - 6 * (0 + 1 + 1) / (3 * (9 - 1))),
+        (Metric("spearman"), [1, 1, 0], (0.5 * 1 + 0 - 1 * -1) / math.sqrt(1.5 * 2)),
     ],
     ids=str,
 )
 def test_documents_in_rank_order(metric, labels, value):
     scores = -np.arange(len(labels))
     assert metric(labels, scores, group=[len(labels)]) == pytest.approx(value, rel=1e-15, abs=0)
-
-
-def test_tied_documents():
-    """Documents of label 2 and 0 tie behind one of label 1: ranks 2 and 3."""
-    labels, scores = [0, 1, 2], [0.0, 1.0, -0.0]
-    first, last = 3 * log_discount(2), 3 * log_discount(3)
-    for ties, tied in (("expected", (first + last) / 2), ("order", last), ("worst", last)):
-        assert Metric("dcg", ties=ties)(labels, scores, group=[3]) == pytest.approx(1 + tied, rel=1e-15)
-    assert Metric("dcg", ties="order")(labels[::-1], scores[::-1], group=[3]) == pytest.approx(1 + first, rel=1e-15)
-    assert Metric("dcg@2")(labels, scores, group=[3]) == pytest.approx(1 + first / 2, rel=1e-15)
-    assert Metric("dcg@2", ties="worst")(labels, scores, group=[3]) == 1
-
-
-def test_a_tie_across_the_cutoff():
-    """Five tie on ranks 2 to 6, of which ranks 2 and 3 count."""
-    labels, scores = [0, 1, 0, 1, 1, 0], [9, 5, 5, 5, 5, 5]
-    for name, divisor in (("cg", 1), ("precision", 3), ("recall", 3)):
-        assert Metric(f"{name}@3")(labels, scores, group=[6]) == pytest.approx(3 * 2 / 5 / divisor, rel=1e-15)
-        assert Metric(f"{name}@3", ties="worst")(labels, scores, group=[6]) == 0
-        assert Metric(f"{name}@3", ties="order")(labels, scores, group=[6]) == pytest.approx(1 / divisor)
 
 
 @pytest.mark.parametrize("ties", TIES)
@@ -239,7 +275,19 @@ def test_the_best_order_is_the_best_under_any_discount(discount, k):
     np.testing.assert_allclose(found, np.array(reached) / divisor, rtol=1e-14, atol=1e-15)
 
 
-# Gains and discounts in other forms
+@every_metric
+def test_the_best_and_the_worst_order_are_the_extremes(name):
+    """Falling labels are the best order and rising ones the worst, whatever is between."""
+    labels = [4, 3, 1, 0, 0]
+    for k in cutoffs_of(name):
+        orders = of_all_orders(name, labels, k)
+        best = metric(name, k)(labels, [5, 4, 3, 2, 1], group=[5])
+        worst = metric(name, k)(labels, [1, 2, 3, 4, 5], group=[5])
+        assert (best, worst) == (pytest.approx(max(orders), rel=1e-14), pytest.approx(min(orders), abs=1e-15))
+        assert best > worst
+
+
+# Gains, discounts and probabilities in other forms
 
 
 @pytest.mark.parametrize("k", [None, 7])
@@ -250,6 +298,18 @@ def test_functions_and_tables_are_the_named_ones(k):
         assert Metric("ndcg", k=k, gain=gain)(labels, scores, group=[30]) == pytest.approx(plain, rel=1e-14)
     for discount in (lambda r: 1 / np.log2(1 + r), [log_discount(r) for r in range(1, 31)]):
         assert Metric("ndcg", k=k, discount=discount)(labels, scores, group=[30]) == pytest.approx(plain, rel=1e-14)
+
+
+@pytest.mark.parametrize("k", [None, 7])
+@pytest.mark.parametrize("name", [name for name, entry in REGISTRY.items() if entry.gains == "probability"])
+def test_probabilities_as_functions_and_tables(name, k):
+    labels, scores = query("ties", 30, 2)
+    plain = metric(name, k, p_rel="exp2")(labels, scores, group=[30])
+    functions = (lambda y: (2**y - 1) / 16, lambda y: [(2**v - 1) / 16 for v in y])
+    for p_rel in (*functions, [0, 1 / 16, 3 / 16, 7 / 16, 15 / 16], np.array([0, 1, 3, 7, 15]) / 16):
+        assert metric(name, k, p_rel=p_rel)(labels, scores, group=[30]) == pytest.approx(plain, rel=1e-14)
+    found = metric(name, k, p_rel="label")((2.0**labels - 1) / 16, scores, group=[30])
+    assert found == pytest.approx(plain, rel=1e-14)
 
 
 @pytest.mark.parametrize(
@@ -283,14 +343,14 @@ def test_a_discount_needs_to_reach_no_further_than_the_deepest_rank_that_counts(
 def test_queries_without_anything_relevant(name):
     """Query 2 has nothing relevant, query 3 no documents."""
     labels, scores, sizes, weights = [1, 0, 0, 0], [0.1, 0.2, 0.3, 0.4], [2, 2, 0], [1, 2, 5]
-    first = oracle.hard(name, [0, 1])
+    first = of_order(name, [0, 1])
     for empty, filler in (("zero", 0), ("one", 1)):
-        metric = Metric(name, empty=empty)
-        np.testing.assert_allclose(metric.per_query(labels, scores, group=sizes), [first, filler, filler], rtol=1e-15)
-        assert metric(labels, scores, group=sizes) == pytest.approx((first + 2 * filler) / 3, rel=1e-15)
-        weighted = metric(labels, scores, group=sizes, query_weight=weights)
+        hard = metric(name, empty=empty)
+        np.testing.assert_allclose(hard.per_query(labels, scores, group=sizes), [first, filler, filler], rtol=1e-15)
+        assert hard(labels, scores, group=sizes) == pytest.approx((first + 2 * filler) / 3, rel=1e-15)
+        weighted = hard(labels, scores, group=sizes, query_weight=weights)
         assert weighted == pytest.approx((first + 7 * filler) / 8, rel=1e-15)
-    skip = Metric(name, empty="skip")
+    skip = metric(name, empty="skip")
     np.testing.assert_allclose(skip.per_query(labels, scores, group=sizes), [first, np.nan, np.nan], rtol=1e-15)
     assert skip(labels, scores, group=sizes) == pytest.approx(first, rel=1e-15)
     assert skip(labels, scores, group=sizes, query_weight=weights) == pytest.approx(first, rel=1e-15)
@@ -299,10 +359,10 @@ def test_queries_without_anything_relevant(name):
 @every_metric
 def test_nothing_but_empty_queries(name):
     for empty, value in (("zero", 0.0), ("one", 1.0), ("skip", math.nan)):
-        metric = Metric(f"{name}@2", empty=empty)
-        np.testing.assert_equal(metric([0, 0, 0], [1, 2, 3], group=[2, 1]), value)
-        np.testing.assert_equal(metric.per_query([0, 0, 0], [1, 2, 3], group=[2, 1]), [value, value])
-    skip = Metric(name, empty="skip")
+        hard = metric(name, 2, empty=empty)
+        np.testing.assert_equal(hard([0, 0, 0], [1, 2, 3], group=[2, 1]), value)
+        np.testing.assert_equal(hard.per_query([0, 0, 0], [1, 2, 3], group=[2, 1]), [value, value])
+    skip = metric(name, empty="skip")
     assert math.isnan(skip([1, 0], [1, 1], group=[1, 1], query_weight=[0, 1]))
 
 
@@ -316,6 +376,50 @@ def test_a_query_is_empty_if_no_gain_is_above_zero():
     np.testing.assert_allclose(found, [log_discount(2), np.nan], rtol=1e-15)
 
 
+@every_tie
+@pytest.mark.parametrize("labels", [[2, 2, 2], [1], [0], [0, 0]], ids=str)
+def test_what_is_undefined(name, ties, labels):
+    """Nothing relevant; a metric of pairs also if there is no pair: equal labels, one class, one document."""
+    undefined = not any(labels) or REGISTRY[name].pairwise
+    scores = [0.5] * len(labels)
+    for empty, filler in (("zero", 0.0), ("one", 1.0), ("skip", math.nan)):
+        found = metric(name, ties=ties, empty=empty).per_query(labels, scores, group=[len(labels)])
+        np.testing.assert_equal(np.isnan(found[0]), undefined and empty == "skip")
+        if undefined:
+            np.testing.assert_equal(found, [filler])
+        else:
+            assert found == pytest.approx(of_order(name, labels), rel=1e-15)
+
+
+def test_relevance_and_classes_are_what_relevant_from_makes_of_the_labels():
+    labels, scores = [3, 1, 2], [1, 2, 3]
+    for name in [name for name, entry in REGISTRY.items() if "relevant_from" in entry.options]:
+        for relevant_from, defined in ((1, not REGISTRY[name].pairwise), (2, True), (3.5, False)):
+            value = metric(name, relevant_from=relevant_from, empty="skip")(labels, scores, group=[3])
+            assert math.isfinite(value) == defined, (name, relevant_from)
+
+
+def test_documents_that_are_not_judged_are_nothing_at_all():
+    """They take ranks, which bpref does not look at, and are neither relevant nor irrelevant."""
+    labels, scores = [-1, 1, -2, 0, 1, 0, -1], [7, 6, 5, 4, 3, 2, 1]
+    judged = [i for i, label in enumerate(labels) if label >= 0]
+    found = Metric("bpref")(labels, scores, group=[7])
+    assert found == Metric("bpref")([labels[i] for i in judged], [scores[i] for i in judged], group=[4])
+    assert found == (1 + 1 - 1 / 2) / 2
+    assert math.isnan(Metric("bpref", empty="skip")([-1, -1, 0], [1, 2, 3], group=[3]))
+    assert Metric("bpref")([1, 1, -1], [1, 2, 3], group=[3]) == 1
+
+
+def test_the_mean_of_a_perfect_query_is_infinite_only_for_pairs_over_pairs():
+    labels, scores, sizes = [1, 0, 0, 1], [2, 1, 2, 1], [2, 2]
+    np.testing.assert_array_equal(Metric("pnr").per_query(labels, scores, group=sizes), [math.inf, 0])
+    assert Metric("pnr")(labels, scores, group=sizes) == math.inf
+    assert Metric("pnr")(labels, scores, group=sizes, query_weight=[0, 1]) == 0
+    assert Metric("pnr", ties="worst")(labels, [1, 1, 1, 1], group=sizes) == 0
+    assert Metric("pnr", ties="order")(labels, [1, 1, 1, 1], group=sizes) == math.inf
+    assert Metric("pnr")(labels, [1, 1, 1, 1], group=sizes) == 1
+
+
 # Weights and cutoffs per query
 
 
@@ -323,10 +427,11 @@ def test_a_query_is_empty_if_no_gain_is_above_zero():
 def test_weights(name):
     labels, scores = query("ties", 12, 8)
     sizes, weights = [3, 4, 1, 4], np.array([0.5, 0.0, 3.0, 1.0])
-    values = Metric(name).per_query(labels, scores, group=sizes)
-    found = Metric(name)(labels, scores, group=sizes, query_weight=weights)
+    values = metric(name).per_query(labels, scores, group=sizes)
+    assert np.isfinite(values).all()
+    found = metric(name)(labels, scores, group=sizes, query_weight=weights)
     assert found == pytest.approx(weights @ values / weights.sum(), rel=1e-14)
-    assert Metric(name)(labels, scores, group=sizes) == pytest.approx(values.mean(), rel=1e-14)
+    assert metric(name)(labels, scores, group=sizes) == pytest.approx(values.mean(), rel=1e-14)
 
 
 @pytest.mark.parametrize("scale", [2.0**1000, 2.0**-1070])
@@ -338,25 +443,24 @@ def test_huge_and_tiny_weights(scale):
     assert equal == Metric("ndcg")(labels, scores, group=sizes)
 
 
-@every_metric
 @every_tie
 def test_weight_two_is_the_query_twice(name, ties):
     labels, scores = query("ties", 7, 1)
-    metric = Metric(f"{name}@3", ties=ties)
-    weighted = metric(labels, scores, group=[4, 3], query_weight=[2, 1])
-    twice = metric(np.r_[labels[:4], labels], np.r_[scores[:4], scores], group=[4, 4, 3])
+    hard = metric(name, 3, ties=ties)
+    weighted = hard(labels, scores, group=[4, 3], query_weight=[2, 1])
+    twice = hard(np.r_[labels[:4], labels], np.r_[scores[:4], scores], group=[4, 4, 3])
     assert weighted == pytest.approx(twice, rel=1e-15)
 
 
-@every_metric
-@every_tie
+@every_ranked
+@pytest.mark.parametrize("ties", TIES)
 def test_cutoffs_per_query(name, ties):
     sizes, cutoffs = [5, 1, 6, 4], [2, 3, 100, 1]
     labels, scores = query("ties", sum(sizes), 4)
-    together = Metric(name, k=cutoffs, ties=ties).per_query(labels, scores, group=sizes)
+    together = metric(name, cutoffs, ties=ties).per_query(labels, scores, group=sizes)
     offsets = np.cumsum([0, *sizes])
     alone = [
-        Metric(f"{name}@{k}", ties=ties)(labels[a:b], scores[a:b], group=[b - a])
+        metric(name, k, ties=ties)(labels[a:b], scores[a:b], group=[b - a])
         for k, a, b in zip(cutoffs, offsets[:-1], offsets[1:], strict=True)
     ]
     np.testing.assert_array_equal(together, alone)
@@ -365,26 +469,34 @@ def test_cutoffs_per_query(name, ties):
 # Invariances
 
 
-@every_metric
-@pytest.mark.parametrize("ties", ["expected", "worst"])
+@pytest.mark.parametrize(
+    ("name", "ties"), [(name, ties) for name, entry in REGISTRY.items() for ties in entry.ties if ties != "order"]
+)
 def test_the_order_of_the_data_does_not_matter(name, ties):
     labels, scores = query("ties", 9, 3)
-    metric = Metric(f"{name}@4", ties=ties)
+    hard = metric(name, 4, ties=ties)
     for seed in range(5):
         shuffled = np.random.default_rng(seed).permutation(9)
-        found = metric(labels[shuffled], scores[shuffled], group=[9])
-        assert found == pytest.approx(metric(labels, scores, group=[9]), rel=1e-14)
+        found = hard(labels[shuffled], scores[shuffled], group=[9])
+        assert found == pytest.approx(hard(labels, scores, group=[9]), rel=1e-14)
 
 
-@every_metric
 @every_tie
 def test_only_the_order_of_the_scores_matters(name, ties):
     labels, scores = query("ties", 9, 3)
-    metric = Metric(f"{name}@4", ties=ties)
-    plain = metric(labels, scores, group=[9])
+    hard = metric(name, 4, ties=ties)
+    plain = hard(labels, scores, group=[9])
     for moved in (scores + 7, scores * 1e300, scores * 1e-300, np.arctan(scores), np.exp(scores), scores + 0.0):
-        assert metric(labels, moved, group=[9]) == plain
-    assert metric([4, 0, 0, 0, 0], [5, 4, 3, 2, 1], group=[5]) != metric([4, 0, 0, 0, 0], [1, 2, 3, 4, 5], group=[5])
+        assert hard(labels, moved, group=[9]) == plain
+    assert hard([4, 0, 0, 0, 0], [5, 4, 3, 2, 1], group=[5]) != hard([4, 0, 0, 0, 0], [1, 2, 3, 4, 5], group=[5])
+
+
+@pytest.mark.parametrize("name", [name for name, entry in REGISTRY.items() if entry.gains in ("levels", "positions")])
+def test_only_the_order_of_the_labels_matters(name):
+    labels, scores = query("ties", 9, 3)
+    plain = metric(name)(labels, scores, group=[9])
+    for moved in (labels - 7, labels * 1e300, np.exp(labels), labels * 5e-324):
+        assert metric(name)(moved, scores, group=[9]) == plain
 
 
 @every_metric
@@ -392,45 +504,82 @@ def test_queries_do_not_see_each_other(name):
     sizes = np.array([3, 1, 0, 5, 2])
     labels, scores = query("ties", sizes.sum(), 6)
     offsets = np.cumsum([0, *sizes])
-    together = Metric(f"{name}@2").per_query(labels, scores, group=sizes)
+    together = metric(name, 2).per_query(labels, scores, group=sizes)
     order = [4, 2, 0, 3, 1]
     rows = np.concatenate([np.arange(offsets[q], offsets[q + 1]) for q in order])
-    moved = Metric(f"{name}@2").per_query(labels[rows], scores[rows], group=sizes[order])
+    moved = metric(name, 2).per_query(labels[rows], scores[rows], group=sizes[order])
     np.testing.assert_array_equal(moved, together[order])
+    alone = [
+        metric(name, 2)(labels[a:b], scores[a:b], group=[b - a])
+        for a, b in zip(offsets[:-1], offsets[1:], strict=True)
+        if b > a
+    ]
+    np.testing.assert_array_equal(together[sizes > 0], alone)
 
 
 @every_metric
 def test_values_lie_between_those_of_the_worst_and_the_best_order(name):
     for kind in oracle.KINDS:
         labels, scores = query(kind, 5, 2)
-        orders = [oracle.hard(name, order, 3) for order in permutations(labels)]
-        expected = Metric(f"{name}@3")(labels, scores, group=[5])
-        worst = Metric(f"{name}@3", ties="worst")(labels, scores, group=[5])
+        orders = of_all_orders(name, labels, 3)
+        expected = metric(name, 3)(labels, scores, group=[5])
+        worst = metric(name, 3, ties="worst")(labels, scores, group=[5])
         assert min(orders) - 1e-15 <= worst <= expected + 1e-15 <= max(orders) + 2e-15
 
 
 # Size, threads, memory
 
 
-@every_metric
-@every_tie
+LARGE = {"gain": "linear", "p_rel": (0.0, 0.1, 0.6)}
+
+
+def of_a_long_list(name, labels, discount):
+    """The sum over ranks of one order of labels 0, 1, 2, without its divisor."""
+    relevant, ranks = labels >= 1, np.arange(1.0, labels.size + 1)
+    family, gains = REGISTRY[name].family, REGISTRY[name].gains
+    if family == PLAIN:
+        return (labels if gains == "graded" else relevant) @ discount
+    if family == ABSORBING:
+        chance = np.array(LARGE["p_rel"] if gains == "probability" else (0.0, 1.0, 1.0))[labels]
+        return chance @ (discount * np.cumprod(np.r_[1.0, 1 - chance[:-1]]))
+    if gains == "judged":
+        least = min(relevant.sum(), (~relevant).sum())
+        return (1 - np.minimum(np.cumsum(~relevant), relevant.sum()) / least)[relevant].sum()
+    return (np.cumsum(relevant) / ranks)[relevant].sum()
+
+
+@every_ranked
+@pytest.mark.parametrize("pattern", ["distinct", "order", "worst"])
+def test_a_hundred_thousand_documents(name, pattern):
+    n = 100_000
+    rng = np.random.default_rng(0)
+    labels, scores = rng.integers(0, 3, n), rng.permutation(n) if pattern == "distinct" else rng.integers(0, 5, n)
+    options = {option: value for option, value in LARGE.items() if option in REGISTRY[name].options}
+    hard = metric(name, ties="expected" if pattern == "distinct" else pattern, **options)
+    rank = np.lexsort((labels if pattern == "worst" else np.arange(n), -scores))
+    prepared = prepare(hard, "test", labels, QueryGroups.from_sizes([n]))
+    wanted = of_a_long_list(name, labels[rank], prepared.discount[:n]) / prepared.divisor[0]
+    assert hard(labels, scores, group=[n]) == pytest.approx(wanted, rel=1e-10)
+
+
 @pytest.mark.parametrize("pattern", ["distinct", "equal", "few values"])
-def test_a_hundred_thousand_documents(name, ties, pattern):
+def test_the_pairs_of_a_hundred_thousand_documents(pattern):
     n = 100_000
     rng = np.random.default_rng(0)
     labels = rng.integers(0, 3, n)
     scores = {"distinct": rng.permutation(n), "equal": np.zeros(n), "few values": rng.integers(0, 5, n)}[pattern]
-    gains = labels.astype(float) if REGISTRY[name].gains == "graded" else (labels >= 1).astype(float)
-    options = {"gain": "linear"} if "gain" in REGISTRY[name].options else {}
-    prepared = prepare(Metric(name, ties=ties, **options), "test", labels, QueryGroups.from_sizes([n]))
-    rank = np.lexsort((gains if ties == "worst" else np.arange(n), -scores))
-    weights = np.zeros(n)
-    weights[rank] = prepared.discount[:n]
-    if ties == "expected":
-        _, block = np.unique(scores, return_inverse=True)
-        weights = (np.bincount(block, weights) / np.bincount(block))[block]
-    found = Metric(name, ties=ties, **options)(labels, scores, group=[n])
-    assert found == pytest.approx(gains @ weights / prepared.divisor[0], rel=1e-10)
+    scores[labels == 2] += 1  # so that the values are none of chance
+    auc = Metric("auc")(labels, scores, group=[n])
+    assert auc == pytest.approx(roc_auc_score(labels >= 1, scores), rel=1e-12)
+    for name, peer in (("kendall", kendalltau), ("spearman", spearmanr)):
+        found = Metric(name, ties="corrected")(labels, scores, group=[n])
+        assert found == pytest.approx(peer(labels, scores).statistic, rel=1e-10)
+        assert found > 1e-6
+    # (1 + D) / (1 - D) with Somers' D = tau-a's numerator over the pairs of different label
+    counts = np.bincount(labels)
+    pairs, unequal = n * (n - 1) / 2, (n * n - counts @ counts) / 2
+    somers = Metric("kendall")(labels, scores, group=[n]) * math.sqrt(pairs / unequal)
+    assert Metric("pnr")(labels, scores, group=[n]) == pytest.approx((1 + somers) / (1 - somers), rel=1e-12)
 
 
 @every_metric
@@ -440,7 +589,7 @@ def test_the_same_bits_on_any_number_of_threads(name, monkeypatch):
     found = []
     for n in (1, 2, 3):
         monkeypatch.setattr(threads, "n_threads", lambda n=n: n)
-        found.append(Metric(f"{name}@5").per_query(labels, scores, group=sizes))
+        found.append(metric(name, 5).per_query(labels, scores, group=sizes))
     np.testing.assert_array_equal(found[0], found[1])
     np.testing.assert_array_equal(found[0], found[2])
 
@@ -491,3 +640,21 @@ def test_a_function_that_writes_on_its_argument_does_no_harm():
     assert metric(labels, scores, group=[3]) == 1 * 1 + 0 * 4 + 4 * 9
     assert metric(labels, scores, group=[3]) == 1 * 1 + 0 * 4 + 4 * 9
     np.testing.assert_array_equal(labels, [1, 0, 2])
+
+
+@every_tie
+def test_what_is_prepared_once_can_be_evaluated_again(name, ties):
+    """As the boosters' adapters do in every iteration: nothing of it, and no score, is moved in place."""
+    sizes = [5, 0, 7]
+    labels, scores = query("ties", 12, 3)
+    hard, weights = metric(name, 3, ties=ties), np.ones(3)
+    prepared = prepare(hard, "test", labels, QueryGroups.from_sizes(sizes))
+    arrays = [prepared.gains, prepared.discount, prepared.divisor, prepared.cutoffs, scores]
+    before = [array.copy() for array in arrays]
+    first = hard.evaluate(prepared, scores, weights)
+    np.testing.assert_array_equal(
+        hard.evaluate(prepared, -scores, weights), hard.per_query(labels, -scores, group=sizes)
+    )
+    np.testing.assert_array_equal(hard.evaluate(prepared, scores, weights), first)
+    for array, copied in zip(arrays, before, strict=True):
+        np.testing.assert_array_equal(array, copied)

@@ -16,7 +16,13 @@ from boostsoft.objectives import HESSIANS, SoftObjective
 from . import oracle
 
 NOISES = ("gaussian", "gumbel", "logistic")
-METRICS = [f"{name}@5" for name in REGISTRY]
+P_REL = (0.0, 0.2, 0.5, 0.9)  # the test's labels are grades 0 to 3
+METRICS = [
+    bs.Metric(name, k=None if entry.pairwise else 5, **({"p_rel": P_REL} if name == "pfound" else {}))
+    for name, entry in REGISTRY.items()
+    if entry.exact
+]
+every_metric = pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.metric)
 SIZES = [1, 7, 12, 5, 20, 30]
 GROUPS = QueryGroups.from_sizes(SIZES)
 
@@ -46,13 +52,16 @@ def per_query(values, groups=GROUPS):
 
 @pytest.mark.parametrize("sigma", [0.3, 1.0, 7.0])
 @pytest.mark.parametrize("noise", NOISES)
-@pytest.mark.parametrize("metric", METRICS)
+@every_metric
 def test_gradient_is_sigma_squared_times_the_slope_of_the_sum(metric, noise, sigma):
     labels, scores = ranking()
     gradient, _ = evaluate(SoftObjective(metric, noise=noise, sigma=sigma), labels, scores)
-    mean = bs.SoftMetric(metric, noise=noise, sigma=sigma).gradient(labels, scores, group=SIZES)
+    soft = bs.SoftMetric(metric, noise=noise, sigma=sigma)
+    wanted = len(SIZES) * soft.gradient(labels, scores, group=SIZES)
+    if metric.metric == "pnr":  # trained is pnr / (1 + pnr)
+        wanted /= GROUPS.per_document((1 + soft.per_query(labels, scores, group=SIZES)) ** 2)
     assert np.abs(gradient).max() > 1e-3
-    np.testing.assert_allclose(gradient, sigma**2 * len(SIZES) * mean, rtol=1e-12, atol=1e-15)
+    np.testing.assert_allclose(gradient, sigma**2 * wanted, rtol=1e-11, atol=1e-15)
 
 
 @pytest.mark.parametrize("noise", NOISES)
@@ -74,7 +83,7 @@ def test_gradient_and_curvatures_agree_with_the_oracle(metric, noise):
 
 
 @pytest.mark.parametrize("noise", NOISES)
-@pytest.mark.parametrize("metric", METRICS)
+@every_metric
 def test_gradient_sums_to_zero_over_every_query(metric, noise):
     labels, scores = ranking()
     gradient, _ = evaluate(SoftObjective(metric, noise=noise), labels, scores)
@@ -125,6 +134,58 @@ def test_results_are_in_the_unit_of_the_scores(noise, hessian):
 # The curvature
 
 
+@pytest.mark.parametrize("noise", NOISES)
+@pytest.mark.parametrize("least", [0, 1])
+@pytest.mark.parametrize("name", ["mrr", "err", "pfound", "map"])
+def test_flow_of_cascades_and_average_precision_is_the_oracles(name, least, noise):
+    """The gradient of document m is c_m T - G with T and G free of c_m: two values of c_m give both."""
+    labels, scores = np.array([2, least, 1, least, 3]), ranking(1)[1][:5]
+    k, sigma, groups = 3, 0.7, QueryGroups.from_sizes([5])
+    table = {"mrr": (0.0, 1.0, 1.0, 1.0), "map": (0.0, 1.0, 1.0, 1.0)}.get(name, (0.1, 0.3, 0.5, 0.8))
+    if name in ("mrr", "map") and least:
+        return  # all relevant: nothing to learn
+    options = {"p_rel": table} if name in ("err", "pfound") else {"normalizer": "k"} if name == "map" else {}
+    c = np.array(table)[labels]
+    flow = np.zeros(5)
+    for m in range(5):
+        ends = []
+        for extreme in (0, 1):
+            if name in ("err", "pfound"):
+                changed, how = np.where(np.arange(5) == m, extreme, c), {"p_rel": "label"}
+            else:
+                changed, how = np.where(np.arange(5) == m, extreme, labels), options
+            ends.append(oracle.expected_orders(name, changed, scores, noise, sigma, k, **how).gradient[m])
+        down, total = -ends[0], ends[1] - ends[0]
+        flow[m] = (c[m] - 2 * c.min()) * total + down
+    metric = bs.Metric(f"{name}@{k}", **options)
+    gradient, curvature = evaluate(SoftObjective(metric, noise=noise, sigma=sigma), labels, scores, groups)
+    np.testing.assert_allclose(curvature, 0.25 * sigma * flow, rtol=0, atol=1e-6 * flow.max())
+    assert (flow >= np.abs(gradient) / sigma**2 * (1 - 1e-6)).all()
+
+
+@pytest.mark.parametrize("noise", NOISES)
+@pytest.mark.parametrize("name", ["auc", "pnr", "kendall", "spearman"])
+def test_flow_of_pairs_is_the_sum_of_their_pulls(name, noise):
+    labels, scores = np.array([2, 0, 1, 0, 3, 1, 1]), ranking(1)[1][:7]
+    sigma, step, n = 0.7, 1e-5, 7
+    levels = {"auc": labels >= 1, "spearman": [np.mean(np.flatnonzero(np.sort(labels) == y)) for y in labels]}
+    weight = np.abs(np.subtract.outer(*[np.asarray(levels.get(name, labels), dtype=float)] * 2))
+    weight = weight if name == "spearman" else np.sign(weight)
+    gaps = np.subtract.outer(scores, scores) / sigma
+    above = np.vectorize(lambda d: oracle.pair_probability(noise, float(d)))
+    density = (above(gaps + step) - above(gaps - step)) / (2 * step)
+    total = weight.sum() / 2
+    divisor = {
+        "auc": total,
+        "pnr": total,
+        "kendall": 0.5 * np.sqrt(total * n * (n - 1) / 2),
+        "spearman": n * np.std(levels["spearman"]) * np.sqrt((n * n - 1) / 12),
+    }[name]
+    wanted = 0.25 * (weight * density).sum(axis=1) / divisor
+    _, curvature = evaluate(SoftObjective(name, noise=noise, sigma=sigma), labels, scores, QueryGroups.from_sizes([n]))
+    np.testing.assert_allclose(curvature, wanted, rtol=1e-7)
+
+
 @pytest.mark.parametrize("spread", [0.0, 1e-3, 1.0, 30.0, 1e4])
 @pytest.mark.parametrize("hessian", HESSIANS)
 @pytest.mark.parametrize("noise", NOISES)
@@ -140,7 +201,7 @@ def test_curvature_is_positive_and_finite(noise, hessian, spread):
 
 @pytest.mark.parametrize(("hessian", "longest_step"), [("flow", 4.0), ("exact", 1.0)])
 @pytest.mark.parametrize("noise", NOISES)
-@pytest.mark.parametrize("metric", METRICS)
+@every_metric
 def test_newton_steps_are_bounded_in_units_of_sigma(metric, noise, hessian, longest_step):
     """U + L is at least |U - L|, of which a quarter is taken; the exact diagonal is floored at |gradient|."""
     labels, scores = ranking()
@@ -242,6 +303,10 @@ def test_weight_zero_silences_a_query():
         (bs.Metric("dcg@2", discount=[0.0, 0.0]), [0, 1, 2, 2, 1, 0], {}),
         (bs.Metric("dcg", gain="linear"), [0, -1, 0, -1, -2, -3], {}),
         ("ndcg@10", [1, 1, 1, 0, 1, 2], {"query_weight": [1, 0]}),
+        ("map", [1, 2, 1, 0, 0, 0], {}),
+        (bs.Metric("pfound", p_break=0.0), [1, 0, 1, 0, 0.5, 1], {}),
+        ("auc", [1, 2, 3, 0, 0, 0], {}),
+        ("kendall", [1, 1, 1, 2, 2, 2], {}),
     ],
     ids=str,
 )
@@ -317,6 +382,25 @@ def test_bad_labels_and_weights_are_named(labels, options, message):
 def test_bad_options_are_named_at_once(options, error, message):
     with pytest.raises(error, match=message):
         SoftObjective(**options)
+
+
+@pytest.mark.parametrize("metric", ["bpref", bs.Metric("map@3", normalizer="retrieved")], ids=str)
+def test_metrics_without_an_exact_expectation_are_refused(metric):
+    with pytest.raises(ValueError, match="has no exact expectation here"):
+        SoftObjective(metric)
+
+
+def test_a_pooled_metric_counts_once_for_every_query():
+    labels, scores = ranking()
+    pooled = bs.Metric("auc", pooled=True)
+    gradient, curvature = evaluate(SoftObjective(pooled), labels, scores)
+    alone = evaluate(SoftObjective("auc"), labels, scores, QueryGroups.from_sizes([labels.size]))
+    np.testing.assert_allclose(gradient, 6 * alone[0], rtol=1e-12)
+    np.testing.assert_allclose(curvature, 6 * alone[1], rtol=1e-12)
+    weights = np.array([1.0, 0.0, 2.0, 1.0, 1.0, 1.0])
+    weighted, _ = evaluate(SoftObjective(pooled, query_weight=weights), labels, scores)
+    slope = bs.SoftMetric(pooled).gradient(labels, scores, group=SIZES, query_weight=weights)
+    np.testing.assert_allclose(weighted, 6 * slope, rtol=1e-12)
 
 
 def test_objectives_are_values():

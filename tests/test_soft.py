@@ -26,7 +26,7 @@ from boostsoft.kernels import threads
 from boostsoft.kernels.noise import LAWS
 from boostsoft.metrics.prepared import prepare
 from boostsoft.metrics.registry import REGISTRY
-from boostsoft.metrics.soft import spread
+from boostsoft.metrics.spread import spread
 from boostsoft.query_groups import finite_vector
 
 from . import oracle

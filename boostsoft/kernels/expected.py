@@ -199,12 +199,12 @@ def query_expectation(
     before = np.array([1.0, 0.0])
     first = np.int64(0)
     while first < ranks:
-        u[first], last, gain = 0.0, first + 1, coef[first] > 0.0
+        u[first], last, uneven = 0.0, first + 1, False
         while last < n and gaps[last] <= apart:
             u[last] = -_gap(scores[order[first]], scores[order[last]], sigma)
-            gain = gain or coef[last] > 0.0
+            uneven = uneven or coef[last] != coef[first]
             last += 1
-        if last == first + 1 or not gain:
+        if not uneven:  # any order of these documents is worth the same
             value += _certain_value(family, coef, discount, first, last, ranks, before)
         else:
             for j in range(last, min(last + LANES, u.size)):

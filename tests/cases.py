@@ -1,0 +1,86 @@
+"""The metrics of the registry as tests go through them: each with options that suit labels from 0 to 4.
+
+What counts pairs of the whole list takes no cutoff: these helpers leave ``k`` out for it.
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import permutations
+
+import numpy as np
+import pytest
+
+from boostsoft import Metric, SoftMetric
+from boostsoft.metrics.registry import REGISTRY
+
+from . import oracle
+
+TABLE = (0.0, 0.1, 0.3, 0.5, 0.8)
+OPTIONS_FOR = {"pfound": {"p_rel": TABLE}}  # whose default takes the labels themselves for probabilities
+
+RANKED = [name for name, entry in REGISTRY.items() if not entry.pairwise]
+EXACT = [name for name, entry in REGISTRY.items() if entry.exact]
+
+every_metric = pytest.mark.parametrize("name", REGISTRY)
+every_ranked = pytest.mark.parametrize("name", RANKED)
+every_exact = pytest.mark.parametrize("name", EXACT)
+every_tie = pytest.mark.parametrize(
+    ("name", "ties"), [(name, t) for name, entry in REGISTRY.items() for t in entry.ties]
+)
+
+
+def cutoffs_of(name, cutoffs=(None, 1, 3, 9)):
+    """Those of the cutoffs that the metric takes."""
+    return (None,) if REGISTRY[name].pairwise else cutoffs
+
+
+def arguments(name, k, options):
+    """Cutoff and options of the metric, the same for the package and for the oracle."""
+    return {"k": None if REGISTRY[name].pairwise else k, **OPTIONS_FOR.get(name, {}), **options}
+
+
+def metric(name, k=None, **options):
+    """The hard metric."""
+    return Metric(name, **arguments(name, k, options))
+
+
+def soft(name, k=None, **options):
+    """The exact soft metric, or the sampled one where no other exists."""
+    sampled = {} if REGISTRY[name].exact else {"ranks": "sampled"}
+    return SoftMetric(name, **arguments(name, k, sampled | options))
+
+
+def of_order(name, labels_in_rank_order, k=None, **options):
+    """The oracle's value of one order."""
+    return oracle.hard(name, list(labels_in_rank_order), **arguments(name, k, options))
+
+
+def of_all_orders(name, labels, k=None, **options):
+    """The oracle's value of every order."""
+    return [of_order(name, order, k, **options) for order in permutations(list(labels))]
+
+
+def by_definition(name, labels, scores, k=None, ties="expected", **options):
+    """The oracle's value with tied scores, the mean over their orders by enumeration."""
+    labels, scores = list(labels), list(scores)
+    if ties == "expected":
+        return oracle.hard_expected_ties(name, labels, scores, **arguments(name, k, options))
+    if ties == "corrected":
+        return corrected(name, labels, scores)
+    return of_order(name, oracle.in_rank_order(labels, scores, ties), k, **options)
+
+
+def mean_of_all_orders(name, labels, k=None, **options):
+    """What it is worth if all scores are equal; of pnr the ratio of the mean counts, for its own may be infinite."""
+    return by_definition(name, labels, np.zeros(len(labels)), k, **options)
+
+
+def corrected(name, labels, scores):
+    """Kendall's tau-b, pair by pair, or Pearson's correlation of the average ranks; 0 if it is 0 / 0."""
+    if name == "kendall":
+        places = [np.sign(np.subtract.outer(v, v)).ravel() for v in (np.array(labels), np.array(scores))]
+    else:
+        places = [np.array(oracle.average_ranks(v)) - (len(labels) + 1) / 2 for v in (labels, scores)]
+    both, squares = math.fsum(places[0] * places[1]), [math.fsum(place * place) for place in places]
+    return both / math.sqrt(squares[0] * squares[1]) if all(squares) else 0.0
