@@ -45,7 +45,7 @@ def metric(name, k=None, **options):
     return Metric(name, **arguments(name, k, options))
 
 
-def soft(name, k=None, **options):
+def soft_metric(name, k=None, **options):
     """The exact soft metric, or the sampled one where no other exists."""
     sampled = {} if REGISTRY[name].exact else {"ranks": "sampled"}
     return SoftMetric(name, **arguments(name, k, sampled | options))
@@ -84,3 +84,18 @@ def corrected(name, labels, scores):
         places = [np.array(oracle.average_ranks(v)) - (len(labels) + 1) / 2 for v in (labels, scores)]
     both, squares = math.fsum(places[0] * places[1]), [math.fsum(place * place) for place in places]
     return both / math.sqrt(squares[0] * squares[1]) if all(squares) else 0.0
+
+
+DYADIC_KINDS = ("generic", "ties", "clustered")
+
+
+def dyadic_query(kind, n, seed=0):
+    """Labels and scores; the scores are multiples of 1/1024, so that sums and shifts are exact."""
+    labels, scores = oracle.random_query(np.random.default_rng(seed), n, kind)
+    return labels, np.round(scores * 1024) / 1024
+
+
+def dyadic_queries(sizes, seed=0):
+    """Several queries of different kinds, one after another."""
+    parts = [dyadic_query(DYADIC_KINDS[i % 3], n, seed + i) for i, n in enumerate(sizes) if n > 0]
+    return (np.concatenate(column) for column in zip(*parts, strict=True))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from itertools import permutations
+from itertools import pairwise, permutations
 
 import lightgbm as lgb
 import numpy as np
@@ -22,9 +22,16 @@ from boostsoft.metrics.registry import REGISTRY
 
 from . import oracle
 from .cases import (
-    OPTIONS_FOR, TABLE, by_definition, cutoffs_of, every_metric, every_ranked, every_tie, metric, of_all_orders,
+    TABLE,
+    by_definition,
+    cutoffs_of,
+    every_metric,
+    every_ranked,
+    every_tie,
+    metric,
+    of_all_orders,
     of_order,
-)  # fmt: skip
+)
 from .tie_means import mean_over_ties
 
 CUTOFFS = (None, 1, 2, 3, 5, 100)
@@ -279,7 +286,7 @@ def test_the_best_order_is_the_best_under_any_discount(discount, k):
 def test_the_best_and_the_worst_order_are_the_extremes(name):
     """Falling labels are the best order and rising ones the worst, whatever is between."""
     labels = [4, 3, 1, 0, 0]
-    for k in cutoffs_of(name):
+    for k in cutoffs_of(name, (1, 3)):
         orders = of_all_orders(name, labels, k)
         best = metric(name, k)(labels, [5, 4, 3, 2, 1], group=[5])
         worst = metric(name, k)(labels, [1, 2, 3, 4, 5], group=[5])
@@ -425,7 +432,7 @@ def test_the_mean_of_a_perfect_query_is_infinite_only_for_pairs_over_pairs():
 
 @every_metric
 def test_weights(name):
-    labels, scores = query("ties", 12, 8)
+    labels, scores = query("ties", 12, 5)
     sizes, weights = [3, 4, 1, 4], np.array([0.5, 0.0, 3.0, 1.0])
     values = metric(name).per_query(labels, scores, group=sizes)
     assert np.isfinite(values).all()
@@ -509,11 +516,8 @@ def test_queries_do_not_see_each_other(name):
     rows = np.concatenate([np.arange(offsets[q], offsets[q + 1]) for q in order])
     moved = metric(name, 2).per_query(labels[rows], scores[rows], group=sizes[order])
     np.testing.assert_array_equal(moved, together[order])
-    alone = [
-        metric(name, 2)(labels[a:b], scores[a:b], group=[b - a])
-        for a, b in zip(offsets[:-1], offsets[1:], strict=True)
-        if b > a
-    ]
+    parts = [(a, b) for a, b in pairwise(offsets) if b > a]
+    alone = [metric(name, 2)(labels[a:b], scores[a:b], group=[b - a]) for a, b in parts]
     np.testing.assert_array_equal(together[sizes > 0], alone)
 
 

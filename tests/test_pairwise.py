@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.integrate import quad
@@ -9,9 +11,13 @@ from scipy.stats import gumbel_r, logistic, norm
 
 import boostsoft as bs
 from boostsoft.kernels.compile import kernel
+from boostsoft.kernels.families import DISTANCES
 from boostsoft.kernels.noise import LAWS
+from boostsoft.kernels.pair_grid import all_pairs, dense_levels, grid_discordance
 from boostsoft.kernels.pair_law import law_reach, pair_law
 from boostsoft.kernels.simd import load, store
+from boostsoft.metrics.expectation import expectation
+from boostsoft.metrics.prepared import prepare
 from boostsoft.metrics.registry import REGISTRY
 
 from . import oracle
@@ -19,7 +25,7 @@ from . import oracle
 NOISES = tuple(LAWS)
 PAIRWISE = [name for name, entry in REGISTRY.items() if entry.pairwise]
 DISTRIBUTIONS = {"gaussian": norm, "gumbel": gumbel_r, "logistic": logistic}
-DISTANCES = np.array([0.0, 1e-6, 0.1, 0.5, 0.99, 1.01, 2.0, 4.0, 9.0, 15.0, 25.0, 33.0, 1e-12, 0.7, 6.0, 12.0])
+GAPS = np.array([0.0, 1e-6, 0.1, 0.5, 0.99, 1.01, 2.0, 4.0, 9.0, 15.0, 25.0, 33.0, 1e-12, 0.7, 6.0, 12.0])
 
 
 @kernel
@@ -42,8 +48,8 @@ def law_at(noise, distances):
 @pytest.mark.parametrize("noise", NOISES)
 def test_the_law_of_a_pair_is_the_integral_over_both_noises(noise):
     law = DISTRIBUTIONS[noise]
-    tail, density, _ = law_at(noise, DISTANCES)
-    for d, found_tail, found_density in zip(DISTANCES, tail, density, strict=True):
+    tail, density, _ = law_at(noise, GAPS)
+    for d, found_tail, found_density in zip(GAPS, tail, density, strict=True):
         span = {"points": np.linspace(-4, d + 4, 9), "epsabs": 0.0, "epsrel": 1e-11, "limit": 500}
         wanted = quad(lambda x, d=d: law.pdf(x) * law.sf(x + d), -40, 60, **span)[0]
         assert found_tail == pytest.approx(wanted, rel=1e-8)
@@ -54,7 +60,7 @@ def test_the_law_of_a_pair_is_the_integral_over_both_noises(noise):
 @pytest.mark.parametrize("noise", NOISES)
 def test_density_and_slope_are_the_derivatives(noise):
     step = 1e-4
-    d = DISTANCES + 2 * step
+    d = GAPS + 2 * step
     high, low = law_at(noise, d + step), law_at(noise, d - step)
     at = law_at(noise, d)
     np.testing.assert_allclose((low[0] - high[0]) / (2 * step), at[1], rtol=1e-5)
@@ -180,3 +186,50 @@ def test_a_hundred_thousand_documents_are_counted_in_n_log_n():
     pnr, tau = (bs.Metric(name)(labels, scores, group=[n]) for name in ("pnr", "kendall"))
     assert pnr == pytest.approx(concordant / (total - concordant), rel=1e-12)
     assert tau == pytest.approx((2 * concordant - total) / np.sqrt(total * n * (n - 1) / 2), rel=1e-12)
+
+
+def by_the_grid(queries, scores, noise, sigma):
+    """One query's discordance, gradient, push and second derivative from the integral, whatever it costs."""
+    order = np.argsort(-scores, kind="stable")
+    level, value = dense_levels(queries.gains[order], scores.size)
+    out = tuple(np.zeros(scores.size) for _ in range(3))
+    weights = queries.weights[order]
+    total = grid_discordance(
+        LAWS[noise], queries.family, scores[order], level, value, weights, scores.size, sigma, True, out
+    )
+    back = np.argsort(order)
+    raw = -total
+    if queries.family == DISTANCES:
+        raw += 0.5 * all_pairs(queries.family, level, value, weights, scores.size)
+    return raw, *(part[back] for part in out)
+
+
+@pytest.mark.parametrize("noise", NOISES)
+@pytest.mark.parametrize("name", PAIRWISE)
+@pytest.mark.parametrize("kind", ["generic", "ties", "all_equal_scores", "far_apart", "clustered"])
+def test_the_integral_and_the_sum_over_pairs_agree(name, noise, kind):
+    """At 60 documents pairs are cheaper; the integral, which long queries take, must give the same."""
+    rng = np.random.default_rng(9)
+    labels, scores = oracle.random_query(rng, 60, kind)
+    for sigma in (0.05, 1.0, 30.0):
+        queries = prepare(bs.Metric(name), "test", labels, bs.QueryGroups.from_sizes([60]))
+        queries = replace(queries, weights=rng.uniform(0.5, 2.0, 60)) if name in ("auc", "pnr") else queries
+        direct = expectation(queries, scores, noise, sigma, "default", derive=True)
+        found = by_the_grid(queries, scores, noise, sigma)
+        scale = all_pairs(queries.family, *dense_levels(queries.gains, 60), queries.weights, 60)
+        for got, wanted in zip(found, (direct.values[0], direct.gradient, direct.push, direct.hessian), strict=True):
+            np.testing.assert_allclose(got, wanted, rtol=1e-12, atol=1e-13 * scale)
+
+
+@pytest.mark.parametrize("noise", NOISES)
+@pytest.mark.parametrize("name", PAIRWISE)
+def test_long_queries_take_the_integral_and_lose_nothing(name, noise):
+    """Value against gradient over 2,000 documents, many of which move at once."""
+    rng = np.random.default_rng(11)
+    labels, scores = rng.integers(0, 3, 2000), rng.normal(size=2000)
+    soft = bs.SoftMetric(name, noise=noise, sigma=0.5)
+    _, gradient, _ = soft.value_gradient_hessian(labels, scores, group=[2000])
+    step = np.zeros(2000)
+    step[::7] = 1e-4
+    rise = soft(labels, scores + step, group=[2000]) - soft(labels, scores - step, group=[2000])
+    assert rise / 2 == pytest.approx(gradient @ step, rel=1e-6)

@@ -42,6 +42,19 @@ def test_values_and_gradients_scatter_about_the_exact_ones(name, noise):
     assert (np.abs(np.mean(runs, axis=0) - wanted) < 4 * error + bias * np.abs(wanted).max()).all()
 
 
+@pytest.mark.parametrize("name", ["map", "kendall", "ndcg@3"])
+def test_two_draws_are_unbiased(name):
+    """Four thousand copies of a query, each with its own stream: a divisor n in place of n - 1 would halve it."""
+    copies = 4000
+    soft = sampled(name, n_samples=2, noise="logistic")
+    found = copies * soft.gradient(np.tile(LABELS, copies), np.tile(SCORES, copies), group=[7] * copies)
+    found = found.reshape(copies, 7)
+    wanted = bs.SoftMetric(name, noise="logistic").gradient(LABELS, SCORES, group=[7])
+    error = found.std(axis=0, ddof=1) / np.sqrt(copies)
+    assert (np.abs(wanted) > 5 * error).any()
+    assert (np.abs(found.mean(axis=0) - wanted) < 4 * error).all()
+
+
 @pytest.mark.parametrize("name", ["bpref", "map"])
 def test_metrics_without_an_exact_expectation_are_sampled(name):
     options = {"normalizer": "retrieved", "k": 3} if name == "map" else {}

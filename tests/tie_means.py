@@ -50,18 +50,21 @@ def _cascade(name, p_rel="exp2", max_label=4, p_break=0.15, relevant_from=1):
 
 
 def _of_cascade(blocks, cutoff, probability, worth):
-    """E_i, the mean over sets of i documents of the product of 1 - P, gives rank i + 1 the weight E_i - E_(i+1)."""
+    """The reader passes i documents with chance E_i and stops at the next one with chance F_i, on average over sets."""
     value, rank, through = 0.0, 0, 1.0
     for block in blocks:
         drawn = min(len(block), cutoff - rank)
         if drawn <= 0:
             break
-        means = np.r_[1.0, np.zeros(drawn)]
+        i = np.arange(1, drawn + 1)
+        passes, stops = (np.arange(drawn + 1) == 0) * 1.0, np.zeros(drawn + 1)
         for seen, label in enumerate(block, 1):
-            share = np.minimum(np.arange(1, drawn + 1) / seen, 1.0)  # of the sets among those seen that hold this one
-            means[1:] += share * ((1 - probability(label)) * means[:-1] - means[1:])
-        value += through * sum(worth(rank + i + 1) * (means[i] - means[i + 1]) for i in range(drawn))
-        rank, through = rank + len(block), through * np.prod([1 - probability(label) for label in block])
+            p = probability(label)  # this document is among the first i, at place i, or left out
+            left_out = np.maximum(1 - i / seen, 0)
+            stops[1:] = (i - 1) / seen * (1 - p) * stops[:-1] + p / seen * passes[:-1] + left_out * stops[1:]
+            passes[1:] = i / seen * (1 - p) * passes[:-1] + left_out * passes[1:]
+        value += through * math.fsum(worth(rank + j) * stops[j] for j in i)
+        rank, through = rank + len(block), through * math.prod(1 - probability(label) for label in block)
     return value
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .compile import kernel
+from .compile import kernel, merged
 from .families import ABSORBING, JUDGED, PLAIN, RETRIEVED
 from .ties import absorbing_block, credit, judged_block, marked_block, plain_block
 
@@ -16,7 +16,7 @@ EXPECTED, ORDER, WORST = 0, 1, 2
 TIES = {"expected": EXPECTED, "order": ORDER, "worst": WORST}
 
 
-@kernel
+@merged
 def _block_value(family, coef, discount, first, last, ranks, before, totals, value):
     """The value so far and that of documents first..last of equal score, on average over their orders."""
     if family == PLAIN:
@@ -49,17 +49,30 @@ def _document_value(family, c, weight, before, totals):
 
 
 @kernel
+def rank_order(scores, gains, rising):
+    """Documents by falling score; equal ones as they come or, if ``rising``, by rising coefficient."""
+    order = np.argsort(-scores, kind="mergesort")
+    if not rising:
+        return order
+    for j in range(1, scores.size):
+        if scores[order[j]] == scores[order[j - 1]]:
+            by_gain = np.argsort(gains, kind="mergesort")
+            return by_gain[np.argsort(-scores[by_gain], kind="mergesort")]
+    return order
+
+
+@kernel
 def hard_query(family, scores, gains, ranks, discount, ties):
     """One query's metric, not yet divided by its divisor."""
     n = scores.size
-    order = np.argsort(-scores, kind="mergesort")
+    order = rank_order(scores, gains, ties == WORST or (ties == EXPECTED and family == ABSORBING))
     coef = gains[order]
     before, totals = np.array([1.0, 0.0, 0.0]), np.zeros(2)
     if family == JUDGED:
         for j in range(n):
             totals[0] += coef[j] > 0.0
             totals[1] += coef[j] == 0.0
-    value, first = 0.0, 0
+    value, first = 0.0, np.int64(0)  # a literal would compile the callees once more
     while first < ranks:
         last = first + 1
         while last < n and scores[order[last]] == scores[order[first]]:
@@ -67,8 +80,6 @@ def hard_query(family, scores, gains, ranks, discount, ties):
         if ties == EXPECTED and last > first + 1:
             value = _block_value(family, coef, discount, first, last, ranks, before, totals, value)
         else:
-            if ties == WORST:
-                coef[first:last].sort()
             for j in range(first, min(last, ranks)):
                 value += _document_value(family, coef[j], discount[j], before, totals)
         first = last

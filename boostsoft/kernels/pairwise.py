@@ -7,7 +7,8 @@ constant, so that their derivatives are the same. A pair also weighs the product
 
 Under noise a pair is certain but for the tail of ``pair_law``: the raw value of the sorted order, less
 sum over pairs (i above j) of weight_ij tail(d_ij), weight_ij < 0 for a discordant pair. Pairs further apart than
-the noise reaches are left out, so that the cost is the number of pairs within reach.
+the noise reaches are left out, so that the cost is the number of pairs within reach; where that is large, an
+integral takes their place (``pair_grid``), whose cost is linear in the documents.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ import numpy as np
 
 from .compile import inlined, kernel
 from .families import DISTANCES, PAIRS
-from .hard import EXPECTED, ORDER, WORST
+from .hard import EXPECTED, ORDER, WORST, rank_order
+from .pair_grid import all_pairs, dense_levels, grid_discordance, grid_pays
 from .pair_law import law_reach, pair_law
 from .simd import LANES, lane_sum, larger, load, smaller, splat, store, where_negative
 
@@ -80,14 +82,12 @@ def _discordance(scores, levels, weights, ties):
 
 @kernel
 def _distance(scores, coef, ties):
-    """Half of sum over documents of coefficient x (documents below - documents above)."""
+    """Half of sum over documents of coefficient x (documents below - documents above); worst ties come sorted so."""
     n, total, first = scores.size, 0.0, 0
     while first < n:
         last = first + 1
         while last < n and ties != ORDER and scores[last] == scores[first]:
             last += 1
-        if ties == WORST:
-            coef[first:last].sort()
         for j in range(first, last):
             above, below = (first, n - last) if ties == EXPECTED else (j, n - 1 - j)
             total += 0.5 * coef[j] * (below - above)
@@ -108,7 +108,7 @@ def hard_pairs(family, scores, gains, weights, offsets, ties, begin, end, value)
     """Raw values of queries begin..end, each written to its own place of ``value``."""
     for q in range(begin, end):
         low, high = offsets[q], offsets[q + 1]
-        order = np.argsort(-scores[low:high], kind="mergesort")
+        order = rank_order(scores[low:high], gains[low:high], ties == WORST)
         value[q] = sorted_value(
             family, scores[low:high][order], gains[low:high][order], weights[low:high][order], ties
         )  # fmt: skip
@@ -151,21 +151,36 @@ def _document_pairs(law, family, i, last, s, c, omega, sigma, derive, sums):
 
 
 @kernel
+def _pairs_within_reach(law, s, n, sigma):
+    apart, last, pairs = law_reach(law, _EPS), 1, 0
+    for i in range(n):
+        while last < n and (s[i] - s[last]) / sigma <= apart:
+            last += 1
+        pairs += last - i - 1
+    return pairs
+
+
+@kernel
 def _soft_query(law, family, scores, gains, weights, sigma, derive, grad, push, hess):
     n = scores.size
-    order = np.argsort(-scores, kind="mergesort")
+    order = rank_order(scores, gains, False)
     s, c, omega = np.zeros(n + LANES), np.zeros(n + LANES), np.zeros(n + LANES)
     for j in range(n + LANES):
         i = order[min(j, n - 1)]
         s[j], c[j], omega[j] = scores[i], gains[i], (weights[i] if j < n else 0.0)
     size = n + LANES if derive else 1
     sums = (np.zeros(size), np.zeros(size), np.zeros(size))
-    value = sorted_value(family, s[:n], c[:n], omega[:n], ORDER)
-    apart, last = law_reach(law, _EPS), 1
-    for i in range(n):
-        while last < n and (s[i] - s[last]) / sigma <= apart:
-            last += 1
-        value -= _document_pairs(law, family, i, last, s, c, omega, sigma, derive, sums)
+    level, steps = dense_levels(c, n)
+    if grid_pays(law, s, n, sigma, steps.size, _pairs_within_reach(law, s, n, sigma)):
+        value = 0.5 * all_pairs(family, level, steps, omega, n) if family == DISTANCES else 0.0
+        value -= grid_discordance(law, family, s, level, steps, omega, n, sigma, derive, sums)
+    else:
+        value = sorted_value(family, s[:n], c[:n], omega[:n], ORDER)
+        apart, last = law_reach(law, _EPS), 1
+        for i in range(n):
+            while last < n and (s[i] - s[last]) / sigma <= apart:
+                last += 1
+            value -= _document_pairs(law, family, i, last, s, c, omega, sigma, derive, sums)
     if derive:
         for j in range(n):
             i = order[j]

@@ -78,9 +78,9 @@ def _subset_means(coef, first, last, means):
 def absorbing_block(coef, discount, first, last, ranks, before):
     """With E_i the mean product of 1 - coef over i documents: sum over ranks of D (E_(i-1) - E_i).
 
+    The coefficients rise within the block.
     ``before[0]`` is the product over the documents above, and afterwards includes the block.
     """
-    coef[first:last].sort()
     n, relevant_from, through = last - first, first, 1.0
     while relevant_from < last and coef[relevant_from] == 0.0:
         relevant_from += 1

@@ -62,8 +62,8 @@ class SoftMetric:
     Ties are no special case: tied documents share their ranks in expectation. As sigma falls to 0 the soft metric
     becomes its hard twin with ``ties="expected"``; SoftRank's value does not where scores are tied, since its ranks
     are no permutation: 120 tied relevant documents have a dcg@10 of 5e-22, and their mean over orders is 4.54.
-    pnr is E[pairs in order] / E[the others], for the ratio itself has no finite mean; tails below 1e-30 count as 0.
-    A gradient that overflows is returned as the largest float.
+    pnr is E[pairs in order] / E[the others], for the ratio itself has no finite mean; chances below 1e-17 may count
+    as 0. A gradient that overflows is returned as the largest float.
 
     Sampled gradients are PL-Rank-3 (Oosterhuis 2022) for sums of gain x discount under Gumbel noise, and otherwise
     the covariance of the metric with the noise's score function, which is noisier.

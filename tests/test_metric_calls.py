@@ -1,0 +1,235 @@
+"""Metrics as they are called: from several threads and processes, with any form of input, which stays as it was."""
+
+from __future__ import annotations
+
+import copy
+import multiprocessing
+import pickle
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import numba
+import numpy as np
+import pandas as pd
+import pytest
+
+from boostsoft import Metric, QueryGroups, SoftMetric
+from boostsoft.kernels import threads
+from boostsoft.kernels.noise import LAWS
+from boostsoft.metrics.prepared import prepare
+from boostsoft.metrics.registry import REGISTRY
+from boostsoft.query_groups import finite_vector
+
+from .cases import EXACT, dyadic_queries, every_metric, metric, soft_metric
+
+# Threads, processes
+
+
+def on_threads(monkeypatch, n):
+    monkeypatch.setattr(threads, "n_threads", lambda: n)
+
+
+@every_metric
+@pytest.mark.parametrize("unit", ["score", "spread"])
+def test_the_same_bits_on_any_number_of_threads(name, unit, monkeypatch):
+    sizes = np.random.default_rng(1).integers(0, 60, 60)
+    labels, scores = dyadic_queries(sizes)
+    for noise in LAWS:
+        soft = soft_metric(name, 5, noise=noise, sigma=0.5, sigma_unit=unit)
+        found = []
+        for n in (1, 2, 3):
+            on_threads(monkeypatch, n)
+            found.append((soft.per_query(labels, scores, group=sizes), soft.gradient(labels, scores, group=sizes)))
+        for other in found[1:]:
+            np.testing.assert_array_equal(other[0], found[0][0])
+            np.testing.assert_array_equal(other[1], found[0][1])
+
+
+def test_the_same_bits_for_several_callers_at_once(monkeypatch):
+    on_threads(monkeypatch, 3)
+    monkeypatch.setattr(threads, "_pools", {})  # so that the callers meet over a pool's first use
+    sizes = np.random.default_rng(1).integers(1, 60, 30)
+    labels, scores = dyadic_queries(sizes)
+    calls = [(soft_metric(name, noise=noise, sigma=s), s) for name in EXACT for noise in LAWS for s in (0.1, 1.0)]
+
+    def run(call):
+        soft, factor = call
+        return soft.value_gradient_hessian(labels, scores * factor, group=sizes)
+
+    with ThreadPoolExecutor(6) as callers:
+        at_once = list(callers.map(run, calls))
+    assert len(threads._pools) == 1
+    for (value, gradient, hessian), call in zip(at_once, calls, strict=True):
+        alone = run(call)
+        assert value == alone[0]
+        np.testing.assert_array_equal(gradient, alone[1])
+        np.testing.assert_array_equal(hessian, alone[2])
+
+
+def test_callers_that_meet_leave_with_the_same_pool(monkeypatch):
+    """Everyone is still making a pool when the first one puts his down."""
+    meeting, delays = threading.Barrier(3, timeout=60), [0.0, 0.05, 0.1]
+
+    def slow_pool(*args, **kwargs):
+        meeting.wait()
+        time.sleep(delays.pop())
+        return object()
+
+    monkeypatch.setattr(threads, "_pools", {})
+    monkeypatch.setattr(threads, "ThreadPoolExecutor", slow_pool)
+    with ThreadPoolExecutor(3) as callers:
+        pools = list(callers.map(threads._pool, [2, 2, 2]))
+    assert pools[0] is pools[1] is pools[2]
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+@pytest.mark.parametrize("method", multiprocessing.get_all_start_methods())
+def test_the_same_bits_in_another_process(method, monkeypatch):
+    """A forked child inherits a pool whose threads do not run in it."""
+    on_threads(monkeypatch, 2)
+    sizes = np.random.default_rng(1).integers(1, 60, 30)
+    labels, scores = dyadic_queries(sizes)
+    soft = SoftMetric("ndcg@5", noise="gumbel", sigma=0.5)
+    here = soft.gradient(labels, scores, group=sizes)
+    with multiprocessing.get_context(method).Pool(1) as pool:
+        there = pool.apply_async(soft.gradient, (labels, scores), {"group": sizes}).get(timeout=120)
+        hard = pool.apply_async(soft.hard.per_query, (labels, scores), {"group": sizes}).get(timeout=120)
+    np.testing.assert_array_equal(there, here)
+    np.testing.assert_array_equal(hard, soft.hard.per_query(labels, scores, group=sizes))
+
+
+# Forms of input
+
+LABELS, SCORES, SIZES = [1, 0, 1, 0, 0], [0.5, 0.25, -1.0, 2.0, 0.75], [2, 3]
+
+
+def read_only(values, dtype):
+    array = np.array(values, dtype)
+    array.setflags(write=False)
+    return array
+
+
+def strided(values, dtype):
+    wide = np.full((len(values), 3), 99, dtype)
+    wide[:, 1] = values
+    return wide[:, 1]
+
+
+FORMS = {
+    "list": (list, list, list),
+    "tuple": (tuple, tuple, tuple),
+    "float32": (np.float32, np.float32, np.float32),
+    "float16": (np.float16, np.float16, np.float16),
+    "longdouble": (np.longdouble, np.longdouble, np.longdouble),
+    "small integers": (np.uint8, np.float64, np.uint8),
+    "bool": (np.bool_, np.float64, np.int64),
+    "big endian": (">i4", ">f8", ">i8"),
+}
+
+
+def as_form(values, form):
+    return form(values) if form in (list, tuple) else np.array(values, form)
+
+
+CALLS = {
+    "Metric": metric,
+    "Metric pooled": lambda name: metric(name, pooled=True),
+    "SoftMetric": soft_metric,
+    "gradient": lambda name: soft_metric(name).gradient,
+}
+
+
+@every_metric
+@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize(
+    "given",
+    [
+        *[
+            tuple(as_form(v, f) for v, f in zip((LABELS, SCORES, SIZES), forms, strict=True))
+            for forms in FORMS.values()
+        ],
+        (read_only(LABELS, int), read_only(SCORES, float), read_only(SIZES, int)),
+        (strided(LABELS, int), strided(SCORES, float), strided(SIZES, int)),
+        (np.array(LABELS[::-1])[::-1], np.array(SCORES[::-1])[::-1], np.array(SIZES[::-1])[::-1]),
+        (pd.Series(LABELS, index=[9, 8, 7, 6, 5]), pd.Series(SCORES), pd.Series(SIZES)),
+        (pd.Series(LABELS, dtype="Int8"), pd.Series(SCORES, dtype="Float64"), pd.Series(SIZES, dtype="Int64")),
+        (pd.Series(LABELS, dtype="boolean"), pd.Series(SCORES, dtype="float32"), pd.Index(SIZES)),
+    ],
+    ids=[*FORMS, "read-only", "strided", "reversed", "pandas", "nullable", "nullable bool"],
+)
+def test_forms_of_input(name, call, given):
+    if "pooled" in call and "pooled" not in REGISTRY[name].options:
+        pytest.skip("no such option")
+    call = CALLS[call](name)
+    labels, scores, sizes = given
+    before = [np.array(values) for values in given]
+    found = call(labels, scores, group=sizes)
+    np.testing.assert_array_equal(found, call(np.array(LABELS), np.array(SCORES), group=np.array(SIZES)))
+    for values, copied in zip(given, before, strict=True):
+        np.testing.assert_array_equal(np.array(values), copied)
+
+
+def test_every_form_of_input_is_of_one_type_to_the_kernels():
+    """To Numba a read-only array, which pandas gives, is of another type; and the kernels rely on alignment."""
+    unaligned = np.frombuffer(bytearray(b"x" + np.array(SCORES).tobytes()), np.uint8)[1:].view(np.float64)
+    assert not unaligned.flags.aligned
+    forms = [read_only(SCORES, float), strided(SCORES, float), pd.Series(SCORES), unaligned, np.array(SCORES, ">f4")]
+    assert {numba.typeof(finite_vector("f", "x", form)) for form in forms} == {numba.float64[::1]}
+    assert all(finite_vector("f", "x", form).flags.aligned for form in forms)
+    groups = QueryGroups.from_sizes(SIZES)
+    copies = [groups, copy.deepcopy(groups), pickle.loads(pickle.dumps(groups)), QueryGroups.from_query_ids([1] * 5)]
+    assert len({numba.typeof(each.offsets) for each in copies}) == 1
+    ndcgs = ({"gain": "linear"}, {"gain": [0, 1]}, {"gain": np.sqrt, "discount": np.reciprocal}, {"k": [1, 2]})
+    functions = ({"p_rel": lambda y: y > 0}, {"p_rel": lambda y: list(y / 2)}, {"p_rel": [0, 1]}, {"p_rel": "label"})
+    metrics = [metric(name) for name in REGISTRY] + [Metric("auc", pooled=True), Metric("map", normalizer="retrieved")]
+    metrics += [Metric("ndcg", **options) for options in ndcgs] + [Metric("err", **options) for options in functions]
+    for each in metrics:
+        prepared = prepare(each, "test", read_only(LABELS, float), groups).weigh(np.ones(2))
+        floats = (prepared.gains, prepared.discount, prepared.weights, prepared.divisor, prepared.offset)
+        assert {numba.typeof(array) for array in floats} == {numba.float64[::1]}
+        assert numba.typeof(prepared.cutoffs) == numba.int64[::1]
+
+
+def test_a_plain_vector_is_not_copied():
+    plain = np.array(SCORES)
+    assert finite_vector("f", "x", plain) is plain
+
+
+def test_integer_scores_and_polars():
+    soft = SoftMetric("ndcg")
+    wanted = soft([1.0, 0.0, 2.0], [3.0, 5.0, 4.0], group=[3])
+    assert soft([1, 0, 2], [3, 5, 4], group=[3]) == wanted
+    assert soft([1, 0, 2], np.array([3, 5, 4], np.uint8), group=[3]) == wanted
+    pl = pytest.importorskip("polars")
+    frame = pl.DataFrame({"label": [1, 0, 2], "score": [3.0, 5.0, 4.0], "query": ["a", "a", "a"]})
+    assert soft(frame["label"], frame["score"], qid=frame["query"]) == wanted
+
+
+@pytest.mark.parametrize("unit", ["score", "spread"])
+def test_inputs_are_never_modified(unit):
+    labels, scores = dyadic_queries([5, 4, 0, 6])
+    labels = labels.astype(float)
+    arrays = labels, scores, np.array([5, 4, 0, 6]), np.array([1.0, 2.0, 3.0, 4.0])
+    before = [array.copy() for array in arrays]
+    softs = [soft_metric(name, noise=noise, sigma_unit=unit) for name in REGISTRY for noise in LAWS]
+    softs += [SoftMetric("dcg", gain="linear", noise=noise, sigma_unit=unit) for noise in LAWS]
+    for soft in softs:
+        for method in (soft, soft.per_query, soft.gradient, soft.hard):
+            method(labels, scores, group=arrays[2], query_weight=arrays[3])
+    for soft in (SoftMetric(name, sigma_unit=unit, pooled=True) for name in ("auc", "pnr")):
+        for method in (soft, soft.gradient, soft.hard):
+            method(labels, scores, group=arrays[2], query_weight=arrays[3])
+    for array, copied in zip(arrays, before, strict=True):
+        np.testing.assert_array_equal(array, copied)
+        assert array.flags.writeable
+
+
+def test_what_is_returned_belongs_to_the_caller():
+    labels, scores = np.array([1.0, 0.0]), np.array([0.5, 0.5])
+    soft = SoftMetric("dcg", gain="linear")
+    first = soft.gradient(labels, scores, group=[2])
+    kept = first.copy()
+    first[:] = 0
+    np.testing.assert_array_equal(soft.gradient(labels, scores, group=[2]), kept)
+    assert not np.shares_memory(soft.gradient(labels, scores, group=[2]), scores)
