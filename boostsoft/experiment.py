@@ -61,7 +61,13 @@ class Plan:
     baseline: bool = True
 
     def __post_init__(self) -> None:
-        self.booster_parameters(OURS)  # refuses an unknown metric or noise before anything is read or trained
+        # what cannot be trained or averaged is refused before anything is read
+        self.booster_parameters(OURS)
+        if self.hard.metric == "pnr":
+            raise ValueError(
+                "pnr is infinite for a query in perfect order, and then so is its mean over queries: "
+                "use auc or kendall, which count the same pairs"
+            )
 
     @property
     def hard(self) -> Metric:

@@ -17,7 +17,7 @@ from .kernels.threads import over_queries
 from .metrics.expectation import Expectation, expectation
 from .metrics.hard import Metric
 from .metrics.prepared import PreparedQueries, prepare
-from .metrics.soft import SoftMetric, as_metric
+from .metrics.soft import as_metric, refuse_inexact
 from .metrics.spec import DISCOUNTS
 from .query_groups import (
     FloatArray,
@@ -113,8 +113,10 @@ class SoftObjective:
         query_weight: Any = None,
     ) -> None:
         caller = "objective"
+        hard = as_metric(caller, metric, {})
+        refuse_inexact(caller, hard, "train on another metric, ndcg or map say, and watch this one")
         checked = {
-            "metric": SoftMetric(as_metric(caller, metric, {})).hard,  # refuses what has no exact expectation
+            "metric": hard,
             "noise": one_of(caller, "noise", noise, LAWS),
             "sigma": positive_number(caller, "sigma", sigma),
             "hessian": one_of(caller, "hessian", hessian, HESSIANS),

@@ -318,6 +318,8 @@ BAD = {
     "missing folder": (["train", "--folds", "{tmp}/none"], "there is no folder {tmp}/none"),
     "no parts": (["train", "--folds", "{tmp}"], "must have S1.txt or S1.txt.gz; neither is there"),
     "metric": (["train", "--folds", "{dir}", "--metric", "foo@3"], "unknown metric 'foo@3'"),
+    "infinite": (["train", "--folds", "{dir}", "--metric", "pnr"], "pnr is infinite for a query in perfect order"),
+    "inexact": (["train", "--folds", "{dir}", "--metric", "bpref"], "objective: bpref has no exact expectation here"),
     "cutoff": (["train", "--folds", "{dir}", "--metric", "ndcg@0"], "got 'ndcg@0'"),
     "noise": (["train", "--folds", "{dir}", "--noise", "pink"], "invalid choice: 'pink'"),
     "trees": (["demo", "--trees", "0"], "--trees: must be a whole number of at least 1, got '0'"),

@@ -252,17 +252,23 @@ def _sampling_number(argument: str, value: Any, default: int, least: int, ranks:
     return None
 
 
-def _check_ranks(metric: Metric, ranks: str) -> None:
-    """Refuse what has no such soft version, and name what has."""
-    entry, remedy = REGISTRY[metric.metric], "ranks='sampled' estimates it"
-    if ranks == "exact" and not entry.exact:
-        raise ValueError(f"SoftMetric: {metric.metric} has no exact expectation here; {remedy}")
-    if ranks == "exact" and metric.normalizer == "retrieved":
+def refuse_inexact(caller: str, metric: Metric, remedy: str) -> None:
+    """Raise if the metric's expectation has no exact form here."""
+    if not REGISTRY[metric.metric].exact:
+        raise ValueError(f"{caller}: {metric.metric} has no exact expectation here; {remedy}")
+    if metric.normalizer == "retrieved":
         raise ValueError(
-            f"SoftMetric: {metric.metric} with normalizer='retrieved' has no exact expectation here, since its divisor "
+            f"{caller}: {metric.metric} with normalizer='retrieved' has no exact expectation here, since its divisor "
             f"is random; another normalizer has, and {remedy}"
         )
-    if ranks == "softrank" and entry.family != PLAIN:
+
+
+def _check_ranks(metric: Metric, ranks: str) -> None:
+    """Refuse what has no such soft version, and name what has."""
+    remedy = "ranks='sampled' estimates it"
+    if ranks == "exact":
+        refuse_inexact("SoftMetric", metric, remedy)
+    if ranks == "softrank" and REGISTRY[metric.metric].family != PLAIN:
         known = ", ".join(name for name, other in REGISTRY.items() if other.family == PLAIN)
         raise ValueError(f"SoftMetric: ranks='softrank' is defined for {known}; got {metric.metric}; {remedy}")
 
