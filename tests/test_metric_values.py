@@ -1,11 +1,10 @@
-"""Metrics as values: what they are made from, what their text says, and what they refuse."""
+"""Metrics as values: what they are made from, and what their text says; test_metric_errors.py: what they refuse."""
 
 from __future__ import annotations
 
 import copy
 import dataclasses
 import functools
-import operator
 import pickle
 import re
 from itertools import combinations
@@ -14,13 +13,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from boostsoft import Metric, QueryGroups, SoftMetric
+from boostsoft import Metric, SoftMetric
 from boostsoft.kernels.expected import ACCURACY
+from boostsoft.kernels.families import PLAIN
 from boostsoft.kernels.hard import TIES
 from boostsoft.kernels.noise import LAWS
 from boostsoft.metrics.registry import REGISTRY
 from boostsoft.metrics.soft import RANKS, SIGMA_UNITS
-from boostsoft.metrics.spec import DISCOUNTS, EMPTY, GAINS
+from boostsoft.metrics.spec import DISCOUNTS, EMPTY, GAINS, NORMALIZERS, PROBABILITIES
+
+from .cases import every_metric, every_ranked
 
 # Values of every option, the default first: a metric with a new option is tested once it has its line here.
 OPTIONS = {
@@ -28,7 +30,12 @@ OPTIONS = {
     "discount": ["log2", "reciprocal", (1.0, 1 / 3), (1.0, 0.5, 0.0)],
     "relevant_from": [1.0, 2.0, 0.1 + 0.2, -1e300],
     "p": [0.8, 1 / 3, 5e-324],
-    "ties": list(TIES),
+    "p_rel": ["exp2", "label", (0.0, 1 / 3, 1.0), (5e-324,)],
+    "max_label": [4.0, 0.1 + 0.2, 1e300],
+    "p_break": [0.15, 0.0, 1 / 3, 1.0],
+    "normalizer": list(NORMALIZERS),
+    "pooled": [False, True],
+    "ties": [*TIES, "corrected"],
     "empty": list(EMPTY),
 }
 COMMON = {"k": [None, 1, 10, (3, 1, 2), (5,)], "name": [None, "mine", "it's\\\"§"]}
@@ -36,33 +43,58 @@ SOFT = {
     "noise": ["gaussian", "gumbel", "logistic"],
     "sigma": [1.0, 0.1, 5e-324, 1e308],
     "sigma_unit": list(SIGMA_UNITS),
-    "ranks": list(RANKS),
     "accuracy": list(ACCURACY),
     "name": COMMON["name"],
 }
+SAMPLED = {"n_samples": [100, 2, 2**53], "seed": [0, 1, 2**53]}
+
+
+def default_of(name, option):
+    return REGISTRY[name].defaults.get(option, OPTIONS[option][0])
+
+
+def choices_of(name):
+    """Values of each option of a metric, its default first."""
+    entry = REGISTRY[name]
+    choices = {option: OPTIONS[option] for option in entry.options} | {"ties": entry.ties, "name": COMMON["name"]}
+    if not entry.pairwise:
+        choices["k"] = COMMON["k"]
+    return {o: sorted(v, key=lambda x: x != default_of(name, o)) if o in OPTIONS else v for o, v in choices.items()}
 
 
 def variants(name):
     """The metric with its defaults, then with each other value of each of its options, then with all of them."""
-    choices = {option: OPTIONS[option] for option in REGISTRY[name].options} | COMMON
+    choices = choices_of(name)
     singles = [{option: value} for option, values in choices.items() for value in values[1:]]
     return [Metric(name, **options) for options in ({}, *singles, {o: v[-1] for o, v in choices.items()})]
 
 
+def ranks_of(metric):
+    """The forms of the soft metric that exist."""
+    exact = REGISTRY[metric.metric].exact and metric.normalizer != "retrieved"
+    softrank = REGISTRY[metric.metric].family == PLAIN
+    return [*(["exact"] if exact else []), *(["softrank"] if softrank else []), "sampled"]
+
+
 def soft_variants(name):
+    """The same of every soft metric, whose default is that of exact ranks, or of sampled ones."""
+    first, *others = ranks_of(Metric(name))
     singles = [{option: value} for option, values in SOFT.items() for value in values[1:]]
-    plain = [SoftMetric(name, **options) for options in ({}, *singles)]
-    return plain + [SoftMetric(metric, noise="gumbel", sigma=0.3) for metric in variants(name)[1:]]
-
-
-every_metric = pytest.mark.parametrize("name", REGISTRY)
+    singles += [{"ranks": ranks} for ranks in others]
+    singles += [{"ranks": "sampled", option: value} for option, values in SAMPLED.items() for value in values[1:]]
+    plain = [SoftMetric(name, **{"ranks": first, **options}) for options in ({}, *singles)]
+    rest = [SoftMetric(each, noise="gumbel", sigma=0.3, ranks=ranks_of(each)[0]) for each in variants(name)[1:]]
+    return plain + rest
 
 
 def test_the_lists_above_are_complete():
     assert set(SOFT["noise"]) == set(LAWS)
     assert {value for value in OPTIONS["gain"] if isinstance(value, str)} == set(GAINS)
     assert {value for value in OPTIONS["discount"] if isinstance(value, str)} == set(DISCOUNTS)
+    assert {value for value in OPTIONS["p_rel"] if isinstance(value, str)} == set(PROBABILITIES)
     assert {option for entry in REGISTRY.values() for option in entry.options} == set(OPTIONS)
+    assert {ties for entry in REGISTRY.values() for ties in entry.ties} == set(OPTIONS["ties"])
+    assert {ranks for name in REGISTRY for each in variants(name) for ranks in ranks_of(each)} == set(RANKS)
 
 
 # Text
@@ -84,9 +116,9 @@ def test_repr_of_a_soft_metric_parses_back(name):
 
 @every_metric
 def test_repr_states_every_option_that_means_something_and_no_other(name):
-    stated = re.findall(r"(\w+)=", repr(Metric(f"{name}@5")))
-    assert stated == list(REGISTRY[name].options)
-    assert repr(Metric(f"{name}@5")).startswith(f"Metric('{name}@5', ")
+    spec = name if REGISTRY[name].pairwise else f"{name}@5"
+    assert re.findall(r"(\w+)=", repr(Metric(spec))) == list(REGISTRY[name].options)
+    assert repr(Metric(spec)).startswith(f"Metric('{spec}', ")
 
 
 def test_repr_by_example():
@@ -98,6 +130,26 @@ def test_repr_by_example():
         "SoftMetric(Metric('cg@1', gain='exp2', ties='expected', empty='zero'), noise='gumbel', sigma=2.0, "
         "sigma_unit='score', ranks='exact', accuracy='default')"
     )
+    assert repr(Metric("err@5")) == "Metric('err@5', p_rel='exp2', max_label=4.0, ties='expected', empty='zero')"
+    assert repr(Metric("pfound", p_rel=[0, 1])) == (
+        "Metric('pfound', p_rel=(0.0, 1.0), p_break=0.15, ties='expected', empty='zero')"
+    )
+    assert repr(Metric("auc", pooled=np.True_)) == (
+        "Metric('auc', relevant_from=1.0, pooled=True, ties='expected', empty='zero')"
+    )
+    assert repr(SoftMetric("kendall", ties="corrected", ranks="sampled", seed=np.uint8(7), name="x")) == (
+        "SoftMetric(Metric('kendall', ties='corrected', empty='zero'), noise='gaussian', sigma=1.0, "
+        "sigma_unit='score', ranks='sampled', accuracy='default', n_samples=100, seed=7, name='x')"
+    )
+
+
+@pytest.mark.parametrize("number", [50, np.int64(50), np.uint8(50)])
+def test_samples_and_seed_are_whole_numbers(number):
+    soft = SoftMetric("ndcg", ranks="sampled", n_samples=number, seed=number)
+    assert soft == SoftMetric("ndcg", ranks="sampled", n_samples=50, seed=50)
+    assert (type(soft.n_samples), type(soft.seed)) == (int, int)
+    assert SoftMetric("ndcg", ranks="sampled") == SoftMetric("ndcg", ranks="sampled", n_samples=100, seed=0)
+    assert (SoftMetric("ndcg").n_samples, SoftMetric("ndcg").seed) == (None, None)
 
 
 def test_repr_of_a_function_is_its_name():
@@ -189,12 +241,12 @@ def test_copies_are_equal(name, family, again):
 
 @every_metric
 def test_a_metric_is_neither_its_soft_one_nor_its_text(name):
-    assert Metric(name) != SoftMetric(name)
+    assert Metric(name) != SoftMetric(name, ranks="sampled")
     assert Metric(name) != name
     assert all(Metric(name) != Metric(other) for other in REGISTRY if other != name)
 
 
-@pytest.mark.parametrize("option", ["gain", "discount"])
+@pytest.mark.parametrize("option", ["gain", "discount", "p_rel"])
 @pytest.mark.parametrize(
     "table",
     [
@@ -207,7 +259,8 @@ def test_a_metric_is_neither_its_soft_one_nor_its_text(name):
     ],
 )
 def test_tables_compare_by_value(option, table):
-    one, other = Metric("ndcg", **{option: table}), Metric("ndcg", **{option: (0.0, 1.0, 3.0)})
+    name = "err" if option == "p_rel" else "ndcg"
+    one, other = Metric(name, **{option: table}), Metric(name, **{option: (0.0, 1.0, 3.0)})
     assert one == other
     assert hash(one) == hash(other)
     assert repr(one) == repr(other)
@@ -222,11 +275,12 @@ def test_tables_are_copied():
 
 
 @pytest.mark.parametrize("k", [10, np.int64(10), np.uint8(10), np.array(10)])
-@every_metric
+@every_ranked
 def test_k_is_the_number_behind_the_at_sign(name, k):
     assert Metric(name, k=k) == Metric(f"{name}@10") == Metric(f" {name}@010 ")
     assert Metric(name, k=k).spec == f"{name}@10"
-    assert SoftMetric(name, k=k) == SoftMetric(f"{name}@10") == SoftMetric(Metric(name, k=k))
+    soft = SoftMetric(f"{name}@10", ranks="sampled")
+    assert SoftMetric(name, k=k, ranks="sampled") == soft == SoftMetric(Metric(name, k=k), ranks="sampled")
     assert Metric(name, k=k) != Metric(name, k=[10])
 
 
@@ -258,354 +312,83 @@ def test_frozen(metric):
 @every_metric
 def test_names(name):
     assert Metric(name).name == Metric(name).spec == name
-    assert Metric(f"{name}@10").name == Metric(f"{name}@10").spec == f"{name}@10"
-    assert Metric(name, k=[1, 2]).name == name
     assert Metric(name, name="mine").name == "mine"
     assert Metric(name, name="mine").spec == name
-    for noise in LAWS:
-        assert SoftMetric(f"{name}@10", noise=noise).name == f"{name}_{noise}@10"
-        assert SoftMetric(name, noise=noise).name == SoftMetric(name, k=[1], noise=noise).name == f"{name}_{noise}"
-        assert SoftMetric(f"{name}@10", noise=noise, name="mine").name == "mine"
-        assert not re.search(r"[\s:]", SoftMetric(f"{name}@10", noise=noise).name)
+    words = {"softrank": "softrank", "sampled": "sampled"}
+    for ranks in ranks_of(Metric(name)):
+        for noise in LAWS:
+            soft = SoftMetric(name, noise=noise, ranks=ranks)
+            assert soft.name == f"{name}_{words.get(ranks, noise)}"
+            assert SoftMetric(name, noise=noise, ranks=ranks, name="mine").name == "mine"
+
+
+@every_ranked
+def test_names_with_a_cutoff(name):
+    """It stays behind the @, where XGBoost's users look for it."""
+    assert Metric(f"{name}@10").name == Metric(f"{name}@10").spec == f"{name}@10"
+    assert Metric(name, k=[1, 2]).name == Metric(name, k=[1, 2]).spec == name
+    for ranks in ranks_of(Metric(name)):
+        soft = SoftMetric(f"{name}@10", ranks=ranks, noise="gumbel")
+        assert soft.name == f"{name}_{'gumbel' if ranks == 'exact' else ranks}@10"
+        assert SoftMetric(name, k=[1], ranks=ranks, noise="gumbel").name == soft.name.removesuffix("@10")
+
+
+@pytest.mark.parametrize(
+    ("metric", "name"),
+    [
+        (SoftMetric("ndcg@10", ranks="softrank"), "ndcg_softrank@10"),
+        (SoftMetric("ndcg@10", ranks="sampled", n_samples=7), "ndcg_sampled@10"),
+        (Metric("auc", pooled=True), "auc_pooled"),
+        (SoftMetric("auc", pooled=True), "auc_pooled_gaussian"),
+        (SoftMetric("pnr", pooled=True, noise="logistic", ranks="sampled"), "pnr_pooled_sampled"),
+        (SoftMetric("map@3", normalizer="k", noise="gumbel"), "map_gumbel@3"),
+        (Metric("kendall", ties="corrected"), "kendall"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_names_by_example(metric, name):
+    assert metric.name == name
 
 
 @every_metric
 def test_the_hard_twin(name):
-    metric = Metric(f"{name}@3", ties="worst", empty="skip")
+    metric = Metric(name, ties="worst", empty="skip")
     assert metric.hard is metric
-    assert SoftMetric(metric, sigma=3.0).hard is metric
-    assert SoftMetric(f"{name}@3", ties="worst", empty="skip").hard == metric
+    assert SoftMetric(metric, sigma=3.0, ranks="sampled").hard is metric
+    assert SoftMetric(name, ties="worst", empty="skip", ranks="sampled").hard == metric
     assert metric.higher_is_better
-    assert SoftMetric(metric).higher_is_better
+    assert SoftMetric(metric, ranks="sampled").higher_is_better
 
 
 @every_metric
 def test_defaults_are_the_documented_ones(name):
     documented = {
         "gain": "exp2", "discount": "log2", "relevant_from": 1, "p": 0.8, "ties": "expected", "empty": "zero",
+        "p_rel": "label" if name == "pfound" else "exp2", "max_label": 4, "p_break": 0.15, "normalizer": "relevant",
+        "pooled": False,
     }  # fmt: skip
     options = {option: documented[option] for option in REGISTRY[name].options}
     assert Metric(name) == Metric(name, **options)
     assert Metric(name).options == options
-    assert SoftMetric(name) == SoftMetric(name, noise="gaussian", sigma=1, sigma_unit="score", ranks="exact")
+    soft = SoftMetric(Metric(name), ranks="sampled")
+    assert soft == SoftMetric(
+        name, noise="gaussian", sigma=1, sigma_unit="score", ranks="sampled", accuracy="default", n_samples=100, seed=0
+    )
+    if REGISTRY[name].exact:
+        assert SoftMetric(name) == SoftMetric(name, ranks="exact")
+
+
+def test_the_metrics_of_each_kind():
+    """What the README and the tests' marks speak of."""
+    assert len(REGISTRY) == 16
+    assert [name for name, entry in REGISTRY.items() if entry.pairwise] == ["auc", "pnr", "kendall", "spearman"]
+    assert [name for name, entry in REGISTRY.items() if not entry.exact] == ["bpref"]
+    with_softrank = ["dcg", "ndcg", "cg", "precision", "recall", "f1", "rbp"]
+    assert [name for name in REGISTRY if "softrank" in ranks_of(Metric(name))] == with_softrank
+    assert [name for name, entry in REGISTRY.items() if "corrected" in entry.ties] == ["kendall", "spearman"]
 
 
 @pytest.mark.parametrize("field", ["summary", "source", "family", "gains", "discount", "divisor"])
 @every_metric
 def test_registry_entries_are_filled_in(name, field):
     assert getattr(REGISTRY[name], field) not in ("", None)
-
-
-# What the constructors refuse
-
-
-def refused(error, text, build, *args, **kwargs):
-    with pytest.raises(error, match="^" + re.escape(text)):
-        build(*args, **kwargs)
-
-
-@pytest.mark.parametrize("build", [Metric, SoftMetric])
-@pytest.mark.parametrize("spec", ["ndgc", "", "@10", "NDCG@10", "ndcg10", "10", "ndcg @10", "ndcg,dcg", "nd\ncg"])
-def test_unknown_metrics_are_told_the_known(build, spec):
-    known = ", ".join(REGISTRY)
-    refused(ValueError, f"Metric: unknown metric {spec!r}; known are {known}, each with or without @k", build, spec)
-
-
-@pytest.mark.parametrize("build", [Metric, SoftMetric])
-@pytest.mark.parametrize(
-    "cutoff", ["", "0", "00", "x", "-1", "1.5", "1e1", "1_0", " 10", "1 0", "@1", "٣", "9007199254740993", "9" * 100]
-)
-def test_wrong_cutoffs_in_a_spec(build, cutoff):
-    text = f"Metric: the cutoff behind @ must be a whole number from 1 to 2^53; got 'ndcg@{cutoff}'"
-    refused(ValueError, text, build, f"ndcg@{cutoff}")
-
-
-@pytest.mark.parametrize(
-    ("k", "error", "text"),
-    [
-        (0, ValueError, "k must be from 1 to 2^53; got 0"),
-        (-3, ValueError, "k must be from 1 to 2^53; got -3"),
-        ([1, 0, -2], ValueError, "k must be from 1 to 2^53; got -2"),
-        (2**53 + 1, ValueError, "k must be from 1 to 2^53; got 9007199254740993"),
-        (np.uint64(2**64 - 1), ValueError, "k must be from 1 to 2^53; got 18446744073709551615"),
-        (10**30, TypeError, f"k must be a whole number or one for each query; got {10**30}"),
-        (1.0, TypeError, "k must be a whole number or one for each query; got 1.0"),
-        (np.nan, TypeError, "k must be a whole number or one for each query; got nan"),
-        ("10", TypeError, "k must be a whole number or one for each query; got '10'"),
-        (True, TypeError, "k must be a whole number or one for each query; got True"),
-        ([], TypeError, "k must be a whole number or one for each query; got []"),
-        ([[1]], TypeError, "k must be a whole number or one for each query; got [[1]]"),
-        ([1, None], TypeError, "k must be a whole number or one for each query; got [1, None]"),
-        ([[1], [1, 2]], ValueError, "k must be an array; got [[1], [1, 2]]"),
-    ],
-)
-@pytest.mark.parametrize("build", [Metric, SoftMetric])
-def test_wrong_cutoffs(build, k, error, text):
-    refused(error, f"Metric: {text}", build, "ndcg", k=k)
-
-
-def test_two_cutoffs():
-    refused(ValueError, "Metric: give the cutoff as 'ndcg@3' or as k=3, not both", Metric, "ndcg@3", k=3)
-
-
-@pytest.mark.parametrize("spec", [None, 10, b"ndcg", ["ndcg"], SoftMetric("ndcg")])
-def test_what_is_no_spec(spec):
-    refused(TypeError, f"Metric: metric must be a string such as 'ndcg@10'; got {spec!r}", Metric, spec)
-    text = f"SoftMetric: metric must be a string such as 'ndcg@10' or a Metric; got {spec!r}"
-    refused(TypeError, text, SoftMetric, spec)
-
-
-@every_metric
-def test_options_of_other_metrics_are_refused(name):
-    takes = ", ".join(REGISTRY[name].options)
-    for option in {*OPTIONS, "alpha", "at_k"} - {*REGISTRY[name].options}:
-        text = f"Metric: {name} takes the options {takes}, k and name; got {option}"
-        refused(TypeError, text, Metric, name, **{option: OPTIONS.get(option, [1])[0]})
-        refused(TypeError, text, SoftMetric, name, **{option: OPTIONS.get(option, [1])[0]})
-
-
-def test_options_belong_to_the_metric_that_is_given():
-    text = "SoftMetric: give gain to the Metric, which has its options already"
-    refused(TypeError, text, SoftMetric, Metric("ndcg"), gain="linear")
-
-
-@pytest.mark.parametrize(
-    ("options", "error", "text"),
-    [
-        ({"gain": "exp3"}, ValueError, "gain must be one of 'exp2', 'linear'; got 'exp3'"),
-        ({"gain": []}, ValueError, "gain must not be empty"),
-        ({"gain": [0, np.nan]}, ValueError, "gain must be finite; got nan at position 1"),
-        ({"gain": [0, np.inf]}, ValueError, "gain must be finite; got inf at position 1"),
-        ({"gain": [[0, 1]]}, ValueError, "gain must be one-dimensional; got shape (1, 2)"),
-        ({"gain": 3}, ValueError, "gain must be one-dimensional; got shape ()"),
-        ({"gain": ["a"]}, TypeError, "gain must hold numbers; got dtype <U1"),
-        ({"gain": None}, TypeError, "gain must hold numbers; got dtype object"),
-        ({"discount": "log"}, ValueError, "discount must be one of 'log2', 'reciprocal'; got 'log'"),
-        ({"discount": [np.inf]}, ValueError, "discount must be finite; got inf at position 0"),
-        ({"discount": 1j}, TypeError, "discount must hold numbers; got dtype complex128"),
-        ({"ties": "random"}, ValueError, "ties must be one of 'expected', 'order', 'worst'; got 'random'"),
-        ({"ties": ["order"]}, ValueError, "ties must be one of 'expected', 'order', 'worst'; got ['order']"),
-        ({"ties": None}, ValueError, "ties must be one of 'expected', 'order', 'worst'; got None"),
-        ({"empty": 0}, ValueError, "empty must be one of 'zero', 'one', 'skip'; got 0"),
-        ({"empty": np.zeros(2)}, ValueError, "empty must be one of 'zero', 'one', 'skip'; got array([0., 0.])"),
-    ],
-)
-@pytest.mark.parametrize("build", [Metric, SoftMetric])
-def test_wrong_options(build, options, error, text):
-    refused(error, f"Metric: {text}", build, "ndcg", **options)
-
-
-@pytest.mark.parametrize("build", [Metric, SoftMetric])
-@pytest.mark.parametrize(
-    ("options", "error", "text"),
-    [
-        ({"p": 0}, ValueError, "p must be finite and above 0; got 0"),
-        ({"p": -0.5}, ValueError, "p must be finite and above 0; got -0.5"),
-        ({"p": 1}, ValueError, "p must be below 1; got 1"),
-        ({"p": np.nan}, ValueError, "p must be finite and above 0; got nan"),
-        ({"p": "0.5"}, TypeError, "p must be a number; got '0.5'"),
-        ({"p": True}, TypeError, "p must be a number; got True"),
-        ({"relevant_from": np.nan}, ValueError, "relevant_from must be finite; got nan"),
-        ({"relevant_from": -np.inf}, ValueError, "relevant_from must be finite; got -inf"),
-        ({"relevant_from": 10**400}, ValueError, "relevant_from must be finite; got 1000000000000"),
-        ({"relevant_from": "1"}, TypeError, "relevant_from must be a number; got '1'"),
-        ({"relevant_from": [1]}, TypeError, "relevant_from must be a number; got [1]"),
-        ({"relevant_from": None}, TypeError, "relevant_from must be a number; got None"),
-    ],
-)
-def test_wrong_numbers(build, options, error, text):
-    refused(error, f"Metric: {text}", build, "rbp", **options)
-
-
-@pytest.mark.parametrize("build", [Metric, SoftMetric])
-@pytest.mark.parametrize("name", ["a b", "a:b", "", " a", "a\n", "a\tb", "a\u00a0b", 3, b"a", ["a"]])
-def test_wrong_names(build, name):
-    text = f"{build.__name__}: name must be a text without spaces and colons; got {name!r}"
-    refused(ValueError, text, build, "ndcg", name=name)
-
-
-@pytest.mark.parametrize(
-    ("sigma", "error", "text"),
-    [
-        (0, ValueError, "must be finite and above 0; got 0"),
-        (-0.0, ValueError, "must be finite and above 0; got -0.0"),
-        (-1.5, ValueError, "must be finite and above 0; got -1.5"),
-        (np.nan, ValueError, "must be finite and above 0; got nan"),
-        (np.inf, ValueError, "must be finite and above 0; got inf"),
-        (10**400, ValueError, "must be finite and above 0; got 1000000000000"),
-        ("1", TypeError, "must be a number; got '1'"),
-        (True, TypeError, "must be a number; got True"),
-        (np.True_, TypeError, f"must be a number; got {np.True_!r}"),
-        (1j, TypeError, "must be a number; got 1j"),
-        (None, TypeError, "must be a number; got None"),
-        ([1.0], TypeError, "must be a number; got [1.0]"),
-        (np.ones(1), TypeError, "must be a number; got array([1.])"),
-    ],
-)
-def test_wrong_sigma(sigma, error, text):
-    refused(error, f"SoftMetric: sigma {text}", SoftMetric, "ndcg", sigma=sigma)
-
-
-@pytest.mark.parametrize("sigma", [2, 2.0, np.int8(2), np.float32(2)])
-def test_sigma_is_a_float(sigma):
-    assert SoftMetric("ndcg", sigma=sigma) == SoftMetric("ndcg", sigma=2.0)
-    assert type(SoftMetric("ndcg", sigma=sigma).sigma) is float
-
-
-@pytest.mark.parametrize(
-    ("option", "known"),
-    [
-        ("noise", "'gaussian', 'gumbel', 'logistic'"),
-        ("sigma_unit", "'score', 'spread'"),
-        ("ranks", "'exact'"),
-        ("accuracy", "'default', 'high'"),
-    ],
-)
-@pytest.mark.parametrize("value", ["nope", "", None, 1, ["exact"], {}])
-def test_wrong_choices(option, known, value):
-    text = f"SoftMetric: {option} must be one of {known}; got {value!r}"
-    refused(ValueError, text, SoftMetric, "ndcg", **{option: value})
-
-
-# What the calls refuse: the message begins with the method that was called, and nothing has changed
-
-CALLS = {
-    "Metric": Metric("ndcg@2"),
-    "Metric.per_query": Metric("ndcg@2").per_query,
-    "SoftMetric": SoftMetric("ndcg@2"),
-    "SoftMetric.per_query": SoftMetric("ndcg@2").per_query,
-    "SoftMetric.gradient": SoftMetric("ndcg@2").gradient,
-    "SoftMetric.value_gradient_hessian": SoftMetric("ndcg@2").value_gradient_hessian,
-}
-every_call = pytest.mark.parametrize("caller", CALLS)
-weighted_calls = pytest.mark.parametrize("caller", [caller for caller in CALLS if caller != "Metric.per_query"])
-
-WRONG_VECTORS = [
-    ([1.0, np.nan, 0.0], ValueError, "must be finite; got nan at position 1"),
-    ([1.0, 0.0, -np.inf], ValueError, "must be finite; got -inf at position 2"),
-    (np.array([0, 1, 0], np.longdouble) * np.longdouble("1e4000"), ValueError, "must be finite; got "),
-    ([[1.0, 0.0, 0.0]], ValueError, "must be one-dimensional; got shape (1, 3)"),
-    (1.0, ValueError, "must be one-dimensional; got shape ()"),
-    ([[1.0], [1.0, 0.0]], ValueError, "must be an array; got [[1.0], [1.0, 0.0]]"),
-    (np.ma.masked_array([1.0, 0.0, 0.0], [0, 0, 1]), ValueError, "must not have masked entries; got masked_array("),
-    (["1", "0", "0"], TypeError, "must hold numbers; got dtype <U1"),
-    (np.array([1, 0, 0], dtype=object), TypeError, "must hold numbers; got dtype object"),
-    (np.array([1, 0, 0], dtype=complex), TypeError, "must hold numbers; got dtype complex128"),
-    (np.array([1, 0, 0], dtype="M8[s]"), TypeError, "must hold numbers; got dtype datetime64[s]"),
-    (np.array([1, 0, 0], dtype="m8[s]"), TypeError, "must hold numbers; got dtype timedelta64[s]"),
-    (None, TypeError, "must hold numbers; got dtype object"),
-]
-
-
-@every_call
-@pytest.mark.parametrize(("values", "error", "text"), WRONG_VECTORS)
-def test_wrong_labels_and_scores(caller, values, error, text):
-    refused(error, f"{caller}: y_true {text}", CALLS[caller], values, [0.5, 0.2, 0.1], group=[3])
-    refused(error, f"{caller}: y_score {text}", CALLS[caller], [1, 0, 0], values, group=[3])
-
-
-@every_call
-def test_lengths_that_disagree(caller):
-    call = CALLS[caller]
-    refused(ValueError, f"{caller}: y_true must not be empty", call, [], [], group=[0])
-    refused(ValueError, f"{caller}: y_score must have one value per document, 3; got 2", call, [1, 0, 0], [1, 0])
-    refused(ValueError, f"{caller}: y_score must have one value per document, 1; got 2", call, [1], [1, 0])
-    text = "group must add up to the number of documents, 3; got 2 sizes that add up to 4"
-    refused(ValueError, f"{caller}: {text}", call, [1, 0, 0], [1, 2, 3], group=[2, 2])
-    text = "group must hold as many documents as there are labels, 3; got QueryGroups(1 queries, 4 documents)"
-    refused(ValueError, f"{caller}: {text}", call, [1, 0, 0], [1, 2, 3], group=QueryGroups.from_sizes([4]))
-    refused(
-        ValueError, f"{caller}: qid must have one id per document, 3; got 2", call, [1, 0, 0], [1, 2, 3], qid=[1, 1]
-    )
-
-
-@weighted_calls
-@pytest.mark.parametrize(
-    ("weights", "error", "text"),
-    [
-        ([1.0, -1.0], ValueError, "must not be negative; got -1.0 at position 1"),
-        ([0.0, 0.0], ValueError, "must not be 0 for every query"),
-        ([1.0], ValueError, "must have one value per query, 2; got 1"),
-        ([1.0, 1.0, 1.0], ValueError, "must have one value per query, 2; got 3"),
-        ([np.nan, 1.0], ValueError, "must be finite; got nan at position 0"),
-        (2.0, ValueError, "must be one-dimensional; got shape ()"),
-        (["1", "1"], TypeError, "must hold numbers; got dtype <U1"),
-    ],
-)
-def test_wrong_weights(caller, weights, error, text):
-    call = CALLS[caller]
-    refused(error, f"{caller}: query_weight {text}", call, [1, 0, 0], [1, 2, 3], group=[1, 2], query_weight=weights)
-
-
-def call_of(caller, *args, **options):
-    """The method of this name on another metric."""
-    metric = {"Metric": Metric, "SoftMetric": SoftMetric}[caller.split(".")[0]](*args, **options)
-    return operator.attrgetter(caller.split(".")[1])(metric) if "." in caller else metric
-
-
-@every_call
-@pytest.mark.parametrize(
-    ("options", "labels", "text"),
-    [
-        ({}, [0, 1100, 0], "gain 'exp2' must be finite; label 1100.0 at position 1 gives inf"),
-        (
-            {},
-            [1023, 1023, 0],
-            "the gains of a query, times the largest discount, must add up to at most 1e+300; got inf",
-        ),
-        ({"gain": "linear"}, [0, 1e301, 0], "the gains of a query, times the largest discount, must add up to at most"),
-        ({}, [0, -1, 1], "ndcg needs gains of at least 0; got -0.5 for label -1.0"),
-        ({"gain": "linear"}, [0, 1, -2], "ndcg needs gains of at least 0; got -2.0 for label -2.0"),
-        ({"gain": [0, -1]}, [0, 1, 0], "ndcg needs gains of at least 0; got -1.0 for label 1.0"),
-        ({"gain": [0, 1]}, [0, 2, 1], "with a gain table of 2 entries labels must be 0 to 1; got 2.0 at position 1"),
-        ({"gain": [0, 1]}, [0, 0, -1], "with a gain table of 2 entries labels must be 0 to 1; got -1.0 at position 2"),
-        ({"gain": [0, 1]}, [0, 0.5, 1], "with a gain table of 2 entries labels must be 0 to 1; got 0.5 at position 1"),
-        (
-            {"gain": lambda y: y[:1]},
-            [0, 1, 2],
-            "gain must return one number per label, shape (3,); got dtype float64, sh",
-        ),
-        (
-            {"gain": lambda y: 5.0},
-            [0, 1, 2],
-            "gain must return one number per label, shape (3,); got dtype float64, sh",
-        ),
-        (
-            {"gain": lambda y: None},
-            [0, 1, 2],
-            "gain must return one number per label, shape (3,); got dtype object, sh",
-        ),
-        ({"gain": lambda y: y * 1j}, [0, 1, 2], "gain must return one number per label, shape (3,); got dtype complex"),
-        ({"gain": lambda y: ["a"] * 3}, [0, 1, 2], "gain must return one number per label, shape (3,); got dtype <U1"),
-        ({"gain": lambda y: y * np.nan}, [0, 1, 2], "gain <function <lambda> at "),
-        ({"discount": [1, 0.5]}, [0, 1, 2], "discount must reach to rank 3; got a table of 2 ranks"),
-        (
-            {"discount": lambda r: r[:1]},
-            [0, 1, 2],
-            "discount must return one number per rank, shape (3,); got dtype fl",
-        ),
-        ({"discount": lambda r: 1 / (3 - r)}, [0, 1, 2], "discount must be finite; rank 3 gives inf"),
-        ({"k": [1, 2]}, [0, 1, 2], "k must have one cutoff per query, 1; got 2"),
-    ],
-)
-def test_labels_that_do_not_suit_the_options(caller, options, labels, text):
-    with np.errstate(divide="ignore"):
-        refused(ValueError, f"{caller}: {text}", call_of(caller, "ndcg", **options), labels, [1, 2, 3], group=[3])
-
-
-def test_the_exact_hessian_is_refused_in_units_of_the_spread():
-    text = "SoftMetric.value_gradient_hessian: the exact diagonal Hessian is offered for sigma_unit='score' only"
-    soft = SoftMetric("ndcg", sigma_unit="spread")
-    refused(ValueError, text, soft.value_gradient_hessian, [1, 0], [0.1, 0.2], group=[2])
-
-
-@every_call
-def test_a_refused_call_changes_nothing(caller):
-    labels, scores, sizes = np.array([0.0, 1.0, 2000.0]), np.array([0.3, 0.2, 0.1]), np.array([1, 2])
-    call, before = CALLS[caller], [a.copy() for a in (labels, scores, sizes)]
-    value = call([0, 1, 2], scores, group=sizes)
-    refused(ValueError, f"{caller}: gain", call, labels, scores, group=sizes)
-    for array, copied in zip((labels, scores, sizes), before, strict=True):
-        np.testing.assert_array_equal(array, copied)
-        assert array.flags.writeable
-    np.testing.assert_equal(call([0, 1, 2], scores, group=sizes), value)

@@ -1,40 +1,32 @@
-"""Soft metrics as their users meet them: limits, invariances, units of sigma, forms of input, threads.
+"""Soft metrics as their users meet them: limits, invariances, and that their parts agree.
 
 How exact the engine is, and where, is the matter of other tests; here the tolerances are the documented ones.
 """
 
 from __future__ import annotations
 
-import copy
 import math
-import multiprocessing
-import pickle
-import threading
-import time
-from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
-import numba
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from boostsoft import Metric, QueryGroups, SoftMetric
-from boostsoft.kernels import threads
 from boostsoft.kernels.noise import LAWS
 from boostsoft.metrics.prepared import prepare
 from boostsoft.metrics.registry import REGISTRY
-from boostsoft.metrics.spread import spread
-from boostsoft.query_groups import finite_vector
 
 from . import oracle
 from .cases import (
+    DYADIC_KINDS,
     EXACT,
     arguments,
     by_definition,
     cutoffs_of,
+    dyadic_queries,
+    dyadic_query,
     every_exact,
     every_metric,
     mean_of_all_orders,
@@ -202,7 +194,7 @@ def test_a_cutoff_behind_the_last_document(name, noise):
 sizes_of_numbers = st.sampled_from([0.0, 5e-324, 1e-300, 1e-8, 1.0, 37.0, 1e8, 1e300, 1.7e308])
 
 
-@every_exact
+@every_metric
 @every_noise
 @pytest.mark.parametrize("unit", ["score", "spread"])
 @few
@@ -246,6 +238,17 @@ def test_extreme_scores_and_sigmas(noise, scores, sigma, ratios):
     assert value == pytest.approx(SoftMetric("dcg@2", noise=noise)(labels, ratios, group=[3]), rel=1e-6)
     assert np.isfinite(gradient).all()
     assert np.isfinite(hessian).all()
+
+
+@every_noise
+@pytest.mark.parametrize("sigma", [0.05, 0.01, 1e-3, 1e-6])
+def test_equal_documents_have_equal_gradients_of_pnr_however_rare_the_wrong_pairs(noise, sigma):
+    """Or none, where they are so rare that they count as none and the value is infinite."""
+    soft = SoftMetric("pnr", noise=noise, sigma=sigma)
+    value, gradient, hessian = soft.value_gradient_hessian([0, 1, 1], [-1.0, 0.0, 0.0], group=[3])
+    assert (gradient[1], hessian[1]) == (pytest.approx(gradient[2]), pytest.approx(hessian[2]))
+    assert gradient[0] == pytest.approx(-2 * gradient[1])
+    assert gradient.any() == math.isfinite(value)
 
 
 def test_a_gradient_that_overflows_is_the_largest_float():

@@ -125,7 +125,7 @@ def _pair_weights(family, own, others):
 
 
 @kernel
-def _document_pairs(law, family, i, last, s, c, omega, sigma, derive, sums):
+def _document_pairs(law, family, i, last, s, c, omega, place, sigma, derive, sums):
     """Document i with those below it, down to ``last``; returns what the tails take from the value."""
     gradient, push, hessian = sums
     zero = splat(0.0)
@@ -133,6 +133,7 @@ def _document_pairs(law, family, i, last, s, c, omega, sigma, derive, sums):
     for j in range(i + 1, last, LANES):
         tail, density, slope = pair_law(law, (splat(s[i]) - load(s, j)) / splat(sigma))
         weight = _pair_weights(family, c[i], load(c, j)) * load(omega, j) * splat(omega[i])
+        weight = where_negative(load(place, j) - splat(float(last)), weight, zero)
         lost = lost + weight * tail
         if derive:
             pull = weight * density
@@ -165,6 +166,7 @@ def _soft_query(law, family, scores, gains, weights, sigma, derive, grad, push, 
     n = scores.size
     order = rank_order(scores, gains, False)
     s, c, omega = np.zeros(n + LANES), np.zeros(n + LANES), np.zeros(n + LANES)
+    place = np.arange(n + LANES, dtype=np.float64)  # where a vector of eight passes the last within reach
     for j in range(n + LANES):
         i = order[min(j, n - 1)]
         s[j], c[j], omega[j] = scores[i], gains[i], (weights[i] if j < n else 0.0)
@@ -180,7 +182,7 @@ def _soft_query(law, family, scores, gains, weights, sigma, derive, grad, push, 
         for i in range(n):
             while last < n and (s[i] - s[last]) / sigma <= apart:
                 last += 1
-            value -= _document_pairs(law, family, i, last, s, c, omega, sigma, derive, sums)
+            value -= _document_pairs(law, family, i, last, s, c, omega, place, sigma, derive, sums)
     if derive:
         for j in range(n):
             i = order[j]

@@ -141,7 +141,7 @@ def marked_block(coef, discount, first, last, ranks, before, value, retrieved):
 @kernel
 def credit(against, totals):
     """What bpref gives a relevant document with so many irrelevant ones above; totals are R and N."""
-    if against == 0.0:
+    if against == 0.0 or totals[0] == 0.0:
         return 1.0
     return 1.0 - min(against, totals[0]) / min(totals[0], totals[1])
 

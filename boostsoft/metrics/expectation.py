@@ -122,14 +122,14 @@ def _sample_query(
     random = np.random.Generator(np.random.Philox(key=np.array([seed, q], dtype=np.uint64)))
     placed = derive and noise == "gumbel" and prepared.family == PLAIN
     total, moment, slope = 0.0, np.zeros(n), np.zeros(n)
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore"):  # scores and noise in units of sigma, the best at 0
         logits = np.maximum((own - own.max()) / sigma, -1e300)
     left = n_samples
     while left > 0:
         count = min(left, max(1, _CELLS_AT_A_TIME // n))
         left -= count
         eps = _draw(random, noise, (count, n))
-        draws, values = own + sigma * eps, np.zeros(count)
+        draws, values = logits + eps, np.zeros(count)
         hard_draws(prepared.family, draws, gains, weights, ranks, prepared.discount, values)
         total += float(values.sum())
         if placed:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _WHOLE_LIST = np.iinfo(np.int64).max
 _LARGEST_SUM = 1e300
+_LEAST_ODDS = 1e-90  # the cube of a smaller weight of wrong pairs is no number any more
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +74,7 @@ class PreparedQueries:
         """The same with documents that weigh as much as their queries, which matters if the metric is pooled."""
         if not self.pooled:
             return self
-        shares = self.members.per_document(weights)
+        shares = self.members.per_document(weights / (float(weights.max()) or 1.0))
         pairs = unequal_pairs(self.gains, shares, self.groups)
         return replace(self, weights=shares, divisor=np.where(pairs > 0, pairs, 1.0), empty=pairs == 0)
 
@@ -88,9 +89,9 @@ class PreparedQueries:
 
     def slopes(self, raw: FloatArray) -> tuple[FloatArray, FloatArray]:
         """First and second derivative of each value in its sum; 0 for empty queries, and where a value is infinite."""
-        dead = self.empty | (raw == 0.0) if self.odds else self.empty
         if not self.odds:
-            return np.where(dead, 0.0, 1.0 / self.divisor), np.zeros(raw.size)
+            return np.where(self.empty, 0.0, 1.0 / self.divisor), np.zeros(raw.size)
+        dead = self.empty | (np.abs(raw) < _LEAST_ODDS)
         safe = np.where(dead, 1.0, raw)
         slope = self.divisor / safe**2
         return np.where(dead, 0.0, slope), np.where(dead, 0.0, -2.0 * slope / safe)

@@ -234,7 +234,7 @@ class SoftMetric:
             if queries.odds:
                 hessian = hessian + found.gradient**2 * bent
         if self.sigma_unit == "spread":
-            gradient = without_growth(members, scores, weights, gradient)
+            gradient = without_growth(members, queries.groups, scores, weights, gradient)
         with np.errstate(over="ignore"):
             gradient = np.clip(gradient / sigma, -_LARGEST, _LARGEST)
             hessian = np.clip(hessian / sigma / sigma, -_LARGEST, _LARGEST)

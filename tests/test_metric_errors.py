@@ -1,0 +1,507 @@
+"""What metrics refuse, and what they say: the constructors, then the calls, whose messages name the method."""
+
+from __future__ import annotations
+
+import operator
+import re
+
+import numpy as np
+import pytest
+
+from boostsoft import Metric, QueryGroups, SoftMetric
+from boostsoft.kernels.families import PLAIN
+from boostsoft.metrics.registry import REGISTRY
+from boostsoft.metrics.spec import OPTIONS
+
+from .cases import every_metric
+
+# What the constructors refuse
+
+
+def refused(error, text, build, *args, **kwargs):
+    with pytest.raises(error, match="^" + re.escape(text)):
+        build(*args, **kwargs)
+
+
+@pytest.mark.parametrize("build", [Metric, SoftMetric])
+@pytest.mark.parametrize("spec", ["ndgc", "", "@10", "NDCG@10", "ndcg10", "10", "ndcg @10", "ndcg,dcg", "nd\ncg"])
+def test_unknown_metrics_are_told_the_known(build, spec):
+    ranked = ", ".join(name for name, entry in REGISTRY.items() if not entry.pairwise)
+    pairwise = ", ".join(name for name, entry in REGISTRY.items() if entry.pairwise)
+    text = f"Metric: unknown metric {spec!r}; known are {ranked}, each with or without @k, and {pairwise}"
+    refused(ValueError, text, build, spec)
+
+
+@pytest.mark.parametrize("build", [Metric, SoftMetric])
+@pytest.mark.parametrize(
+    "cutoff", ["", "0", "00", "x", "-1", "1.5", "1e1", "1_0", " 10", "1 0", "@1", "٣", "9007199254740993", "9" * 100]
+)
+def test_wrong_cutoffs_in_a_spec(build, cutoff):
+    text = f"Metric: the cutoff behind @ must be a whole number from 1 to 2^53; got 'ndcg@{cutoff}'"
+    refused(ValueError, text, build, f"ndcg@{cutoff}")
+
+
+@pytest.mark.parametrize(
+    ("k", "error", "text"),
+    [
+        (0, ValueError, "k must be from 1 to 2^53; got 0"),
+        (-3, ValueError, "k must be from 1 to 2^53; got -3"),
+        ([1, 0, -2], ValueError, "k must be from 1 to 2^53; got -2"),
+        (2**53 + 1, ValueError, "k must be from 1 to 2^53; got 9007199254740993"),
+        (np.uint64(2**64 - 1), ValueError, "k must be from 1 to 2^53; got 18446744073709551615"),
+        (10**30, TypeError, f"k must be a whole number or one for each query; got {10**30}"),
+        (1.0, TypeError, "k must be a whole number or one for each query; got 1.0"),
+        (np.nan, TypeError, "k must be a whole number or one for each query; got nan"),
+        ("10", TypeError, "k must be a whole number or one for each query; got '10'"),
+        (True, TypeError, "k must be a whole number or one for each query; got True"),
+        ([], TypeError, "k must be a whole number or one for each query; got []"),
+        ([[1]], TypeError, "k must be a whole number or one for each query; got [[1]]"),
+        ([1, None], TypeError, "k must be a whole number or one for each query; got [1, None]"),
+        ([[1], [1, 2]], ValueError, "k must be an array; got [[1], [1, 2]]"),
+    ],
+)
+@pytest.mark.parametrize("build", [Metric, SoftMetric])
+def test_wrong_cutoffs(build, k, error, text):
+    refused(error, f"Metric: {text}", build, "ndcg", k=k)
+
+
+@pytest.mark.parametrize("build", [Metric, SoftMetric])
+@pytest.mark.parametrize("name", [name for name, entry in REGISTRY.items() if entry.pairwise])
+def test_a_cutoff_for_pairs(build, name):
+    text = f"Metric: {name} counts pairs of the whole list and takes no cutoff; got "
+    for k in (10, 0, [1, 2], "x"):
+        refused(ValueError, f"{text}k={k!r}", build, name, k=k)
+    for cutoff in ("10", "0", "", "x"):
+        refused(ValueError, f"{text}'{name}@{cutoff}'", build, f"{name}@{cutoff}")
+    assert Metric(name, k=None) == Metric(name)
+
+
+def test_two_cutoffs():
+    refused(ValueError, "Metric: give the cutoff as 'ndcg@3' or as k=3, not both", Metric, "ndcg@3", k=3)
+
+
+@pytest.mark.parametrize("spec", [None, 10, b"ndcg", ["ndcg"], SoftMetric("ndcg")])
+def test_what_is_no_spec(spec):
+    refused(TypeError, f"Metric: metric must be a string such as 'ndcg@10'; got {spec!r}", Metric, spec)
+    text = f"SoftMetric: metric must be a string such as 'ndcg@10' or a Metric; got {spec!r}"
+    refused(TypeError, text, SoftMetric, spec)
+
+
+@every_metric
+def test_options_of_other_metrics_are_refused(name):
+    takes = ", ".join(REGISTRY[name].options) + ("" if REGISTRY[name].pairwise else ", k")
+    for option in {*OPTIONS, "alpha", "at_k"} - {*REGISTRY[name].options}:
+        text = f"Metric: {name} takes the options {takes} and name; got {option}"
+        refused(TypeError, text, Metric, name, **{option: OPTIONS.get(option, [1])[0]})
+        refused(TypeError, text, SoftMetric, name, **{option: OPTIONS.get(option, [1])[0]})
+
+
+@pytest.mark.parametrize("option", ["noise", "sigma", "sigma_unit", "ranks", "accuracy", "n_samples", "seed"])
+@every_metric
+def test_options_of_the_soft_metric_are_none_of_the_hard_one(name, option):
+    refused(TypeError, f"Metric: {name} takes the options ", Metric, name, **{option: 1})
+
+
+def test_options_belong_to_the_metric_that_is_given():
+    text = "SoftMetric: give gain to the Metric, which has its options already"
+    refused(TypeError, text, SoftMetric, Metric("ndcg"), gain="linear")
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "text"),
+    [
+        ({"gain": "exp3"}, ValueError, "gain must be one of 'exp2', 'linear'; got 'exp3'"),
+        ({"gain": []}, ValueError, "gain must not be empty"),
+        ({"gain": [0, np.nan]}, ValueError, "gain must be finite; got nan at position 1"),
+        ({"gain": [0, np.inf]}, ValueError, "gain must be finite; got inf at position 1"),
+        ({"gain": [[0, 1]]}, ValueError, "gain must be one-dimensional; got shape (1, 2)"),
+        ({"gain": 3}, ValueError, "gain must be one-dimensional; got shape ()"),
+        ({"gain": ["a"]}, TypeError, "gain must hold numbers; got dtype <U1"),
+        ({"gain": None}, TypeError, "gain must hold numbers; got dtype object"),
+        ({"discount": "log"}, ValueError, "discount must be one of 'log2', 'reciprocal'; got 'log'"),
+        ({"discount": [np.inf]}, ValueError, "discount must be finite; got inf at position 0"),
+        ({"discount": 1j}, TypeError, "discount must hold numbers; got dtype complex128"),
+        ({"ties": "random"}, ValueError, "ties must be one of 'expected', 'order', 'worst'; got 'random'"),
+        ({"ties": ["order"]}, ValueError, "ties must be one of 'expected', 'order', 'worst'; got ['order']"),
+        ({"ties": None}, ValueError, "ties must be one of 'expected', 'order', 'worst'; got None"),
+        ({"empty": 0}, ValueError, "empty must be one of 'zero', 'one', 'skip'; got 0"),
+        ({"empty": np.zeros(2)}, ValueError, "empty must be one of 'zero', 'one', 'skip'; got array([0., 0.])"),
+    ],
+)
+@pytest.mark.parametrize("build", [Metric, SoftMetric])
+def test_wrong_options(build, options, error, text):
+    refused(error, f"Metric: {text}", build, "ndcg", **options)
+
+
+@pytest.mark.parametrize("build", [Metric, SoftMetric])
+@pytest.mark.parametrize(
+    ("options", "error", "text"),
+    [
+        ({"p": 0}, ValueError, "p must be finite and above 0; got 0"),
+        ({"p": -0.5}, ValueError, "p must be finite and above 0; got -0.5"),
+        ({"p": 1}, ValueError, "p must be below 1; got 1"),
+        ({"p": np.nan}, ValueError, "p must be finite and above 0; got nan"),
+        ({"p": "0.5"}, TypeError, "p must be a number; got '0.5'"),
+        ({"p": True}, TypeError, "p must be a number; got True"),
+        ({"relevant_from": np.nan}, ValueError, "relevant_from must be finite; got nan"),
+        ({"relevant_from": -np.inf}, ValueError, "relevant_from must be finite; got -inf"),
+        ({"relevant_from": 10**400}, ValueError, "relevant_from must be finite; got 1000000000000"),
+        ({"relevant_from": "1"}, TypeError, "relevant_from must be a number; got '1'"),
+        ({"relevant_from": [1]}, TypeError, "relevant_from must be a number; got [1]"),
+        ({"relevant_from": None}, TypeError, "relevant_from must be a number; got None"),
+    ],
+)
+def test_wrong_numbers(build, options, error, text):
+    refused(error, f"Metric: {text}", build, "rbp", **options)
+
+
+NUMBER = "must be a number; got"
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "error", "text"),
+    [
+        ("map", {"normalizer": "rel"}, ValueError, "must be one of 'relevant', 'min', 'retrieved', 'k'; got 'rel'"),
+        ("map", {"normalizer": None}, ValueError, "must be one of 'relevant', 'min', 'retrieved', 'k'; got None"),
+        ("pfound", {"p_break": -0.1}, ValueError, "must be a probability, from 0 to 1; got -0.1"),
+        ("pfound", {"p_break": 1 + 1e-9}, ValueError, "must be a probability, from 0 to 1; got 1.000000001"),
+        ("pfound", {"p_break": np.nan}, ValueError, "must be finite; got nan"),
+        ("pfound", {"p_break": "0.15"}, TypeError, f"{NUMBER} '0.15'"),
+        ("pfound", {"p_break": False}, TypeError, f"{NUMBER} False"),
+        ("err", {"max_label": np.inf}, ValueError, "must be finite; got inf"),
+        ("err", {"max_label": None}, TypeError, f"{NUMBER} None"),
+        ("err", {"p_rel": "exp"}, ValueError, "must be one of 'exp2', 'label'; got 'exp'"),
+        ("err", {"p_rel": []}, ValueError, "must not be empty"),
+        ("pfound", {"p_rel": [0, np.nan]}, ValueError, "must be finite; got nan at position 1"),
+        ("pfound", {"p_rel": 0.5}, ValueError, "must be one-dimensional; got shape ()"),
+        ("pfound", {"p_rel": None}, TypeError, "must hold numbers; got dtype object"),
+        ("auc", {"pooled": 1}, TypeError, "must be True or False; got 1"),
+        ("auc", {"pooled": "yes"}, TypeError, "must be True or False; got 'yes'"),
+        ("pnr", {"pooled": None}, TypeError, "must be True or False; got None"),
+    ],
+)
+@pytest.mark.parametrize("build", [Metric, SoftMetric])
+def test_wrong_options_of_other_metrics(build, name, options, error, text):
+    refused(error, f"Metric: {next(iter(options))} {text}", build, name, **options)
+
+
+@every_metric
+def test_corrected_ties_are_for_rank_correlations(name):
+    if "corrected" in REGISTRY[name].ties:
+        known, value = "'expected', 'order', 'worst', 'corrected'", "average"
+    else:
+        known, value = "'expected', 'order', 'worst'", "corrected"
+    refused(ValueError, f"Metric: ties must be one of {known}; got {value!r}", Metric, name, ties=value)
+
+
+# What has no such soft version
+
+
+def test_what_has_no_exact_expectation_names_sampling():
+    remedy = "ranks='sampled' estimates it"
+    text = f"SoftMetric: bpref has no exact expectation here; {remedy}"
+    refused(ValueError, text, SoftMetric, "bpref@3")
+    refused(ValueError, text, SoftMetric, Metric("bpref"), ranks="exact")
+    text = (
+        "SoftMetric: map with normalizer='retrieved' has no exact expectation here, since its divisor is random; "
+        f"another normalizer has, and {remedy}"
+    )
+    refused(ValueError, text, SoftMetric, "map", normalizer="retrieved")
+    refused(ValueError, text, SoftMetric, Metric("map@3", normalizer="retrieved"))
+    for each in (Metric("bpref"), Metric("map", normalizer="retrieved")):
+        assert SoftMetric(each, ranks="sampled").hard is each
+
+
+@every_metric
+def test_softrank_is_for_sums_of_gain_and_discount(name):
+    if REGISTRY[name].family == PLAIN:
+        assert SoftMetric(name, ranks="softrank").name == f"{name}_softrank"
+    else:
+        known = ", ".join(other for other, entry in REGISTRY.items() if entry.family == PLAIN)
+        text = f"SoftMetric: ranks='softrank' is defined for {known}; got {name}; ranks='sampled' estimates it"
+        refused(ValueError, text, SoftMetric, name, ranks="softrank")
+
+
+@pytest.mark.parametrize("ranks", ["exact", "softrank"])
+def test_samples_and_seed_belong_to_sampled_ranks(ranks):
+    for option in ("n_samples", "seed"):
+        text = f"SoftMetric: {option} belongs to ranks='sampled'; got {option}=0, ranks={ranks!r}"
+        refused(ValueError, text, SoftMetric, "ndcg", ranks=ranks, **{option: 0})
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "error", "text"),
+    [
+        ("n_samples", 1, ValueError, "must be from 2 to 2^53; got 1"),
+        ("n_samples", -5, ValueError, "must be from 2 to 2^53; got -5"),
+        ("n_samples", 2**53 + 1, ValueError, "must be from 2 to 2^53; got 9007199254740993"),
+        ("n_samples", 100.0, TypeError, "must be a whole number; got 100.0"),
+        ("n_samples", "100", TypeError, "must be a whole number; got '100'"),
+        ("n_samples", True, TypeError, "must be a whole number; got True"),
+        ("seed", -1, ValueError, "must be from 0 to 2^53; got -1"),
+        ("seed", 0.5, TypeError, "must be a whole number; got 0.5"),
+        ("seed", [1], TypeError, "must be a whole number; got [1]"),
+        ("seed", False, TypeError, "must be a whole number; got False"),
+    ],
+)
+def test_wrong_samples_and_seeds(option, value, error, text):
+    refused(error, f"SoftMetric: {option} {text}", SoftMetric, "ndcg", ranks="sampled", **{option: value})
+
+
+@every_metric
+def test_sampled_ranks_have_no_hessian(name):
+    soft = SoftMetric(name, ranks="sampled")
+    text = (
+        "SoftMetric.value_gradient_hessian: ranks='sampled' has a value and a gradient only; use per_query and gradient"
+    )
+    refused(ValueError, text, soft.value_gradient_hessian, [1, 0], [0.1, 0.2], group=[2])
+
+
+@pytest.mark.parametrize("name", [name for name, entry in REGISTRY.items() if "pooled" in entry.options])
+def test_what_is_pooled_has_no_value_per_query(name):
+    text = "pooled=True gives one value for all queries together, none per query"
+    for metric in (Metric(name, pooled=True), *(SoftMetric(name, pooled=True, ranks=r) for r in ("exact", "sampled"))):
+        caller = f"{type(metric).__name__}.per_query"
+        refused(ValueError, f"{caller}: {text}", metric.per_query, [1, 0], [0.1, 0.2], group=[1, 1])
+
+
+@pytest.mark.parametrize("build", [Metric, SoftMetric])
+@pytest.mark.parametrize("name", ["a b", "a:b", "", " a", "a\n", "a\tb", "a\u00a0b", 3, b"a", ["a"]])
+def test_wrong_names(build, name):
+    text = f"{build.__name__}: name must be a text without spaces and colons; got {name!r}"
+    refused(ValueError, text, build, "ndcg", name=name)
+
+
+@pytest.mark.parametrize(
+    ("sigma", "error", "text"),
+    [
+        (0, ValueError, "must be finite and above 0; got 0"),
+        (-0.0, ValueError, "must be finite and above 0; got -0.0"),
+        (-1.5, ValueError, "must be finite and above 0; got -1.5"),
+        (np.nan, ValueError, "must be finite and above 0; got nan"),
+        (np.inf, ValueError, "must be finite and above 0; got inf"),
+        (10**400, ValueError, "must be finite and above 0; got 1000000000000"),
+        ("1", TypeError, "must be a number; got '1'"),
+        (True, TypeError, "must be a number; got True"),
+        (np.True_, TypeError, f"must be a number; got {np.True_!r}"),
+        (1j, TypeError, "must be a number; got 1j"),
+        (None, TypeError, "must be a number; got None"),
+        ([1.0], TypeError, "must be a number; got [1.0]"),
+        (np.ones(1), TypeError, "must be a number; got array([1.])"),
+    ],
+)
+def test_wrong_sigma(sigma, error, text):
+    refused(error, f"SoftMetric: sigma {text}", SoftMetric, "ndcg", sigma=sigma)
+
+
+@pytest.mark.parametrize("sigma", [2, 2.0, np.int8(2), np.float32(2)])
+def test_sigma_is_a_float(sigma):
+    assert SoftMetric("ndcg", sigma=sigma) == SoftMetric("ndcg", sigma=2.0)
+    assert type(SoftMetric("ndcg", sigma=sigma).sigma) is float
+
+
+@pytest.mark.parametrize(
+    ("option", "known"),
+    [
+        ("noise", "'gaussian', 'gumbel', 'logistic'"),
+        ("sigma_unit", "'score', 'spread'"),
+        ("ranks", "'exact', 'softrank', 'sampled'"),
+        ("accuracy", "'default', 'high'"),
+    ],
+)
+@pytest.mark.parametrize("value", ["nope", "", None, 1, ["exact"], {}])
+def test_wrong_choices(option, known, value):
+    text = f"SoftMetric: {option} must be one of {known}; got {value!r}"
+    refused(ValueError, text, SoftMetric, "ndcg", **{option: value})
+
+
+# What the calls refuse: the message begins with the method that was called, and nothing has changed
+
+CALLS = {
+    "Metric": Metric("ndcg@2"),
+    "Metric.per_query": Metric("ndcg@2").per_query,
+    "SoftMetric": SoftMetric("ndcg@2"),
+    "SoftMetric.per_query": SoftMetric("ndcg@2").per_query,
+    "SoftMetric.gradient": SoftMetric("ndcg@2").gradient,
+    "SoftMetric.value_gradient_hessian": SoftMetric("ndcg@2").value_gradient_hessian,
+}
+every_call = pytest.mark.parametrize("caller", CALLS)
+weighted_calls = pytest.mark.parametrize("caller", [caller for caller in CALLS if caller != "Metric.per_query"])
+
+WRONG_VECTORS = [
+    ([1.0, np.nan, 0.0], ValueError, "must be finite; got nan at position 1"),
+    ([1.0, 0.0, -np.inf], ValueError, "must be finite; got -inf at position 2"),
+    (np.array([0, 1, 0], np.longdouble) * np.longdouble("1e4000"), ValueError, "must be finite; got "),
+    ([[1.0, 0.0, 0.0]], ValueError, "must be one-dimensional; got shape (1, 3)"),
+    (1.0, ValueError, "must be one-dimensional; got shape ()"),
+    ([[1.0], [1.0, 0.0]], ValueError, "must be an array; got [[1.0], [1.0, 0.0]]"),
+    (np.ma.masked_array([1.0, 0.0, 0.0], [0, 0, 1]), ValueError, "must not have masked entries; got masked_array("),
+    (["1", "0", "0"], TypeError, "must hold numbers; got dtype <U1"),
+    (np.array([1, 0, 0], dtype=object), TypeError, "must hold numbers; got dtype object"),
+    (np.array([1, 0, 0], dtype=complex), TypeError, "must hold numbers; got dtype complex128"),
+    (np.array([1, 0, 0], dtype="M8[s]"), TypeError, "must hold numbers; got dtype datetime64[s]"),
+    (np.array([1, 0, 0], dtype="m8[s]"), TypeError, "must hold numbers; got dtype timedelta64[s]"),
+    (None, TypeError, "must hold numbers; got dtype object"),
+]
+
+
+@every_call
+@pytest.mark.parametrize(("values", "error", "text"), WRONG_VECTORS)
+def test_wrong_labels_and_scores(caller, values, error, text):
+    refused(error, f"{caller}: y_true {text}", CALLS[caller], values, [0.5, 0.2, 0.1], group=[3])
+    refused(error, f"{caller}: y_score {text}", CALLS[caller], [1, 0, 0], values, group=[3])
+
+
+@every_call
+def test_lengths_that_disagree(caller):
+    call = CALLS[caller]
+    refused(ValueError, f"{caller}: y_true must not be empty", call, [], [], group=[0])
+    refused(ValueError, f"{caller}: y_score must have one value per document, 3; got 2", call, [1, 0, 0], [1, 0])
+    refused(ValueError, f"{caller}: y_score must have one value per document, 1; got 2", call, [1], [1, 0])
+    text = "group must add up to the number of documents, 3; got 2 sizes that add up to 4"
+    refused(ValueError, f"{caller}: {text}", call, [1, 0, 0], [1, 2, 3], group=[2, 2])
+    text = "group must hold as many documents as there are labels, 3; got QueryGroups(1 queries, 4 documents)"
+    refused(ValueError, f"{caller}: {text}", call, [1, 0, 0], [1, 2, 3], group=QueryGroups.from_sizes([4]))
+    refused(
+        ValueError, f"{caller}: qid must have one id per document, 3; got 2", call, [1, 0, 0], [1, 2, 3], qid=[1, 1]
+    )
+
+
+@weighted_calls
+@pytest.mark.parametrize(
+    ("weights", "error", "text"),
+    [
+        ([1.0, -1.0], ValueError, "must not be negative; got -1.0 at position 1"),
+        ([0.0, 0.0], ValueError, "must not be 0 for every query"),
+        ([1.0], ValueError, "must have one value per query, 2; got 1"),
+        ([1.0, 1.0, 1.0], ValueError, "must have one value per query, 2; got 3"),
+        ([np.nan, 1.0], ValueError, "must be finite; got nan at position 0"),
+        (2.0, ValueError, "must be one-dimensional; got shape ()"),
+        (["1", "1"], TypeError, "must hold numbers; got dtype <U1"),
+    ],
+)
+def test_wrong_weights(caller, weights, error, text):
+    call = CALLS[caller]
+    refused(error, f"{caller}: query_weight {text}", call, [1, 0, 0], [1, 2, 3], group=[1, 2], query_weight=weights)
+
+
+def call_of(caller, *args, **options):
+    """The method of this name on another metric."""
+    metric = {"Metric": Metric, "SoftMetric": SoftMetric}[caller.split(".")[0]](*args, **options)
+    return operator.attrgetter(caller.split(".")[1])(metric) if "." in caller else metric
+
+
+@every_call
+@pytest.mark.parametrize(
+    ("options", "labels", "text"),
+    [
+        ({}, [0, 1100, 0], "gain 'exp2' must be finite; label 1100.0 at position 1 gives inf"),
+        (
+            {},
+            [1023, 1023, 0],
+            "the gains of a query, times the largest discount, must add up to at most 1e+300; got inf",
+        ),
+        ({"gain": "linear"}, [0, 1e301, 0], "the gains of a query, times the largest discount, must add up to at most"),
+        ({}, [0, -1, 1], "ndcg needs gains of at least 0; got -0.5 for label -1.0"),
+        ({"gain": "linear"}, [0, 1, -2], "ndcg needs gains of at least 0; got -2.0 for label -2.0"),
+        ({"gain": [0, -1]}, [0, 1, 0], "ndcg needs gains of at least 0; got -1.0 for label 1.0"),
+        ({"gain": [0, 1]}, [0, 2, 1], "with a gain table of 2 entries labels must be 0 to 1; got 2.0 at position 1"),
+        ({"gain": [0, 1]}, [0, 0, -1], "with a gain table of 2 entries labels must be 0 to 1; got -1.0 at position 2"),
+        ({"gain": [0, 1]}, [0, 0.5, 1], "with a gain table of 2 entries labels must be 0 to 1; got 0.5 at position 1"),
+        (
+            {"gain": lambda y: y[:1]},
+            [0, 1, 2],
+            "gain must return one number per label, shape (3,); got dtype float64, sh",
+        ),
+        (
+            {"gain": lambda y: 5.0},
+            [0, 1, 2],
+            "gain must return one number per label, shape (3,); got dtype float64, sh",
+        ),
+        (
+            {"gain": lambda y: None},
+            [0, 1, 2],
+            "gain must return one number per label, shape (3,); got dtype object, sh",
+        ),
+        ({"gain": lambda y: y * 1j}, [0, 1, 2], "gain must return one number per label, shape (3,); got dtype complex"),
+        ({"gain": lambda y: ["a"] * 3}, [0, 1, 2], "gain must return one number per label, shape (3,); got dtype <U1"),
+        ({"gain": lambda y: y * np.nan}, [0, 1, 2], "gain <function <lambda> at "),
+        ({"discount": [1, 0.5]}, [0, 1, 2], "discount must reach to rank 3; got a table of 2 ranks"),
+        (
+            {"discount": lambda r: r[:1]},
+            [0, 1, 2],
+            "discount must return one number per rank, shape (3,); got dtype fl",
+        ),
+        ({"discount": lambda r: 1 / (3 - r)}, [0, 1, 2], "discount must be finite; rank 3 gives inf"),
+        ({"k": [1, 2]}, [0, 1, 2], "k must have one cutoff per query, 1; got 2"),
+    ],
+)
+def test_labels_that_do_not_suit_the_options(caller, options, labels, text):
+    with np.errstate(divide="ignore"):
+        refused(ValueError, f"{caller}: {text}", call_of(caller, "ndcg", **options), labels, [1, 2, 3], group=[3])
+
+
+@every_call
+@pytest.mark.parametrize("name", [name for name, entry in REGISTRY.items() if entry.gains == "probability"])
+@pytest.mark.parametrize(
+    ("options", "labels", "text"),
+    [
+        ({"p_rel": "exp2"}, [0, 1, 5], "label 5.0 at position 2 gives 1.9375 with max_label=4.0, p_rel='exp2'"),
+        ({"p_rel": "exp2"}, [0, -1, 5], "label -1.0 at position 1 gives -0.03125 with max_label=4.0, p_rel='exp2'"),
+        ({"p_rel": "label"}, [0, 2, 3], "label 2.0 at position 1 gives 2.0 with p_rel='label'"),
+        ({"p_rel": "label"}, [0.5, 1, -1e-9], "label -1e-09 at position 2 gives -1e-09 with p_rel='label'"),
+        ({"p_rel": [0, 1.5]}, [0, 0, 1], "label 1.0 at position 2 gives 1.5 with p_rel=(0.0, 1.5)"),
+        ({"p_rel": lambda y: -y}, [1, 0, 0], "label 1.0 at position 0 gives -1.0 with p_rel=<function <lambda> at "),
+    ],
+    ids=["exp2 high", "exp2 low", "label high", "label low", "table", "function"],
+)
+def test_labels_that_give_no_probability(caller, name, options, labels, text):
+    text = f"{caller}: {name} needs probabilities from 0 to 1; {text}"
+    refused(ValueError, text, call_of(caller, name, **options), labels, [1, 2, 3], group=[3])
+
+
+@every_call
+@pytest.mark.parametrize(
+    ("p_rel", "labels", "text"),
+    [
+        ("exp2", [0, 2000, 1], "p_rel 'exp2' must be finite; label 2000.0 at position 1 gives inf"),
+        ([0, 1], [0, 1, 2], "with a p_rel table of 2 entries labels must be 0 to 1; got 2.0 at position 2"),
+        ([0, 1], [0, 0.5, 1], "with a p_rel table of 2 entries labels must be 0 to 1; got 0.5 at position 1"),
+        (
+            lambda y: y[:2],
+            [0, 1, 1],
+            "p_rel must return one number per label, shape (3,); got dtype float64, shape (2,)",
+        ),
+        (lambda y: y * np.nan, [0, 1, 1], "p_rel <function <lambda> at "),
+    ],
+    ids=["overflow", "short table", "no index", "short", "nan"],
+)
+def test_labels_that_do_not_suit_p_rel(caller, p_rel, labels, text):
+    refused(ValueError, f"{caller}: {text}", call_of(caller, "pfound", p_rel=p_rel), labels, [1, 2, 3], group=[3])
+
+
+@every_metric
+def test_every_metric_refuses_what_is_not_finite(name):
+    sampled = SoftMetric(name, ranks="sampled")
+    calls = {"Metric": Metric(name), "SoftMetric": sampled, "SoftMetric.gradient": sampled.gradient}
+    for caller, call in calls.items():
+        refused(ValueError, f"{caller}: y_true must be finite; got nan", call, [1, np.nan], [1, 2], group=[2])
+        refused(ValueError, f"{caller}: y_score must be finite; got inf", call, [1, 0], [np.inf, 2], group=[2])
+
+
+def test_the_exact_hessian_is_refused_in_units_of_the_spread():
+    text = "SoftMetric.value_gradient_hessian: the exact diagonal Hessian is offered for sigma_unit='score' only"
+    soft = SoftMetric("ndcg", sigma_unit="spread")
+    refused(ValueError, text, soft.value_gradient_hessian, [1, 0], [0.1, 0.2], group=[2])
+
+
+@every_call
+def test_a_refused_call_changes_nothing(caller):
+    labels, scores, sizes = np.array([0.0, 1.0, 2000.0]), np.array([0.3, 0.2, 0.1]), np.array([1, 2])
+    call, before = CALLS[caller], [a.copy() for a in (labels, scores, sizes)]
+    value = call([0, 1, 2], scores, group=sizes)
+    refused(ValueError, f"{caller}: gain", call, labels, scores, group=sizes)
+    for array, copied in zip((labels, scores, sizes), before, strict=True):
+        np.testing.assert_array_equal(array, copied)
+        assert array.flags.writeable
+    np.testing.assert_equal(call([0, 1, 2], scores, group=sizes), value)
