@@ -12,6 +12,7 @@ import numpy as np
 from .metrics.hard import Metric
 from .metrics.prepared import PreparedQueries, prepare
 from .metrics.soft import SoftMetric
+from .pooling import in_score_units, mean_sums, needs_spread, pooled_mean, pooled_spread, refuse_undivided, spread_sums
 from .query_groups import FloatArray, QueryGroups, finite_vector
 
 AnyMetric = Metric | SoftMetric
@@ -84,4 +85,31 @@ class MetricList:
         for name, metric, cache in zip(self.names, self.metrics, self._caches, strict=True):
             queries = cache.get(labels, groups, partial(prepare, metric.hard, self.caller))
             found.append((name, queries.mean(metric.evaluate(queries, checked, weights), weights)))
+        return found
+
+    def pooled_values(
+        self,
+        labels: Any,
+        groups: QueryGroups | None,
+        scores: Any,
+        weights: FloatArray,
+        total: Callable[[FloatArray], FloatArray],
+    ) -> list[tuple[str, float]]:
+        """Name and mean of each metric over all parts of the data, of which this is one, or none if ``groups`` is None.
+
+        ``total`` adds up a part's sums over all parts. Every part calls it as often, in the same order.
+        """
+        for metric in self.metrics:
+            refuse_undivided(self.caller, metric)
+        nothing, over_all = np.zeros(2), 0.0
+        checked = np.zeros(0) if groups is None else finite_vector(self.caller, "predictions", scores, groups.n_docs)
+        if any(needs_spread(metric) for metric in self.metrics):
+            over_all = pooled_spread(total(nothing if groups is None else spread_sums(groups, checked, weights)))
+        found = []
+        for name, metric, cache in zip(self.names, self.metrics, self._caches, strict=True):
+            sums = nothing
+            if groups is not None:
+                queries = cache.get(labels, groups, partial(prepare, metric.hard, self.caller))
+                sums = mean_sums(in_score_units(metric, over_all), queries, checked, weights)
+            found.append((name, pooled_mean(total(sums))))
         return found

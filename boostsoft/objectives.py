@@ -39,11 +39,15 @@ LAMBDA_KINDS = ("lambdarank", "ranknet")
 _NOTHING = "{}: there is nothing to learn: no query (of positive weight) has documents whose order changes {}"
 
 
+class NothingToLearnError(ValueError):
+    """No order of the documents is better than another."""
+
+
 class Objective(Protocol):
     """What the boosters' adapters ask of an objective."""
 
-    def prepare(self, y_true: Any, groups: QueryGroups) -> PreparedQueries:
-        """Check the labels once for all iterations."""
+    def prepare(self, y_true: Any, groups: QueryGroups, *, part: bool = False) -> PreparedQueries:
+        """Check the labels once for all iterations; ``part`` of the data may have nothing to learn."""
         ...
 
     def gradient_curvature(self, queries: PreparedQueries, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -127,14 +131,14 @@ class SoftObjective:
         for field, value in checked.items():
             object.__setattr__(self, field, value)
 
-    def prepare(self, y_true: Any, groups: QueryGroups) -> PreparedQueries:
+    def prepare(self, y_true: Any, groups: QueryGroups, *, part: bool = False) -> PreparedQueries:
         """Check the labels once for all iterations.
 
         Raises
         ------
         ValueError
-            If no order of any query is better than another, or the discount rises or falls below 0, for which
-            the flow is no curvature.
+            If no order of any query is better than another (unless this is but ``part`` of the data), or the
+            discount rises or falls below 0, for which the flow is no curvature.
         """
         queries = prepare(self.metric, "objective", y_true, groups)
         depth = 1 if queries.pairwise else int(np.minimum(queries.cutoffs, groups.sizes).max(initial=1))
@@ -145,8 +149,8 @@ class SoftObjective:
                 f"got {discount[:5].tolist()} ... for {self.metric!r}"
             )
         weights = query_weights("objective", self.query_weight, groups)
-        if not np.any(_learnable(queries) & (queries.pooled | (weights > 0))):
-            raise ValueError(_NOTHING.format("objective", repr(self.metric)))
+        if not part and not np.any(_learnable(queries) & (queries.pooled | (weights > 0))):
+            raise NothingToLearnError(_NOTHING.format("objective", repr(self.metric)))
         return queries
 
     def gradient_curvature(self, queries: PreparedQueries, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -268,13 +272,14 @@ class LambdaObjective:
         for field, value in checked.items():
             object.__setattr__(self, field, value)
 
-    def prepare(self, y_true: Any, groups: QueryGroups) -> PreparedQueries:
+    def prepare(self, y_true: Any, groups: QueryGroups, *, part: bool = False) -> PreparedQueries:
         """Check the labels once for all iterations.
 
         Raises
         ------
         ValueError
-            If a higher label has a lower gain, or no query has documents of different gain.
+            If a higher label has a lower gain, or no query has documents of different gain (unless this is but
+            ``part`` of the data).
         """
         queries = prepare(self.metric, "lambda_objective", y_true, groups)
         order = np.argsort(np.asarray(y_true), kind="stable")
@@ -282,8 +287,8 @@ class LambdaObjective:
             raise ValueError(f"lambda_objective: gain must not fall with the label; got {self.metric.gain!r}")
         weights = query_weights("lambda_objective", self.query_weight, groups)
         spread = _over_queries(np.maximum, queries) - _over_queries(np.minimum, queries)
-        if not np.any((spread > 0) & (weights > 0)):
-            raise ValueError(_NOTHING.format("lambda_objective", f"gain {self.metric.gain!r}"))
+        if not part and not np.any((spread > 0) & (weights > 0)):
+            raise NothingToLearnError(_NOTHING.format("lambda_objective", f"gain {self.metric.gain!r}"))
         longest = int(groups.sizes.max(initial=1))
         discount = np.array(DISCOUNTS["log2"](np.arange(1.0, longest + 1.0)))
         return replace(queries, discount=discount)  # of every rank, also behind the truncation

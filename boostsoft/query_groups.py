@@ -240,7 +240,7 @@ def _offsets_from_ids(caller: str, qid: Any) -> IntArray:
     ids = as_array(caller, "qid", qid)
     if ids.ndim != 1 or ids.size == 0:
         raise ValueError(f"{caller}: qid must be one-dimensional and not empty; got shape {ids.shape}")
-    missing = _missing(ids)
+    missing = missing_ids(ids)
     if missing.any():
         at = int(np.argmax(missing))
         raise ValueError(f"{caller}: qid must not be missing or infinite; got {ids[at]} at position {at}")
@@ -258,7 +258,7 @@ def _offsets_from_ids(caller: str, qid: Any) -> IntArray:
     return offsets
 
 
-def _missing(ids: NDArray[Any]) -> NDArray[np.bool_]:
+def missing_ids(ids: NDArray[Any]) -> NDArray[np.bool_]:
     """Which ids are NaN, infinite, NaT, None or another kind of NA."""
     missing = np.zeros(ids.size, dtype=np.bool_)
     if ids.dtype.kind in "fc":

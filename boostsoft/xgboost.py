@@ -12,26 +12,33 @@
 3
 
 Weights of a ranking DMatrix are per query; they multiply gradients and metrics alike. ``maximize=True`` tells early
-stopping the direction; ``base_score=0`` keeps scores from starting at .5 (which changes no ranking).
+stopping the direction; ``base_score=0`` keeps scores from starting at .5 (which changes no ranking). :func:`train` sets
+these itself.
 """
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from .adapters import AnyMetric, MetricList, PreparedCache
 from .metrics.hard import Metric
+from .metrics.soft import SoftMetric
 from .objectives import LambdaObjective, Objective, SoftObjective
 from .query_groups import FloatArray, QueryGroups, finite_vector, query_weights
 
-__all__ = ["custom_metric", "lambda_objective", "objective"]
+__all__ = ["custom_metric", "lambda_objective", "objective", "train"]
 
 # Gradient and curvature times a constant: the leaves' Newton steps stay, but XGBoost's stock lambda = 1 and
 # min_child_weight = 1 are made for curvatures of about .25 per document. A query's sum to about .1, whatever its
 # length, and without this stock trees hardly learn; with it they keep pace with rank:ndcg (README, "Curvature").
 STOCK_UNIT = 16.0
+# the names that XGBoost's EarlyStopping takes for metrics to maximise if it is not told
+_MAXIMISED_BY_NAME = ("auc", "pre", "map", "ndcg")
 
 
 def objective(
@@ -88,6 +95,71 @@ def custom_metric(*metrics: str | AnyMetric) -> XGBoostMetrics:
     return XGBoostMetrics(MetricList("boostsoft.xgboost.custom_metric", metrics))
 
 
+def train(
+    params: Mapping[str, Any],
+    dtrain: Any,
+    num_boost_round: int = 10,
+    *,
+    obj: str | Metric | XGBoostObjective | None = None,
+    custom_metric: str | AnyMetric | Sequence[str | AnyMetric] | XGBoostMetrics | None = None,
+    evals: Sequence[tuple[Any, str]] = (),
+    maximize: bool = True,
+    verbose_eval: bool | int | None = True,
+    **arguments: Any,
+) -> Any:
+    """``xgb.train`` with what a ranking objective of one's own needs.
+
+    Sets ``base_score=0`` and ``disable_default_eval_metric`` (unless ``params`` does) and ``maximize=True``, and says
+    so in a line before the first evaluation, if ``verbose_eval``. All else is XGBoost's.
+
+    Parameters
+    ----------
+    params, dtrain, num_boost_round, evals, verbose_eval
+        As ``xgb.train``; ``params`` may not hold an ``objective``.
+    obj : str, Metric or what :func:`objective` and :func:`lambda_objective` build
+        What to train on, ``"ndcg@10"`` by default.
+    custom_metric : metrics, or what :func:`custom_metric` builds
+        What to evaluate on ``evals``; by default what ``obj`` trains on, hard, and then soft, with noise of a fifth
+        of the scores' spread. Early stopping watches the last one, on the last set of ``evals``.
+    maximize : bool
+        Every metric here is to be maximised: False raises.
+    **arguments
+        ``early_stopping_rounds``, ``evals_result``, ``xgb_model``, ``callbacks``: as ``xgb.train``.
+
+    Returns
+    -------
+    xgboost.Booster
+
+    Raises
+    ------
+    ImportError
+        If XGBoost is not installed.
+    ValueError
+        If ``params`` holds an objective, or an early stopping would minimise one of these metrics.
+
+    Examples
+    --------
+    >>> import numpy as np, xgboost as xgb, boostsoft.xgboost as bx
+    >>> rng = np.random.default_rng(0)
+    >>> data = xgb.DMatrix(rng.normal(size=(200, 3)), rng.integers(0, 3, 200), group=[20] * 10)
+    >>> bx.train({"eta": 0.1}, data, 5, evals=[(data, "train")], verbose_eval=False).num_boosted_rounds()
+    5
+    """
+    xgboost = _import_xgboost("boostsoft.xgboost.train")
+    rule = obj if isinstance(obj, XGBoostObjective) else objective("ndcg@10" if obj is None else obj)
+    metrics = _watched(custom_metric, rule)
+    settled = _settle(params)
+    stops = [c for c in arguments.get("callbacks") or () if isinstance(c, xgboost.callback.EarlyStopping)]
+    _refuse_minimising(maximize, stops, metrics)
+    if verbose_eval and evals:
+        added = ", ".join(f"{name}={value}" for name, value in settled.items() if name not in params)
+        xgboost.collective.communicator_print(f"boostsoft.xgboost.train sets {added}, maximize=True\n")
+    return xgboost.train(
+        settled, dtrain, num_boost_round, obj=rule, custom_metric=metrics, evals=list(evals), maximize=True,
+        verbose_eval=verbose_eval, **arguments,
+    )  # fmt: skip
+
+
 class XGBoostObjective:
     """A callable ``(predt, dtrain) -> gradient, hessian`` of what XGBoost minimises."""
 
@@ -98,8 +170,11 @@ class XGBoostObjective:
     def __call__(self, predt: Any, dtrain: Any) -> tuple[FloatArray, FloatArray]:
         """Gradient and curvature of minus the soft metric."""
         caller = "boostsoft.xgboost.objective"
+        part = _over_workers() is not None
+        if part and _is_empty(dtrain):
+            return np.zeros(0), np.zeros(0)
         groups, weights = _groups_and_weights(caller, dtrain)
-        queries = self._cache.get(dtrain.get_label(), groups, self.rule.prepare)
+        queries = self._cache.get(dtrain.get_label(), groups, partial(self.rule.prepare, part=part))
         gradient, curvature = self.rule.gradient_curvature(
             queries, finite_vector(caller, "predictions", np.ravel(predt), groups.n_docs)
         )
@@ -118,9 +193,14 @@ class XGBoostMetrics:
         self.metrics = metrics
 
     def __call__(self, predt: Any, dmatrix: Any) -> list[tuple[str, float]]:
-        """Evaluate every metric on one data set."""
+        """Evaluate every metric on one data set, on the parts of all workers together."""
+        total = _over_workers()
+        if total is not None and _is_empty(dmatrix):
+            return self.metrics.pooled_values(None, None, None, np.zeros(0), total)
         groups, weights = _groups_and_weights(self.metrics.caller, dmatrix)
-        return self.metrics.values(dmatrix.get_label(), groups, np.ravel(predt), weights)
+        if total is None:
+            return self.metrics.values(dmatrix.get_label(), groups, np.ravel(predt), weights)
+        return self.metrics.pooled_values(dmatrix.get_label(), groups, np.ravel(predt), weights, total)
 
 
 def _groups_and_weights(caller: str, dmatrix: Any) -> tuple[QueryGroups, FloatArray]:
@@ -131,4 +211,65 @@ def _groups_and_weights(caller: str, dmatrix: Any) -> tuple[QueryGroups, FloatAr
         raise ValueError(f"{caller}: the DMatrix has no groups; give it group= (documents per query) or qid=")
     groups = QueryGroups.from_offsets(offsets.astype(np.int64))
     weights = dmatrix.get_weight()
+    if weights.size and not weights.any() and _over_workers() is not None:  # others may have the weight
+        return groups, np.zeros(groups.n_queries)
     return groups, query_weights(caller, weights if weights.size else None, groups)
+
+
+def _over_workers() -> Callable[[FloatArray], FloatArray] | None:
+    """What adds up arrays over the workers of a distributed training; None outside of one."""
+    collective = sys.modules.get("xgboost.collective")  # whoever trains has imported it
+    if collective is None or collective.get_world_size() == 1:
+        return None
+    return partial(collective.allreduce, op=collective.Op.SUM)
+
+
+def _is_empty(dmatrix: Any) -> bool:
+    """Whether a worker of a distributed training got no part of this data."""
+    return bool(dmatrix.num_row() == 0)
+
+
+def _import_xgboost(caller: str) -> Any:
+    try:
+        import xgboost
+    except ImportError as error:
+        raise ImportError(
+            f"{caller}: XGBoost is not installed: pip install 'boostsoft[xgboost-cpu]' (or 'boostsoft[xgboost]')"
+        ) from error
+    return xgboost
+
+
+def _settle(params: Mapping[str, Any], caller: str = "boostsoft.xgboost.train") -> dict[str, Any]:
+    """The parameters with what a custom objective needs in front of the user's own."""
+    if params.get("objective") is not None:
+        raise ValueError(
+            f"{caller}: params must not hold an objective, obj= says what to train on; got {params['objective']!r}"
+        )
+    return {"base_score": 0, "disable_default_eval_metric": True, **params}
+
+
+def _watched(given: Any, rule: XGBoostObjective) -> XGBoostMetrics:
+    """The metrics to evaluate: the given ones, or those of the objective, the one to stop by last."""
+    if isinstance(given, XGBoostMetrics):
+        return given
+    if given is not None:
+        return custom_metric(*([given] if isinstance(given, (str, Metric, SoftMetric)) else given))
+    if isinstance(rule.rule, SoftObjective):
+        hard, noise = rule.rule.metric, rule.rule.noise
+        return custom_metric(hard, SoftMetric(hard, noise=noise, sigma=0.2, sigma_unit="spread"))
+    return custom_metric("ndcg@10")
+
+
+def _refuse_minimising(maximize: bool, stops: Sequence[Any], metrics: XGBoostMetrics) -> None:
+    """Raise if something would stop at the worst tree in place of the best."""
+    if not maximize:
+        raise ValueError("boostsoft.xgboost.train: maximize must be True: every metric here is to be maximised")
+    names = metrics.metrics.names
+    for stop in stops:
+        name = stop.metric_name or names[-1]
+        guess = name.startswith(_MAXIMISED_BY_NAME)
+        if name in names and not (guess if stop.maximize is None else stop.maximize):
+            raise ValueError(
+                f"boostsoft.xgboost.train: an EarlyStopping callback would minimise {name!r}, which is to be "
+                f"maximised: give it maximize=True; got maximize={stop.maximize!r}"
+            )

@@ -18,8 +18,12 @@ LAYERS = [
     ("query_groups",),
     ("metrics",),
     ("objectives",),
+    ("pooling",),
     ("adapters",),
     ("lightgbm", "xgboost"),
+    ("dask",),
+    ("ranker",),
+    ("scoring",),
     ("ranking_data",),
     ("_letor", "_digits"),
     ("datasets",),
@@ -66,10 +70,10 @@ def test_a_layer_imports_only_earlier_ones(path):
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_kernels_know_neither_boosters_nor_tables(path):
-    """Only what trains may import a booster, and nothing imports a peer."""
+    """Only what trains may import a booster (adapters inside their functions), and nothing imports a peer."""
     known = {name.split(".")[0] for name in imports(path)}
     assert not known & {"catboost", "ranx", "pytrec_eval", "pandas", "polars"}
-    if own_layer(path) not in ("experiment", "cli"):
+    if own_layer(path) not in ("experiment", "cli", "ranker", "dask", "xgboost"):
         assert not known & {"lightgbm", "xgboost"}
 
 
@@ -78,6 +82,19 @@ def test_importing_the_package_imports_no_booster_and_no_plotting():
         "import sys, boostsoft, boostsoft.lightgbm, boostsoft.xgboost, boostsoft.datasets\n"
         "heavy = {'lightgbm', 'xgboost', 'sklearn', 'matplotlib', 'pandas', 'rich', 'dask'} & set(sys.modules)\n"
         "raise SystemExit(', '.join(sorted(heavy)) or None)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_what_needs_scikit_learn_is_imported_when_asked_for():
+    code = (
+        "import sys, boostsoft\n"
+        "assert {'SoftRanker', 'make_ranking_scorer'} <= set(dir(boostsoft)) & set(boostsoft.__all__)\n"
+        "assert not hasattr(boostsoft, 'SoftRankers') and 'sklearn' not in sys.modules\n"
+        "boostsoft.SoftRanker(booster='xgboost'), boostsoft.make_ranking_scorer\n"
+        "assert 'sklearn' in sys.modules\n"
+        "raise SystemExit(', '.join(sorted({'lightgbm', 'xgboost'} & set(sys.modules))) or None)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")

@@ -1,0 +1,80 @@
+"""A metric of scores that lie in partitions, over the queries of all of them."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ..metrics.hard import Metric
+from ..metrics.prepared import prepare
+from ..metrics.soft import SoftMetric, as_metric
+from ..pooling import in_score_units, mean_sums, needs_spread, pooled_mean, pooled_spread, refuse_undivided, spread_sums
+from ..query_groups import FloatArray, QueryGroups, finite_vector
+from .parts import check_parts, keep, parts_of, require_dask
+
+_CALLER = "boostsoft.dask.evaluate"
+
+
+def evaluate(metric: str | Metric | SoftMetric, y_true: Any, y_score: Any, qid: Any, *, weight: Any = None) -> float:
+    """Mean of a metric over the queries of all partitions, computed where they lie.
+
+    Parameters
+    ----------
+    metric : str, Metric or SoftMetric
+        With ``sigma_unit="spread"`` the spread is that of all partitions together.
+    y_true, y_score, qid : Dask arrays or series, of the same partitions
+        Labels, scores (what ``predict`` of either engine returns) and query ids; whole queries.
+    weight : Dask array or series, optional
+        One per row; a query weighs the mean of its rows'.
+
+    Raises
+    ------
+    ValueError
+        If a query is split over partitions, or the metric is pooled or has one cutoff per query.
+
+    Examples
+    --------
+    >>> import dask.array as da, numpy as np
+    >>> import boostsoft.dask as bd
+    >>> qid, y = da.from_array(np.array([1, 1, 2, 2]), chunks=2), da.from_array(np.array([0, 1, 1, 0]), chunks=2)
+    >>> bd.evaluate("precision@1", y, da.from_array(np.array([0.1, 0.2, 0.3, 0.4]), chunks=2), qid)
+    0.5
+    """
+    dask = require_dask(_CALLER)
+    chosen = metric if isinstance(metric, SoftMetric) else as_metric(_CALLER, metric, {})
+    refuse_undivided(_CALLER, chosen)
+    named = {"qid": qid, "y": y_true, "score": y_score} | ({} if weight is None else {"weight": weight})
+    kept = keep(_CALLER, named)
+    check_parts(_CALLER, kept)
+    parts = {name: parts_of(_CALLER, name, collection) for name, collection in kept.items()}
+    by_part = [dict(zip(parts, found, strict=True)) for found in zip(*parts.values(), strict=True)]
+
+    def total(sums: Any) -> FloatArray:
+        parts_sums = dask.compute(*(dask.delayed(sums, pure=False)(part) for part in by_part))
+        added: FloatArray = np.array(parts_sums).sum(axis=0)
+        return added
+
+    over_all = pooled_spread(total(_spread_sums)) if needs_spread(chosen) else 0.0
+    return pooled_mean(total(partial(_mean_sums, in_score_units(chosen, over_all))))
+
+
+def _spread_sums(part: dict[str, Any]) -> FloatArray:
+    groups, scores, weights = _checked(part)
+    return spread_sums(groups, scores, weights)
+
+
+def _mean_sums(metric: Metric | SoftMetric, part: dict[str, Any]) -> FloatArray:
+    groups, scores, weights = _checked(part)
+    labels = np.asarray(part["y"]).ravel()
+    return mean_sums(metric, prepare(metric.hard, _CALLER, labels, groups), scores, weights)
+
+
+def _checked(part: dict[str, Any]) -> tuple[QueryGroups, FloatArray, FloatArray]:
+    groups = QueryGroups.from_query_ids(np.asarray(part["qid"]))
+    scores = finite_vector(_CALLER, "y_score", np.asarray(part["score"]).ravel(), groups.n_docs)
+    if "weight" not in part:
+        return groups, scores, np.ones(groups.n_queries)
+    rows = finite_vector(_CALLER, "weight", np.asarray(part["weight"]), groups.n_docs)
+    return groups, scores, groups.sums(rows) / groups.sizes

@@ -1,0 +1,123 @@
+"""``DaskLGBMRanker`` on whole queries, watched while it trains."""
+
+from __future__ import annotations
+
+from copy import copy
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..lightgbm import LightGBMObjective, SklearnMetrics, SklearnObjective
+from ..metrics.prepared import PreparedQueries
+from ..objectives import Objective
+from ..pooling import needs_spread
+from ..query_groups import FloatArray, QueryGroups
+from .parts import check_parts, client_of, keep, refuse_undivided_rule, require_dask, sizes_of
+from .watch import run_watched
+
+_CALLER = "boostsoft.dask.fit_lightgbm"
+_STOPPING = ("early_stopping_round", "early_stopping_rounds", "early_stopping", "n_iter_no_change")
+
+
+def fit_lightgbm(ranker: Any, X: Any, y: Any, qid: Any, *, sample_weight: Any = None, **arguments: Any) -> Any:
+    """Fit a ``DaskLGBMRanker`` to whole queries.
+
+    Parameters
+    ----------
+    ranker : lightgbm.DaskLGBMRanker
+        Such as ``DaskLGBMRanker(objective=bl.sklearn_objective("ndcg@10"), metric="None")``. Give it ``time_out=1`` so
+        that its workers wait minutes for one another, not hours, where they compute the gradients in less.
+    X, y, qid, sample_weight : Dask frames, series or arrays, of the same partitions
+        Features, labels, query ids of any type, and weights, one per row; whole queries. They are persisted.
+    **arguments
+        As ``DaskLGBMRanker.fit``, eval sets included: their metrics are those of the rows of one worker, and
+        :func:`boostsoft.dask.evaluate` gives those of all.
+
+    Returns
+    -------
+    lightgbm.DaskLGBMRanker
+        ``ranker``, fitted. If training fails, it is as it was.
+
+    Raises
+    ------
+    ValueError
+        Before training: if a query is split over partitions or its rows are not adjacent; a partition is empty; the
+        objective finds nothing to learn, or has weights or cutoffs per query, which no worker can tell apart; early
+        stopping or ``bagging_by_query`` is asked for, or a metric in units of the spread.
+    RuntimeError
+        If a worker is lost while training, or one failed and left the others waiting.
+    """
+    _check_ranker(ranker, arguments)
+    objective = ranker.objective
+    rule: Objective | None = objective.rule if isinstance(objective, SklearnObjective) else None
+    refuse_undivided_rule(_CALLER, rule)
+    client = client_of(_CALLER, ranker.client)
+    named = {"X": X, "y": y, "qid": qid} | ({} if sample_weight is None else {"weight": sample_weight})
+    with client.as_current():
+        data = keep(_CALLER, named)
+        outlines = check_parts(_CALLER, data, rule)
+    trained = type(ranker)(**ranker.get_params())
+    if isinstance(objective, SklearnObjective):
+        trained.set_params(objective=PartObjective(objective))
+
+    def fit() -> None:
+        group = sizes_of(outlines)
+        trained.fit(data["X"], data["y"], sample_weight=data.get("weight"), group=group, **arguments)
+
+    run_watched(_CALLER, client, fit, task="_train_part")
+    trained.set_params(objective=objective, client=ranker.client)
+    vars(ranker).update(vars(trained))
+    return ranker
+
+
+class PartObjective:
+    """An objective on the part of the data that one worker has, in which nothing may be to learn."""
+
+    def __init__(self, objective: SklearnObjective) -> None:
+        self.objective = copy(objective)
+        self.objective.rule = _PartRule(objective.rule)
+
+    def __call__(self, y_true: Any, y_pred: Any, weight: Any, group: Any) -> tuple[FloatArray, FloatArray]:
+        """Gradient and curvature of minus the soft metric."""
+        if weight is not None and not np.any(weight):
+            return np.zeros(len(y_pred)), np.zeros(len(y_pred))
+        return self.objective(y_true, y_pred, weight, group)
+
+
+@dataclass(frozen=True)
+class _PartRule:
+    rule: Objective
+
+    def prepare(self, y_true: Any, groups: QueryGroups, *, part: bool = True) -> PreparedQueries:
+        return self.rule.prepare(y_true, groups, part=part)
+
+    def gradient_curvature(self, queries: PreparedQueries, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
+        return self.rule.gradient_curvature(queries, scores)
+
+
+def _check_ranker(ranker: Any, arguments: dict[str, Any]) -> None:
+    require_dask(_CALLER)
+    import lightgbm
+
+    if not isinstance(ranker, lightgbm.DaskLGBMRanker):
+        raise TypeError(f"{_CALLER}: ranker must be a lightgbm.DaskLGBMRanker; got {type(ranker).__name__}")
+    if isinstance(ranker.objective, LightGBMObjective):
+        raise TypeError(f"{_CALLER}: a ranker takes boostsoft.lightgbm.sklearn_objective; got {ranker.objective!r}")
+    params = ranker.get_params()
+    stops = [name for name in _STOPPING if params.get(name)]
+    stops += [repr(one) for one in arguments.get("callbacks") or () if getattr(one, "stopping_rounds", None)]
+    if stops:
+        raise ValueError(
+            f"{_CALLER}: early stopping must be left out, since under Dask it stops one worker and the others wait for "
+            f"it; got {stops[0]}"
+        )
+    if callable(ranker.objective) and str(params.get("bagging_by_query")).lower() in ("true", "+", "1"):
+        raise ValueError(f"{_CALLER}: bagging_by_query=True trains stumps under any custom objective; leave it out")
+    metrics = arguments.get("eval_metric")
+    for given in metrics if isinstance(metrics, (list, tuple)) else [metrics]:
+        if isinstance(given, SklearnMetrics) and any(map(needs_spread, given.metrics.metrics)):
+            raise ValueError(
+                f"{_CALLER}: eval_metric must not be in units of the spread, since LightGBM shows a metric the rows of "
+                f"one worker; boostsoft.dask.evaluate pools it over all; got {given.metrics.names}"
+            )

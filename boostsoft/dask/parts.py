@@ -1,0 +1,223 @@
+"""Dask collections by their partitions: whole queries and their numbers of documents.
+
+The workers look at their partitions and send back an outline (ids and sizes of queries); the client compares them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..objectives import NothingToLearnError, Objective
+from ..pooling import refuse_undivided
+from ..query_groups import FloatArray, IntArray, QueryGroups, finite_vector
+
+_REMEDY = "boostsoft.dask.repartition_by_query(frame) makes queries whole"
+
+
+@dataclass(frozen=True)
+class Outline:
+    """What the client knows of one partition: rows of each collection, queries in order, and what is wrong."""
+
+    rows: dict[str, int]
+    ids: list[Any]
+    sizes: IntArray
+    learnable: bool
+    wrong: str
+
+
+def require_dask(caller: str) -> Any:
+    """Import Dask, or say which extra brings it."""
+    try:
+        import dask
+        import dask.array
+        import dask.dataframe
+        import distributed  # noqa: F401
+    except ImportError as error:
+        raise ImportError(f"{caller}: Dask is not installed: pip install 'boostsoft[dask]' ({error})") from error
+    return dask
+
+
+def parts_of(caller: str, argument: str, collection: Any) -> list[Any]:
+    """The partitions of a Dask array, series or frame, as delayed objects in order."""
+    if not hasattr(collection, "to_delayed") or not hasattr(collection, "npartitions"):
+        raise TypeError(
+            f"{caller}: {argument} must be a Dask array, series or frame; got {type(collection).__name__} "
+            "(dask.dataframe.from_pandas and dask.array.from_array make one)"
+        )
+    delayed = collection.to_delayed()
+    if isinstance(delayed, np.ndarray):
+        if delayed.ndim == 2 and delayed.shape[1] != 1:
+            raise ValueError(
+                f"{caller}: {argument} must have chunks of all its columns; got {delayed.shape[1]} chunks "
+                "of columns (rechunk({1: -1}) joins them)"
+            )
+        return list(delayed.ravel())
+    return list(delayed)
+
+
+def refuse_undivided_rule(caller: str, rule: Objective | None) -> None:
+    """Raise if an objective needs all queries at once."""
+    metric, weight = getattr(rule, "metric", None), getattr(rule, "query_weight", None)
+    if metric is not None:
+        refuse_undivided(caller, metric)
+    if weight is not None:
+        raise ValueError(
+            f"{caller}: the objective must not have query_weight, since no worker knows the place of its queries among "
+            f"the others; give weights, one per row; got {len(weight)} weights"
+        )
+
+
+def check_parts(
+    caller: str, collections: dict[str, Any], rule: Objective | None = None, *, weigh_queries: bool = False
+) -> list[Outline]:
+    """Outline every partition, and raise unless queries are whole and all collections have the same rows.
+
+    ``collections`` hold ``qid`` and may hold ``X``, ``y``, ``score`` and ``weight``; ``rule`` checks the labels as it
+    will while training. ``weigh_queries``: all rows of a query must have the same weight.
+    """
+    dask = require_dask(caller)
+    parts = {name: parts_of(caller, name, value) for name, value in collections.items()}
+    counts = {name: len(found) for name, found in parts.items()}
+    if len(set(counts.values())) > 1:
+        raise ValueError(f"{caller}: all data must have the same partitions; got {_listed(counts)} partitions")
+    outline = dask.delayed(_outline, pure=False)
+    by_part = [dict(zip(parts, found, strict=True)) for found in zip(*parts.values(), strict=True)]
+    outlines: list[Outline] = list(dask.compute(*(outline(part, rule, weigh_queries) for part in by_part)))
+    for place, found in enumerate(outlines):
+        if found.wrong:
+            raise ValueError(f"{caller}: partition {place}: {found.wrong}")
+    _refuse_split(caller, outlines)
+    if rule is not None and not any(found.learnable for found in outlines):
+        raise ValueError(
+            f"{caller}: there is nothing to learn: no query (of positive weight) has documents whose order matters"
+        )
+    return outlines
+
+
+def group_sizes(qid: Any) -> Any:
+    """Documents per query as a Dask array chunked as the partitions are: ``group=`` of ``DaskLGBMRanker.fit``.
+
+    Raises
+    ------
+    ValueError
+        If the rows of a query are not adjacent within one partition.
+
+    Examples
+    --------
+    >>> import dask.array as da, numpy as np
+    >>> import boostsoft.dask as bd
+    >>> bd.group_sizes(da.from_array(np.array([7, 7, 7, 9, 9]), chunks=((3, 2),))).compute()
+    array([3, 2])
+    """
+    return sizes_of(check_parts("boostsoft.dask.group_sizes", {"qid": qid}))
+
+
+def client_of(caller: str, given: Any) -> Any:
+    """The client given, or the current one."""
+    require_dask(caller)
+    from distributed import Client, default_client
+
+    client = default_client() if given is None else given
+    if not isinstance(client, Client) or client.asynchronous:
+        raise TypeError(f"{caller}: client must be a distributed.Client that is not asynchronous; got {client!r}")
+    return client
+
+
+def keep(caller: str, collections: dict[str, Any]) -> dict[str, Any]:
+    """Persist, by the current client, what is looked at several times: frames and arrays apart, as Dask wants it."""
+    dask = require_dask(caller)
+    for name, collection in collections.items():
+        parts_of(caller, name, collection)
+    kept: dict[str, Any] = {}
+    for framed in (True, False):
+        alike = {name: found for name, found in collections.items() if hasattr(found, "expr") is framed}
+        kept |= zip(alike, dask.persist(*alike.values()), strict=True)
+    return {name: kept[name] for name in collections}
+
+
+def sizes_of(outlines: Sequence[Outline]) -> Any:
+    """Documents per query as a Dask array chunked as the partitions are."""
+    dask = require_dask("boostsoft.dask.group_sizes")
+    chunks = tuple(found.sizes.size for found in outlines)
+    return dask.array.from_array(np.concatenate([found.sizes for found in outlines]), chunks=(chunks,))
+
+
+def numbers_of(outlines: Sequence[Outline]) -> Any:
+    """One whole number per document that rises from query to query, as a Dask array chunked as the partitions are."""
+    dask = require_dask("boostsoft.dask.train_xgboost")
+    chunks, first = [], 0
+    for found in outlines:
+        numbers = np.arange(first, first + found.sizes.size)
+        whole = dask.delayed(np.repeat)(numbers, found.sizes)
+        chunks.append(dask.array.from_delayed(whole, shape=(int(found.sizes.sum()),), dtype=np.int64))
+        first += found.sizes.size
+    return dask.array.concatenate(chunks)
+
+
+def _outline(part: dict[str, Any], rule: Objective | None, weigh_queries: bool) -> Outline:
+    """Look at one partition; runs on a worker, and returns what is wrong in place of raising it there."""
+    rows = {name: len(value) for name, value in part.items()}
+    nothing: dict[str, Any] = {"rows": rows, "ids": [], "sizes": np.zeros(0, np.int64), "learnable": False}
+    if len(set(rows.values())) > 1:
+        return Outline(**nothing, wrong=f"all data must have the same rows; got {_listed(rows)} rows")
+    if rows["qid"] == 0:
+        return Outline(**nothing, wrong=f"must not be empty; {_REMEDY} and leaves no partition empty")
+    qid = np.asarray(part["qid"])
+    try:
+        groups = QueryGroups.from_query_ids(qid)
+        weights = _checked_weights(part.get("weight"), groups, weigh_queries)
+        learnable = True
+        if rule is not None:
+            learnable = _learnable(rule, np.asarray(part["y"]).ravel(), groups)
+        learnable = learnable and bool(weights.any())
+    except (TypeError, ValueError) as error:
+        return Outline(**nothing, wrong=str(error).removeprefix("QueryGroups.from_query_ids: "))
+    ids = qid[groups.offsets[:-1]].tolist()
+    return Outline(rows, ids, groups.sizes, learnable, "")
+
+
+def _learnable(rule: Objective, labels: Any, groups: QueryGroups) -> bool:
+    try:
+        rule.prepare(labels, groups)
+    except NothingToLearnError:
+        return False
+    return True
+
+
+def _checked_weights(weight: Any, groups: QueryGroups, weigh_queries: bool) -> FloatArray:
+    if weight is None:
+        return np.ones(groups.n_docs)
+    rows = finite_vector("weight", "rows", np.asarray(weight), groups.n_docs)
+    if np.any(rows < 0):
+        raise ValueError(f"weight must not be negative; got {rows.min()}")
+    firsts = groups.per_document(rows[groups.offsets[:-1]])
+    if weigh_queries and np.any(rows != firsts):
+        at = int(np.argmax(rows != firsts))
+        raise ValueError(
+            "weight must be the same for all rows of a query, since XGBoost weighs queries; "
+            f"got {firsts[at]} and {rows[at]} (row {at}) in one"
+        )
+    return rows
+
+
+def _refuse_split(caller: str, outlines: Sequence[Outline]) -> None:
+    homes: dict[Any, list[int]] = {}
+    for place, found in enumerate(outlines):
+        for name in found.ids:
+            homes.setdefault(name, []).append(place)
+    split = {name: places for name, places in homes.items() if len(places) > 1}
+    if split:
+        name, places = next(iter(split.items()))
+        where = f"{', '.join(map(str, places[:-1]))} and {places[-1]}"
+        raise ValueError(
+            f"{caller}: a query must lie within one partition; qid {name!r} is in partitions {where} "
+            f"({len(split)} of {len(homes)} queries are split); {_REMEDY}"
+        )
+
+
+def _listed(counts: dict[str, int]) -> str:
+    return ", ".join(f"{name}: {count}" for name, count in counts.items())

@@ -1,0 +1,147 @@
+"""``xgboost.dask.train`` on whole queries, with weights and metrics over all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..metrics.hard import Metric
+from ..metrics.soft import SoftMetric
+from ..objectives import Objective
+from ..pooling import refuse_undivided
+from ..xgboost import XGBoostMetrics, XGBoostObjective, _import_xgboost, _settle, _watched, objective
+from .parts import check_parts, client_of, keep, numbers_of, refuse_undivided_rule
+from .watch import run_watched
+
+_CALLER = "boostsoft.dask.train_xgboost"
+
+
+def train_xgboost(
+    client: Any,
+    params: Mapping[str, Any],
+    X: Any,
+    y: Any,
+    qid: Any,
+    num_boost_round: int = 10,
+    *,
+    weight: Any = None,
+    obj: str | Metric | XGBoostObjective | None = None,
+    custom_metric: str | Metric | SoftMetric | Sequence[str | Metric | SoftMetric] | XGBoostMetrics | None = None,
+    evals: Mapping[str, tuple[Any, ...]] | None = None,
+    early_stopping_rounds: int | None = None,
+    **arguments: Any,
+) -> dict[str, Any]:
+    """``xgboost.dask.train`` on whole queries.
+
+    Parameters
+    ----------
+    client : distributed.Client, optional
+        Of the cluster to train on; the current one if None.
+    params, num_boost_round
+        As ``xgboost.dask.train``; ``base_score=0`` and ``disable_default_eval_metric`` are set unless given.
+    X, y, qid : Dask frames, series or arrays, of the same partitions
+        Features, labels and query ids of any type; whole queries. They are persisted.
+    weight : Dask array or series, optional
+        One per row, the same for all rows of a query: XGBoost weighs queries.
+    obj, custom_metric
+        As :func:`boostsoft.xgboost.train`: what to train on and what to evaluate, on the queries of all workers.
+    evals : dict from name to (X, y, qid) or (X, y, qid, weight), optional
+        What to evaluate on.
+    early_stopping_rounds : int, optional
+        Stop once the last metric on the last set has not risen for so many rounds.
+    **arguments
+        ``verbose_eval``, ``xgb_model``, ``callbacks``, ``coll_cfg``: as ``xgboost.dask.train``.
+
+    Returns
+    -------
+    dict
+        ``booster`` and ``history``: what ``xgboost.dask.train`` returns and ``xgboost.dask.predict`` takes.
+
+    Raises
+    ------
+    ValueError
+        Before training: if a query is split over partitions or its rows are not adjacent; a partition is empty; the
+        weights differ within a query; the objective finds nothing to learn; or objective or metrics have weights or
+        cutoffs per query or are pooled, which no worker can do alone.
+    RuntimeError
+        If a worker is lost while training.
+    """
+    client = client_of(_CALLER, client)
+    xgboost = _import_xgboost(_CALLER)
+    import xgboost.dask as engine
+
+    rule = obj if isinstance(obj, XGBoostObjective) else objective("ndcg@10" if obj is None else obj)
+    refuse_undivided_rule(_CALLER, rule.rule)
+    metrics = _watched(custom_metric, rule)
+    for metric in metrics.metrics.metrics:
+        refuse_undivided(_CALLER, metric)
+    sets = {name: _named(name, given) for name, given in (evals or {}).items()}
+    train = _named("train", (X, y, qid) if weight is None else (X, y, qid, weight))
+    with client.as_current():
+        dtrain = _matrix(engine, client, train, rule.rule)
+        watched = [
+            (dtrain if _same(found, train) else _matrix(engine, client, found, None), name)
+            for name, found in sets.items()
+        ]
+    callbacks = list(arguments.pop("callbacks", None) or ())
+    if early_stopping_rounds is not None:  # its own argument would minimise what it does not know by name
+        callbacks.append(xgboost.callback.EarlyStopping(rounds=early_stopping_rounds, maximize=True))
+
+    def run() -> Any:
+        return engine.train(
+            client, _settle(params, _CALLER), dtrain, num_boost_round, evals=watched, obj=RowWeights(rule),
+            custom_metric=RowWeights(metrics), callbacks=callbacks, **arguments,
+        )  # fmt: skip
+
+    result: dict[str, Any] = run_watched(_CALLER, client, run)
+    return result
+
+
+class RowWeights:
+    """An objective or metrics, called with a DMatrix whose weights lie one per row in ``label_lower_bound``."""
+
+    def __init__(self, inner: XGBoostObjective | XGBoostMetrics) -> None:
+        self.inner = inner
+
+    def __call__(self, predt: Any, dmatrix: Any) -> Any:
+        """What ``inner`` returns."""
+        return self.inner(predt, _Weighted(dmatrix))
+
+
+class _Weighted:
+    """What the adapters read of a DMatrix, its weights one per query."""
+
+    def __init__(self, dmatrix: Any) -> None:
+        self._dmatrix = dmatrix
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._dmatrix, name)
+
+    def get_weight(self) -> Any:
+        rows = self._dmatrix.get_float_info("label_lower_bound")
+        if rows.size == 0:
+            return rows
+        return rows[self._dmatrix.get_uint_info("group_ptr")[:-1].astype(np.int64)]
+
+
+def _named(name: str, given: Any) -> dict[str, Any]:
+    if not isinstance(given, (tuple, list)) or len(given) not in (3, 4):
+        raise TypeError(f"{_CALLER}: evals must be (X, y, qid) or (X, y, qid, weight); got {given!r} for {name!r}")
+    return dict(zip(("X", "y", "qid", "weight"), given, strict=False))
+
+
+def _same(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    return one.keys() == other.keys() and all(one[name] is other[name] for name in one)
+
+
+def _matrix(engine: Any, client: Any, named: dict[str, Any], rule: Objective | None) -> Any:
+    data = keep(_CALLER, named)
+    outlines = check_parts(_CALLER, data, rule, weigh_queries=True)
+    numbers = numbers_of(outlines)
+    columns = getattr(data["X"], "columns", None)
+    return engine.DaskDMatrix(
+        client, data["X"], data["y"], qid=numbers, label_lower_bound=data.get("weight"),
+        feature_names=None if columns is None else [str(name) for name in columns],  # of parts without rows, too
+    )  # fmt: skip

@@ -1,0 +1,5 @@
+"""A scikit-learn ranker on both boosters."""
+
+from .estimator import SoftRanker
+
+__all__ = ["SoftRanker"]

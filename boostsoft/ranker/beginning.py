@@ -1,0 +1,34 @@
+"""Where a training starts: with no tree, or with those of another model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sklearn.utils.validation import check_is_fitted
+
+from .features import Encoder
+from .settings import FIT
+from .training import Trees
+
+
+def beginning(ranker: Any, init_model: Any, trees: Trees, encoder: Encoder) -> tuple[Any, Encoder]:
+    """The booster to continue, if any, and the columns, of which another ranker has its own idea."""
+    if init_model is None:
+        return None, encoder
+    if isinstance(init_model, type(ranker)):
+        check_is_fitted(init_model)
+        theirs: Encoder = init_model._encoder
+        if (theirs.names, theirs.qid_column) != (encoder.names, encoder.qid_column):
+            raise ValueError(f"{FIT}: init_model must have been fitted on the columns of X, in their order")
+        init_model, encoder = init_model.booster_, theirs
+    elif encoder.categories:
+        raise ValueError(
+            f"{FIT}: X has columns of categories, whose codes only a SoftRanker remembers: give it as init_model; "
+            f"got {type(init_model).__name__}"
+        )
+    start = trees.load(init_model)
+    if start is None:
+        raise TypeError(
+            f"{FIT}: init_model must be a SoftRanker, a Booster of {trees.NAME} or a file; got {init_model!r}"
+        )
+    return start, encoder

@@ -1,0 +1,294 @@
+"""SoftRanker: boosting on a soft ranking metric as a scikit-learn estimator.
+
+Settings are checked, columns encoded and queries brought together here; a booster's module grows the trees.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from ..adapters import logged_name
+from ..metrics.hard import Metric
+from ..metrics.soft import as_metric
+from ..query_groups import FloatArray, whole_number
+from . import lightgbm_trees, xgboost_trees
+from .beginning import beginning
+from .evaluation import evaluation_sets, hold_out
+from .features import Encoder, Features, checked_columns, find_column, ids_in
+from .queries import weigh
+from .rows import Rows, find_queries, read_labels, read_rows
+from .settings import FIT, Settings, check_settings, check_threads
+from .training import Job, Trees, normalised, refuse_other_features
+from .watch import Watch
+
+BOOSTERS: dict[str, Trees] = {"lightgbm": lightgbm_trees, "xgboost": xgboost_trees}
+
+
+class SoftRanker(BaseEstimator):  # type: ignore[misc]
+    r"""Rank with LightGBM or XGBoost trained on a soft ranking metric.
+
+    The parameters mean the same to both boosters and are LightGBM's by default; what has no parameter here goes
+    into ``booster_params``. All are checked in :meth:`fit`.
+
+    Parameters
+    ----------
+    booster : "lightgbm" or "xgboost"
+        What grows the trees.
+    metric : str or Metric
+        What to train on and what :meth:`score` measures: any metric with an exact expectation.
+    noise, sigma, hessian
+        Of the objective (:class:`boostsoft.objectives.SoftObjective`).
+    n_estimators : int
+        Number of trees, at most.
+    learning_rate : float
+        How far each tree goes.
+    num_leaves, max_depth : int
+        Leaves of a tree, which grows at the leaf that gains most, and its depth; -1 does not limit it.
+    min_child_samples : int
+        Documents in a leaf at least. XGBoost counts none: there a leaf must have as much curvature as so many
+        documents have on average before the first tree (``min_child_weight``).
+    reg_lambda : float
+        What is added to a leaf's curvature, in LightGBM's units; XGBoost gets 16 times it, as its curvature is.
+    colsample, subsample : float
+        Share of the features and of the rows, whatever their queries, that a tree sees.
+    booster_params : dict, optional
+        Further parameters of the booster; those that the ranker has or settles itself raise, by any name.
+    eval_metric : str, Metric, SoftMetric or a list of them, optional
+        What is evaluated after every tree. The first of them is watched; by default ``metric`` under the same noise
+        of a fifth of the scores' spread.
+    early_stopping_rounds : int, optional
+        Trees without a better value of what is watched, on the last evaluation set, after which to stop; the trees up
+        to the best value are kept.
+    validation_fraction : float, optional
+        Share of the queries, drawn at random, to evaluate on in place of ``eval_set``.
+    qid_column : str or int, optional
+        Column of X that holds the query ids and is no feature.
+    n_jobs : int, optional
+        Threads of the booster, counted as joblib does; None leaves it to the booster. The metric's own threads are
+        Numba's (``NUMBA_NUM_THREADS``).
+    random_state : int, RandomState, optional
+        Seed of the booster and of the validation queries; None is 0.
+
+    Attributes
+    ----------
+    booster\_ : lightgbm.Booster or xgboost.Booster
+        The trees, which serve without boostsoft.
+    best_iteration\_ : int
+        Number of trees in it, those of ``init_model`` included.
+    n_iter\_ : int
+        Number of trees grown; more than are kept if training was stopped.
+    best_score\_ : float or None
+        What was watched, with the trees kept; None without an evaluation set.
+    evals_result\_ : dict
+        Evaluation set (``"valid_0"``, ...) -> metric -> one value per tree grown.
+    feature_importances\_ : ndarray of shape (n_features_in\_,)
+        Share of each feature in the gain of all splits.
+    feature_names_in\_, n_features_in\_
+        The columns of X in fit; of names, if all are text.
+
+    Notes
+    -----
+    X is an array, a SciPy sparse matrix, or a DataFrame of pandas or polars. Missing values (NaN, null, NA) are the
+    boosters' to place. Columns of categories are split by the boosters as such: they get the codes of the categories
+    that fit saw (in pandas those of ``.cat.codes``), and others are missing to :meth:`predict`. XGBoost takes the
+    zeros of a sparse X as missing; predict then does so for a dense one as well.
+
+    Rows of a query need not be adjacent with ``qid``. scikit-learn hands it on where metadata routing is enabled:
+    ``sklearn.set_config(enable_metadata_routing=True)`` and ``ranker.set_fit_request(qid=True)
+    .set_score_request(qid=True)``; or the query ids travel in X, as ``qid_column``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from boostsoft import SoftRanker
+    >>> rng = np.random.default_rng(0)
+    >>> X, qid = rng.normal(size=(400, 3)), rng.integers(0, 20, 400)
+    >>> y = np.digitize(X[:, 0], [0.5, 1.5])
+    >>> ranker = SoftRanker(metric="ndcg@5", n_estimators=20).fit(X, y, qid=qid)
+    >>> ranker.score(X, y, qid=qid) > 0.9
+    True
+    >>> int(ranker.feature_importances_.argmax())
+    0
+    """
+
+    def __init__(
+        self,
+        booster: str = "lightgbm",
+        metric: str | Metric = "ndcg@10",
+        *,
+        noise: str = "gaussian",
+        sigma: float = 1.0,
+        hessian: str = "flow",
+        n_estimators: int = 100,
+        learning_rate: float = 0.1,
+        num_leaves: int = 31,
+        max_depth: int = -1,
+        min_child_samples: int = 20,
+        reg_lambda: float = 0.0,
+        colsample: float = 1.0,
+        subsample: float = 1.0,
+        booster_params: dict[str, Any] | None = None,
+        eval_metric: Any = None,
+        early_stopping_rounds: int | None = None,
+        validation_fraction: float | None = None,
+        qid_column: str | int | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.booster = booster
+        self.metric = metric
+        self.noise = noise
+        self.sigma = sigma
+        self.hessian = hessian
+        self.n_estimators = n_estimators
+        self.learning_rate = learning_rate
+        self.num_leaves = num_leaves
+        self.max_depth = max_depth
+        self.min_child_samples = min_child_samples
+        self.reg_lambda = reg_lambda
+        self.colsample = colsample
+        self.subsample = subsample
+        self.booster_params = booster_params
+        self.eval_metric = eval_metric
+        self.early_stopping_rounds = early_stopping_rounds
+        self.validation_fraction = validation_fraction
+        self.qid_column = qid_column
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        group: Any = None,
+        qid: Any = None,
+        sample_weight: Any = None,
+        eval_set: Any = None,
+        eval_group: Any = None,
+        eval_qid: Any = None,
+        init_model: Any = None,
+    ) -> SoftRanker:
+        """Train.
+
+        Parameters
+        ----------
+        X : (n_docs, n_features)
+            One row per document.
+        y : (n_docs,)
+            Labels.
+        group : (n_queries,), optional
+            Documents per query, which then stand together.
+        qid : (n_docs,), optional
+            Query id of each row, in any order; without either all rows are one query.
+        sample_weight : (n_docs,), optional
+            Weight of each row's query, equal within it. Where all rows are one query, how often each row is there.
+        eval_set : list of (X, y), optional
+            What to evaluate after every tree.
+        eval_group, eval_qid : lists, optional
+            The queries of each pair of ``eval_set``.
+        init_model : SoftRanker, booster or file, optional
+            Trees to continue; ``n_estimators`` more are grown.
+
+        Returns
+        -------
+        SoftRanker
+            Itself.
+        """
+        settings = check_settings(self)
+        trees = BOOSTERS[settings.booster]
+        trees.check(settings)
+        X = checked_columns(self, X, reset=True)
+        start, encoder = beginning(
+            self, init_model, trees, Encoder.learn(self, X, find_column(FIT, X, self.qid_column))
+        )
+        train, named = read_rows(FIT, encoder, X, y, group, qid, sample_weight)
+        if not named:
+            warnings.warn(f"{FIT}: neither group= nor qid= was given: all rows are one query", stacklevel=2)
+        sets = evaluation_sets(self, encoder, named, eval_set, eval_group, eval_qid)
+        self._encoder, self._named, self._trees = encoder, named, settings.booster
+        self._grow(settings, trees, *hold_out(settings, train, sets), start)
+        return self
+
+    def predict(self, X: Any) -> FloatArray:
+        """Scores of shape (n_docs,), higher ranks first; they compare within a query only."""
+        trees, features = self._encoded("SoftRanker.predict", X)
+        return trees.predict(self.booster_, features, check_threads("SoftRanker.predict", self.n_jobs))
+
+    def staged_predict(self, X: Any, *, every: int = 1) -> Iterator[FloatArray]:
+        """Scores after every so many trees; the last are those of :meth:`predict`."""
+        caller = "SoftRanker.staged_predict"
+        trees, features = self._encoded(caller, X)
+        steps = range(whole_number(caller, "every", every, 1), self.best_iteration_, every)
+        n_jobs = check_threads(caller, self.n_jobs)
+        yield from trees.staged(self.booster_, features, steps, n_jobs)
+        yield trees.predict(self.booster_, features, n_jobs)
+
+    def score(self, X: Any, y: Any, *, qid: Any = None, group: Any = None, sample_weight: Any = None) -> float:
+        """The hard metric of the scores, in the mean over queries.
+
+        Parameters
+        ----------
+        X, y, qid, group, sample_weight
+            As in :meth:`fit`; queries are needed if fit had them.
+        """
+        caller = "SoftRanker.score"
+        check_is_fitted(self)
+        scores, X = self.predict(X), checked_columns(self, X, reset=False)
+        queries = find_queries(caller, self._encoder, X, group, qid)
+        if self._named and not queries.named:
+            raise ValueError(
+                f"{caller}: qid (or group) must be given, as it was to fit; a cross-validation hands it on after "
+                "set_score_request(qid=True)"
+            )
+        queries, weights = weigh(caller, sample_weight, queries)
+        return as_metric(caller, self.metric, {})(
+            queries.bring_together(read_labels(caller, y, scores.size)),
+            queries.bring_together(scores),
+            group=queries.groups,
+            query_weight=weights,
+        )
+
+    @property
+    def feature_importances_(self) -> FloatArray:
+        """Share of each column of X in the gain of all splits; they add up to 1, or to 0 without a split."""
+        check_is_fitted(self)
+        return self._encoder.spread_out(normalised(BOOSTERS[self._trees].gains(self.booster_)))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.target_tags.required = True
+        return tags
+
+    def _encoded(self, caller: str, X: Any) -> tuple[Trees, Features]:
+        check_is_fitted(self)
+        return BOOSTERS[self._trees], self._encoder.encode(caller, checked_columns(self, X, reset=False))
+
+    def _query_ids(self, X: Any) -> Any:
+        """The query ids in X if a column of it holds them: what a scorer asks."""
+        if self._encoder.qid_column is None:
+            return None
+        return ids_in(checked_columns(self, X, reset=False), self._encoder.qid_column)
+
+    def _grow(self, settings: Settings, trees: Trees, train: Rows, sets: list[Rows], start: Any) -> None:
+        valid = [(f"valid_{at}", rows) for at, rows in enumerate(sets)]
+        watch = Watch(valid[-1][0] if valid else "", logged_name(settings.watched[0]), settings.early_stopping_rounds)
+        job = Job(settings, train, valid, start, watch)
+        refuse_other_features(job, trees)
+        booster = trees.train(job)
+        grown = trees.n_trees(booster)
+        stops = settings.early_stopping_rounds is not None and watch.best_trees is not None
+        kept = min(watch.best_trees or 0, grown) if stops else grown
+        self.booster_ = booster if kept == grown else trees.first(booster, kept)
+        self.best_iteration_ = kept
+        self.n_iter_ = grown - (0 if start is None else trees.n_trees(start))
+        self.evals_result_ = watch.curves
+        self.best_score_ = (watch.best_value if stops else watch.last) if valid else None

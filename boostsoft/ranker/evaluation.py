@@ -1,0 +1,59 @@
+"""Evaluation sets: given, or split off by query."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .features import Encoder, checked_columns
+from .queries import split_queries
+from .rows import Rows, read_rows
+from .settings import FIT, Settings
+
+
+def evaluation_sets(
+    ranker: Any, encoder: Encoder, named: bool, eval_set: Any, eval_group: Any, eval_qid: Any
+) -> list[Rows]:
+    """The sets that were given to fit; ``named`` says whether training knows its queries."""
+    pairs = _pairs(eval_set)
+    if not pairs and (eval_group is not None or eval_qid is not None):
+        raise ValueError(f"{FIT}: eval_group and eval_qid belong to eval_set, which is missing")
+    groups, ids = _parallel("eval_group", eval_group, len(pairs)), _parallel("eval_qid", eval_qid, len(pairs))
+    sets = []
+    for at, (pair, group, qid) in enumerate(zip(pairs, groups, ids, strict=True)):
+        caller = f"{FIT}: eval_set[{at}]"
+        rows, knows = read_rows(caller, encoder, checked_columns(ranker, pair[0], reset=False), pair[1], group, qid)
+        if named and not knows:
+            raise ValueError(f"{caller}: queries are missing: give eval_qid or eval_group, as training has its own")
+        sets.append(rows)
+    return sets
+
+
+def hold_out(settings: Settings, train: Rows, sets: list[Rows]) -> tuple[Rows, list[Rows]]:
+    """Training rows and evaluation sets, the validation queries split off if they are to be."""
+    if settings.validation_fraction is not None:
+        if sets:
+            raise ValueError(f"{FIT}: give eval_set or validation_fraction, not both")
+        kept, held_out = split_queries(FIT, train.groups, settings.validation_fraction, settings.seed)
+        return train.take(kept), [train.take(held_out)]
+    if settings.early_stopping_rounds is not None and not sets:
+        raise ValueError(f"{FIT}: early_stopping_rounds needs queries to watch: give eval_set or validation_fraction")
+    return train, sets
+
+
+def _pairs(eval_set: Any) -> list[Any]:
+    if eval_set is None:
+        return []
+    pairs = [eval_set] if isinstance(eval_set, tuple) else list(eval_set)
+    if not all(isinstance(pair, (tuple, list)) and len(pair) == 2 for pair in pairs):
+        raise ValueError(f"{FIT}: eval_set must be a list of pairs (X, y)")
+    return pairs
+
+
+def _parallel(argument: str, given: Any, n: int) -> Sequence[Any]:
+    if given is None:
+        return [None] * n
+    if not isinstance(given, (list, tuple)) or len(given) != n:
+        got = f"{len(given)} entries" if isinstance(given, (list, tuple)) else type(given).__name__
+        raise ValueError(f"{FIT}: {argument} must be a list with one entry per pair of eval_set, {n}; got {got}")
+    return given

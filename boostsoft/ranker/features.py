@@ -1,0 +1,196 @@
+"""From the user's X to a matrix of numbers, the same way in fit and in predict.
+
+Frames are read by what they can do, not by what they are, so that neither pandas nor polars is imported.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils import check_array
+from sklearn.utils.validation import validate_data
+
+CHECKS = {"dtype": [np.float64, np.float32], "accept_sparse": "csr", "ensure_all_finite": "allow-nan"}
+
+
+@dataclass(frozen=True)
+class Features:
+    """A matrix as the boosters take it.
+
+    Attributes
+    ----------
+    matrix : (n_docs, n_features), dense or CSR; categories as their codes, missing values as NaN.
+    names : of the features, None if they have none.
+    categorical : positions of the features that hold codes.
+    from_sparse : whether the training data was sparse, so that XGBoost has taken zeros as missing.
+    """
+
+    matrix: Any
+    names: tuple[str, ...] | None
+    categorical: tuple[int, ...]
+    from_sparse: bool
+
+    def rows(self, rows: Any) -> Features:
+        """Some of the rows."""
+        return self if rows is None else Features(self.matrix[rows], self.names, self.categorical, self.from_sparse)
+
+
+@dataclass(frozen=True)
+class Encoder:
+    """How columns become features.
+
+    Attributes
+    ----------
+    qid_column : position of the column of X that holds the query ids, None if there is none.
+    names : of all columns of X, None if they have none.
+    categories : the categories of each categorical column, by its position.
+    sparse : whether X of fit was sparse.
+    """
+
+    qid_column: int | None
+    names: tuple[str, ...] | None
+    categories: dict[int, tuple[Any, ...]]
+    sparse: bool
+
+    @classmethod
+    def learn(cls, ranker: Any, X: Any, qid_column: int | None) -> Encoder:
+        """Remember the columns of the X of fit; sets ``n_features_in_`` and ``feature_names_in_``."""
+        names = getattr(ranker, "feature_names_in_", None)
+        categories = {}
+        if is_frame(X):
+            for position, column in enumerate(_columns(X)):
+                if _is_categorical(column) and position != qid_column:
+                    categories[position] = _categories(column)
+        return cls(qid_column, None if names is None else tuple(names), categories, bool(sparse.issparse(X)))
+
+    def encode(self, caller: str, X: Any) -> Features:
+        """The features of an X that scikit-learn's checks have passed (:func:`checked_columns`)."""
+        if is_frame(X):
+            matrix = self._from_frame(caller, X)
+        elif self.categories:
+            raise ValueError(
+                f"{caller}: X must be a frame, as in fit, since {self._title(min(self.categories))} holds categories; "
+                f"got {type(X).__name__}"
+            )
+        else:
+            matrix = X if self.qid_column is None else X[:, self._feature_positions(X.shape[1])]
+        positions = self._feature_positions(X.shape[1])
+        names = None if self.names is None else tuple(self.names[position] for position in positions)
+        categorical = tuple(at for at, position in enumerate(positions) if position in self.categories)
+        return Features(matrix, names, categorical, self.sparse)
+
+    def spread_out(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """One value per feature as one per column of X: 0 for the query ids."""
+        return values if self.qid_column is None else np.insert(values, self.qid_column, 0.0)
+
+    def _feature_positions(self, n_columns: int) -> list[int]:
+        return [position for position in range(n_columns) if position != self.qid_column]
+
+    def _from_frame(self, caller: str, X: Any) -> NDArray[np.float64]:
+        columns = _columns(X)
+        matrix = np.empty((X.shape[0], len(columns) - (self.qid_column is not None)))
+        for at, position in enumerate(self._feature_positions(len(columns))):
+            title = self._title(position)
+            if position in self.categories:
+                matrix[:, at] = _codes(columns[position], self.categories[position])
+            else:
+                matrix[:, at] = _numbers(caller, title, columns[position])
+        checked: NDArray[np.float64] = check_array(matrix, input_name="X", **CHECKS)
+        return checked
+
+    def _title(self, position: int) -> str:
+        return f"column {position}" if self.names is None else f"column {self.names[position]!r}"
+
+
+def is_frame(X: Any) -> bool:
+    """Whether X is a pandas or polars DataFrame."""
+    return hasattr(X, "columns") and (hasattr(X, "iloc") or hasattr(X, "get_columns"))
+
+
+def checked_columns(ranker: Any, X: Any, *, reset: bool) -> Any:
+    """X after scikit-learn's checks of shape and names: an array, a CSR matrix, or the frame itself."""
+    least = 2 if reset else 1  # one document alone has nothing to be ranked against
+    if not is_frame(X):
+        checked = validate_data(ranker, X, reset=reset, ensure_min_samples=least, **CHECKS)
+        # LightGBM knows SciPy's matrices, and not its arrays
+        return sparse.csr_matrix(checked) if sparse.issparse(checked) else checked
+    validate_data(ranker, X, reset=reset, skip_check_array=True)
+    if X.shape[0] < least or X.shape[1] == 0:
+        check_array(np.empty(X.shape), ensure_min_samples=least, input_name="X", estimator=ranker)  # raises
+    return X
+
+
+def find_column(caller: str, X: Any, column: Any) -> int | None:
+    """The position of ``qid_column`` in X."""
+    if column is None:
+        return None
+    if X.shape[1] == 1:
+        raise ValueError(f"{caller}: X must have a feature besides qid_column; got one column")
+    if isinstance(column, str):
+        names = list(X.columns) if is_frame(X) else []
+        if column not in names:
+            raise ValueError(
+                f"{caller}: qid_column must be a column of X; got {column!r} and "
+                f"{f'columns {names}' if names else 'an X without column names'}"
+            )
+        return int(names.index(column))
+    if isinstance(column, bool) or not isinstance(column, (int, np.integer)):
+        raise TypeError(f"{caller}: qid_column must be the name or the number of a column of X; got {column!r}")
+    n_columns = X.shape[1]
+    if not -n_columns <= column < n_columns:
+        raise ValueError(f"{caller}: qid_column must be from {-n_columns} to {n_columns - 1}; got {column}")
+    return int(column % n_columns)
+
+
+def ids_in(X: Any, position: int) -> NDArray[Any]:
+    """The query ids that stand in a column of X."""
+    if is_frame(X):
+        return np.asarray(_columns(X)[position])
+    column = X[:, [position]]
+    return np.ravel(column.toarray() if sparse.issparse(column) else column)
+
+
+def _columns(frame: Any) -> list[Any]:
+    if hasattr(frame, "get_columns"):
+        return list(frame.get_columns())
+    return [frame.iloc[:, position] for position in range(frame.shape[1])]
+
+
+def _is_categorical(column: Any) -> bool:
+    return str(column.dtype).startswith(("category", "Categorical", "Enum"))
+
+
+def _categories(column: Any) -> tuple[Any, ...]:
+    """Pandas' own, so that codes are its codes; in polars, which may share them among columns, those that occur."""
+    if hasattr(column.cat, "categories"):
+        return tuple(column.cat.categories.to_list())
+    return tuple(sorted({value for value in column.to_list() if value is not None}))
+
+
+def _codes(column: Any, categories: tuple[Any, ...]) -> NDArray[np.float64]:
+    """The codes of fit; what fit has not seen is missing."""
+    code = {category: float(at) for at, category in enumerate(categories)}
+    return np.array([code.get(value, np.nan) for value in column.to_list()])
+
+
+def _numbers(caller: str, title: str, column: Any) -> NDArray[np.float64]:
+    dtype, text = column.dtype, str(column.dtype)
+    refused = f"{caller}: X must hold numbers and categories; {title} has dtype {text}"
+    if _is_categorical(column):
+        raise ValueError(f"{caller}: {title} held numbers in fit; got dtype {text}")
+    if hasattr(dtype, "is_numeric"):  # polars
+        if not (dtype.is_numeric() or text in ("Boolean", "Null")):
+            raise ValueError(f"{refused}; make it a category or leave it out")
+        numbers: NDArray[np.float64] = column.cast(float).to_numpy()
+        return numbers
+    if getattr(dtype, "kind", "O") in "mM":
+        raise ValueError(f"{refused}; turn it into a number")
+    try:
+        numbers = column.to_numpy(dtype=np.float64, na_value=np.nan)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{refused}; make it a category or leave it out: {error}") from error
+    return numbers

@@ -1,0 +1,188 @@
+"""The ranker on LightGBM."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import lightgbm as adapter
+from ..query_groups import FloatArray
+from ..xgboost import STOCK_UNIT
+from .features import Features
+from .rows import Rows
+from .settings import Settings, by_alias, refuse_clashes
+from .training import Job, usable_names
+from .watch import Watch
+
+NAME = "lightgbm"
+STOCK_CATEGORY_L2 = 10.0
+
+# the ranker's own parameter -> LightGBM's name and its aliases
+TAKEN = by_alias(
+    {
+        "n_estimators": "num_iterations num_iteration n_iter num_tree num_trees num_round num_rounds nrounds "
+        "num_boost_round n_estimators max_iter",
+        "learning_rate": "learning_rate shrinkage_rate eta",
+        "num_leaves": "num_leaves num_leaf max_leaves max_leaf max_leaf_nodes",
+        "max_depth": "max_depth",
+        "min_child_samples": "min_data_in_leaf min_data_per_leaf min_data min_child_samples min_samples_leaf",
+        "reg_lambda": "lambda_l2 reg_lambda lambda l2_regularization",
+        "colsample": "feature_fraction sub_feature colsample_bytree",
+        "subsample": "bagging_fraction sub_row subsample bagging bagging_freq subsample_freq",
+        "eval_metric": "metric metrics metric_types",
+        "early_stopping_rounds": "early_stopping_round early_stopping_rounds early_stopping n_iter_no_change",
+        "n_jobs": "num_threads num_thread nthread nthreads n_jobs",
+        "random_state": "seed random_seed random_state",
+    }
+)
+SETTLED = by_alias(
+    {
+        "the ranker trains on its metric": "objective objective_type app application loss",
+        "the ranker keeps LightGBM quiet": "verbosity verbose",
+        "the ranker's trees add up: gbdt": "boosting boosting_type boost",
+        "with it LightGBM trains stumps under any custom objective": "bagging_by_query",
+        "X says which columns are categories": "categorical_feature cat_feature categorical_column cat_column "
+        "categorical_features",
+        "the first metric is watched": "first_metric_only",
+    }
+)
+
+
+def check(settings: Settings) -> None:
+    """Raise if further parameters clash with the ranker's."""
+    refuse_clashes(settings.more, TAKEN, SETTLED)
+
+
+def parameters(settings: Settings) -> dict[str, Any]:
+    """LightGBM's ``params``."""
+    found: dict[str, Any] = {
+        # histograms are then added up in the same order, whatever the machine and its load
+        "deterministic": True,
+        # without features that may be split at all, LightGBM stops with an error in place of no tree
+        "feature_pre_filter": False,
+        # what it adds to the curvature of a category, 10, is made for some .25 per document; with it as it is, small
+        # data is never split by category
+        "cat_l2": STOCK_CATEGORY_L2 / STOCK_UNIT,
+        "cat_smooth": STOCK_CATEGORY_L2 / STOCK_UNIT,
+        **({} if "force_col_wise" in settings.more else {"force_row_wise": True}),
+        **settings.more,
+        "metric": "None",
+        "learning_rate": settings.learning_rate,
+        "num_leaves": settings.num_leaves,
+        "max_depth": settings.max_depth,
+        "min_data_in_leaf": settings.min_child_samples,
+        "lambda_l2": settings.reg_lambda,
+        "feature_fraction": settings.colsample,
+        "seed": settings.seed,
+        "verbosity": -1,
+    }
+    if settings.subsample < 1.0:
+        found |= {"bagging_fraction": settings.subsample, "bagging_freq": 1}
+    if settings.n_jobs is not None:
+        found["num_threads"] = settings.n_jobs
+    return found
+
+
+def load(source: Any) -> Any:
+    """A booster from a booster, up to its best iteration, or from a file."""
+    import lightgbm
+
+    if isinstance(source, (str, os.PathLike)):
+        return lightgbm.Booster(model_file=source)
+    return lightgbm.Booster(model_str=source.model_to_string()) if isinstance(source, lightgbm.Booster) else None
+
+
+def train(job: Job) -> Any:
+    """Grow the trees."""
+    import lightgbm
+
+    settings = job.settings
+    rule = settings.objective
+    objective = adapter.objective(rule.metric, noise=rule.noise, sigma=rule.sigma, hessian=rule.hessian)
+    data = _dataset(job.train)
+    return lightgbm.train(
+        {**parameters(settings), "objective": objective},
+        data,
+        settings.n_estimators,
+        valid_sets=[_dataset(rows, reference=data) for _, rows in job.valid],
+        valid_names=[name for name, _ in job.valid],
+        feval=adapter.feval(*settings.watched) if job.valid else None,
+        init_model=job.start,
+        callbacks=[_Stop(job.watch)] if job.valid else None,
+    )
+
+
+def n_trees(booster: Any) -> int:
+    """How many trees it has."""
+    return int(booster.num_trees())
+
+
+def n_features(booster: Any) -> int:
+    """How many features it was trained on."""
+    return int(booster.num_feature())
+
+
+def first(booster: Any, n: int) -> Any:
+    """A booster of the first n trees."""
+    import lightgbm
+
+    return lightgbm.Booster(model_str=booster.model_to_string(num_iteration=n))
+
+
+def predict(booster: Any, features: Features, n_jobs: int | None) -> FloatArray:
+    """Scores by all trees."""
+    return _scores(booster, features, 0, -1, n_jobs)
+
+
+def staged(booster: Any, features: Features, steps: Sequence[int], n_jobs: int | None) -> Iterator[FloatArray]:
+    """Scores by the first trees, for each of the rising numbers of trees."""
+    done, scores = 0, np.zeros(features.matrix.shape[0])
+    for step in steps:
+        scores = scores + _scores(booster, features, done, step - done, n_jobs)
+        done = step
+        yield scores
+
+
+def gains(booster: Any) -> FloatArray:
+    """What splits on each feature have gained in all."""
+    return np.asarray(booster.feature_importance("gain"), dtype=np.float64)
+
+
+class _Stop:
+    """LightGBM's callback after every tree."""
+
+    def __init__(self, watch: Watch) -> None:
+        self.watch = watch
+
+    def __call__(self, env: Any) -> None:
+        """Record the metrics; raise what LightGBM takes as the end."""
+        from lightgbm.callback import EarlyStopException
+
+        found = env.evaluation_result_list
+        if self.watch.see(((entry[0], entry[1], entry[2]) for entry in found), n_trees(env.model)):
+            raise EarlyStopException(env.iteration, found)
+
+
+def _dataset(rows: Rows, reference: Any = None) -> Any:
+    import lightgbm
+
+    features = rows.features
+    return lightgbm.Dataset(
+        features.matrix,
+        rows.labels,
+        reference=reference,
+        weight=None if rows.weights is None else rows.groups.per_document(rows.weights),
+        group=rows.groups.sizes,
+        feature_name=usable_names(features.names, '[]{}:,"') or "auto",
+        categorical_feature=list(features.categorical),
+        params={"verbosity": -1},
+    )
+
+
+def _scores(booster: Any, features: Features, start: int, n: int, n_jobs: int | None) -> FloatArray:
+    threads = {} if n_jobs is None else {"num_threads": n_jobs}
+    found = booster.predict(features.matrix, start_iteration=start, num_iteration=n, raw_score=True, **threads)
+    return np.asarray(found, dtype=np.float64)

@@ -1,0 +1,144 @@
+"""Which rows belong to which query, in whatever order they come."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..query_groups import FloatArray, IntArray, QueryGroups, as_array, finite_vector, missing_ids, resolve_groups
+
+
+@dataclass(frozen=True, eq=False)
+class Queries:
+    """The queries of some rows.
+
+    Attributes
+    ----------
+    groups : the queries once the rows are in ``order``.
+    order : the rows, those of a query together; None if they stand together already.
+    ids : the id of each query, in the order of ``groups``; None if there are sizes only.
+    named : whether the user said which query a row belongs to; otherwise all rows are one.
+    """
+
+    groups: QueryGroups
+    order: IntArray | None
+    ids: NDArray[Any] | None
+    named: bool
+
+    def bring_together(self, rows: Any) -> Any:
+        """An array's rows with the documents of a query together."""
+        return rows if self.order is None else rows[self.order]
+
+    def name(self, query: int) -> str:
+        """What the user calls a query."""
+        return f"query {query}" if self.ids is None else f"qid {self.ids[query].item()!r}"
+
+
+def read_queries(caller: str, n_docs: int, group: Any, qid: Any) -> Queries:
+    """Queries from sizes, from ids in any order, or all rows as one."""
+    if group is not None and qid is not None:
+        resolve_groups(caller, n_docs, group, qid)  # says which of them to give
+    if qid is not None:
+        return _from_ids(caller, n_docs, qid)
+    if group is None:
+        return Queries(QueryGroups.from_sizes([n_docs]), None, None, named=False)
+    _refuse_uncut(caller, n_docs, group)
+    return Queries(resolve_groups(caller, n_docs, group), None, None, named=True)
+
+
+def weigh(caller: str, sample_weight: Any, queries: Queries) -> tuple[Queries, FloatArray | None]:
+    """The queries and the weight of each, (n_queries,), from one weight per row.
+
+    Without queries there is one, whose weight would mean nothing: then weights are counts, as scikit-learn has it,
+    and a row of weight 2 is there twice.
+    """
+    if sample_weight is None:
+        return queries, None
+    weights = finite_vector(caller, "sample_weight", sample_weight, queries.groups.n_docs, "row")
+    if np.any(weights < 0):
+        at = int(np.argmax(weights < 0))
+        raise ValueError(f"{caller}: sample_weight must not be negative; got {weights[at]} at position {at}")
+    if not weights.any():
+        raise ValueError(f"{caller}: sample_weight must not be zero for every row")
+    if queries.named:
+        return queries, _per_query(caller, queries.bring_together(weights), queries)
+    return _repeated(caller, weights), None
+
+
+def split_queries(caller: str, groups: QueryGroups, share: float, seed: int) -> tuple[IntArray, IntArray]:
+    """The training queries and the validation queries, drawn at random, both rising."""
+    filled = np.flatnonzero(groups.sizes > 0)
+    if filled.size < 2:
+        raise ValueError(f"{caller}: validation_fraction needs two queries at least; got {filled.size}")
+    n_valid = min(max(round(share * filled.size), 1), filled.size - 1)
+    drawn = np.random.default_rng(seed).permutation(filled)
+    return np.sort(drawn[n_valid:]), np.sort(drawn[:n_valid])
+
+
+def _from_ids(caller: str, n_docs: int, qid: Any) -> Queries:
+    ids = as_array(caller, "qid", qid)
+    if ids.shape != (n_docs,):
+        raise ValueError(f"{caller}: qid must have one id per row, {n_docs}; got shape {ids.shape}")
+    missing = missing_ids(ids)
+    if missing.any():
+        at = int(np.argmax(missing))
+        raise ValueError(f"{caller}: qid must not be missing or infinite; got {ids[at]} at position {at}")
+    distinct, codes = _codes(ids)
+    starts = np.concatenate([[0], np.flatnonzero(codes[1:] != codes[:-1]) + 1])
+    if starts.size == distinct.size:
+        offsets = np.concatenate([starts, [n_docs]])
+        return Queries(QueryGroups.from_offsets(offsets), None, ids[starts], named=True)
+    order: IntArray = np.argsort(codes, kind="stable")
+    return Queries(QueryGroups.from_sizes(np.bincount(codes)), order, distinct, named=True)
+
+
+def _codes(ids: NDArray[Any]) -> tuple[NDArray[Any], IntArray]:
+    """The distinct ids and, for each row, which of them it has."""
+    try:
+        return np.unique(ids, return_inverse=True)
+    except TypeError:  # ids of several types have no order: that of their appearance will do
+        first: dict[Any, int] = {}
+        codes = np.array([first.setdefault(value, len(first)) for value in ids.tolist()], dtype=np.int64)
+        distinct = np.empty(len(first), dtype=object)
+        distinct[:] = list(first)
+        return distinct, codes
+
+
+def _refuse_uncut(caller: str, n_docs: int, group: Any) -> None:
+    """Group sizes that describe other rows than these: a fold of a cross-validation cuts rows, not sizes."""
+    sizes = group.sizes if isinstance(group, QueryGroups) else as_array(caller, "group", group)
+    if sizes.dtype.kind in "iuf" and sizes.ndim == 1 and sizes.size and sizes.sum() != n_docs:
+        raise ValueError(
+            f"{caller}: group must add up to the number of rows, {n_docs}; got {sizes.size} sizes that add up to "
+            f"{sizes.sum():.15g}. A cross-validation cuts rows and leaves group whole: give it qid=, one id per row"
+        )
+
+
+def _per_query(caller: str, weights: FloatArray, queries: Queries) -> FloatArray:
+    """The weight that all rows of a query have; 0 for a query without rows."""
+    groups = queries.groups
+    first = weights[np.minimum(groups.offsets[:-1], weights.size - 1)]
+    unequal = weights != groups.per_document(first)
+    if unequal.any():
+        row = int(np.argmax(unequal))
+        query = int(np.searchsorted(groups.offsets, row, side="right")) - 1
+        raise ValueError(
+            f"{caller}: sample_weight must be the same for all rows of a query; {queries.name(query)} has "
+            f"{first[query]} and {weights[row]}"
+        )
+    return np.where(groups.sizes > 0, first, 0.0)
+
+
+def _repeated(caller: str, counts: FloatArray) -> Queries:
+    """One query of rows that are there as often as their weight says."""
+    if np.any(counts != np.floor(counts)):
+        at = int(np.argmax(counts != np.floor(counts)))
+        raise ValueError(
+            f"{caller}: sample_weight must be whole numbers where all rows are one query, since they count its rows; "
+            f"got {counts[at]} at position {at}. Weights of queries need qid= or group="
+        )
+    order: IntArray = np.repeat(np.arange(counts.size), counts.astype(np.int64))
+    return Queries(QueryGroups.from_sizes([order.size]), order, None, named=False)

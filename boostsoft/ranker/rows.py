@@ -1,0 +1,74 @@
+"""The user's arrays as rows whose queries stand together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils import column_or_1d
+
+from ..query_groups import FloatArray, IntArray, QueryGroups, as_array, finite_vector
+from .features import Encoder, Features, ids_in
+from .queries import Queries, read_queries, weigh
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A data set whose queries stand together.
+
+    Attributes
+    ----------
+    features : of n_docs rows.
+    labels : (n_docs,)
+    groups : the queries.
+    weights : (n_queries,) or None.
+    """
+
+    features: Features
+    labels: FloatArray
+    groups: QueryGroups
+    weights: FloatArray | None
+
+    def take(self, queries: IntArray) -> Rows:
+        """Some of the queries."""
+        chosen = np.zeros(self.groups.n_queries, dtype=np.bool_)
+        chosen[queries] = True
+        rows = np.flatnonzero(self.groups.per_document(chosen))
+        weights = None if self.weights is None else self.weights[chosen]
+        groups = QueryGroups.from_sizes(self.groups.sizes[chosen])
+        return Rows(self.features.rows(rows), self.labels[rows], groups, weights)
+
+
+def read_rows(
+    caller: str, encoder: Encoder, X: Any, y: Any, group: Any, qid: Any, sample_weight: Any = None
+) -> tuple[Rows, bool]:
+    """Rows from an X that scikit-learn's checks have passed, and its y; and whether queries were named."""
+    labels = read_labels(caller, y, X.shape[0])
+    queries, weights = weigh(caller, sample_weight, find_queries(caller, encoder, X, group, qid))
+    features = encoder.encode(caller, X).rows(queries.order)
+    return Rows(features, queries.bring_together(labels), queries.groups, weights), queries.named
+
+
+def read_labels(caller: str, y: Any, n_docs: int) -> FloatArray:
+    """Finite labels, one per row; objects and a single column are read as numbers."""
+    if y is None:
+        raise ValueError(f"{caller} requires y to be passed, but the target y is None")
+    array = as_array(caller, "y", y)
+    if array.dtype.kind == "O":
+        try:
+            array = array.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{caller}: y must hold numbers: {error}") from error
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = column_or_1d(array, warn=True)
+    return finite_vector(caller, "y", array, n_docs, "row")
+
+
+def find_queries(caller: str, encoder: Encoder, X: Any, group: Any, qid: Any) -> Queries:
+    """Queries from ``group``, ``qid`` or the column of X that holds the ids."""
+    if encoder.qid_column is not None:
+        if group is not None or qid is not None:
+            raise ValueError(f"{caller}: qid_column says where the query ids are: leave out group= and qid=")
+        qid = ids_in(X, encoder.qid_column)
+    return read_queries(caller, X.shape[0], group, qid)

@@ -1,0 +1,182 @@
+"""The ranker's parameters, checked; what each means to a booster is said in the booster's own module."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from ..adapters import AnyMetric, MetricList
+from ..metrics.hard import Metric
+from ..metrics.soft import SoftMetric
+from ..objectives import SoftObjective
+from ..query_groups import finite_number, one_of, positive_number, whole_number
+
+FIT = "SoftRanker.fit"
+BOOSTERS = ("lightgbm", "xgboost")
+WATCHED_SIGMA = 0.2  # in spreads of the scores: as in the examples and the command line
+
+
+@dataclass(frozen=True)
+class Settings:
+    """A ranker's parameters, checked.
+
+    Attributes
+    ----------
+    booster : the booster's name.
+    objective : what to train on.
+    watched : what to evaluate after every tree, the one that stops training first.
+    n_estimators, learning_rate, num_leaves, max_depth, min_child_samples, reg_lambda, colsample, subsample : as given.
+    more : the booster's own further parameters.
+    early_stopping_rounds, validation_fraction : as given.
+    n_jobs : threads of the booster; None for its own choice.
+    seed : of the booster and of the split into training and validation queries.
+    """
+
+    booster: str
+    objective: SoftObjective
+    watched: tuple[AnyMetric, ...]
+    n_estimators: int
+    learning_rate: float
+    num_leaves: int
+    max_depth: int
+    min_child_samples: int
+    reg_lambda: float
+    colsample: float
+    subsample: float
+    more: Mapping[str, Any]
+    early_stopping_rounds: int | None
+    validation_fraction: float | None
+    n_jobs: int | None
+    seed: int
+
+
+def check_settings(ranker: Any) -> Settings:
+    """Check a ranker's parameters and build the objective and the metrics."""
+    objective = SoftObjective(ranker.metric, noise=ranker.noise, sigma=ranker.sigma, hessian=ranker.hessian)
+    refuse_cutoffs_per_query(FIT, objective.metric)
+    rounds, fraction = ranker.early_stopping_rounds, ranker.validation_fraction
+    return Settings(
+        booster=one_of(FIT, "booster", ranker.booster, BOOSTERS),
+        objective=objective,
+        watched=_watched(ranker.eval_metric, objective),
+        n_estimators=whole_number(FIT, "n_estimators", ranker.n_estimators, 1),
+        learning_rate=positive_number(FIT, "learning_rate", ranker.learning_rate),
+        num_leaves=whole_number(FIT, "num_leaves", ranker.num_leaves, 2),
+        max_depth=_depth(ranker.max_depth),
+        min_child_samples=whole_number(FIT, "min_child_samples", ranker.min_child_samples, 0),
+        reg_lambda=_not_negative("reg_lambda", ranker.reg_lambda),
+        colsample=_share("colsample", ranker.colsample),
+        subsample=_share("subsample", ranker.subsample),
+        more=_more(ranker.booster_params),
+        early_stopping_rounds=None if rounds is None else whole_number(FIT, "early_stopping_rounds", rounds, 1),
+        validation_fraction=None if fraction is None else _inner_share("validation_fraction", fraction),
+        n_jobs=check_threads(FIT, ranker.n_jobs),
+        seed=_seed(ranker.random_state),
+    )
+
+
+def refuse_clashes(more: Mapping[str, Any], taken: Mapping[str, str], settled: Mapping[str, str]) -> None:
+    """Refuse what the ranker decides itself among a booster's further parameters.
+
+    ``taken`` gives the ranker's own parameter for a booster's name, ``settled`` the reason why there is none.
+    """
+    for name in more:
+        if name in taken:
+            raise ValueError(f"{FIT}: booster_params must not hold {name!r}: set the ranker's own {taken[name]}")
+        if name in settled:
+            raise ValueError(f"{FIT}: booster_params must not hold {name!r}: {settled[name]}")
+
+
+def by_alias(names: Mapping[str, str]) -> dict[str, str]:
+    """From the ranker's word -> "name alias alias" to name -> the ranker's word."""
+    return {alias: word for word, aliases in names.items() for alias in aliases.split()}
+
+
+def _watched(given: Any, objective: SoftObjective) -> tuple[AnyMetric, ...]:
+    if given is None:
+        soft = SoftMetric(objective.metric, noise=objective.noise, sigma=WATCHED_SIGMA, sigma_unit="spread")
+        return (soft,)
+    several = given if isinstance(given, (list, tuple)) else [given]
+    metrics = tuple(MetricList(f"{FIT}: eval_metric", several).metrics)
+    for metric in metrics:
+        refuse_cutoffs_per_query(FIT, metric.hard)
+    return metrics
+
+
+def refuse_cutoffs_per_query(caller: str, metric: Metric) -> None:
+    """Raise if a metric's cutoffs belong to the queries of one data set."""
+    if isinstance(metric.k, tuple):
+        raise ValueError(
+            f"{caller}: a metric must have one cutoff for all queries, since training, validation and test each have "
+            f"queries of their own; got {metric!r}"
+        )
+
+
+def _depth(value: Any) -> int:
+    depth = whole_number(FIT, "max_depth", value, -1)
+    if depth == 0:
+        raise ValueError(f"{FIT}: max_depth must be -1, for no limit, or at least 1; got 0")
+    return depth
+
+
+def _not_negative(argument: str, value: Any) -> float:
+    number = finite_number(FIT, argument, value)
+    if number < 0.0:
+        raise ValueError(f"{FIT}: {argument} must not be negative; got {value!r}")
+    return number
+
+
+def _share(argument: str, value: Any) -> float:
+    number = finite_number(FIT, argument, value)
+    if not 0.0 < number <= 1.0:
+        raise ValueError(f"{FIT}: {argument} must be a share above 0 and up to 1; got {value!r}")
+    return number
+
+
+def _inner_share(argument: str, value: Any) -> float:
+    number = finite_number(FIT, argument, value)
+    if not 0.0 < number < 1.0:
+        raise ValueError(f"{FIT}: {argument} must be a share between 0 and 1; got {value!r}")
+    return number
+
+
+def _more(value: Any) -> Mapping[str, Any]:
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in value):
+        raise TypeError(f"{FIT}: booster_params must be a dict of names and values; got {value!r}")
+    return dict(value)
+
+
+def check_threads(caller: str, value: Any) -> int | None:
+    """A booster's number of threads, None for its own choice."""
+    if value is None:
+        return None
+    from joblib import effective_n_jobs  # type: ignore[import-untyped]
+
+    n_jobs = whole_number(caller, "n_jobs", value, -(2**31))
+    if n_jobs == 0:
+        raise ValueError(f"{caller}: n_jobs must not be 0; got 0")
+    # joblib counts from behind below 0, and gives 1 to a worker among workers; a plain number is meant as it stands
+    return n_jobs if n_jobs > 0 else int(effective_n_jobs(n_jobs))
+
+
+def _seed(random_state: Any) -> int:
+    """A booster's seed; None is 0, so that fits repeat unless told otherwise."""
+    if random_state is None:
+        return 0
+    if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool):
+        return int(check_seed(random_state))
+    return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+
+
+def check_seed(value: Any) -> int:
+    """A whole number that both boosters take."""
+    seed = whole_number(FIT, "random_state", value, 0)
+    if seed > np.iinfo(np.int32).max:
+        raise ValueError(f"{FIT}: random_state must be up to 2^31 - 1; got {value!r}")
+    return seed

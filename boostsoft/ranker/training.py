@@ -1,0 +1,94 @@
+"""What a booster's module is given to train on, and what it must offer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from ..query_groups import FloatArray
+from .features import Features
+from .rows import Rows
+from .settings import FIT, Settings
+from .watch import Watch
+
+
+@dataclass(frozen=True)
+class Job:
+    """A training: the settings, the data, the validation sets by name, and a booster to continue."""
+
+    settings: Settings
+    train: Rows
+    valid: Sequence[tuple[str, Rows]]
+    start: Any
+    watch: Watch
+
+
+class Trees(Protocol):
+    """A booster's module."""
+
+    NAME: str
+
+    def check(self, settings: Settings) -> None:
+        """Raise if the booster is not installed or its further parameters clash with the ranker's."""
+        ...
+
+    def load(self, source: Any) -> Any:
+        """A booster from a booster or a file; None if the source is neither."""
+        ...
+
+    def train(self, job: Job) -> Any:
+        """Grow the trees."""
+        ...
+
+    def n_trees(self, booster: Any) -> int:
+        """How many trees it has."""
+        ...
+
+    def n_features(self, booster: Any) -> int:
+        """How many features it was trained on."""
+        ...
+
+    def first(self, booster: Any, n: int) -> Any:
+        """A booster of the first n trees."""
+        ...
+
+    def predict(self, booster: Any, features: Features, n_jobs: int | None) -> FloatArray:
+        """Scores by all trees."""
+        ...
+
+    def staged(
+        self, booster: Any, features: Features, steps: Sequence[int], n_jobs: int | None
+    ) -> Iterator[FloatArray]:
+        """Scores by the first trees, for each of the rising numbers of trees."""
+        ...
+
+    def gains(self, booster: Any) -> FloatArray:
+        """What splits on each feature have gained in all."""
+        ...
+
+
+def usable_names(names: tuple[str, ...] | None, forbidden: str) -> list[str] | None:
+    """Names of features that a booster accepts, None if any is not: the booster then counts its columns."""
+    if names is None or len(set(names)) < len(names):
+        return None
+    if any(set(name) & set(forbidden) or any(map(str.isspace, name)) for name in names):
+        return None
+    return list(names)
+
+
+def refuse_other_features(job: Job, trees: Trees) -> None:
+    """Raise if the booster to continue was trained on another number of features."""
+    if job.start is None:
+        return
+    had, has = trees.n_features(job.start), job.train.features.matrix.shape[1]
+    if had != has:
+        raise ValueError(f"{FIT}: init_model must have been trained on the {has} features of X; got one of {had}")
+
+
+def normalised(gains: FloatArray) -> FloatArray:
+    """Gains that add up to 1, or to 0 without a split."""
+    total = float(gains.sum())
+    return gains / total if total > 0 else np.zeros(gains.size)

@@ -1,0 +1,219 @@
+"""The ranker on XGBoost, with LightGBM's parameters in its terms.
+
+Trees grow leaf by leaf, as LightGBM's. The adapter multiplies gradient and curvature by ``STOCK_UNIT``, so that what
+is added to a curvature, ``reg_lambda``, is multiplied by it too. XGBoost counts no rows: in place of
+``min_child_samples`` of them a leaf holds as much curvature as so many rows have on average before the first tree.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from .. import xgboost as adapter
+from ..query_groups import FloatArray
+from .features import Features
+from .rows import Rows
+from .settings import FIT, Settings, by_alias, refuse_clashes
+from .training import Job, usable_names
+from .watch import Watch
+
+NAME = "xgboost"
+
+TAKEN = by_alias(
+    {
+        "n_estimators": "num_boost_round n_estimators num_round",
+        "learning_rate": "learning_rate eta",
+        "num_leaves": "max_leaves num_leaves",
+        "max_depth": "max_depth",
+        "min_child_samples": "min_child_weight min_child_samples",
+        "reg_lambda": "lambda reg_lambda",
+        "colsample": "colsample_bytree",
+        "subsample": "subsample",
+        "eval_metric": "eval_metric",
+        "early_stopping_rounds": "early_stopping_rounds",
+        "n_jobs": "nthread n_jobs",
+        "random_state": "seed random_state",
+    }
+)
+SETTLED = by_alias(
+    {
+        "the ranker trains on its metric": "objective base_score disable_default_eval_metric",
+        "the ranker has warnings and nothing else shown": "verbosity",
+        "the ranker's trees add up: gbtree": "booster",
+    }
+)
+
+
+def check(settings: Settings) -> None:
+    """Raise if XGBoost is not installed or further parameters clash with the ranker's."""
+    try:
+        import xgboost  # noqa: F401
+    except ImportError as error:
+        raise ImportError(
+            f"{FIT}: booster='xgboost' needs XGBoost: pip install 'boostsoft[xgboost]' (xgboost-cpu serves as well)"
+        ) from error
+    refuse_clashes(settings.more, TAKEN, SETTLED)
+
+
+def parameters(settings: Settings, curvature: float) -> dict[str, Any]:
+    """XGBoost's ``params``, given the average curvature of a document before the first tree."""
+    found: dict[str, Any] = {
+        "tree_method": "hist",
+        "grow_policy": "lossguide",
+        **settings.more,
+        "base_score": 0.0,
+        "disable_default_eval_metric": True,
+        "learning_rate": settings.learning_rate,
+        "max_leaves": settings.num_leaves,
+        "max_depth": max(settings.max_depth, 0),
+        "min_child_weight": settings.min_child_samples * curvature,
+        "reg_lambda": settings.reg_lambda * adapter.STOCK_UNIT,
+        "colsample_bytree": settings.colsample,
+        "subsample": settings.subsample,
+        "seed": settings.seed,
+        "verbosity": 1,
+    }
+    if settings.n_jobs is not None:
+        found["nthread"] = settings.n_jobs
+    return found
+
+
+def load(source: Any) -> Any:
+    """A booster from a booster or a file."""
+    import xgboost
+
+    if isinstance(source, (str, os.PathLike)):
+        return xgboost.Booster(model_file=source)
+    return source if isinstance(source, xgboost.Booster) else None
+
+
+def train(job: Job) -> Any:
+    """Grow the trees."""
+    import xgboost
+
+    settings = job.settings
+    rule = settings.objective
+    objective = adapter.objective(rule.metric, noise=rule.noise, sigma=rule.sigma, hessian=rule.hessian)
+    data = _dmatrix(job.train.features, settings.n_jobs, job.train)
+    valid = [(_dmatrix(rows.features, settings.n_jobs, rows), name) for name, rows in job.valid]
+    metrics = _Recorded(adapter.custom_metric(*settings.watched), valid)
+    curvature = float(objective(np.zeros(data.num_row()), data)[1].mean())
+    given = parameters(settings, curvature)
+    booster = xgboost.train(
+        given,
+        data,
+        settings.n_estimators,
+        evals=valid,
+        obj=objective,
+        custom_metric=metrics if valid else None,
+        xgb_model=job.start,
+        callbacks=[_stop(metrics, job.watch)] if valid else None,
+        verbose_eval=False,
+    )
+    if job.start is None and not gains(booster).any():
+        # trees without a split: their leaves hold what rounding left of gradients that add up to 0
+        return xgboost.train(given, data, 0)
+    return booster
+
+
+def n_trees(booster: Any) -> int:
+    """How many trees it has."""
+    return int(booster.num_boosted_rounds())
+
+
+def n_features(booster: Any) -> int:
+    """How many features it was trained on."""
+    return int(booster.num_features())
+
+
+def first(booster: Any, n: int) -> Any:
+    """A booster of the first n trees."""
+    return booster[:n]
+
+
+def predict(booster: Any, features: Features, n_jobs: int | None) -> FloatArray:
+    """Scores by all trees."""
+    return np.asarray(booster.predict(_dmatrix(features, n_jobs), output_margin=True), dtype=np.float64)
+
+
+def staged(booster: Any, features: Features, steps: Sequence[int], n_jobs: int | None) -> Iterator[FloatArray]:
+    """Scores by the first trees, for each of the rising numbers of trees."""
+    data = _dmatrix(features, n_jobs)
+    done = 0
+    for step in steps:  # what the first trees gave is where the next ones start
+        scores = booster.predict(data, output_margin=True, iteration_range=(done, step))
+        data.set_base_margin(scores)
+        done = step
+        yield np.asarray(scores, dtype=np.float64)
+
+
+def gains(booster: Any) -> FloatArray:
+    """What splits on each feature have gained in all."""
+    names = booster.feature_names or [f"f{at}" for at in range(n_features(booster))]
+    by_name = booster.get_score(importance_type="total_gain") if n_trees(booster) else {}
+    return np.array([by_name.get(name, 0.0) for name in names], dtype=np.float64)
+
+
+class _Recorded:
+    """The adapter's metrics, which are kept in full: XGBoost rounds what they return to six digits."""
+
+    def __init__(self, metrics: Any, valid: Sequence[tuple[Any, str]]) -> None:
+        self.metrics, self.valid = metrics, valid
+        self.last: list[tuple[str, str, float]] = []
+
+    def __call__(self, predt: Any, dmatrix: Any) -> list[tuple[str, float]]:
+        values: list[tuple[str, float]] = self.metrics(predt, dmatrix)
+        dataset = next(name for data, name in self.valid if data is dmatrix)
+        self.last += [(dataset, metric, value) for metric, value in values]
+        return values
+
+    def take(self) -> list[tuple[str, str, float]]:
+        """What was recorded since the last time."""
+        found, self.last = self.last, []
+        return found
+
+
+def _stop(metrics: _Recorded, watch: Watch) -> Any:
+    """XGBoost's callback after every tree."""
+    import xgboost
+
+    class Stop(xgboost.callback.TrainingCallback):  # type: ignore[misc]
+        """Record the metrics; say whether to end."""
+
+        def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
+            return watch.see(metrics.take(), n_trees(model))
+
+    return Stop()
+
+
+def _dmatrix(features: Features, n_jobs: int | None, rows: Rows | None = None) -> Any:
+    import xgboost
+
+    options: dict[str, Any] = {}
+    if rows is not None:
+        options = {"label": rows.labels, "group": rows.groups.sizes, "weight": rows.weights}
+    types = None
+    if features.categorical:
+        types = ["c" if at in features.categorical else "float" for at in range(features.matrix.shape[1])]
+        options["enable_categorical"] = True
+    return xgboost.DMatrix(
+        _matrix(features),
+        nthread=n_jobs,
+        feature_names=usable_names(features.names, "[]<"),
+        feature_types=types,
+        **options,
+    )
+
+
+def _matrix(features: Features) -> Any:
+    """In XGBoost an absent entry of a sparse matrix is missing: zeros are what they were in fit, whatever the form."""
+    if features.from_sparse:
+        absent = sparse.csr_matrix(features.matrix, copy=True)
+        absent.eliminate_zeros()
+        return absent
+    return features.matrix.toarray() if sparse.issparse(features.matrix) else features.matrix

@@ -1,0 +1,112 @@
+"""Hard ranking metrics as scorers of scikit-learn's cross-validation and searches."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sklearn.utils.metadata_routing import UNCHANGED, MetadataRequest, get_routing_for_object
+
+from .metrics.hard import Metric
+from .metrics.soft import as_metric
+from .query_groups import FloatArray, finite_vector
+from .ranker.queries import read_queries, weigh
+from .ranker.rows import read_labels
+from .ranker.settings import refuse_cutoffs_per_query
+
+__all__ = ["RankingScorer", "make_ranking_scorer"]
+
+
+def make_ranking_scorer(metric: str | Metric = "ndcg@10", **options: Any) -> RankingScorer:
+    """Build a scorer for ``scoring=`` of ``cross_validate``, ``GridSearchCV`` and the like.
+
+    The query ids come through metadata routing, or from the ``qid_column`` of a :class:`SoftRanker`.
+
+    Parameters
+    ----------
+    metric : str or Metric
+        What to measure, in the mean over the queries of a fold.
+    **options
+        Of the metric, if it is given as a string.
+
+    Examples
+    --------
+    >>> import numpy as np, sklearn
+    >>> from sklearn.model_selection import GroupKFold, cross_validate
+    >>> from boostsoft import SoftRanker, make_ranking_scorer
+    >>> rng = np.random.default_rng(0)
+    >>> X, qid = rng.normal(size=(300, 3)), np.repeat(np.arange(30), 10)
+    >>> y = np.digitize(X[:, 0], [0.5, 1.5])
+    >>> with sklearn.config_context(enable_metadata_routing=True):
+    ...     ranker = SoftRanker(n_estimators=10).set_fit_request(qid=True)
+    ...     scorer = make_ranking_scorer("ndcg@5").set_score_request(qid=True)
+    ...     found = cross_validate(
+    ...         ranker, X, y, scoring=scorer, cv=GroupKFold(3), params={"qid": qid, "groups": qid}, error_score="raise")
+    >>> bool((found["test_score"] > 0.8).all())
+    True
+    """
+    hard = as_metric("make_ranking_scorer", metric, options)
+    refuse_cutoffs_per_query("make_ranking_scorer", hard)
+    return RankingScorer(hard)
+
+
+class RankingScorer:
+    """A callable ``(estimator, X, y, *, qid, sample_weight) -> float``: the metric of ``estimator.predict(X)``.
+
+    Parameters
+    ----------
+    metric : Metric
+        What to measure.
+    """
+
+    def __init__(self, metric: Metric) -> None:
+        self.metric = metric
+        self._request = MetadataRequest(owner=self)
+        for name in ("qid", "sample_weight"):
+            self._request.score.add_request(param=name, alias=None)
+
+    def __call__(self, estimator: Any, X: Any, y: Any, *, qid: Any = None, sample_weight: Any = None) -> float:
+        """Score an estimator.
+
+        Parameters
+        ----------
+        estimator : fitted estimator
+            Anything whose ``predict`` gives a score per row, higher ranks first.
+        X, y : (n_docs, n_features), (n_docs,)
+            Documents and labels.
+        qid : (n_docs,)
+            Query id of each row, in any order.
+        sample_weight : (n_docs,), optional
+            Weight of each row's query, equal within a query.
+        """
+        caller = "make_ranking_scorer"
+        if qid is None and hasattr(estimator, "_query_ids"):
+            qid = estimator._query_ids(X)
+        if qid is None:
+            raise ValueError(
+                f"{caller}: qid is missing: call set_score_request(qid=True) on the scorer, with metadata routing "
+                "enabled, and give the cross-validation params={'qid': ...}"
+            )
+        scores: FloatArray = finite_vector(caller, "predictions", estimator.predict(X))
+        queries, weights = weigh(caller, sample_weight, read_queries(caller, scores.size, None, qid))
+        return self.metric(
+            queries.bring_together(read_labels(caller, y, scores.size)),
+            queries.bring_together(scores),
+            group=queries.groups,
+            query_weight=weights,
+        )
+
+    def set_score_request(
+        self, *, qid: bool | str | None = UNCHANGED, sample_weight: bool | str | None = UNCHANGED
+    ) -> RankingScorer:
+        """Say which metadata the scorer wants: True, False, None (an error if given) or the name it goes by."""
+        for name, alias in (("qid", qid), ("sample_weight", sample_weight)):
+            if alias is not UNCHANGED:
+                self._request.score.add_request(param=name, alias=alias)
+        return self
+
+    def get_metadata_routing(self) -> Any:
+        """What scikit-learn asks to route metadata."""
+        return get_routing_for_object(self._request)
+
+    def __repr__(self) -> str:
+        return f"make_ranking_scorer({self.metric!r})"

@@ -1,0 +1,46 @@
+"""A small ranking task for the ranker's tests."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from boostsoft.ranker import SoftRanker
+
+BOOSTERS = ("lightgbm", "xgboost")
+both = pytest.mark.parametrize("booster", BOOSTERS)
+
+
+class Task(NamedTuple):
+    X: np.ndarray
+    y: np.ndarray
+    qid: np.ndarray
+
+    @property
+    def sizes(self):
+        return np.unique(self.qid, return_counts=True)[1]
+
+    def rows(self, rows):
+        return Task(self.X[rows], self.y[rows], self.qid[rows])
+
+
+def task(seed=0, n_queries=30, first_id=100):
+    """Grades 0 to 3 that two of four features tell, with noise; sorted by query."""
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(5, 25, n_queries)
+    X = rng.normal(size=(sizes.sum(), 4))
+    worth = X[:, 0] + 0.7 * np.abs(X[:, 1]) + 0.5 * rng.normal(size=len(X))
+    return Task(X, np.digitize(worth, [0.8, 1.5, 2.5]), np.repeat(first_id + np.arange(n_queries), sizes))
+
+
+def shuffled(data, seed=1):
+    """The same rows in another order, of queries and within them."""
+    return data.rows(np.random.default_rng(seed).permutation(len(data.y)))
+
+
+def ranker(booster="lightgbm", **parameters):
+    return SoftRanker(
+        booster, **{"n_estimators": 8, "num_leaves": 6, "min_child_samples": 5, "n_jobs": 1, **parameters}
+    )

@@ -1,0 +1,188 @@
+"""Partitions of whole queries, and metrics over them: on Dask's own threads, without a cluster."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import boostsoft as bs
+import boostsoft.dask as bd
+
+dd = pytest.importorskip("dask.dataframe")
+da = pytest.importorskip("dask.array")
+pd = pytest.importorskip("pandas")
+
+
+def table(seed=0, n_queries=30, longest=12):
+    """Queries of many lengths, named in no order, in a frame whose index says where a row comes from."""
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(1, longest + 1, n_queries)
+    n = int(sizes.sum())
+    return pd.DataFrame(
+        {
+            "qid": np.repeat(rng.permutation(1000)[:n_queries], sizes),
+            "y": rng.integers(0, 3, n),
+            "score": rng.normal(size=n) * 3.0,
+            "weight": np.repeat(rng.uniform(0.5, 2.0, n_queries), sizes),
+        },
+        index=np.arange(100, 100 + n),
+    )
+
+
+def parts(frame):
+    return [part.compute() for part in frame.partitions]
+
+
+@pytest.mark.parametrize("npartitions", [1, 3, 7])
+def test_a_sorted_frame_keeps_its_rows_in_order(npartitions):
+    whole = table()
+    frame = bd.repartition_by_query(dd.from_pandas(whole, npartitions=4), npartitions=npartitions)
+    pd.testing.assert_frame_equal(frame.compute(), whole)
+    found = parts(frame)
+    assert len(found) == npartitions
+    longest = whole.groupby("qid").size().max()
+    assert max(map(len, found)) <= len(whole) / npartitions + longest
+    seen = [set(part["qid"]) for part in found]
+    assert sum(map(len, seen)) == whole["qid"].nunique()
+
+
+@pytest.mark.parametrize("kind", [int, float, str, "category"])
+def test_scattered_queries_are_gathered_in_order_of_appearance(kind):
+    whole = table().sample(frac=1.0, random_state=0)
+    whole["qid"] = whole["qid"].astype(kind)
+    frame = bd.repartition_by_query(dd.from_pandas(whole, npartitions=5, sort=False))
+    found = frame.compute()
+    assert bs.QueryGroups.from_query_ids(found["qid"]).n_queries == 30
+    for name, rows in found.groupby("qid", observed=True):
+        pd.testing.assert_frame_equal(rows, whole[whole["qid"] == name], check_dtype=False, check_categorical=False)
+    assert list(found["qid"].unique()) == list(whole["qid"].unique())
+    assert (
+        bd.group_sizes(frame["qid"]).compute().tolist()
+        == found.groupby("qid", sort=False, observed=True).size().tolist()
+    )
+
+
+def test_long_queries_leave_no_partition_empty():
+    whole = pd.DataFrame({"qid": [1] * 90 + [2] * 5 + [3] * 5})
+    found = parts(bd.repartition_by_query(dd.from_pandas(whole, npartitions=4)))
+    assert [set(part["qid"]) for part in found] == [{1}, {2, 3}]
+
+
+def test_repartition_says_what_is_wrong():
+    frame = dd.from_pandas(table(), npartitions=2)
+    with pytest.raises(ValueError, match=r"repartition_by_query: qid must be a column of the frame; got 'query'"):
+        bd.repartition_by_query(frame, "query")
+    with pytest.raises(TypeError, match=r"repartition_by_query: frame must be a Dask DataFrame; got DataFrame"):
+        bd.repartition_by_query(table())
+    with pytest.raises(ValueError, match=r"npartitions must be from 1"):
+        bd.repartition_by_query(frame, npartitions=0)
+    holes = table().astype({"qid": float})
+    holes.iloc[-1, 0] = np.nan
+    with pytest.raises(ValueError, match=r"qid must not be missing; partition 1 has rows without one"):
+        bd.repartition_by_query(dd.from_pandas(holes, npartitions=2))
+
+
+def chunked(values, *chunks):
+    return da.from_array(np.asarray(values), chunks=(chunks,))
+
+
+def test_a_split_query_is_named_with_its_partitions():
+    with pytest.raises(
+        ValueError,
+        match=r"group_sizes: a query must lie within one partition; qid 9 is in partitions 0 and 1 \(1 of 3 queries",
+    ):
+        bd.group_sizes(chunked([7, 7, 9, 9, 9, 4], 3, 3))
+    with pytest.raises(ValueError, match=r"qid 'b' is in partitions 0, 1 and 2 .*repartition_by_query"):
+        bd.group_sizes(chunked(list("abbbbc"), 2, 2, 2))
+
+
+def test_rows_of_a_query_must_be_adjacent_and_partitions_filled():
+    with pytest.raises(ValueError, match=r"partition 1: documents of a query must be adjacent; qid 5 of position 0"):
+        bd.group_sizes(chunked([1, 1, 5, 6, 5], 2, 3))
+    frame = dd.from_pandas(table(), npartitions=3)
+    emptied = frame[frame["qid"] == frame["qid"].compute().iloc[0]]
+    with pytest.raises(ValueError, match=r"partition 1: must not be empty; .*repartition_by_query"):
+        bd.group_sizes(emptied["qid"])
+    assert bd.repartition_by_query(emptied).npartitions == 1
+
+
+def test_group_sizes_are_chunked_as_the_partitions():
+    sizes = bd.group_sizes(chunked([3, 3, 1, 2, 2, 2], 3, 3))
+    assert sizes.chunks == ((2, 1),)
+    assert sizes.compute().tolist() == [2, 1, 3]
+
+
+def test_all_data_must_have_the_same_partitions_and_rows():
+    qid, y = chunked([1, 1, 2, 2], 2, 2), chunked([1, 0, 1, 0], 2, 2)
+    with pytest.raises(
+        ValueError, match=r"evaluate: all data must have the same partitions; got qid: 2, y: 2, score: 1"
+    ):
+        bd.evaluate("ndcg", y, chunked([1.0, 2.0, 3.0, 4.0], 4), qid)
+    with pytest.raises(
+        ValueError, match=r"evaluate: partition 0: all data must have the same rows; got qid: 2, y: 2, sc"
+    ):
+        bd.evaluate("ndcg", y, chunked([1.0, 2.0, 3.0, 4.0], 3, 1), qid)
+    with pytest.raises(TypeError, match=r"evaluate: score must be a Dask array, series or frame; got ndarray"):
+        bd.evaluate("ndcg", y, np.arange(4.0), qid)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(
+    "metric",
+    [
+        "ndcg@10",
+        "map",
+        bs.Metric("ndcg@3", empty="skip"),
+        bs.Metric("pnr", empty="skip"),
+        bs.SoftMetric("ndcg@10", noise="gumbel"),
+        bs.SoftMetric("ndcg@10", sigma=0.2, sigma_unit="spread"),
+        bs.SoftMetric("err", sigma=0.5, sigma_unit="spread", noise="logistic"),
+        bs.SoftMetric("dcg@5", ranks="softrank", sigma_unit="spread", name="mine"),
+    ],
+    ids=lambda metric: getattr(metric, "name", metric),
+)
+def test_evaluate_is_the_metric_over_all_queries(metric, weighted):
+    whole = table()
+    frame = bd.repartition_by_query(dd.from_pandas(whole, npartitions=4))
+    weight = frame["weight"] if weighted else None
+    found = bd.evaluate(metric, frame["y"], frame["score"].to_dask_array(), frame["qid"], weight=weight)
+    alone = bs.Metric(metric) if isinstance(metric, str) else metric
+    weights = whole.groupby("qid", sort=False)["weight"].mean().to_numpy() if weighted else None
+    assert found == pytest.approx(alone(whole["y"], whole["score"], qid=whole["qid"], query_weight=weights), rel=1e-13)
+
+
+def test_the_spread_is_pooled_over_the_partitions():
+    """One partition's scores are equal: a spread of its own would make its metric the hard one, .5 + .5 / log2(3)."""
+    y, scores = [1, 0, 1, 0], [0.0, 0.0, 4.0, 0.0]
+    soft = bs.SoftMetric("ndcg", sigma=1.0, sigma_unit="spread")
+    found = bd.evaluate(soft, chunked(y, 2, 2), chunked(scores, 2, 2), chunked([1, 1, 2, 2], 2, 2))
+    spread = 2.0 / 2.0**0.5  # squares of 0, 0, 2 and 2, averaged
+    assert found == bs.SoftMetric("ndcg", sigma=spread)(y, scores, group=[2, 2])
+    still = bd.evaluate(soft, chunked(y, 2, 2), chunked([0.0] * 4, 2, 2), chunked([1, 1, 2, 2], 2, 2))
+    assert still == pytest.approx((1.0 + 1.0 / np.log2(3.0)) / 2.0, rel=1e-15)
+
+
+def test_evaluate_refuses_what_crosses_partitions():
+    y, qid = chunked([1, 0, 1, 0], 2, 2), chunked([1, 1, 2, 2], 2, 2)
+    with pytest.raises(ValueError, match=r"evaluate: a metric of data in parts must not be pooled, .* got auc_pooled"):
+        bd.evaluate(bs.Metric("auc", pooled=True), y, y, qid)
+    with pytest.raises(ValueError, match=r"evaluate: .* must have one cutoff for all queries, .* got 2 cutoffs"):
+        bd.evaluate(bs.Metric("ndcg", k=[1, 2]), y, y, qid)
+
+
+def test_without_dask_one_line_names_the_extra():
+    code = (
+        "import sys\n"
+        "sys.modules['dask'] = None\n"
+        "import boostsoft.dask as bd\n"
+        "try:\n"
+        "    bd.group_sizes([1])\n"
+        "except ImportError as error:\n"
+        "    raise SystemExit(str(error))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stderr.startswith("boostsoft.dask.group_sizes: Dask is not installed: pip install 'boostsoft[dask]'")
+    assert len(done.stderr.splitlines()) == 1

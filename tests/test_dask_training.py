@@ -1,0 +1,322 @@
+"""LightGBM and XGBoost on a Dask cluster of two worker processes."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+import boostsoft as bs
+import boostsoft.dask as bd
+import boostsoft.lightgbm as bl
+import boostsoft.xgboost as bx
+from boostsoft.dask.watch import run_watched
+
+dd = pytest.importorskip("dask.dataframe")
+distributed = pytest.importorskip("distributed")
+pd = pytest.importorskip("pandas")
+lgb = pytest.importorskip("lightgbm")
+xgb = pytest.importorskip("xgboost")
+dxgb = pytest.importorskip("xgboost.dask")
+
+pytestmark = [
+    # DaskLGBMRanker says so of its own default n_jobs
+    pytest.mark.filterwarnings("ignore:Parameter n_jobs will be ignored:UserWarning"),
+    pytest.mark.filterwarnings("ignore:The argument 'eval_set' is deprecated"),
+]
+
+FEATURES = ["a", "b", "c"]
+SPREAD = bs.SoftMetric("ndcg@10", sigma=0.2, sigma_unit="spread")
+# min_child_samples: several workers count a leaf's rows by their curvature, one worker counts them as they are
+LIGHTGBM = {
+    "n_estimators": 20, "num_leaves": 7, "min_child_samples": 1, "verbose": -1, "metric": "None", "time_out": 1,
+}  # fmt: skip
+XGBOOST = {"eta": 0.3, "max_depth": 3, "seed": 0}
+
+
+@pytest.fixture(scope="module")
+def client():
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, memory_limit="2GiB", dashboard_address=":0", silence_logs=50
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+def table(steps=None, n_queries=80):
+    """Queries of 20; features of few values, if ``steps`` are given, have the same bins on any part of the rows."""
+    rng = np.random.default_rng(0)
+    n = 20 * n_queries
+    X = rng.normal(size=(n, 3))
+    if steps:
+        X = np.clip(np.round(X * steps), -2 * steps, 2 * steps) / steps
+    y = np.digitize(X[:, 0] * X[:, 1] + X[:, 2] + rng.normal(scale=0.5, size=n), [0.0, 1.0, 2.0])
+    whole = pd.DataFrame(X, columns=FEATURES)
+    return whole.assign(
+        y=y, qid=np.repeat(rng.permutation(n_queries), 20), weight=np.repeat(1.0 + np.arange(n_queries) % 3, 20)
+    )
+
+
+def spread_out(client, whole, npartitions):
+    """A persisted frame on as many workers as it can be."""
+    frame = dd.from_pandas(whole, npartitions=npartitions, sort=False).persist()
+    distributed.wait(frame)
+    workers = {one for held in client.who_has(frame).values() for one in held}
+    assert len(workers) == min(npartitions, 2)
+    return frame
+
+
+@pytest.fixture(scope="module")
+def frames(client):
+    """The same data on one worker and on two."""
+    whole = table(steps=4)
+    return [spread_out(client, whole, npartitions) for npartitions in (1, 4)]
+
+
+@pytest.fixture(scope="module")
+def frame(client):
+    return spread_out(client, table(), 4)
+
+
+def ranker(**params):
+    return lgb.DaskLGBMRanker(**{"objective": bl.sklearn_objective("ndcg@10"), **LIGHTGBM, **params})
+
+
+def first_tree(model):
+    """Splits and leaves of the first tree: leaves are sums of gradients by sums of curvatures."""
+    tree = model.booster_.trees_to_dataframe().query("tree_index == 0")
+    return tree[["split_feature", "threshold", "value", "weight"]]
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_lightgbm_gets_the_same_gradients_on_one_worker_and_on_two(client, frames, weighted):
+    trees = []
+    for frame in frames:
+        weight = frame["weight"] if weighted else None
+        model = bd.fit_lightgbm(ranker(n_estimators=1), frame[FEATURES], frame["y"], frame["qid"], sample_weight=weight)
+        trees.append(first_tree(model))
+    whole = table(steps=4)
+    alone = lgb.LGBMRanker(**{**LIGHTGBM, "n_estimators": 1}, objective=bl.sklearn_objective("ndcg@10"))
+    alone.fit(whole[FEATURES], whole["y"], group=[20] * 80, sample_weight=whole["weight"] if weighted else None)
+    assert len(trees[0]) > 5
+    for tree in trees:
+        pd.testing.assert_frame_equal(tree, first_tree(alone), rtol=1e-6, check_dtype=False)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_xgboost_gets_the_same_gradients_on_one_worker_and_on_two(client, frames, weighted):
+    trees = []
+    for frame in frames:
+        weight = frame["weight"] if weighted else None
+        found = bd.train_xgboost(client, XGBOOST, frame[FEATURES], frame["y"], frame["qid"], 1, weight=weight)
+        trees.append(found["booster"].trees_to_dataframe()[["Feature", "Split", "Gain", "Cover"]])
+    whole = table(steps=4)
+    data = xgb.DMatrix(whole[FEATURES], whole["y"], group=[20] * 80)
+    if weighted:
+        data.set_weight(whole["weight"].to_numpy()[::20])
+    alone = bx.train(XGBOOST, data, 1, verbose_eval=False).trees_to_dataframe()
+    assert len(alone) > 5
+    for tree in trees:
+        pd.testing.assert_frame_equal(tree, alone[tree.columns], rtol=1e-4)  # float32 sums
+
+
+def alone_ndcg(booster, whole):
+    data = {"group": [20] * 80}
+    if booster == "lightgbm":
+        model = lgb.LGBMRanker(**LIGHTGBM, objective=bl.sklearn_objective("ndcg@10"))
+        scores = model.fit(whole[FEATURES], whole["y"], **data).predict(whole[FEATURES])
+    else:
+        matrix = xgb.DMatrix(whole[FEATURES], whole["y"], **data)
+        scores = bx.train(XGBOOST, matrix, 20, verbose_eval=False).predict(matrix)
+    return bs.Metric("ndcg@10").per_query(whole["y"], scores, **data)
+
+
+def assert_as_good(scores, booster):
+    """Mean NDCG@10 of the queries is that of one machine, within three standard errors of their differences."""
+    whole, scores = table(), scores.compute()
+    found = bs.Metric("ndcg@10").per_query(whole["y"], scores, qid=whole["qid"])
+    change = found - alone_ndcg(booster, whole)
+    assert abs(change.mean()) < 3.0 * change.std() / len(change) ** 0.5 + 1e-9
+    assert found.mean() > 0.8
+
+
+def test_a_lightgbm_model_ranks_as_well_on_two_workers(client, frame):
+    model = ranker()
+    objective = model.objective
+    fitted = bd.fit_lightgbm(model, frame[FEATURES], frame["y"], frame["qid"])
+    assert fitted is model
+    assert model.objective is objective
+    assert model.client is None
+    scores = model.predict(frame[FEATURES])
+    assert_as_good(scores, "lightgbm")
+    whole = table()
+    np.testing.assert_array_equal(model.to_local().predict(whole[FEATURES]), scores.compute())
+
+
+def test_an_xgboost_model_ranks_as_well_on_two_workers(client, frame):
+    X, y, qid = frame[FEATURES], frame["y"], frame["qid"]
+    found = bd.train_xgboost(client, XGBOOST, X, y, qid, 20)
+    assert_as_good(dxgb.predict(client, found, X), "xgboost")
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_xgboosts_log_is_of_the_queries_of_all_workers(client, frame, weighted):
+    """Hard, and soft in units of the pooled spread, on parts of unequal size; one set lies on one worker alone."""
+    first = client.persist(frame.partitions[0])
+    sets = {"train": frame, "first": first}
+    evals = {
+        name: (part[FEATURES], part["y"], part["qid"], *([part["weight"]] if weighted else []))
+        for name, part in sets.items()
+    }
+    found = bd.train_xgboost(
+        client, XGBOOST, *evals["train"][:3], 3, weight=frame["weight"] if weighted else None, evals=evals,
+        custom_metric=["ndcg@10", "mrr", SPREAD], verbose_eval=False,
+    )  # fmt: skip
+    for name, part in sets.items():
+        scores = dxgb.predict(client, found, part[FEATURES])
+        weight = part["weight"] if weighted else None
+        for metric, logged in (("ndcg@10", "ndcg_hard@10"), ("mrr", "mrr_hard"), (SPREAD, "ndcg_gaussian@10")):
+            over_all = bd.evaluate(metric, part["y"], scores, part["qid"], weight=weight)
+            assert found["history"][name][logged][-1] == pytest.approx(over_all, abs=2e-6)  # six decimals are logged
+
+
+def test_xgboosts_own_engine_takes_the_same_callables(client, frame):
+    data = dxgb.DaskDMatrix(client, frame[FEATURES], frame["y"], qid=frame["qid"])
+    found = dxgb.train(
+        client, {**XGBOOST, "base_score": 0, "disable_default_eval_metric": True}, data, 3,
+        obj=bx.objective("ndcg@10"), custom_metric=bx.custom_metric(SPREAD), evals=[(data, "train")],
+        verbose_eval=False,
+    )  # fmt: skip
+    scores = dxgb.predict(client, found, frame[FEATURES])
+    over_all = bd.evaluate(SPREAD, frame["y"], scores, frame["qid"])
+    assert found["history"]["train"]["ndcg_gaussian@10"][-1] == pytest.approx(over_all, abs=2e-6)
+
+
+def test_lightgbms_own_engine_takes_the_same_callables(client, frames):
+    frame = frames[1]  # of few values: which worker finds a feature's bins is a matter of chance
+    model = ranker(n_estimators=3)
+    model.fit(frame[FEATURES], frame["y"], group=bd.group_sizes(frame["qid"]))
+    ours = bd.fit_lightgbm(ranker(n_estimators=3), frame[FEATURES], frame["y"], frame["qid"])
+    assert model.booster_.num_trees() == 3
+    np.testing.assert_allclose(*(one.predict(frame[FEATURES]).compute() for one in (model, ours)), rtol=1e-9)
+
+
+def test_xgboost_stops_early_on_all_workers_at_once(client, frame):
+    """Recall is no metric that XGBoost would maximise by its name."""
+    train, valid = frame.partitions[[0, 1]], frame.partitions[[2, 3]]
+    sets = [client.persist(part) for part in (train, valid)]
+    (X, y, qid), held = ((part[FEATURES], part["y"], part["qid"]) for part in sets)
+    found = bd.train_xgboost(
+        client, {**XGBOOST, "eta": 1.0}, X, y, qid, 200, evals={"valid": held}, early_stopping_rounds=3,
+        custom_metric=bs.Metric("recall@3", relevant_from=2), verbose_eval=False,
+    )  # fmt: skip
+    history = found["history"]["valid"]["recall_hard@3"]
+    assert len(history) < 200
+    assert found["booster"].best_iteration == int(np.argmax(history)) == len(history) - 4
+
+
+def test_a_part_may_have_nothing_to_learn(client, frames):
+    """The queries of one worker have labels, or weights, all alike; those of the other are learned from."""
+    whole = table(steps=4)
+    for column in ("y", "weight"):
+        flat = whole.assign(**{column: whole[column].where(np.arange(len(whole)) < 800, 0)})
+        frame = spread_out(client, flat, 2)
+        X, y, qid, weight = frame[FEATURES], frame["y"], frame["qid"], frame["weight"]
+        model = bd.fit_lightgbm(ranker(n_estimators=1), X, y, qid, sample_weight=weight)
+        assert len(first_tree(model)) > 5
+        found = bd.train_xgboost(
+            client, XGBOOST, X, y, qid, 1, weight=weight, evals={"train": (X, y, qid, weight)}, verbose_eval=False
+        )
+        assert len(found["booster"].trees_to_dataframe()) > 5
+        over_all = bd.evaluate("ndcg@10", y, dxgb.predict(client, found, X), qid, weight=weight)
+        assert found["history"]["train"]["ndcg_hard@10"] == pytest.approx([over_all], abs=2e-6)
+    nothing = spread_out(client, whole.assign(y=1), 2)
+    for train in (bd.fit_lightgbm, bd.train_xgboost):
+        first = [ranker()] if train is bd.fit_lightgbm else [client, XGBOOST]
+        with pytest.raises(ValueError, match=f"{train.__name__}: there is nothing to learn"):
+            train(*first, nothing[FEATURES], nothing["y"], nothing["qid"])
+
+
+def test_a_split_query_raises_before_training(client):
+    whole = table()
+    frame = spread_out(client, whole, 3)
+    X, y, qid = frame[FEATURES], frame["y"], frame["qid"]
+    borders = [int(whole["qid"].iloc[len(part)]) for part in frame.partitions][:1]
+    model = ranker()
+    told = rf"a query must lie within one partition; qid {borders[0]} is in partitions 0 and 1 \(2 of 80"
+    with pytest.raises(ValueError, match="fit_lightgbm: " + told):
+        bd.fit_lightgbm(model, X, y, qid)
+    assert not hasattr(model, "booster_")
+    with pytest.raises(ValueError, match="train_xgboost: " + told):
+        bd.train_xgboost(client, XGBOOST, X, y, qid)
+    with pytest.raises(ValueError, match="evaluate: " + told):
+        bd.evaluate("ndcg@10", y, y, qid)
+    mended = bd.repartition_by_query(frame)
+    bd.fit_lightgbm(model, mended[FEATURES], mended["y"], mended["qid"])
+    assert model.booster_.num_trees() == 20
+
+
+def test_labels_and_weights_are_checked_before_training(client, frame):
+    X, y, qid, weight = frame[FEATURES], frame["y"], frame["qid"], frame["weight"]
+    with pytest.raises(ValueError, match=r"fit_lightgbm: partition 0: objective: y_true must be finite; got nan"):
+        bd.fit_lightgbm(ranker(), X, y.where(y > 0, np.nan), qid)
+    with pytest.raises(ValueError, match=r"fit_lightgbm: partition 0: weight must not be negative; got -3.0"):
+        bd.fit_lightgbm(ranker(), X, y, qid, sample_weight=-weight)
+    with pytest.raises(
+        ValueError, match=r"train_xgboost: partition 0: weight must be the same for all rows of a query"
+    ):
+        bd.train_xgboost(client, XGBOOST, X, y, qid, weight=weight + y)
+
+
+def test_what_no_worker_can_do_alone_is_refused(client, frame):
+    X, y, qid = frame[FEATURES], frame["y"], frame["qid"]
+
+    def fit(told, objective="ndcg@10", params=(), **arguments):
+        rule = bl.sklearn_objective(objective) if isinstance(objective, (str, bs.Metric)) else objective
+        with pytest.raises(ValueError, match="fit_lightgbm: " + told):
+            bd.fit_lightgbm(ranker(objective=rule, **dict(params)), X, y, qid, **arguments)
+
+    fit(r"the objective must not have query_weight, .* got 2 weights", bl.sklearn_objective(query_weight=[1, 2]))
+    fit(r".* must not be pooled", bs.Metric("auc", pooled=True))
+    fit(r".* must have one cutoff for all queries", bs.Metric("ndcg", k=[1, 2]))
+    fit(r"early stopping must be left out, .* got early_stopping_rounds", params={"early_stopping_rounds": 3})
+    fit(r"early stopping must be left out", callbacks=[lgb.early_stopping(3, verbose=False)])
+    fit(r"bagging_by_query=True trains stumps", params={"bagging_by_query": True})
+    told = re.escape("eval_metric must not be in units of the spread") + ".*boostsoft.dask.evaluate pools it"
+    fit(told, eval_set=[(X, y)], eval_group=[bd.group_sizes(qid)], eval_metric=bl.sklearn_eval_metric(SPREAD))
+
+    def train(told, **arguments):
+        with pytest.raises((TypeError, ValueError), match="train_xgboost: " + told):
+            bd.train_xgboost(client, arguments.pop("params", XGBOOST), X, y, qid, **arguments)
+
+    train(r"the objective must not have query_weight", obj=bx.objective(query_weight=[1, 2]))
+    train(r".* must not be pooled", custom_metric=["ndcg@10", bs.Metric("auc", pooled=True)])
+    train(r"params must not hold an objective", params={"objective": "rank:ndcg"})
+    train(r"evals must be \(X, y, qid\) or \(X, y, qid, weight\)", evals={"valid": (X, y)})
+    with pytest.raises(TypeError, match=r"fit_lightgbm: ranker must be a lightgbm.DaskLGBMRanker; got LGBMRanker"):
+        bd.fit_lightgbm(lgb.LGBMRanker(), X, y, qid)
+    with pytest.raises(TypeError, match=r"fit_lightgbm: a ranker takes boostsoft.lightgbm.sklearn_objective"):
+        bd.fit_lightgbm(ranker(objective=bl.objective()), X, y, qid)
+    with pytest.raises(TypeError, match=r"train_xgboost: client must be a distributed.Client .* got 3"):
+        bd.train_xgboost(3, XGBOOST, X, y, qid)
+
+
+def test_lightgbms_log_is_of_one_workers_rows(client, frame):
+    """Why evaluate exists: the logged value is another than that of all queries."""
+    X, y, qid = frame[FEATURES], frame["y"], frame["qid"]
+    model = bd.fit_lightgbm(
+        ranker(n_estimators=3), X, y, qid, eval_set=[(X, y)], eval_group=[bd.group_sizes(qid)],
+        eval_metric=bl.sklearn_eval_metric("ndcg@10"),
+    )  # fmt: skip
+    logged = model.evals_result_["valid_0"]["ndcg_hard@10"][-1]
+    over_all = bd.evaluate("ndcg@10", y, model.predict(X), qid)
+    assert logged != pytest.approx(over_all, abs=1e-4)
+
+
+def test_a_watched_call_returns_its_value_or_its_error(client):
+    assert run_watched("caller", client, lambda: 3) == 3
+    with pytest.raises(KeyError, match="3"):
+        run_watched("caller", client, lambda: {}[3])

@@ -1,0 +1,529 @@
+"""SoftRanker's training: parameters, weights, early stopping, stages, continued training, copies."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import subprocess
+import sys
+
+import joblib
+import lightgbm as lgb
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+import boostsoft as bs
+import boostsoft.lightgbm as bl
+import boostsoft.xgboost as bx
+from boostsoft import Metric, SoftMetric, SoftRanker
+from boostsoft.objectives import HESSIANS
+from boostsoft.ranker import lightgbm_trees, xgboost_trees
+
+from .ranker_cases import both, ranker, task
+
+xgb = pytest.importorskip("xgboost")
+
+SOFT = "ndcg_gaussian@10"
+
+
+@pytest.fixture(scope="module")
+def data():
+    return task(0)
+
+
+@pytest.fixture(scope="module")
+def valid():
+    return task(1, 12)
+
+
+def fit(model, data, **arguments):
+    return model.fit(data.X, data.y, qid=data.qid, **arguments)
+
+
+def watched(booster, data, valid, **parameters):
+    """A ranker whose early stopping ends well before its last tree."""
+    model = ranker(booster, n_estimators=80, learning_rate=0.5, early_stopping_rounds=4, **parameters)
+    return fit(model, data, eval_set=[(valid.X, valid.y)], eval_qid=[valid.qid])
+
+
+# ---- the adapters underneath -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("hessian", HESSIANS)
+@pytest.mark.parametrize("noise", ["gaussian", "gumbel"])
+def test_equals_lightgbm_with_the_adapter(data, noise, hessian):
+    objective = bl.objective("map@7", noise=noise, sigma=0.7, hessian=hessian)
+    params = {
+        "objective": objective, "metric": "None", "verbosity": -1, "num_leaves": 6, "min_data_in_leaf": 5,
+        "num_threads": 1, "deterministic": True, "force_row_wise": True, "seed": 3, "feature_fraction": 0.6,
+        "bagging_fraction": 0.7, "bagging_freq": 1,
+    }  # fmt: skip
+    booster = lgb.train(params, lgb.Dataset(data.X, data.y, group=data.sizes), 8)
+    model = ranker(metric="map@7", noise=noise, sigma=0.7, hessian=hessian, colsample=0.6, subsample=0.7)
+    assert np.array_equal(fit(model.set_params(random_state=3), data).predict(data.X), booster.predict(data.X))
+
+
+@pytest.mark.parametrize("hessian", HESSIANS)
+def test_equals_xgboost_with_the_adapter(data, hessian):
+    objective = bx.objective("map@7", sigma=0.7, hessian=hessian)
+    dtrain = xgb.DMatrix(data.X, data.y, group=data.sizes)
+    average = objective(np.zeros(len(data.y)), dtrain)[1].mean()
+    params = {
+        "base_score": 0, "disable_default_eval_metric": True, "tree_method": "hist", "grow_policy": "lossguide",
+        "max_leaves": 6, "max_depth": 0, "eta": 0.1, "min_child_weight": 5 * average, "lambda": 16 * 0.01,
+        "colsample_bytree": 0.6, "subsample": 0.7, "seed": 3, "nthread": 1,
+    }  # fmt: skip
+    booster = xgb.train(params, dtrain, 8, obj=objective)
+    model = ranker("xgboost", metric="map@7", sigma=0.7, hessian=hessian, colsample=0.6, subsample=0.7)
+    scores = fit(model.set_params(random_state=3, reg_lambda=0.01), data).predict(data.X)
+    assert scores.dtype == np.float64
+    assert np.array_equal(scores, booster.predict(xgb.DMatrix(data.X)))
+
+
+@both
+def test_the_booster_serves_alone(booster, data):
+    model = fit(ranker(booster), data)
+    plain = data.X if booster == "lightgbm" else xgb.DMatrix(data.X)
+    assert type(model.booster_) is (lgb.Booster if booster == "lightgbm" else xgb.Booster)
+    assert np.array_equal(model.predict(data.X), model.booster_.predict(plain))
+
+
+def test_boosters_learn_about_the_same(data):
+    found = [fit(ranker(b, n_estimators=30), data).score(data.X, data.y, qid=data.qid) for b in ("lightgbm", "xgboost")]
+    assert found[0] == pytest.approx(found[1], abs=0.02)
+    assert min(found) > 0.9
+
+
+# ---- parameters --------------------------------------------------------------------------------------------------
+
+PARAMETERS = {
+    "n_estimators": (7, None, None),
+    "learning_rate": (0.3, ("learning_rate", 0.3), ("learning_rate", 0.3)),
+    "num_leaves": (4, ("num_leaves", 4), ("max_leaves", 4)),
+    "max_depth": (3, ("max_depth", 3), ("max_depth", 3)),
+    "min_child_samples": (11, ("min_data_in_leaf", 11), ("min_child_weight", 11 * 0.25)),
+    "reg_lambda": (0.5, ("lambda_l2", 0.5), ("reg_lambda", 8.0)),
+    "colsample": (0.5, ("feature_fraction", 0.5), ("colsample_bytree", 0.5)),
+    "subsample": (0.5, ("bagging_fraction", 0.5), ("subsample", 0.5)),
+    "n_jobs": (2, ("num_threads", 2), ("nthread", 2)),
+    "random_state": (5, ("seed", 5), ("seed", 5)),
+    "booster_params": ({"max_bin": 9}, ("max_bin", 9), ("max_bin", 9)),
+}
+
+
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_every_parameter_reaches_the_booster(name):
+    from boostsoft.ranker.settings import check_settings
+
+    value, in_lightgbm, in_xgboost = PARAMETERS[name]
+    settings = check_settings(SoftRanker(**{name: value}))
+    if in_lightgbm is not None:
+        assert lightgbm_trees.parameters(settings)[in_lightgbm[0]] == in_lightgbm[1]
+        assert xgboost_trees.parameters(settings, 0.25)[in_xgboost[0]] == in_xgboost[1]
+
+
+@both
+@pytest.mark.parametrize("name", [name for name in PARAMETERS if name not in ("n_jobs", "random_state")])
+def test_every_parameter_changes_the_trees(booster, name, data):
+    before = fit(ranker(booster, num_leaves=12), data).predict(data.X)
+    after = fit(ranker(booster, num_leaves=12).set_params(**{name: PARAMETERS[name][0]}), data).predict(data.X)
+    assert not np.array_equal(before, after)
+
+
+@both
+@pytest.mark.parametrize("change", [{"metric": "map"}, {"noise": "gumbel"}, {"sigma": 2.0}, {"hessian": "constant"}])
+def test_the_objective_changes_the_trees(booster, change, data):
+    before, after = (fit(ranker(booster, **p), data).predict(data.X) for p in ({}, change))
+    assert not np.array_equal(before, after)
+
+
+def test_depth_without_a_limit():
+    from boostsoft.ranker.settings import check_settings
+
+    settings = check_settings(SoftRanker(max_depth=-1))
+    assert lightgbm_trees.parameters(settings)["max_depth"] == -1
+    assert xgboost_trees.parameters(settings, 1.0)["max_depth"] == 0
+    assert "bagging_freq" not in lightgbm_trees.parameters(settings)
+
+
+def test_every_alias_of_lightgbm_is_known():
+    from lightgbm.basic import _ConfigAliases
+
+    known = {**lightgbm_trees.TAKEN, **lightgbm_trees.SETTLED}
+    names = [
+        "num_iterations", "learning_rate", "num_leaves", "max_depth", "min_data_in_leaf", "lambda_l2",
+        "feature_fraction", "bagging_fraction", "bagging_freq", "metric", "early_stopping_round", "num_threads", "seed",
+        "objective", "verbosity", "boosting", "bagging_by_query", "categorical_feature", "first_metric_only",
+    ]  # fmt: skip
+    assert _ConfigAliases.get(*names) <= set(known)
+
+
+@pytest.mark.parametrize("name", [*lightgbm_trees.TAKEN, *lightgbm_trees.SETTLED])
+def test_a_clash_with_lightgbm(name, data):
+    with pytest.raises(ValueError, match=rf"^SoftRanker.fit: booster_params must not hold '{name}': "):
+        fit(ranker(booster_params={name: 1}), data)
+
+
+@pytest.mark.parametrize("name", [*xgboost_trees.TAKEN, *xgboost_trees.SETTLED])
+def test_a_clash_with_xgboost(name, data):
+    with pytest.raises(ValueError, match=rf"^SoftRanker.fit: booster_params must not hold '{name}': "):
+        fit(ranker("xgboost", booster_params={name: 1}), data)
+
+
+def test_what_xgboost_does_not_know_is_warned_of(data):
+    with pytest.warns(UserWarning, match="max_bins"):
+        fit(ranker("xgboost", booster_params={"max_bins": 9}), data)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "error", "message"),
+    [
+        ({"booster": "catboost"}, ValueError, "booster must be one of 'lightgbm', 'xgboost'; got 'catboost'"),
+        ({"metric": "ndgc"}, ValueError, "unknown metric 'ndgc'"),
+        ({"metric": "bpref"}, ValueError, "no exact expectation"),
+        ({"metric": Metric("ndcg", k=[1, 2])}, ValueError, "one cutoff for all queries"),
+        ({"eval_metric": Metric("ndcg", k=[1, 2])}, ValueError, "one cutoff for all queries"),
+        ({"eval_metric": ["map", "map"]}, ValueError, "two metrics are called 'map_hard'"),
+        ({"eval_metric": 3}, TypeError, "eval_metric"),
+        ({"noise": "laplace"}, ValueError, "noise must be one of"),
+        ({"sigma": 0}, ValueError, "sigma must be finite and above 0"),
+        ({"hessian": "none"}, ValueError, "hessian must be one of"),
+        ({"n_estimators": 0}, ValueError, "n_estimators must be from 1"),
+        ({"n_estimators": 2.5}, TypeError, "n_estimators must be a whole number"),
+        ({"learning_rate": -1}, ValueError, "learning_rate must be finite and above 0; got -1"),
+        ({"num_leaves": 1}, ValueError, "num_leaves must be from 2"),
+        ({"max_depth": 0}, ValueError, "max_depth must be -1, for no limit, or at least 1; got 0"),
+        ({"max_depth": -2}, ValueError, "max_depth must be from -1"),
+        ({"min_child_samples": -1}, ValueError, "min_child_samples must be from 0"),
+        ({"reg_lambda": -0.1}, ValueError, "reg_lambda must not be negative; got -0.1"),
+        ({"colsample": 1.1}, ValueError, "colsample must be a share above 0 and up to 1; got 1.1"),
+        ({"subsample": 0}, ValueError, "subsample must be a share above 0 and up to 1; got 0"),
+        ({"booster_params": [1]}, TypeError, "booster_params must be a dict"),
+        ({"early_stopping_rounds": 0}, ValueError, "early_stopping_rounds must be from 1"),
+        ({"early_stopping_rounds": 3}, ValueError, "give eval_set or validation_fraction"),
+        ({"validation_fraction": 1.0}, ValueError, "validation_fraction must be a share between 0 and 1; got 1.0"),
+        ({"n_jobs": 0}, ValueError, "n_jobs must not be 0"),
+        ({"random_state": -1}, ValueError, "random_state must be from 0"),
+        ({"random_state": 2**31}, ValueError, "random_state must be up to 2"),
+    ],
+    ids=str,
+)
+def test_parameters_are_checked_in_fit(parameters, error, message, data):
+    with pytest.raises(error, match=message):
+        fit(ranker(**parameters), data)
+
+
+def test_without_xgboost(data, monkeypatch):
+    monkeypatch.setitem(sys.modules, "xgboost", None)
+    with pytest.raises(ImportError, match=r"pip install 'boostsoft\[xgboost\]' \(xgboost-cpu serves as well\)$"):
+        fit(ranker("xgboost"), data)
+
+
+@both
+def test_random_state_repeats(booster, data):
+    model = ranker(booster, subsample=0.5, colsample=0.5)
+    runs = [fit(clone(model).set_params(random_state=seed), data).predict(data.X) for seed in (1, 1, 2, None, 0)]
+    assert np.array_equal(runs[0], runs[1])
+    assert not np.array_equal(runs[0], runs[2])
+    assert np.array_equal(runs[3], runs[4])
+    drawn = [fit(model.set_params(random_state=np.random.RandomState(s)), data).predict(data.X) for s in (4, 4, 5)]
+    assert np.array_equal(drawn[0], drawn[1])
+    assert not np.array_equal(drawn[0], drawn[2])
+
+
+@both
+def test_nothing_is_printed(booster, data, capfd):
+    model = fit(ranker(booster, min_child_samples=10_000), data)
+    fit(ranker(booster), data, init_model=model).predict(data.X)
+    assert capfd.readouterr() == ("", "")
+
+
+@both
+def test_where_no_tree_splits_all_scores_are_0(booster, data):
+    model = fit(ranker(booster, min_child_samples=10_000), data)
+    assert not model.predict(data.X).any()
+    assert not model.feature_importances_.any()
+    *_, last = model.staged_predict(data.X)
+    assert not last.any()
+
+
+# ---- weights -----------------------------------------------------------------------------------------------------
+
+
+def repeated(data, times):
+    """Each query so many times, under new ids."""
+    rows = np.concatenate([np.flatnonzero(times[data.qid - data.qid.min()] > time) for time in range(times.max())])
+    copies = np.concatenate(
+        [np.full(int((times[data.qid - data.qid.min()] > time).sum()), 1000 * time) for time in range(times.max())]
+    )
+    return data.rows(rows), data.qid[rows] + copies
+
+
+@both
+def test_weight_2_is_the_query_twice(booster, data):
+    times = np.random.default_rng(0).integers(0, 4, 30)
+    # LightGBM counts rows in a leaf, of which weights make none more; each value is a bin of its own
+    model = ranker(booster, min_child_samples=0, n_estimators=3, booster_params={"max_bin": 1000})
+    if booster == "lightgbm":
+        model.set_params(booster_params={"max_bin": 1000, "min_data_in_bin": 1})
+    coarse = data._replace(X=np.round(data.X, 1))
+    many, qid = repeated(coarse, times)
+    weighted = fit(clone(model), coarse, sample_weight=times[data.qid - data.qid.min()])
+    twice = clone(model).fit(many.X, many.y, qid=qid)
+    assert len(np.unique(twice.predict(coarse.X))) > 3
+    np.testing.assert_allclose(weighted.predict(coarse.X), twice.predict(coarse.X), rtol=1e-4, atol=1e-5)
+    assert weighted.score(
+        coarse.X, coarse.y, qid=data.qid, sample_weight=times[data.qid - data.qid.min()]
+    ) == pytest.approx(weighted.score(many.X, many.y, qid=qid))
+
+
+@both
+def test_without_queries_weight_2_is_the_row_twice(booster, data):
+    times = np.random.default_rng(0).integers(0, 3, len(data.y))
+    rows = np.repeat(np.arange(len(data.y)), times)
+    with pytest.warns(UserWarning, match="all rows are one query"):
+        weighted = ranker(booster).fit(data.X, data.y, sample_weight=times)
+    with pytest.warns(UserWarning, match="all rows are one query"):
+        twice = ranker(booster).fit(data.X[rows], data.y[rows])
+    assert np.array_equal(weighted.predict(data.X), twice.predict(data.X))
+    assert weighted.score(data.X, data.y, sample_weight=times) == twice.score(data.X[rows], data.y[rows])
+
+
+@both
+def test_the_scale_of_weights_is_none(booster, data):
+    weights = np.where(data.qid % 2 == 0, 1.0, 4.0)
+    found = [fit(ranker(booster), data, sample_weight=scale * weights).predict(data.X) for scale in (1.0, 0.25)]
+    np.testing.assert_allclose(*found, rtol=1e-6)
+    assert not np.array_equal(found[0], fit(ranker(booster), data).predict(data.X))
+
+
+def test_both_boosters_weigh_validation_queries(data):
+    weights = np.where(data.qid % 2 == 0, 1.0, 9.0)
+    for booster in ("lightgbm", "xgboost"):
+        model = ranker(booster, validation_fraction=0.4, eval_metric="map", random_state=7)
+        fit(model, data, sample_weight=weights)
+        from boostsoft.ranker.queries import split_queries
+
+        held_out = split_queries("test", bs.QueryGroups.from_query_ids(data.qid), 0.4, 7)[1]
+        part = data.rows(np.isin(data.qid, 100 + held_out))
+        per_query = Metric("map").per_query(part.y, model.predict(part.X), qid=part.qid)
+        mean = np.average(per_query, weights=np.where((100 + held_out) % 2 == 0, 1.0, 9.0))
+        assert model.evals_result_["valid_0"]["map_hard"][-1] == pytest.approx(mean, abs=1e-12)
+
+
+# ---- evaluation and early stopping -------------------------------------------------------------------------------
+
+
+@both
+def test_early_stopping_keeps_the_best(booster, data, valid):
+    model = watched(booster, data, valid)
+    curve = model.evals_result_["valid_0"][SOFT]
+    best = int(np.argmax(curve)) + 1
+    assert list(model.evals_result_) == ["valid_0"]
+    assert list(model.evals_result_["valid_0"]) == [SOFT]
+    assert (model.best_iteration_, model.n_iter_, len(curve)) == (best, best + 4, best + 4)
+    assert model.n_iter_ < 80
+    soft = SoftMetric("ndcg@10", sigma=0.2, sigma_unit="spread")
+    expected = soft(valid.y, model.predict(valid.X), qid=valid.qid)
+    assert model.best_score_ == max(curve) == pytest.approx(expected, abs=1e-6)
+    short = fit(clone(model).set_params(n_estimators=best, early_stopping_rounds=None), data)
+    assert np.array_equal(model.predict(data.X), short.predict(data.X))
+    assert np.array_equal(model.feature_importances_, short.feature_importances_)
+
+
+@both
+def test_the_first_metric_on_the_last_set_is_watched(booster, data, valid):
+    model = ranker(booster, n_estimators=60, learning_rate=0.5, early_stopping_rounds=3, eval_metric=["map@3", "ndcg"])
+    sets = [(data.X, data.y), (valid.X, valid.y)]
+    fit(model, data, eval_set=sets, eval_qid=[data.qid, valid.qid])
+    assert {name: list(curves) for name, curves in model.evals_result_.items()} == {
+        name: ["map_hard@3", "ndcg_hard"] for name in ("valid_0", "valid_1")
+    }
+    assert model.best_iteration_ == int(np.argmax(model.evals_result_["valid_1"]["map_hard@3"])) + 1
+    assert model.best_score_ == Metric("map@3")(valid.y, model.predict(valid.X), qid=valid.qid)
+
+
+@both
+def test_an_evaluation_set_alone_stops_nothing(booster, data, valid):
+    model = ranker(booster, eval_metric="ndcg@10")
+    fit(model, data, eval_set=(valid.X, valid.y), eval_group=[valid.sizes])
+    assert (model.best_iteration_, model.n_iter_) == (8, 8)
+    assert model.best_score_ == model.evals_result_["valid_0"]["ndcg_hard@10"][-1]
+    assert model.best_score_ == model.score(valid.X, valid.y, qid=valid.qid)
+    assert fit(ranker(booster), data).best_score_ is None
+
+
+def test_both_boosters_log_alike(data, valid):
+    curves = []
+    for booster in ("lightgbm", "xgboost"):
+        model = ranker(booster, eval_metric=["ndcg@5", SoftMetric("map", noise="gumbel")])
+        curves.append(fit(model, data, eval_set=[(valid.X, valid.y)], eval_qid=[valid.qid]).evals_result_)
+    assert [list(c["valid_0"]) for c in curves] == [["ndcg_hard@5", "map_gumbel"]] * 2
+    for curve in curves:
+        assert all(type(value) is float for value in curve["valid_0"]["map_gumbel"])
+
+
+@both
+@pytest.mark.parametrize("by", ["qid", "group"])
+def test_validation_fraction_holds_out_whole_queries(booster, by, data):
+    seen = []
+
+    def gain(labels):
+        seen.append(labels.copy())
+        return labels
+
+    marked = data.y + (data.qid - data.qid.min()) / 100  # a label tells its query
+    model = ranker(booster, validation_fraction=0.25, eval_metric=Metric("ndcg", gain=gain), early_stopping_rounds=2)
+    queries = {"qid": data.qid} if by == "qid" else {"group": data.sizes}
+    model.fit(data.X, marked, **queries)
+    held_out = np.unique(np.round(seen[0] % 1 * 100))
+    assert len(held_out) == round(0.25 * 30)
+    assert len(seen[0]) == data.sizes[held_out.astype(int)].sum()
+    assert list(model.evals_result_) == ["valid_0"]
+
+
+def test_validation_queries_follow_the_seed(data):
+    def curve(seed):
+        model = ranker(validation_fraction=0.3, random_state=seed)
+        return fit(model, data).evals_result_
+
+    assert curve(1) == curve(1)
+    assert curve(1) != curve(2)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "arguments", "message"),
+    [
+        ({}, {"eval_qid": [[1]]}, "eval_group and eval_qid belong to eval_set"),
+        ({"validation_fraction": 0.2}, {"eval_set": "ok"}, "give eval_set or validation_fraction, not both"),
+        ({}, {"eval_set": [1, 2]}, r"eval_set must be a list of pairs \(X, y\)"),
+        (
+            {},
+            {"eval_set": "ok", "eval_qid": [[1], [2]]},
+            "eval_qid must be a list with one entry per pair .*, 1; got 2",
+        ),
+        ({}, {"eval_set": "ok", "eval_qid": [[1]]}, r"eval_set\[0\]: qid must have one id per row"),
+        ({}, {"eval_set": "bare"}, r"eval_set\[0\]: queries are missing"),
+        ({}, {"eval_set": "narrow"}, "X has 3 features"),
+    ],
+)
+def test_evaluation_sets_are_checked(parameters, arguments, message, data, valid):
+    sets = {"ok": [(valid.X, valid.y)], "bare": [(valid.X, valid.y)], "narrow": [(valid.X[:, :3], valid.y)]}
+    name = arguments.get("eval_set")
+    if isinstance(name, str):
+        arguments = {"eval_qid": [valid.qid] if name == "ok" else None, **arguments, "eval_set": sets[name]}
+    with pytest.raises(ValueError, match=message):
+        fit(ranker(**parameters), data, **arguments)
+
+
+# ---- stages, continued training, copies --------------------------------------------------------------------------
+
+
+@both
+@pytest.mark.parametrize("every", [1, 3, 4, 100])
+def test_stages_end_in_predict(booster, every, data, valid):
+    model = watched(booster, data, valid)
+    stages = list(model.staged_predict(valid.X, every=every))
+    trees = [*range(every, model.best_iteration_, every), model.best_iteration_]
+    assert len(stages) == len(trees)
+    assert np.array_equal(stages[-1], model.predict(valid.X))
+    for stage, n in zip(stages, trees, strict=True):
+        short = fit(clone(model).set_params(n_estimators=n, early_stopping_rounds=None), data)
+        np.testing.assert_allclose(stage, short.predict(valid.X), rtol=1e-6, atol=1e-6)
+
+
+def test_stages_are_counted_from_1(data):
+    model = fit(ranker(), data)
+    with pytest.raises(ValueError, match="staged_predict: every must be from 1"):
+        next(model.staged_predict(data.X, every=0))
+
+
+@both
+@pytest.mark.parametrize("source", ["ranker", "booster", "file", "path"])
+def test_training_goes_on(booster, source, data, tmp_path):
+    start = fit(ranker(booster, n_estimators=3), data)
+    if source == "ranker":
+        given = start
+    elif source == "booster":
+        given = start.booster_
+    else:
+        given = tmp_path / "model.json"
+        start.booster_.save_model(given)
+        given = str(given) if source == "file" else given
+    model = fit(ranker(booster, n_estimators=5), data, init_model=given)
+    assert (model.best_iteration_, model.n_iter_) == (8, 5)
+    np.testing.assert_allclose(model.predict(data.X), fit(ranker(booster), data).predict(data.X), rtol=1e-5, atol=1e-6)
+    assert start.best_iteration_ == 3
+    assert len(list(model.staged_predict(data.X))) == 8
+
+
+@both
+def test_training_goes_on_from_the_best(booster, data, valid):
+    start = watched(booster, data, valid)
+    model = ranker(booster, n_estimators=30, learning_rate=0.5, early_stopping_rounds=3)
+    fit(model, data, eval_set=[(valid.X, valid.y)], eval_qid=[valid.qid], init_model=start)
+    best = int(np.argmax(model.evals_result_["valid_0"][SOFT])) + 1
+    assert model.best_iteration_ == start.best_iteration_ + best
+    assert model.n_iter_ == best + 3
+    expected = SoftMetric("ndcg@10", sigma=0.2, sigma_unit="spread")(valid.y, model.predict(valid.X), qid=valid.qid)
+    assert model.best_score_ == pytest.approx(expected, abs=1e-6)
+
+
+def test_what_cannot_go_on(data):
+    model = fit(ranker(), data)
+    with pytest.raises(
+        TypeError, match="init_model must be a SoftRanker, a Booster of xgboost or a file; got <lightgbm"
+    ):
+        fit(ranker("xgboost"), data, init_model=model)
+    with pytest.raises(ValueError, match="init_model must have been trained on the 3 features of X; got one of 4"):
+        ranker().fit(data.X[:, :3], data.y, qid=data.qid, init_model=model.booster_)
+    with pytest.raises(NotFittedError):
+        fit(ranker(), data, init_model=ranker())
+
+
+@both
+def test_copies_predict_the_same(booster, data, valid, tmp_path):
+    model = watched(booster, data, valid, metric=Metric("ndcg@10", gain="linear"))
+    joblib.dump(model, tmp_path / "model")
+    for other in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model), joblib.load(tmp_path / "model")):
+        assert np.array_equal(other.predict(valid.X), model.predict(valid.X))
+        assert other.get_params() == model.get_params()
+        assert other.score(valid.X, valid.y, qid=valid.qid) == model.score(valid.X, valid.y, qid=valid.qid)
+        assert (other.evals_result_, other.best_iteration_) == (model.evals_result_, model.best_iteration_)
+    blank = clone(model)
+    assert blank.get_params() == model.get_params()
+    with pytest.raises(NotFittedError):
+        blank.predict(valid.X)
+    with pytest.raises(NotFittedError):
+        _ = blank.feature_importances_
+
+
+@both
+def test_a_pickle_opens_in_another_process(booster, data, tmp_path):
+    model = fit(ranker(booster), data)
+    (tmp_path / "model").write_bytes(pickle.dumps((model, data.X)))
+    code = (
+        f"import pickle; m, X = pickle.load(open({str(tmp_path / 'model')!r}, 'rb')); print(repr(m.predict(X).sum()))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == f"{model.predict(data.X).sum()!r}\n"
+
+
+@both
+def test_importances_are_shares_of_the_gain(booster, data):
+    model = fit(ranker(booster), data)
+    assert model.feature_importances_.sum() == pytest.approx(1.0)
+    assert model.feature_importances_.argmax() == 0
+    if booster == "lightgbm":
+        gains = model.booster_.feature_importance("gain")
+    else:
+        gains = np.array([model.booster_.get_score(importance_type="total_gain").get(f"f{i}", 0) for i in range(4)])
+    np.testing.assert_allclose(model.feature_importances_, gains / gains.sum())
+
+
+def test_repr_and_parameters():
+    model = SoftRanker("xgboost", metric="map", num_leaves=7)
+    assert repr(model) == "SoftRanker(booster='xgboost', metric='map', num_leaves=7)"
+    assert model.set_params(num_leaves=9).get_params()["num_leaves"] == 9

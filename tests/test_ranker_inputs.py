@@ -1,0 +1,354 @@
+"""What SoftRanker takes: rows in any order, arrays, sparse matrices, frames; and what it refuses."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy import sparse
+
+from boostsoft import Metric, QueryGroups
+
+from .ranker_cases import both, ranker, shuffled, task
+
+pytest.importorskip("xgboost")
+
+
+@pytest.fixture(scope="module")
+def data():
+    return task(0)
+
+
+def fit(model, data, **arguments):
+    return model.fit(data.X, data.y, qid=data.qid, **arguments)
+
+
+# ---- queries -----------------------------------------------------------------------------------------------------
+
+
+@both
+@pytest.mark.parametrize("ids", ["numbers", "texts", "objects", "mixed"])
+def test_the_order_of_rows_does_not_matter(booster, ids, data):
+    mixed = shuffled(data)
+    sorted_rows = mixed.rows(np.argsort(mixed.qid, kind="stable"))
+    expected = ranker(booster).fit(sorted_rows.X, sorted_rows.y, group=data.sizes)
+    qid = {
+        "numbers": mixed.qid,
+        "texts": np.array([f"q{i}" for i in mixed.qid]),
+        "objects": pd.Series([f"q{i}" for i in mixed.qid]),
+        "mixed": np.array([i if i < 110 else f"q{i}" for i in mixed.qid.tolist()], dtype=object),
+    }[ids]
+    model = ranker(booster).fit(mixed.X, mixed.y, qid=qid)
+    # ids of several types come in the order of their appearance, which sums in another order
+    compare = np.testing.assert_allclose if ids == "mixed" else np.testing.assert_array_equal
+    compare(model.predict(mixed.X), expected.predict(mixed.X), **({"rtol": 1e-4} if ids == "mixed" else {}))
+    assert model.score(mixed.X, mixed.y, qid=qid) == pytest.approx(
+        Metric("ndcg@10")(sorted_rows.y, model.predict(sorted_rows.X), group=data.sizes), abs=1e-12
+    )
+    stages = list(model.staged_predict(mixed.X))
+    assert np.array_equal(stages[-1], model.predict(mixed.X))
+
+
+@both
+def test_weights_and_evaluation_sets_in_any_order(booster, data):
+    data = data._replace(X=np.round(data.X, 1))  # XGBoost's bins of many values depend on the order of rows
+    mixed, valid = shuffled(data), task(1, 10)
+    weights = mixed.qid - 99.0
+    models = []
+    for train, w, held_out in ((mixed, weights, shuffled(valid)), (data, data.qid - 99.0, valid)):
+        model = ranker(booster, eval_metric="map")
+        fit(model, train, sample_weight=w, eval_set=[(held_out.X, held_out.y)], eval_qid=[held_out.qid])
+        models.append(model)
+    np.testing.assert_allclose(models[0].predict(data.X), models[1].predict(data.X), rtol=1e-4, atol=1e-5)
+    curves = [model.evals_result_["valid_0"]["map_hard"] for model in models]
+    np.testing.assert_allclose(*curves, atol=1e-9)
+
+
+@both
+def test_group_and_qid_are_the_same(booster, data):
+    by_qid = fit(ranker(booster), data).predict(data.X)
+    for group in (data.sizes, data.sizes.tolist(), QueryGroups.from_sizes(data.sizes)):
+        model = ranker(booster).fit(data.X, data.y, group=group)
+        assert np.array_equal(model.predict(data.X), by_qid)
+        assert model.score(data.X, data.y, group=group) == model.score(data.X, data.y, qid=data.qid)
+
+
+@both
+def test_qid_as_a_column(booster, data):
+    expected = fit(ranker(booster), data)
+    wide = np.column_stack([data.X[:, :2], data.qid, data.X[:, 2:]])
+    frame = pd.DataFrame(wide, columns=["a", "b", "q", "c", "d"]).astype({"q": int})
+    text = frame.assign(q=[f"q{i}" for i in data.qid])
+    inputs = [(wide, 2), (wide, -3), (sparse.csr_array(wide), 2), (frame, "q"), (frame, 2), (text, "q")]
+    inputs += [(pl.from_pandas(frame), "q"), (pl.from_pandas(text), "q")]
+    for X, column in inputs:
+        model = ranker(booster, qid_column=column).fit(X, data.y, eval_set=[(X, data.y)])
+        if not (sparse.issparse(X) and booster == "xgboost"):
+            assert np.array_equal(model.predict(X), expected.predict(data.X))
+            assert model.score(X, data.y) == expected.score(data.X, data.y, qid=data.qid)
+            assert np.array_equal(np.delete(model.feature_importances_, 2), expected.feature_importances_)
+        assert model.n_features_in_ == 5
+        assert model.feature_importances_[2] == 0
+
+
+def test_all_rows_as_one_query(data):
+    with pytest.warns(
+        UserWarning, match=r"SoftRanker.fit: neither group= nor qid= was given: all rows are one"
+    ) as seen:
+        model = ranker().fit(data.X, data.y)
+    assert seen[0].filename == __file__
+    expected = ranker().fit(data.X, data.y, group=[len(data.y)])
+    assert np.array_equal(model.predict(data.X), expected.predict(data.X))
+    assert model.score(data.X, data.y) == expected.score(data.X, data.y, group=[len(data.y)])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        (
+            {"group": [3, 4], "qid": None},
+            ValueError,
+            r"2 sizes that add up to 7\. A cross-validation cuts rows .* qid=",
+        ),
+        ({"group": [1]}, ValueError, "group= .* or qid= .*, not both"),
+        ({"qid": [1, 2]}, ValueError, r"qid must have one id per row, \d+; got shape \(2,\)"),
+        ({"qid": "holes"}, ValueError, "qid must not be missing or infinite; got nan at position 1"),
+        ({"sample_weight": [1.0]}, ValueError, r"sample_weight must have one value per row, \d+; got 1"),
+        ({"sample_weight": "unequal"}, ValueError, r"the same for all rows of a query; qid 101 has 1.0 and 2.0$"),
+        ({"sample_weight": "negative"}, ValueError, "sample_weight must not be negative; got -1.0 at position 0"),
+        ({"sample_weight": "zero"}, ValueError, "sample_weight must not be zero for every row"),
+        ({"sample_weight": "nan"}, ValueError, "sample_weight must be finite; got nan at position 2"),
+    ],
+    ids=str,
+)
+def test_queries_are_checked(arguments, error, message, data):
+    ones = np.ones(len(data.y))
+    unequal, nan = ones.copy(), ones.copy()
+    unequal[np.flatnonzero(data.qid == 101)[1]], nan[2] = 2.0, np.nan
+    known = {"unequal": unequal, "negative": -ones, "zero": 0 * ones, "nan": nan}
+    known["holes"] = np.where(np.arange(len(data.y)) == 1, np.nan, data.qid)
+    arguments = {name: known[v] if isinstance(v, str) else v for name, v in {"qid": data.qid, **arguments}.items()}
+    with pytest.raises(error, match=rf"^SoftRanker.fit: .*{message}"):
+        ranker().fit(data.X, data.y, **arguments)
+
+
+def test_a_query_by_position_is_named(data):
+    weights = np.ones(len(data.y))
+    weights[-1] = 3.0
+    with pytest.raises(ValueError, match=r"query 29 has 1.0 and 3.0"):
+        ranker().fit(data.X, data.y, group=data.sizes, sample_weight=weights)
+
+
+def test_fractions_of_rows(data):
+    with pytest.raises(ValueError, match=r"whole numbers .* got 0\.5 at position 0"):
+        ranker().fit(data.X, data.y, sample_weight=np.full(len(data.y), 0.5))
+
+
+@pytest.mark.parametrize(
+    ("y", "error", "message"),
+    [
+        ("nan", ValueError, "y must be finite; got nan at position 3"),
+        ("inf", ValueError, "y must be finite; got inf at position 3"),
+        ("short", ValueError, r"y must have one value per row, \d+; got 5"),
+        ("text", ValueError, "y must hold numbers"),
+        ("two", ValueError, "y must be one-dimensional"),
+        ("equal", ValueError, "there is nothing to learn"),
+        (None, ValueError, "requires y to be passed, but the target y is None"),
+    ],
+)
+@both
+def test_labels_are_checked(booster, y, error, message, data):
+    bad = data.y.astype(float)
+    bad[3] = {"nan": np.nan, "inf": np.inf}.get(y, 0)
+    values = {"short": bad[:5], "text": np.array(["a"] * len(bad), object), "two": np.column_stack([bad, bad])}
+    values |= {"equal": np.ones(len(bad)), None: None}
+    with pytest.raises(error, match=message):
+        ranker(booster).fit(data.X, values.get(y, bad), qid=data.qid)
+
+
+def test_a_column_of_labels_is_flattened(data):
+    from sklearn.exceptions import DataConversionWarning
+
+    with pytest.warns(DataConversionWarning):
+        model = ranker().fit(data.X, data.y[:, None], qid=data.qid)
+    assert np.array_equal(model.predict(data.X), fit(ranker(), data).predict(data.X))
+
+
+def test_score_wants_the_queries_that_fit_had(data):
+    model = fit(ranker(), data)
+    with pytest.raises(ValueError, match=r"^SoftRanker.score: qid \(or group\) must be given.*set_score_request"):
+        model.score(data.X, data.y)
+    with pytest.raises(ValueError, match=r"^SoftRanker.score: y must be finite"):
+        model.score(data.X, np.where(data.y == 0, np.nan, data.y), qid=data.qid)
+
+
+@pytest.mark.parametrize(
+    ("column", "error", "message"),
+    [
+        ("q", ValueError, "qid_column must be a column of X; got 'q' and an X without column names"),
+        (4, ValueError, "qid_column must be from -4 to 3; got 4"),
+        (1.0, TypeError, "qid_column must be the name or the number of a column of X; got 1.0"),
+    ],
+)
+def test_the_query_column_is_checked(column, error, message, data):
+    with pytest.raises(error, match=message):
+        ranker(qid_column=column).fit(data.X, data.y)
+
+
+def test_the_query_column_is_enough(data):
+    with pytest.raises(ValueError, match="leave out group= and qid="):
+        fit(ranker(qid_column=0), data)
+    with pytest.raises(ValueError, match=r"got 'q' and columns \['0', '1', '2', '3'\]"):
+        ranker(qid_column="q").fit(pd.DataFrame(data.X, columns=list("0123")), data.y)
+    with pytest.raises(ValueError, match="a feature besides qid_column"):
+        ranker(qid_column=0).fit(data.qid[:, None], data.y)
+
+
+# ---- features ----------------------------------------------------------------------------------------------------
+
+
+@both
+def test_containers_of_numbers(booster, data):
+    X = data.X.copy()
+    X[::7, 1] = np.nan
+    expected = ranker(booster).fit(X, data.y, qid=data.qid)
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    holes = pl.DataFrame({n: [None if np.isnan(v) else v for v in frame[n]] for n in frame})
+    for given in (X.tolist(), np.asfortranarray(X), frame, frame.convert_dtypes(), frame.astype(object), holes):
+        model = ranker(booster).fit(given, pd.Series(data.y), qid=pl.Series(data.qid))
+        assert np.array_equal(model.predict(given), expected.predict(X))
+    assert model.feature_names_in_.tolist() == list("abcd")
+    names = model.booster_.feature_name() if booster == "lightgbm" else model.booster_.feature_names
+    assert names == list("abcd")
+
+
+@both
+def test_other_numbers_in_frames(booster, data):
+    flags, whole = data.X[:, 0] > 0, np.round(3 * data.X[:, 1]).astype(np.int32)
+    expected = ranker(booster).fit(np.column_stack([flags, whole]), data.y, qid=data.qid)
+    frame = pd.DataFrame({"f": flags, "w": whole})
+    for given in (frame, pl.DataFrame({"f": flags, "w": whole}), frame.assign(w=pd.array(whole, dtype="Int8"))):
+        model = ranker(booster).fit(given, data.y, qid=data.qid)
+        assert np.array_equal(model.predict(given), expected.predict(np.column_stack([flags, whole])))
+
+
+@both
+@pytest.mark.parametrize("form", [sparse.csr_array, sparse.csc_matrix, sparse.coo_array])
+def test_sparse_matrices(booster, form, data):
+    X = np.where(np.abs(data.X) < 0.6, 0.0, data.X)
+    model = ranker(booster).fit(form(X), data.y, qid=data.qid, eval_set=[(form(X), data.y)], eval_qid=[data.qid])
+    # zeros are what they were in fit, whatever the form
+    stored = sparse.csr_array(np.ones_like(X))
+    stored.data[:] = X.ravel()  # with the zeros among what is stored
+    for given in (form(X), stored):
+        assert np.array_equal(model.predict(given), model.predict(X))
+    dense = ranker(booster).fit(X, data.y, qid=data.qid)
+    assert np.array_equal(dense.predict(form(X)), dense.predict(X))
+    if booster == "lightgbm":
+        assert np.array_equal(dense.predict(X), model.predict(X))
+    else:  # zeros as missing values have a branch of their own
+        assert model.score(X, data.y, qid=data.qid) == pytest.approx(dense.score(X, data.y, qid=data.qid), abs=0.05)
+
+
+def colours(data, seed=3):
+    """A feature in colours, of which red and blue are good, with holes."""
+    rng = np.random.default_rng(seed)
+    colour = rng.choice(["red", "green", "blue", "grey"], len(data.y)).astype(object)
+    y = data.y + 2 * np.isin(colour, ["red", "blue"])
+    colour[::11] = None
+    return colour, y
+
+
+@both
+def test_categories(booster, data):
+    colour, y = colours(data)
+    frame = pd.DataFrame({"x": data.X[:, 0], "colour": pd.Categorical(colour), "z": data.X[:, 1]})
+    model = ranker(booster, booster_params={"min_data_per_group": 5} if booster == "lightgbm" else None)
+    scores = model.fit(frame, y, qid=data.qid).predict(frame)
+    # the same with codes and the booster's own word for them
+    codes = frame.assign(colour=frame.colour.cat.codes.where(frame.colour.notna()).astype(float)).to_numpy()
+    if booster == "lightgbm":
+        assert np.array_equal(model.booster_.predict(codes), scores)
+        assert "==" in str(model.booster_.trees_to_dataframe().decision_type.unique())
+    else:
+        import xgboost as xgb
+
+        data_of = xgb.DMatrix(codes, feature_names=list(frame), feature_types=["float", "c", "float"])
+        assert np.array_equal(model.booster_.predict(data_of), scores)
+        assert ":{" in "".join(model.booster_.get_dump())
+    # polars, in both of its types, and texts in predict
+    as_polars = pl.DataFrame(
+        {"x": data.X[:, 0], "colour": pl.Series(colour.tolist(), dtype=pl.Categorical), "z": data.X[:, 1]}
+    )
+    as_enum = as_polars.with_columns(pl.col("colour").cast(pl.Enum(["grey", "blue", "green", "red"])))
+    for given in (as_polars, as_enum):
+        assert np.array_equal(model.predict(given), scores)
+        again = ranker(booster).set_params(**model.get_params()).fit(given, y, qid=data.qid)
+        assert np.array_equal(again.predict(given), scores)
+    assert np.array_equal(model.predict(frame.assign(colour=colour)), scores)
+
+
+@both
+def test_the_categories_of_fit_are_kept(booster, data):
+    colour, y = colours(data)
+    frame = pd.DataFrame({"x": data.X[:, 0], "colour": pd.Categorical(colour)})
+    model = ranker(booster).fit(frame, y, qid=data.qid)
+    reordered = frame.assign(colour=frame.colour.cat.reorder_categories(["red", "grey", "green", "blue"]))
+    assert np.array_equal(model.predict(reordered), model.predict(frame))
+    part = frame[frame.colour == "red"].assign(colour=lambda f: f.colour.cat.remove_unused_categories())
+    assert np.array_equal(model.predict(part), model.predict(frame)[frame.colour == "red"])
+    # what fit has not seen is missing
+    unseen, missing = (frame.assign(colour=pd.Categorical([value] * len(frame))) for value in ("pink", None))
+    assert np.array_equal(model.predict(unseen), model.predict(missing))
+    # and a training goes on with the first one's codes
+    on = ranker(booster).fit(reordered, y, qid=data.qid, init_model=model)
+    same = ranker(booster).fit(frame, y, qid=data.qid, init_model=model)
+    assert np.array_equal(on.predict(frame), same.predict(frame))
+
+
+def test_frames_are_checked(data):
+    colour, y = colours(data)
+    frame = pd.DataFrame({"x": data.X[:, 0], "colour": pd.Categorical(colour)})
+    model = ranker().fit(frame, y, qid=data.qid)
+    refused = pytest.raises(ValueError, match="X must be a frame, as in fit, since column 'colour' holds categories")
+    with refused, pytest.warns(UserWarning, match="valid feature names"):
+        model.predict(frame.assign(colour=0).to_numpy(dtype=float))
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.predict(frame.rename(columns={"x": "w"}))
+    with pytest.raises(ValueError, match="column 'x' held numbers in fit; got dtype category"):
+        model.predict(frame.assign(x=pd.Categorical(colour)))
+    with pytest.raises(ValueError, match="only a SoftRanker remembers"):
+        ranker().fit(frame, y, qid=data.qid, init_model=model.booster_)
+    with pytest.raises(ValueError, match="fitted on the columns of X, in their order"):
+        ranker().fit(frame[["colour", "x"]], y, qid=data.qid, init_model=model)
+    when = pd.Series(pd.date_range("2020", periods=len(y)))
+    for column, dtype in ((colour, "(object|str)"), (when, "datetime64")):
+        with pytest.raises(ValueError, match=rf"X must hold numbers and categories; column 'c' has dtype {dtype}"):
+            ranker().fit(pd.DataFrame({"x": data.X[:, 0], "c": column}), y, qid=data.qid)
+        with pytest.raises(ValueError, match=r"X must hold numbers and categories; column 'c' has dtype (String|Date)"):
+            ranker().fit(pl.DataFrame({"x": data.X[:, 0], "c": pl.Series(list(column))}), y, qid=data.qid)
+    with pytest.raises(ValueError, match="infinity"):
+        ranker().fit(pd.DataFrame({"x": np.full(len(y), np.inf)}), y, qid=data.qid)
+    with pytest.raises(ValueError, match=r"0 feature\(s\)"):
+        ranker().fit(frame[[]], y, qid=data.qid)
+
+
+@both
+def test_names_that_a_booster_refuses(booster, data):
+    for names in (["a[0]", "b<1", "c:2", "d"], ["a b", "c", "d", "e"]):
+        frame = pd.DataFrame(data.X, columns=names)
+        model = ranker(booster).fit(frame, data.y, qid=data.qid)
+        assert np.array_equal(model.predict(frame), fit(ranker(booster), data).predict(data.X))
+        assert model.feature_names_in_.tolist() == names
+        assert model.feature_importances_.argmax() == 0
+
+
+def test_the_users_arrays_stay_as_they_are(data):
+    mixed = shuffled(data)
+    X, y, qid, weights = mixed.X.copy(), mixed.y.copy(), mixed.qid.copy(), np.ones(len(mixed.y))
+    for array in (X, y, qid, weights):
+        array.setflags(write=False)
+    for booster in ("lightgbm", "xgboost"):
+        ranker(booster).fit(X, y, qid=qid, sample_weight=weights).predict(X)
+    assert np.array_equal(X, mixed.X)

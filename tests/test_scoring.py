@@ -1,0 +1,95 @@
+"""make_ranking_scorer: values, weights, any estimator, and what it asks of metadata routing."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+import sklearn
+from sklearn.linear_model import Ridge
+from sklearn.model_selection import GroupKFold, cross_validate
+
+from boostsoft import Metric, SoftMetric, make_ranking_scorer
+
+from .ranker_cases import ranker, shuffled, task
+
+
+@pytest.fixture(scope="module")
+def data():
+    return shuffled(task(0))
+
+
+@pytest.fixture(scope="module")
+def model(data):
+    return Ridge().fit(data.X, data.y)
+
+
+def test_value_is_the_metric_of_the_predictions(data, model):
+    order = np.argsort(data.qid, kind="stable")
+    scores = model.predict(data.X)
+    for metric in ("ndcg@10", Metric("map", relevant_from=2), Metric("auc", empty="skip")):
+        hard = Metric(metric) if isinstance(metric, str) else metric
+        value = make_ranking_scorer(metric)(model, data.X, data.y, qid=data.qid)
+        assert type(value) is float
+        assert value == hard(data.y[order], scores[order], qid=data.qid[order])
+    linear = make_ranking_scorer("ndcg@5", gain="linear")(model, data.X, data.y, qid=data.qid)
+    assert linear == Metric("ndcg@5", gain="linear")(data.y[order], scores[order], qid=data.qid[order])
+
+
+def test_weights_are_of_queries(data, model):
+    scorer = make_ranking_scorer("map")
+    per_query = [
+        scorer(model, data.X[rows], data.y[rows], qid=data.qid[rows])
+        for rows in (data.qid == q for q in np.unique(data.qid))
+    ]
+    weights = np.unique(data.qid) % 4
+    found = scorer(model, data.X, data.y, qid=data.qid, sample_weight=data.qid % 4)
+    assert found == pytest.approx(np.average(per_query, weights=weights), abs=1e-12)
+    with pytest.raises(ValueError, match="make_ranking_scorer: sample_weight must be the same for all rows of a query"):
+        scorer(model, data.X, data.y, qid=data.qid, sample_weight=np.arange(len(data.y)))
+
+
+def test_what_is_refused(data, model):
+    scorer = make_ranking_scorer()
+    with pytest.raises(ValueError, match=r"qid is missing: call set_score_request\(qid=True\) on the scorer"):
+        scorer(model, data.X, data.y)
+    with pytest.raises(ValueError, match="qid must have one id per row"):
+        scorer(model, data.X, data.y, qid=data.qid[:-1])
+    with pytest.raises(TypeError, match="make_ranking_scorer: metric must be a string"):
+        make_ranking_scorer(SoftMetric("ndcg@10"))
+    with pytest.raises(ValueError, match="make_ranking_scorer: a metric must have one cutoff"):
+        make_ranking_scorer("ndcg", k=[1, 2])
+    with pytest.raises(ValueError, match="unknown metric 'mean'"):
+        make_ranking_scorer("mean")
+
+
+def test_routing_requests(data):
+    asked = make_ranking_scorer("map").set_score_request(qid="query", sample_weight=False)
+    for scorer in (asked, copy.deepcopy(asked), pickle.loads(pickle.dumps(asked))):
+        requests = scorer.get_metadata_routing().score.requests
+        assert requests == {"qid": "query", "sample_weight": False}
+        with sklearn.config_context(enable_metadata_routing=True):
+            params = {"query": data.qid, "groups": data.qid}
+            found = cross_validate(
+                Ridge(), data.X, data.y, scoring=scorer, cv=GroupKFold(3), params=params, error_score="raise"
+            )
+        assert np.all(found["test_score"] > 0.5)
+    assert make_ranking_scorer().get_metadata_routing().score.requests == {"qid": None, "sample_weight": None}
+    assert asked.set_score_request(sample_weight=True).get_metadata_routing().score.requests["qid"] == "query"
+
+
+def test_several_scorers(data):
+    with sklearn.config_context(enable_metadata_routing=True):
+        scoring = {n: make_ranking_scorer(n).set_score_request(qid=True) for n in ("ndcg@3", "mrr")}
+        model = ranker().set_fit_request(qid=True)
+        params = {"qid": data.qid, "groups": data.qid}
+        found = cross_validate(
+            model, data.X, data.y, scoring=scoring, cv=GroupKFold(3), params=params, error_score="raise"
+        )
+    assert {"test_ndcg@3", "test_mrr"} <= set(found)
+
+
+def test_repr():
+    assert repr(make_ranking_scorer("mrr")) == f"make_ranking_scorer({Metric('mrr')!r})"

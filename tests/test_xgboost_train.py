@@ -1,0 +1,203 @@
+"""bx.train: XGBoost's own train with what a ranking objective needs, and no stopping at the worst tree."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import boostsoft as bs
+import boostsoft.xgboost as bx
+
+xgb = pytest.importorskip("xgboost")
+
+SIZES = [20] * 30
+
+
+def ranking(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(600, 4))
+    return X, np.digitize(X[:, 0] * X[:, 1] + X[:, 2] + rng.normal(scale=0.5, size=600), [0.5, 1.5]).astype(float)
+
+
+@pytest.fixture(scope="module")
+def data():
+    return xgb.DMatrix(*ranking(0), group=SIZES)
+
+
+@pytest.fixture(scope="module")
+def valid():
+    return xgb.DMatrix(*ranking(1), group=SIZES)
+
+
+def same(one, other, data):
+    np.testing.assert_array_equal(one.predict(data, output_margin=True), other.predict(data, output_margin=True))
+
+
+def test_it_is_xgboosts_train_with_the_settings_named(data):
+    ours = bx.train({"eta": 0.1}, data, 8, verbose_eval=False)
+    params = {"eta": 0.1, "base_score": 0, "disable_default_eval_metric": True}
+    same(ours, xgb.train(params, data, 8, obj=bx.objective("ndcg@10")), data)
+
+
+@pytest.mark.parametrize(
+    "obj", ["map", bs.Metric("err@5"), bx.objective("ndcg@3", noise="gumbel"), bx.lambda_objective("ranknet")], ids=repr
+)
+def test_objectives_of_every_kind(data, obj):
+    rule = obj if isinstance(obj, bx.XGBoostObjective) else bx.objective(obj)
+    params = {"base_score": 0, "disable_default_eval_metric": True}
+    same(bx.train({}, data, 3, obj=obj, verbose_eval=False), xgb.train(params, data, 3, obj=rule), data)
+
+
+def test_what_is_set_is_said_and_the_users_own_stays(data, capfd):
+    bx.train({}, data, 2, evals=[(data, "train")])
+    said = capfd.readouterr().out
+    assert said.startswith(
+        "boostsoft.xgboost.train sets base_score=0, disable_default_eval_metric=True, maximize=True\n"
+    )
+    assert "train-ndcg_hard@10" in said
+    assert "train-ndcg_gaussian@10" in said
+    assert "rmse" not in said
+    bx.train({"base_score": 2.0}, data, 2, evals=[(data, "train")])
+    assert "sets disable_default_eval_metric=True, maximize=True" in capfd.readouterr().out
+    bx.train({}, data, 2, evals=[(data, "train")], verbose_eval=False)
+    assert capfd.readouterr().out == ""
+
+
+@pytest.mark.parametrize("obj", ["mrr@10", "ndcg@10", "kendall"])
+def test_early_stopping_keeps_the_best_tree_of_metrics_whose_direction_is_not_in_their_names(data, valid, obj):
+    log = {}
+    model = bx.train(
+        {"eta": 0.5, "max_depth": 8}, data, 200, obj=obj, evals=[(data, "train"), (valid, "valid")],
+        early_stopping_rounds=10, evals_result=log, verbose_eval=False,
+    )  # fmt: skip
+    curve = log["valid"][list(log["valid"])[-1]]
+    assert list(log["valid"])[-1].split("@")[0].endswith("_gaussian")
+    assert model.best_iteration == int(np.argmax(curve))
+    assert 0 < len(curve) - 1 - model.best_iteration == 10
+
+
+def test_metrics_may_be_one_many_or_an_adapter(data):
+    soft = bs.SoftMetric("map@10", noise="gumbel")
+    for given, names in (
+        ("mrr", ["mrr_hard"]),
+        (soft, ["map_gumbel@10"]),
+        (["auc", soft], ["auc_hard", "map_gumbel@10"]),
+        (bx.custom_metric("err"), ["err_hard"]),
+    ):
+        log = {}
+        bx.train({}, data, 1, custom_metric=given, evals=[(data, "train")], evals_result=log, verbose_eval=False)
+        assert list(log["train"]) == names
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"maximize": False}, "boostsoft.xgboost.train: maximize must be True"),
+        (
+            {"callbacks": [xgb.callback.EarlyStopping(rounds=2, maximize=False)]},
+            "would minimise 'ndcg_gaussian@10', which is to be maximised: give it maximize=True; got maximize=False",
+        ),
+        (
+            {"custom_metric": "mrr", "callbacks": [xgb.callback.EarlyStopping(rounds=2)]},
+            "would minimise 'mrr_hard', which is to be maximised: give it maximize=True; got maximize=None",
+        ),
+        (
+            {
+                "custom_metric": ["mrr", "ndcg"],
+                "callbacks": [xgb.callback.EarlyStopping(rounds=2, metric_name="mrr_hard")],
+            },
+            "would minimise 'mrr_hard'",
+        ),
+    ],
+)
+def test_a_direction_that_contradicts_is_refused(data, arguments, message):
+    with pytest.raises(ValueError, match=message):
+        bx.train({}, data, 5, evals=[(data, "train")], verbose_eval=False, **arguments)
+
+
+@pytest.mark.parametrize(
+    "callback",
+    [
+        xgb.callback.EarlyStopping(rounds=2, maximize=True),
+        xgb.callback.EarlyStopping(rounds=2, metric_name="ndcg_hard@10"),
+        xgb.callback.EarlyStopping(rounds=2, metric_name="logloss", maximize=False, data_name="train"),
+        xgb.callback.LearningRateScheduler([0.1] * 3),
+    ],
+    ids=lambda callback: type(callback).__name__,
+)
+def test_callbacks_that_do_not_contradict_are_left_alone(data, callback):
+    log = {}
+    params = {"eval_metric": "logloss"}
+    bx.train(params, data, 3, evals=[(data, "train")], callbacks=[callback], evals_result=log, verbose_eval=False)
+    assert list(log["train"]) == ["logloss", "ndcg_hard@10", "ndcg_gaussian@10"]
+
+
+def test_another_objective_in_params_is_refused(data):
+    with pytest.raises(
+        ValueError, match="params must not hold an objective, obj= says what to train on; got 'rank:ndcg'"
+    ):
+        bx.train({"objective": "rank:ndcg"}, data)
+
+
+def test_training_continues_from_a_model(data):
+    whole = bx.train({}, data, 6, verbose_eval=False)
+    half = bx.train({}, data, 3, verbose_eval=False)
+    same(bx.train({}, data, 3, xgb_model=half, verbose_eval=False), whole, data)
+
+
+class Batches(xgb.DataIter):
+    """The queries in three batches, from memory or by way of a cache on disk."""
+
+    def __init__(self, cache=None):
+        super().__init__(cache_prefix=None if cache is None else str(cache))
+        self.X, self.y = ranking(0)
+        self.qid = np.repeat(np.arange(30), 20)
+        self.at = 0
+
+    def reset(self):
+        self.at = 0
+
+    def next(self, input_data):
+        if self.at == 3:
+            return False
+        rows = slice(200 * self.at, 200 * (self.at + 1))
+        input_data(data=self.X[rows], label=self.y[rows], qid=self.qid[rows])
+        self.at += 1
+        return True
+
+
+@pytest.mark.parametrize("kind", ["quantile", "external", "external quantile"])
+def test_quantile_and_external_memory_data_train(data, kind, tmp_path):
+    """Where queries come in batches, whole each, the groups and the model are those of one matrix."""
+    cache = tmp_path / "cache"
+    built = {
+        "quantile": lambda: xgb.QuantileDMatrix(Batches()),
+        "external": lambda: xgb.DMatrix(Batches(cache)),
+        "external quantile": lambda: xgb.ExtMemQuantileDMatrix(Batches(cache)),
+    }[kind]()
+    assert built.get_uint_info("group_ptr").tolist() == list(range(0, 601, 20))
+    model = bx.train({"max_depth": 3}, built, 10, verbose_eval=False)
+    plain = bx.train({"max_depth": 3}, data, 10, verbose_eval=False)
+    ndcg = bs.Metric("ndcg@10")
+    X, y = ranking(0)
+    values = [ndcg(y, booster.predict(xgb.DMatrix(X)), group=SIZES) for booster in (model, plain)]
+    assert values[0] == pytest.approx(values[1], abs=0.02)
+    assert values[0] > ndcg(y, np.zeros(600), group=SIZES) + 0.1
+
+
+def test_a_missing_xgboost_is_one_line_that_names_the_extra():
+    code = (
+        "import sys; sys.modules['xgboost'] = None\n"
+        "import boostsoft.xgboost as bx\n"
+        "bx.custom_metric('ndcg@10'); bx.objective()\n"
+        "try:\n    bx.train({}, None)\n"
+        "except ImportError as error:\n    print(error)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == (
+        "boostsoft.xgboost.train: XGBoost is not installed: pip install 'boostsoft[xgboost-cpu]' "
+        "(or 'boostsoft[xgboost]')\n"
+    )
