@@ -145,10 +145,10 @@ def train(
     >>> bx.train({"eta": 0.1}, data, 5, evals=[(data, "train")], verbose_eval=False).num_boosted_rounds()
     5
     """
-    xgboost = _import_xgboost("boostsoft.xgboost.train")
+    xgboost = import_xgboost("boostsoft.xgboost.train")
     rule = obj if isinstance(obj, XGBoostObjective) else objective("ndcg@10" if obj is None else obj)
-    metrics = _watched(custom_metric, rule)
-    settled = _settle(params)
+    metrics = watched_metrics(custom_metric, rule)
+    settled = settle(params)
     stops = [c for c in arguments.get("callbacks") or () if isinstance(c, xgboost.callback.EarlyStopping)]
     _refuse_minimising(maximize, stops, metrics)
     if verbose_eval and evals:
@@ -229,7 +229,7 @@ def _is_empty(dmatrix: Any) -> bool:
     return bool(dmatrix.num_row() == 0)
 
 
-def _import_xgboost(caller: str) -> Any:
+def import_xgboost(caller: str) -> Any:
     try:
         import xgboost
     except ImportError as error:
@@ -239,7 +239,7 @@ def _import_xgboost(caller: str) -> Any:
     return xgboost
 
 
-def _settle(params: Mapping[str, Any], caller: str = "boostsoft.xgboost.train") -> dict[str, Any]:
+def settle(params: Mapping[str, Any], caller: str = "boostsoft.xgboost.train") -> dict[str, Any]:
     """The parameters with what a custom objective needs in front of the user's own."""
     if params.get("objective") is not None:
         raise ValueError(
@@ -248,7 +248,7 @@ def _settle(params: Mapping[str, Any], caller: str = "boostsoft.xgboost.train") 
     return {"base_score": 0, "disable_default_eval_metric": True, **params}
 
 
-def _watched(given: Any, rule: XGBoostObjective) -> XGBoostMetrics:
+def watched_metrics(given: Any, rule: XGBoostObjective) -> XGBoostMetrics:
     """The metrics to evaluate: the given ones, or those of the objective, the one to stop by last."""
     if isinstance(given, XGBoostMetrics):
         return given

@@ -11,7 +11,7 @@ from ..metrics.hard import Metric
 from ..metrics.soft import SoftMetric
 from ..objectives import Objective
 from ..pooling import refuse_undivided
-from ..xgboost import XGBoostMetrics, XGBoostObjective, _import_xgboost, _settle, _watched, objective
+from ..xgboost import XGBoostMetrics, XGBoostObjective, import_xgboost, objective, settle, watched_metrics
 from .parts import check_parts, client_of, keep, numbers_of, refuse_undivided_rule
 from .watch import run_watched
 
@@ -69,12 +69,12 @@ def train_xgboost(
         If a worker is lost while training.
     """
     client = client_of(_CALLER, client)
-    xgboost = _import_xgboost(_CALLER)
+    xgboost = import_xgboost(_CALLER)
     import xgboost.dask as engine
 
     rule = obj if isinstance(obj, XGBoostObjective) else objective("ndcg@10" if obj is None else obj)
     refuse_undivided_rule(_CALLER, rule.rule)
-    metrics = _watched(custom_metric, rule)
+    metrics = watched_metrics(custom_metric, rule)
     for metric in metrics.metrics.metrics:
         refuse_undivided(_CALLER, metric)
     sets = {name: _named(name, given) for name, given in (evals or {}).items()}
@@ -91,7 +91,7 @@ def train_xgboost(
 
     def run() -> Any:
         return engine.train(
-            client, _settle(params, _CALLER), dtrain, num_boost_round, evals=watched, obj=RowWeights(rule),
+            client, settle(params, _CALLER), dtrain, num_boost_round, evals=watched, obj=RowWeights(rule),
             custom_metric=RowWeights(metrics), callbacks=callbacks, **arguments,
         )  # fmt: skip
 
