@@ -83,41 +83,18 @@ def sklearn_objective(
     return SklearnObjective(SoftObjective(metric, noise=noise, sigma=sigma, hessian=hessian, query_weight=query_weight))
 
 
-def lambda_objective(
-    kind: str = "lambdarank",
-    *,
-    truncation_level: int = 30,
-    norm: bool = True,
-    sigmoid: float = 1.0,
-    gain: Any = "exp2",
-    query_weight: Any = None,
-) -> LightGBMObjective:
+def lambda_objective(kind: str = "lambdarank", **options: Any) -> LightGBMObjective:
     """Build LambdaRank or RankNet for ``params["objective"]``: a reference, equal to LightGBM's own ``lambdarank``.
 
-    Parameters are those of :class:`boostsoft.objectives.LambdaObjective`.
+    Parameters are those of :class:`boostsoft.objectives.LambdaObjective`: ``truncation_level``, ``norm``, ``sigmoid``,
+    ``gain`` and ``query_weight``.
     """
-    return LightGBMObjective(
-        LambdaObjective(
-            kind, truncation_level=truncation_level, norm=norm, sigmoid=sigmoid, gain=gain, query_weight=query_weight
-        )
-    )
+    return LightGBMObjective(LambdaObjective(kind, **options))
 
 
-def sklearn_lambda_objective(
-    kind: str = "lambdarank",
-    *,
-    truncation_level: int = 30,
-    norm: bool = True,
-    sigmoid: float = 1.0,
-    gain: Any = "exp2",
-    query_weight: Any = None,
-) -> SklearnObjective:
+def sklearn_lambda_objective(kind: str = "lambdarank", **options: Any) -> SklearnObjective:
     """Build LambdaRank or RankNet for ``lgb.LGBMRanker(objective=..., metric="None")``."""
-    return SklearnObjective(
-        LambdaObjective(
-            kind, truncation_level=truncation_level, norm=norm, sigmoid=sigmoid, gain=gain, query_weight=query_weight
-        )
-    )
+    return SklearnObjective(LambdaObjective(kind, **options))
 
 
 def feval(*metrics: str | AnyMetric) -> LightGBMMetrics:

@@ -124,9 +124,7 @@ class SoftObjective:
             "noise": one_of(caller, "noise", noise, LAWS),
             "sigma": positive_number(caller, "sigma", sigma),
             "hessian": one_of(caller, "hessian", hessian, HESSIANS),
-            "query_weight": None
-            if query_weight is None
-            else tuple(finite_vector(caller, "query_weight", query_weight).tolist()),
+            "query_weight": _kept_weights(caller, query_weight),
         }
         for field, value in checked.items():
             object.__setattr__(self, field, value)
@@ -168,6 +166,11 @@ class SoftObjective:
         else:
             curvature = queries.groups.per_document(weights)
         return self.sigma * share * found.gradient, np.maximum(curvature, _TINY)
+
+
+def _kept_weights(caller: str, weights: Any) -> tuple[float, ...] | None:
+    """Query weights as an objective keeps them: a value that compares and hashes."""
+    return None if weights is None else tuple(finite_vector(caller, "query_weight", weights).tolist())
 
 
 def _flow(queries: PreparedQueries, found: Expectation) -> FloatArray:
@@ -265,9 +268,7 @@ class LambdaObjective:
             "norm": bool(norm),
             "sigmoid": positive_number(caller, "sigmoid", sigmoid),
             "metric": Metric("ndcg", k=depth, gain=gain),
-            "query_weight": None
-            if query_weight is None
-            else tuple(finite_vector(caller, "query_weight", query_weight).tolist()),
+            "query_weight": _kept_weights(caller, query_weight),
         }
         for field, value in checked.items():
             object.__setattr__(self, field, value)

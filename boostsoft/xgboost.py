@@ -66,25 +66,13 @@ def objective(
     return XGBoostObjective(SoftObjective(metric, noise=noise, sigma=sigma, hessian=hessian, query_weight=query_weight))
 
 
-def lambda_objective(
-    kind: str = "lambdarank",
-    *,
-    truncation_level: int = 30,
-    norm: bool = True,
-    sigmoid: float = 1.0,
-    gain: Any = "exp2",
-    query_weight: Any = None,
-) -> XGBoostObjective:
+def lambda_objective(kind: str = "lambdarank", **options: Any) -> XGBoostObjective:
     """Build LightGBM's LambdaRank, or RankNet, for ``obj=``: a reference to compare with.
 
     Parameters are those of :class:`boostsoft.objectives.LambdaObjective`. XGBoost's own ``rank:ndcg`` is another
     variant (it normalises otherwise and starts from pairs of its own choice).
     """
-    return XGBoostObjective(
-        LambdaObjective(
-            kind, truncation_level=truncation_level, norm=norm, sigmoid=sigmoid, gain=gain, query_weight=query_weight
-        )
-    )
+    return XGBoostObjective(LambdaObjective(kind, **options))
 
 
 def custom_metric(*metrics: str | AnyMetric) -> XGBoostMetrics:
