@@ -50,7 +50,7 @@ class SoftMetric:
     accuracy : "default" or "high"
         Error of value and gradient relative to the query's largest: 1e-6 (of the larger of that and 1e-9 of the
         natural scale, the range of gains over sigma) or 1e-10 (1e-4 of the natural scale). Metrics of pairs and
-        SoftRank are exact to rounding in either.
+        SoftRank are within 1e-12 in either.
     n_samples, seed : int, optional
         Draws per query (100) and what seeds them (0), with ``ranks="sampled"`` only. Query q draws from its own
         stream, seeded by (seed, q): the result does not depend on threads.
