@@ -1,14 +1,17 @@
-"""What the boosters' adapters share: names in a log, and labels that are prepared once for many iterations."""
+"""What the boosters' adapters share: names in a log, labels prepared once for many iterations, and threads."""
 
 from __future__ import annotations
 
+import os
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from .kernels.threads import at_most, limit
 from .metrics.hard import Metric
 from .metrics.prepared import PreparedQueries, prepare
 from .metrics.soft import SoftMetric
@@ -48,6 +51,30 @@ def as_written(labels: Any) -> Any:
         return array
     distinct, places = np.unique(array, return_inverse=True)
     return np.array([float(str(label)) for label in distinct])[places]
+
+
+def as_booster(threads: int | None) -> AbstractContextManager[None]:
+    """Run kernels inside on no more threads than the booster that calls them.
+
+    ``threads`` is the booster's setting. Where it is not known or says "default" (0 and below), a limit that is set
+    already stands, otherwise OMP_NUM_THREADS, which is the default of both boosters.
+    """
+    if (threads is None or threads < 1) and limit() is None:
+        threads = whole(os.environ.get("OMP_NUM_THREADS", "").split(",")[0])
+    return at_most(threads)
+
+
+def threads_in(params: Mapping[str, Any], names: Sequence[str]) -> int | None:
+    """The first of a booster's names for its threads that has a value."""
+    return next((whole(params[name]) for name in names if params.get(name) is not None), None)
+
+
+def whole(value: Any) -> int | None:
+    """A whole number as a booster reads it; None if it is none, which is the booster's to refuse."""
+    try:
+        return int(value)
+    except (TypeError, ValueError):
+        return None
 
 
 def logged_name(metric: AnyMetric) -> str:

@@ -13,16 +13,19 @@
 
 LightGBM copies these objects and tells what they are by counting the parameters of their call, so that they are
 small classes with plain ``__call__`` signatures. Row weights multiply a document's gradient and curvature; in a
-metric a query weighs the mean of its rows' weights, as in LightGBM's own ndcg.
+metric a query weighs the mean of its rows' weights, as in LightGBM's own ndcg. They run on no more threads than
+LightGBM does (``num_threads``, ``n_jobs``).
 """
 
 from __future__ import annotations
 
+import ctypes
+import sys
 from typing import Any
 
 import numpy as np
 
-from .adapters import AnyMetric, MetricList, PreparedCache
+from .adapters import AnyMetric, MetricList, PreparedCache, as_booster, threads_in
 from .metrics.hard import Metric
 from .objectives import LambdaObjective, Objective, SoftObjective
 from .query_groups import FloatArray, QueryGroups, finite_vector
@@ -36,6 +39,8 @@ __all__ = [
     "sklearn_objective",
 ]
 
+_THREADS = ("num_threads", "num_thread", "nthread", "nthreads", "n_jobs")
+
 
 def objective(
     metric: str | Metric = "ndcg@10",
@@ -44,6 +49,7 @@ def objective(
     sigma: float = 1.0,
     hessian: str = "flow",
     query_weight: Any = None,
+    accuracy: str = "fast",
 ) -> LightGBMObjective:
     """Build an objective for ``params["objective"]`` of ``lgb.train`` and ``lgb.cv``.
 
@@ -63,7 +69,7 @@ def objective(
     was constructed before training keeps the parameters of that time: ``bagging_by_query`` given later is missed.
     """
     return LightGBMObjective(
-        SoftObjective(metric, noise=noise, sigma=sigma, hessian=hessian, query_weight=query_weight)
+        SoftObjective(metric, noise=noise, sigma=sigma, hessian=hessian, query_weight=query_weight, accuracy=accuracy)
     )
 
 
@@ -74,13 +80,16 @@ def sklearn_objective(
     sigma: float = 1.0,
     hessian: str = "flow",
     query_weight: Any = None,
+    accuracy: str = "fast",
 ) -> SklearnObjective:
     """Build an objective for ``lgb.LGBMRanker(objective=..., metric="None")``.
 
     Without ``metric="None"`` LGBMRanker also evaluates its own ndcg@1 to 5, which can stop training early. It does
     not show its parameters to an objective: leave out ``bagging_by_query``, with which it would train stumps.
     """
-    return SklearnObjective(SoftObjective(metric, noise=noise, sigma=sigma, hessian=hessian, query_weight=query_weight))
+    return SklearnObjective(
+        SoftObjective(metric, noise=noise, sigma=sigma, hessian=hessian, query_weight=query_weight, accuracy=accuracy)
+    )
 
 
 def lambda_objective(kind: str = "lambdarank", **options: Any) -> LightGBMObjective:
@@ -123,9 +132,10 @@ class LightGBMObjective:
         caller = "boostsoft.lightgbm.objective"
         _refuse_other_calls(caller, "sklearn_objective", train_data)
         _refuse_traps(caller, train_data)
-        return _descent(
-            self.rule, self._cache, train_data.get_label(), preds, train_data.get_weight(), train_data.get_group()
-        )
+        with as_booster(_threads(train_data)):
+            return _descent(
+                self.rule, self._cache, train_data.get_label(), preds, train_data.get_weight(), train_data.get_group()
+            )
 
     def __repr__(self) -> str:
         return f"boostsoft.lightgbm.objective({self.rule!r})"
@@ -140,7 +150,8 @@ class SklearnObjective:
 
     def __call__(self, y_true: Any, y_pred: Any, weight: Any, group: Any) -> tuple[FloatArray, FloatArray]:
         """Gradient and curvature of minus the soft metric."""
-        return _descent(self.rule, self._cache, y_true, y_pred, weight, group)
+        with as_booster(_threads()):
+            return _descent(self.rule, self._cache, y_true, y_pred, weight, group)
 
     def __repr__(self) -> str:
         return f"boostsoft.lightgbm.sklearn_objective({self.rule!r})"
@@ -156,7 +167,8 @@ class LightGBMMetrics:
         """Evaluate every metric on one data set."""
         _refuse_other_calls(self.metrics.caller, "sklearn_eval_metric", eval_data)
         _refuse_cut_queries(self.metrics.caller, eval_data)
-        return _logged(self.metrics, eval_data.get_label(), preds, eval_data.get_weight(), eval_data.get_group())
+        with as_booster(_threads(eval_data)):
+            return _logged(self.metrics, eval_data.get_label(), preds, eval_data.get_weight(), eval_data.get_group())
 
 
 class SklearnMetrics:
@@ -167,7 +179,8 @@ class SklearnMetrics:
 
     def __call__(self, y_true: Any, y_pred: Any, weight: Any, group: Any) -> list[tuple[str, float, bool]]:
         """Evaluate every metric on one data set."""
-        return _logged(self.metrics, y_true, y_pred, weight, group)
+        with as_booster(_threads()):
+            return _logged(self.metrics, y_true, y_pred, weight, group)
 
 
 def _descent(
@@ -190,6 +203,20 @@ def _logged(metrics: MetricList, labels: Any, preds: Any, weight: Any, group: An
         rows = _row_weights(metrics.caller, weight, groups)
         weights = groups.sums(rows) / np.maximum(groups.sizes, 1)
     return [(name, value, True) for name, value in metrics.values(labels, groups, preds, weights)]
+
+
+def _threads(data: Any = None) -> int | None:
+    """The threads that LightGBM runs on, None for its default.
+
+    It keeps one number for the whole process, set whenever a booster is made. Its library exports it, to be read
+    only; no function returns it. The parameters of the Dataset are second best: one that was constructed before keeps
+    those of its first training, and LGBMRanker shows its metrics no Dataset.
+    """
+    library = getattr(sys.modules.get("lightgbm.basic"), "_LIB", None)
+    try:
+        return ctypes.c_int.in_dll(library, "LGBM_DEFAULT_NUM_THREADS").value  # type: ignore[arg-type]
+    except (AttributeError, TypeError, ValueError):  # no library, or not exported
+        return threads_in(getattr(data, "params", None) or {}, _THREADS)
 
 
 def _groups(caller: str, labels: Any, group: Any) -> QueryGroups:

@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from .adapters import AnyMetric, MetricList, PreparedCache
+from .adapters import AnyMetric, MetricList, PreparedCache, as_booster, threads_in
 from .metrics.hard import Metric
 from .metrics.soft import SoftMetric
 from .objectives import LambdaObjective, Objective, SoftObjective
@@ -33,6 +33,7 @@ from .query_groups import FloatArray, QueryGroups, finite_vector, query_weights
 
 __all__ = ["custom_metric", "lambda_objective", "objective", "train"]
 
+THREADS = ("nthread", "n_jobs")
 # Gradient and curvature times a constant: the leaves' Newton steps stay, but XGBoost's stock lambda = 1 and
 # min_child_weight = 1 are made for curvatures of about .25 per document. A query's sum to about .1, whatever its
 # length, and without this stock trees hardly learn; with it they keep pace with rank:ndcg (README, "Curvature").
@@ -48,6 +49,7 @@ def objective(
     sigma: float = 1.0,
     hessian: str = "flow",
     query_weight: Any = None,
+    accuracy: str = "fast",
 ) -> XGBoostObjective:
     """Build an objective for ``obj=`` of ``xgb.train`` and ``xgb.cv``.
 
@@ -63,7 +65,9 @@ def objective(
     -----
     ``xgb.cv`` keeps queries whole and drops their weights, under any objective.
     """
-    return XGBoostObjective(SoftObjective(metric, noise=noise, sigma=sigma, hessian=hessian, query_weight=query_weight))
+    return XGBoostObjective(
+        SoftObjective(metric, noise=noise, sigma=sigma, hessian=hessian, query_weight=query_weight, accuracy=accuracy)
+    )
 
 
 def lambda_objective(kind: str = "lambdarank", **options: Any) -> XGBoostObjective:
@@ -98,7 +102,8 @@ def train(
     """``xgb.train`` with what a ranking objective of one's own needs.
 
     Sets ``base_score=0`` and ``disable_default_eval_metric`` (unless ``params`` does) and ``maximize=True``, and says
-    so in a line before the first evaluation, if ``verbose_eval``. All else is XGBoost's.
+    so in a line before the first evaluation, if ``verbose_eval``. Objective and metrics run on no more threads than
+    ``params["nthread"]``, which ``xgb.train`` does not show them. All else is XGBoost's.
 
     Parameters
     ----------
@@ -142,10 +147,11 @@ def train(
     if verbose_eval and evals:
         added = ", ".join(f"{name}={value}" for name, value in settled.items() if name not in params)
         xgboost.collective.communicator_print(f"boostsoft.xgboost.train sets {added}, maximize=True\n")
-    return xgboost.train(
-        settled, dtrain, num_boost_round, obj=rule, custom_metric=metrics, evals=list(evals), maximize=True,
-        verbose_eval=verbose_eval, **arguments,
-    )  # fmt: skip
+    with as_booster(threads_in(settled, THREADS)):
+        return xgboost.train(
+            settled, dtrain, num_boost_round, obj=rule, custom_metric=metrics, evals=list(evals), maximize=True,
+            verbose_eval=verbose_eval, **arguments,
+        )  # fmt: skip
 
 
 class XGBoostObjective:
@@ -163,9 +169,9 @@ class XGBoostObjective:
             return np.zeros(0), np.zeros(0)
         groups, weights = _groups_and_weights(caller, dtrain)
         queries = self._cache.get(dtrain.get_label(), groups, partial(self.rule.prepare, part=part))
-        gradient, curvature = self.rule.gradient_curvature(
-            queries, finite_vector(caller, "predictions", np.ravel(predt), groups.n_docs)
-        )
+        scores = finite_vector(caller, "predictions", np.ravel(predt), groups.n_docs)
+        with as_booster(_threads()):
+            gradient, curvature = self.rule.gradient_curvature(queries, scores)
         unit = STOCK_UNIT if isinstance(self.rule, SoftObjective) else 1.0
         rows = unit * groups.per_document(weights)
         return -gradient * rows, curvature * rows
@@ -186,9 +192,10 @@ class XGBoostMetrics:
         if total is not None and _is_empty(dmatrix):
             return self.metrics.pooled_values(None, None, None, np.zeros(0), total)
         groups, weights = _groups_and_weights(self.metrics.caller, dmatrix)
-        if total is None:
-            return self.metrics.values(dmatrix.get_label(), groups, np.ravel(predt), weights)
-        return self.metrics.pooled_values(dmatrix.get_label(), groups, np.ravel(predt), weights, total)
+        with as_booster(_threads()):
+            if total is None:
+                return self.metrics.values(dmatrix.get_label(), groups, np.ravel(predt), weights)
+            return self.metrics.pooled_values(dmatrix.get_label(), groups, np.ravel(predt), weights, total)
 
 
 def _groups_and_weights(caller: str, dmatrix: Any) -> tuple[QueryGroups, FloatArray]:
@@ -210,6 +217,12 @@ def _over_workers() -> Callable[[FloatArray], FloatArray] | None:
     if collective is None or collective.get_world_size() == 1:
         return None
     return partial(collective.allreduce, op=collective.Op.SUM)
+
+
+def _threads() -> int | None:
+    """XGBoost's global number of threads (``xgboost.config_context``), None for its default."""
+    xgboost = sys.modules.get("xgboost")  # whoever trains has imported it
+    return None if xgboost is None else threads_in(xgboost.get_config(), THREADS)
 
 
 def _is_empty(dmatrix: Any) -> bool:

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from boostsoft import Metric, SoftMetric
+from boostsoft.kernels import threads
 from boostsoft.metrics.registry import REGISTRY
 
 from . import oracle
@@ -28,6 +29,12 @@ every_exact = pytest.mark.parametrize("name", EXACT)
 every_tie = pytest.mark.parametrize(
     ("name", "ties"), [(name, t) for name, entry in REGISTRY.items() for t in entry.ties]
 )
+
+
+def on_threads(monkeypatch, n):
+    """Let kernels run on n threads whatever the machine, the booster and the size of the work."""
+    monkeypatch.setattr(threads, "n_threads", lambda: n)
+    monkeypatch.setattr(threads, "_NANOSECONDS_PER_THREAD", 1e-9)
 
 
 def cutoffs_of(name, cutoffs=(None, 1, 3, 9)):

@@ -81,7 +81,7 @@ def spread(client, seed):
     rng = np.random.default_rng(seed)
     whole = pd.DataFrame(rng.normal(size=(800, 3)), columns=["a", "b", "c"])
     whole = whole.assign(y=rng.integers(0, 3, 800), qid=np.repeat(np.arange(40), 20))
-    client.wait_for_workers(2, timeout=30)
+    client.wait_for_workers(2, timeout=90)
     frame = dd.from_pandas(whole, npartitions=4).persist()
     wait(frame)
     return frame
@@ -102,8 +102,8 @@ def scenario(client, frame, how):
     """Lose worker 1, free the workers that wait, and fit the same ranker again."""
     ranker, found = fail(client, frame, how)
     if found["advised"]:
-        client.restart_workers(found["advised"], timeout=30)
-    client.wait_for_workers(2, timeout=30)
+        client.restart_workers(found["advised"], timeout=90)
+    client.wait_for_workers(2, timeout=90)
     ranker.set_params(objective=bl.sklearn_objective("ndcg@10"), n_estimators=2)
     fitted = bd.fit_lightgbm(ranker, frame[["a", "b", "c"]], frame["y"], frame["qid"])
     return {**found, "again": fitted.booster_.num_trees()}

@@ -12,11 +12,13 @@ import numpy as np
 import pytest
 
 import boostsoft as bs
-import boostsoft.kernels.threads
 import boostsoft.xgboost as bx
 from boostsoft import QueryGroups
 from boostsoft.datasets import load_digits_ranking
-from boostsoft.objectives import HESSIANS, SoftObjective
+from boostsoft.kernels.curvature import CURVATURES
+from boostsoft.objectives import SoftObjective
+
+from .cases import on_threads
 
 xgb = pytest.importorskip("xgboost")
 
@@ -83,7 +85,7 @@ def spread_metric():
 # Training
 
 
-@pytest.mark.parametrize("hessian", HESSIANS)
+@pytest.mark.parametrize("hessian", CURVATURES)
 @pytest.mark.parametrize("noise", NOISES)
 def test_stock_parameters_learn(data, noise, hessian):
     ndcg = bs.Metric("ndcg@10", empty="skip")
@@ -93,7 +95,7 @@ def test_stock_parameters_learn(data, noise, hessian):
     assert ndcg(data.y, scores_of(booster, data), group=data.sizes) > 0.95
 
 
-@pytest.mark.parametrize("hessian", HESSIANS)
+@pytest.mark.parametrize("hessian", CURVATURES)
 @pytest.mark.parametrize("noise", NOISES)
 def test_stock_parameters_learn_the_digits(noise, hessian):
     digits = load_digits_ranking(n_queries=(40, 5, 5), n_candidates=(20, 40)).train
@@ -137,7 +139,7 @@ def test_other_ways_of_boosting_work(data, params):
 
 
 @pytest.mark.parametrize("noise", NOISES)
-@pytest.mark.parametrize("hessian", HESSIANS)
+@pytest.mark.parametrize("hessian", CURVATURES)
 def test_sigma_is_only_the_unit_of_the_scores(data, noise, hessian):
     one, ten = (
         scores_of(train(data, bx.objective(sigma=sigma, noise=noise, hessian=hessian)), data) for sigma in (1.0, 10.0)
@@ -164,7 +166,7 @@ def test_the_unit_of_the_curvature_suits_stock_regularisation(data):
 def test_training_does_not_depend_on_threads(data, monkeypatch):
     alone = scores_of(train(data, rounds=4), data)
     for ours, theirs in ((3, 2), (4, 1)):
-        monkeypatch.setattr(boostsoft.kernels.threads, "n_threads", lambda ours=ours: ours)
+        on_threads(monkeypatch, ours)
         np.testing.assert_allclose(
             scores_of(train(data, rounds=4, params={"nthread": theirs}), data), alone, rtol=1e-4, atol=1e-5
         )
@@ -190,7 +192,7 @@ def test_a_saved_model_predicts_without_this_library(data, tmp_path):
 
 
 @pytest.mark.parametrize("kind", [xgb.DMatrix, xgb.QuantileDMatrix])
-@pytest.mark.parametrize("hessian", HESSIANS)
+@pytest.mark.parametrize("hessian", CURVATURES)
 def test_objective_is_minus_the_gradient_of_the_sum_and_the_curvature(data, hessian, kind):
     soft = SoftObjective("ndcg@5", noise="gumbel", sigma=2.0, hessian=hessian)
     scores = np.random.default_rng(5).normal(size=data.y.size)

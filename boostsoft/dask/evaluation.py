@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..kernels.threads import at_most
 from ..metrics.hard import Metric
 from ..metrics.prepared import prepare
 from ..metrics.soft import SoftMetric, as_metric
@@ -68,7 +69,8 @@ def _spread_sums(part: dict[str, Any]) -> FloatArray:
 def _mean_sums(metric: Metric | SoftMetric, part: dict[str, Any]) -> FloatArray:
     groups, scores, weights = _checked(part)
     labels = np.asarray(part["y"]).ravel()
-    return mean_sums(metric, prepare(metric.hard, _CALLER, labels, groups), scores, weights)
+    with at_most(1):  # a worker's threads have a part each
+        return mean_sums(metric, prepare(metric.hard, _CALLER, labels, groups), scores, weights)
 
 
 def _checked(part: dict[str, Any]) -> tuple[QueryGroups, FloatArray, FloatArray]:

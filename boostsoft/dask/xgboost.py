@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from ..adapters import as_booster, threads_in
 from ..metrics.hard import Metric
 from ..metrics.soft import SoftMetric
 from ..objectives import Objective
 from ..pooling import refuse_undivided
-from ..xgboost import XGBoostMetrics, XGBoostObjective, import_xgboost, objective, settle, watched_metrics
+from ..xgboost import THREADS, XGBoostMetrics, XGBoostObjective, import_xgboost, objective, settle, watched_metrics
 from .parts import check_parts, client_of, keep, numbers_of, refuse_undivided_rule
 from .watch import run_watched
 
@@ -89,25 +90,33 @@ def train_xgboost(
     if early_stopping_rounds is not None:  # its own argument would minimise what it does not know by name
         callbacks.append(xgboost.callback.EarlyStopping(rounds=early_stopping_rounds, maximize=True))
 
+    threads = threads_in(params, THREADS)
+
     def run() -> Any:
         return engine.train(
-            client, settle(params, _CALLER), dtrain, num_boost_round, evals=watched, obj=RowWeights(rule),
-            custom_metric=RowWeights(metrics), callbacks=callbacks, **arguments,
+            client, settle(params, _CALLER), dtrain, num_boost_round, evals=watched, obj=OnWorker(rule, threads),
+            custom_metric=OnWorker(metrics, threads), callbacks=callbacks, **arguments,
         )  # fmt: skip
 
     result: dict[str, Any] = run_watched(_CALLER, client, run)
     return result
 
 
-class RowWeights:
-    """An objective or metrics, called with a DMatrix whose weights lie one per row in ``label_lower_bound``."""
+class OnWorker:
+    """An objective or metrics, called with a DMatrix whose weights lie one per row in ``label_lower_bound``.
 
-    def __init__(self, inner: XGBoostObjective | XGBoostMetrics) -> None:
-        self.inner = inner
+    They run on as many threads as XGBoost does there: ``threads``, or by default those of the worker.
+    """
+
+    def __init__(self, inner: XGBoostObjective | XGBoostMetrics, threads: int | None) -> None:
+        self.inner, self.threads = inner, threads
 
     def __call__(self, predt: Any, dmatrix: Any) -> Any:
         """What ``inner`` returns."""
-        return self.inner(predt, _Weighted(dmatrix))
+        from distributed import get_worker
+
+        with as_booster(self.threads or get_worker().state.nthreads):
+            return self.inner(predt, _Weighted(dmatrix))
 
 
 class _Weighted:

@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from ..adapters import logged_name
+from ..kernels.threads import at_most
 from ..metrics.hard import Metric
 from ..metrics.soft import as_metric
 from ..query_groups import FloatArray, whole_number
@@ -69,8 +70,8 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
     qid_column : str or int, optional
         Column of X that holds the query ids and is no feature.
     n_jobs : int, optional
-        Threads of the booster, counted as joblib does; None leaves it to the booster. The metric's own threads are
-        Numba's (``NUMBA_NUM_THREADS``).
+        Threads of the booster, counted as joblib does; None leaves it to the booster. Objective and metrics run on
+        Numba's (``NUMBA_NUM_THREADS``), and on no more than these.
     random_state : int, RandomState, optional
         Seed of the booster and of the validation queries; None is 0.
 
@@ -247,12 +248,13 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
                 "set_score_request(qid=True)"
             )
         queries, weights = weigh(caller, sample_weight, queries)
-        return as_metric(caller, self.metric, {})(
-            queries.bring_together(read_labels(caller, y, scores.size)),
-            queries.bring_together(scores),
-            group=queries.groups,
-            query_weight=weights,
-        )
+        with at_most(check_threads(caller, self.n_jobs)):
+            return as_metric(caller, self.metric, {})(
+                queries.bring_together(read_labels(caller, y, scores.size)),
+                queries.bring_together(scores),
+                group=queries.groups,
+                query_weight=weights,
+            )
 
     @property
     def feature_importances_(self) -> FloatArray:

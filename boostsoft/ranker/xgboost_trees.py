@@ -15,6 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from .. import xgboost as adapter
+from ..adapters import as_booster
 from ..query_groups import FloatArray
 from .features import Features
 from .rows import Rows
@@ -93,7 +94,12 @@ def load(source: Any) -> Any:
 
 
 def train(job: Job) -> Any:
-    """Grow the trees."""
+    """Grow the trees; XGBoost does not show its number of threads to what it calls."""
+    with as_booster(job.settings.n_jobs):
+        return _train(job)
+
+
+def _train(job: Job) -> Any:
     import xgboost
 
     settings = job.settings

@@ -1,0 +1,38 @@
+"""How many processors this process may use: its affinity, and a container's quota, which Numba does not look at."""
+
+from __future__ import annotations
+
+import functools
+import math
+import os
+from pathlib import Path
+
+_CGROUPS = Path("/sys/fs/cgroup")
+
+
+def processors() -> int:
+    """Processors allowed to the calling thread, at least 1."""
+    try:
+        allowed = len(os.sched_getaffinity(0))
+    except AttributeError:  # of Linux only
+        allowed = os.cpu_count() or 1
+    return max(1, min(allowed, math.ceil(min(quota(_CGROUPS), allowed))))
+
+
+@functools.cache
+def quota(cgroups: Path) -> float:
+    """Processors' worth of time that the control group (version 2, or 1) grants; infinite without a limit."""
+    try:
+        granted, period = (cgroups / "cpu.max").read_text(encoding="ascii").split()
+    except (OSError, ValueError):
+        try:
+            granted, period = (
+                (cgroups / "cpu" / f"cpu.cfs_{name}_us").read_text(encoding="ascii") for name in ("quota", "period")
+            )
+        except OSError:
+            return math.inf
+    try:
+        share = int(granted) / int(period)
+    except (ValueError, ZeroDivisionError):  # "max"
+        return math.inf
+    return share if share > 0 else math.inf  # version 1 says -1 for none

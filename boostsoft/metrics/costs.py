@@ -1,0 +1,102 @@
+"""What the kernels cost per query, in nanoseconds on one core, and the refusal of what would take too long.
+
+Rough models, measured on the machines of 2025 within a factor of 2 from 20 to 30,000 documents: they share the work
+between threads, say whether a second thread pays, and tell minutes from hours.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..query_groups import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from .prepared import PreparedQueries
+
+# A query that would take longer, with its gradient, on one core is refused.
+LIMIT_SECONDS = 600.0
+# Documents further apart, in units of sigma, do not change places, and none is seen by a node that far away.
+_REACH = {"gaussian": 9.0, "gumbel": 42.0, "logistic": 42.0}
+_PAIR_REACH = {"gaussian": 12.5, "gumbel": 42.0, "logistic": 42.0}
+
+
+def hard_costs(queries: PreparedQueries) -> FloatArray:
+    """Of hard metrics, pairwise ones included: the time it takes to sort."""
+    sizes = queries.groups.sizes.astype(np.float64)
+    return 200.0 + 7.0 * sizes * np.log2(sizes + 1.0)
+
+
+def exact_costs(queries: PreparedQueries) -> FloatArray:
+    """Of the exact expectation with its derivatives."""
+    sizes = queries.groups.sizes.astype(np.float64)
+    if queries.pairwise:
+        return 1e3 + sizes * np.minimum(2.5 * sizes, 1500.0)
+    return 25e3 + sizes * _per_document(queries.cutoffs, sizes, queries.smooth)
+
+
+def softrank_costs(queries: PreparedQueries) -> FloatArray:
+    """Of SoftRank's value with its derivatives: every document goes over every other."""
+    sizes = queries.groups.sizes.astype(np.float64)
+    return 1e3 + 1.5 * sizes**2 * np.minimum(queries.cutoffs, sizes)
+
+
+def sampled_costs(queries: PreparedQueries, n_samples: int) -> FloatArray:
+    """Of the mean over draws of the noise."""
+    return 2e4 + 60.0 * n_samples * queries.groups.sizes.astype(np.float64)
+
+
+def lambda_costs(queries: PreparedQueries, depth: int) -> FloatArray:
+    """Of LambdaRank's pairs."""
+    sizes = queries.groups.sizes.astype(np.float64)
+    return 1e3 + 10.0 * sizes * np.minimum(sizes, depth)
+
+
+def _per_document(cutoffs: IntArray | int, crowd: FloatArray, smooth: bool) -> FloatArray:
+    """A document's cost among so many within reach: nodes times the ranks that it may have.
+
+    Nodes close up to the width of an order statistic if a cutoff lies among these documents. The count of documents
+    above a node varies by the square root of their number, and so many ranks are carried on.
+    """
+    inner = np.minimum(cutoffs, crowd)
+    nodes = 45.0 + np.where((inner < crowd) | (not smooth), 3.0 * np.sqrt(inner), 5.0 * np.log(np.maximum(crowd, 1.0)))
+    return 1.2 * nodes * (np.minimum(inner, 4.0 * np.sqrt(crowd)) + 4.0)
+
+
+def refuse_long(queries: PreparedQueries, scores: FloatArray, noise: str, sigma: float, ranks: str) -> None:
+    """Raise if one query would take longer than ``LIMIT_SECONDS``: its n documents times k ranks are too many."""
+    costs = exact_costs(queries) if ranks == "exact" else softrank_costs(queries)
+    for q in np.flatnonzero(costs > LIMIT_SECONDS * 1e9):
+        own = scores[int(queries.groups.offsets[q]) : int(queries.groups.offsets[q + 1])]
+        cutoff = int(queries.cutoffs[q])
+        seconds = _seconds(cutoff, own, queries.smooth, noise, sigma, ranks)
+        if not queries.pairwise and seconds > LIMIT_SECONDS:
+            remedy = f"{queries.metric}@10" + (", or ranks='exact', which costs less" if ranks == "softrank" else "")
+            raise ValueError(
+                f"{queries.caller}: metric must have a cutoff, or a smaller one, for a query this long: "
+                f"{queries.metric} of query {q}, n = {own.size} documents x k = {min(cutoff, own.size)} ranks, would "
+                f"take about {_spoken(seconds)} on one core, and {_spoken(LIMIT_SECONDS)} is the limit; take {remedy}"
+            )
+
+
+def _seconds(cutoff: int, scores: FloatArray, smooth: bool, noise: str, sigma: float, ranks: str) -> float:
+    """Of one query, from its scores: documents out of each other's reach do not add to each other's cost."""
+    if ranks == "softrank":
+        crowd = _within(sigma * _PAIR_REACH[noise], scores)
+        return float(1.5e-9 * (crowd * np.minimum(cutoff, crowd)).sum())
+    return float(1e-9 * _per_document(cutoff, _within(sigma * _REACH[noise], scores), smooth).sum())
+
+
+def _within(reach: float, scores: FloatArray) -> FloatArray:
+    """For each score the number of those so near to it, itself included."""
+    ordered = np.sort(scores)
+    with np.errstate(over="ignore"):
+        low, high = ordered - reach, ordered + reach
+    return (np.searchsorted(ordered, high, side="right") - np.searchsorted(ordered, low)).astype(np.float64)
+
+
+def _spoken(seconds: float) -> str:
+    hours = seconds / 3600.0
+    return f"{hours:.3g} hours" if hours >= 2.0 else f"{math.ceil(seconds / 60.0)} minutes"

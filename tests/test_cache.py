@@ -1,0 +1,191 @@
+"""Compiled kernels on disk: shared by processes, never stale, and not in the way where nothing can be written."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import warnings
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numba.core.caching import FunctionCache, IndexDataCacheFile
+
+from boostsoft.kernels import cache
+from boostsoft.kernels.threads import over_queries
+
+FOLDER = Path(cache.__file__).parent
+# the cheapest of the package's own kernels, and what its cache was good for: hits, misses
+METRIC = """
+from boostsoft import Metric
+from boostsoft.kernels.hard import hard_queries
+value = Metric("precision@1")([0, 1], [0.1, 0.2], group=[2])
+print(value, *(sum(getattr(hard_queries.stats, name).values()) for name in ("cache_hits", "cache_misses")))
+"""
+# a package of three files: f calls g
+SMALL = {
+    "__init__.py": "",
+    "f.py": "from .compile import kernel\nfrom .g import g\n\n\n@kernel\ndef f(x):\n    return g(x) + 1\n",
+    "g.py": "from .compile import kernel\n\n\n@kernel\ndef g(x):\n    return x * 10\n",
+    **{name: (FOLDER / name).read_text(encoding="utf-8") for name in ("compile.py", "cache.py")},
+}
+CALL = """
+from small.cache import warn_if_not_kept
+from small.f import f
+print(f(4), sum(f.stats.cache_hits.values()))
+warn_if_not_kept()
+warn_if_not_kept()
+"""
+NOWHERE = {"HOME": os.devnull, "XDG_CACHE_HOME": os.path.join(os.devnull, "cache"), "LOCALAPPDATA": os.devnull}
+
+
+def start(code, path, **environment):
+    """Run code by itself with a package in this folder; warnings are shown."""
+    kept = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
+    return subprocess.Popen(
+        [sys.executable, "-B", "-W", "default::RuntimeWarning", "-c", code],
+        text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        env={**kept, "PYTHONPATH": str(path), **environment}, cwd=path,
+    )  # fmt: skip
+
+
+def ended(process):
+    """What it has said, and what it complained of."""
+    out, error = process.communicate(timeout=240)
+    assert process.returncode == 0, error
+    return out.split(), error
+
+
+def call(small, **environment):
+    """The value of f(4), hits of the cache, and complaints."""
+    (value, hits), error = ended(start(CALL, small.parent, **environment))
+    return int(value), int(hits), error
+
+
+@pytest.fixture
+def small(tmp_path):
+    """A copy of the recipe with two kernels of its own."""
+    (tmp_path / "small").mkdir()
+    for name, text in SMALL.items():
+        (tmp_path / "small" / name).write_text(text, encoding="utf-8")
+    return tmp_path / "small"
+
+
+def edit(path, old, new):
+    """Change a file, but neither its time nor its size, as an installer may."""
+    before, text = path.stat(), path.read_text(encoding="utf-8")
+    assert text.count(old) == 1
+    path.write_text(text.replace(old, new), encoding="utf-8")
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert (path.stat().st_mtime_ns, path.stat().st_size) == (before.st_mtime_ns, before.st_size)
+
+
+def make_read_only(folder):
+    """So that root, too, can keep nothing in it: where ``__pycache__`` would be there is a file."""
+    (folder / "__pycache__").write_text("", encoding="utf-8")
+
+
+def test_processes_that_start_at_once_share_an_empty_cache(small, tmp_path):
+    folder = str(tmp_path / "cache")
+    at_once = [start(CALL, tmp_path, NUMBA_CACHE_DIR=folder) for _ in range(5)]
+    for process in at_once:
+        (value, _), error = ended(process)
+        assert (value, error) == ("41", "")
+    assert call(small, NUMBA_CACHE_DIR=folder) == (41, 1, "")
+
+
+def test_an_edit_of_any_file_makes_every_kernel_stale(small, tmp_path):
+    folder = str(tmp_path / "cache")
+    assert [call(small, NUMBA_CACHE_DIR=folder) for _ in range(2)] == [(41, 0, ""), (41, 1, "")]
+    edit(small / "g.py", "10", "20")
+    assert [call(small, NUMBA_CACHE_DIR=folder) for _ in range(2)] == [(81, 0, ""), (81, 1, "")]
+    os.utime(small / "g.py")  # another time, the same content
+    assert call(small, NUMBA_CACHE_DIR=folder) == (81, 1, "")
+    (small / "h.py").write_text("", encoding="utf-8")
+    assert call(small, NUMBA_CACHE_DIR=folder) == (81, 0, "")
+
+
+def test_an_installation_that_cannot_be_written_to(small, tmp_path):
+    make_read_only(small)
+    home = {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "home"), "LOCALAPPDATA": str(tmp_path / "home")}
+    assert [call(small, **home) for _ in range(2)] == [(41, 0, ""), (41, 1, "")]  # kept in the user's own cache
+    assert any((tmp_path / "home").rglob("*.nbc"))
+
+
+def test_nothing_can_be_written_anywhere(small):
+    make_read_only(small)
+    value, hits, error = call(small, **NOWHERE)
+    assert (value, hits) == (41, 0)
+    assert error.count("compiled kernels cannot be kept") == 1
+    assert "NUMBA_CACHE_DIR" in error
+
+
+def test_the_package_works_where_nothing_can_be_written(tmp_path):
+    """A container with a read-only installation and no home folder."""
+    ignored = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(FOLDER.parent, tmp_path / "boostsoft", ignore=ignored)
+    make_read_only(tmp_path / "boostsoft" / "kernels")
+    out, error = ended(start(METRIC, tmp_path, **NOWHERE))
+    assert out == ["1.0", "0", "1"]
+    assert error.count("RuntimeWarning") == error.count("cannot be kept, and every process") == 1
+
+
+@pytest.mark.parametrize(
+    ("ending", "content"), [("nbi", b""), ("nbi", b"\x80\x04?"), ("nbc", b"\x80\x04?"), ("nbc", None)]
+)
+def test_files_that_cannot_be_read_are_made_again(ending, content, small, tmp_path):
+    """Empty after a power cut, broken, or no file at all."""
+    folder = tmp_path / "cache"
+    assert call(small, NUMBA_CACHE_DIR=str(folder)) == (41, 0, "")
+    for path in [*folder.rglob(f"*.{ending}")]:
+        path.unlink()
+        if content is not None:
+            path.write_bytes(content)
+    assert [call(small, NUMBA_CACHE_DIR=str(folder)) for _ in range(2)] == [(41, 0, ""), (41, 1, "")]
+
+
+def test_a_full_disk_is_worth_a_warning(monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(FunctionCache, "save_overload", full)
+    monkeypatch.setattr(cache, "_not_kept", [])
+    monkeypatch.setattr(cache, "_told", [])
+    files = object.__new__(cache.KernelCache)
+    run = partial(over_queries, lambda begin, end: files.save_overload(None, None), np.ones(1))
+    with pytest.warns(RuntimeWarning, match="No space left on device"):
+        run()
+    with warnings.catch_warnings(record=True) as more:
+        warnings.simplefilter("always")
+        run()
+    assert more == []
+
+
+def test_two_processes_that_write_at_once_do_not_mix_up_their_types(tmp_path, monkeypatch):
+    """Both have read the index while it was empty; the first to write it is the last to write its code."""
+    one, two = (cache._Files(str(tmp_path), "f", "stamp") for _ in range(2))
+    save_data, load_index, late = IndexDataCacheFile._save_data, IndexDataCacheFile._load_index, [True]
+
+    def slowly(self, name, data):
+        if late.pop() if late else False:
+            two.save("types of two", "code of two")
+        save_data(self, name, data)
+
+    with monkeypatch.context() as at_once:
+        at_once.setattr(IndexDataCacheFile, "_load_index", lambda _: {})
+        at_once.setattr(IndexDataCacheFile, "_save_data", slowly)
+        one.save("types of one", "code of one")
+    assert IndexDataCacheFile._load_index is load_index
+    assert one.load("types of one") == "code of one"
+    assert one.load("types of two") == "code of two"
+
+
+def test_a_cache_can_be_emptied(tmp_path):
+    files = cache._Files(str(tmp_path), "f", "stamp")
+    files.save("types", "code")
+    assert files.load("types") == "code"
+    files.flush()
+    assert files.load("types") is None

@@ -1,0 +1,132 @@
+"""What a query costs is estimated before it runs: hours are refused in words, minutes are not."""
+
+from __future__ import annotations
+
+import re
+
+import lightgbm as lgb
+import numpy as np
+import pytest
+
+import boostsoft as bs
+import boostsoft.lightgbm as bl
+from boostsoft.metrics import costs
+
+N = 3000
+
+
+@pytest.fixture
+def labels_and_scores():
+    rng = np.random.default_rng(0)
+    return rng.integers(0, 3, N), rng.normal(size=N)
+
+
+@pytest.fixture
+def seconds(monkeypatch):
+    """Set the limit: what follows takes tenths of a second and is refused as hours would be."""
+    return lambda limit: monkeypatch.setattr(costs, "LIMIT_SECONDS", limit)
+
+
+REFUSED = {
+    "gradient": (bs.SoftMetric("ndcg").gradient, "SoftMetric.gradient", "ndcg", N),
+    "value": (bs.SoftMetric("ndcg"), "SoftMetric", "ndcg", N),
+    "derivatives": (bs.SoftMetric("map@2000").value_gradient_hessian, "SoftMetric.value_gradient_hessian", "map", 2000),
+    "per query": (bs.SoftMetric("rbp", noise="gumbel").per_query, "SoftMetric.per_query", "rbp", N),
+    "softrank": (bs.SoftMetric("dcg", ranks="softrank").gradient, "SoftMetric.gradient", "dcg", N),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_hours_are_refused_with_n_and_k_and_the_remedy(name, labels_and_scores, seconds):
+    call, caller, metric, k = REFUSED[name]
+    seconds(0.01)
+    labels, scores = labels_and_scores
+    words = rf"{caller}: metric must have a cutoff.*{metric} of query 1, n = {N} documents x k = {k} ranks.*{metric}@10"
+    with pytest.raises(ValueError, match=words) as caught:
+        call(np.r_[1, labels], np.r_[0.0, scores], group=[1, N])
+    assert ("ranks='exact'" in str(caught.value)) == (name == "softrank")
+
+
+@pytest.mark.parametrize("ranks", ["exact", "softrank"])
+def test_the_remedy_helps(ranks, labels_and_scores, seconds):
+    seconds({"exact": 0.01, "softrank": 0.5}[ranks])
+    labels, scores = labels_and_scores
+    with pytest.raises(ValueError, match="ndcg@10"):
+        bs.SoftMetric("ndcg", ranks=ranks)(labels, scores, group=[N])
+    assert 0 < bs.SoftMetric("ndcg@10", ranks=ranks)(labels, scores, group=[N]) < 1
+
+
+@pytest.mark.parametrize("ranks", ["exact", "softrank"])
+def test_documents_out_of_reach_cost_nothing(ranks, labels_and_scores, seconds):
+    """The estimate without a look at the scores is no reason to refuse."""
+    seconds(0.01)
+    labels, scores = labels_and_scores
+    with pytest.raises(ValueError, match="minutes"):
+        bs.SoftMetric("ndcg", ranks=ranks, sigma=1.0)(labels, scores, group=[N])
+    soft = bs.SoftMetric("ndcg", ranks=ranks, sigma=1e-5)
+    assert soft(labels, scores, group=[N]) == pytest.approx(soft.hard(labels, scores, group=[N]), rel=1e-3)
+
+
+def test_the_sum_of_many_queries_is_no_reason(labels_and_scores, seconds):
+    seconds(0.01)
+    labels, scores = labels_and_scores
+    assert 0 < bs.SoftMetric("ndcg")(labels, scores, group=[100] * 30) < 1
+
+
+@pytest.mark.parametrize("name", ["auc", "kendall", "pnr", "spearman"])
+def test_pairs_are_never_refused(name, labels_and_scores, seconds):
+    """Long queries go by a grid, linear in the documents."""
+    seconds(1e-6)
+    labels, scores = labels_and_scores
+    assert np.isfinite(bs.SoftMetric(name)(labels, scores, group=[N]))
+
+
+def test_it_is_refused_while_training(labels_and_scores, seconds):
+    seconds(0.01)
+    labels, scores = labels_and_scores
+    data = lgb.Dataset(scores[:, None], labels, group=[N], params={"verbose": -1})
+    params = {"objective": bl.objective("ndcg"), "metric": "None", "verbose": -1, "num_threads": 1}
+    with pytest.raises(ValueError, match=rf"objective: metric .*n = {N} documents.*ndcg@10"):
+        lgb.train(params, data, 1)
+
+
+# n, k (0: whole list), sigma -> minutes on one core, measured
+MEASURED = {
+    (100_000, 0, 1.0): 0.16, (300_000, 0, 1.0): 1.5, (100_000, 1000, 1.0): 0.14, (100_000, 10, 1.0): 0.003,
+    (1_000_000, 10, 1.0): 0.03, (1_000_000, 0, 1e-4): 0.2,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("n", "k", "sigma"), MEASURED)
+def test_what_takes_minutes_is_not_refused(n, k, sigma):
+    assert MEASURED[n, k, sigma] < 2.0
+    assert _estimate("ndcg", n, k, sigma, "exact") < costs.LIMIT_SECONDS
+
+
+@pytest.mark.parametrize(
+    ("n", "k", "ranks"), [(3_000_000, 0, "exact"), (500_000, 250_000, "exact"), (20_000, 0, "softrank")]
+)
+def test_what_takes_hours_is_refused(n, k, ranks):
+    assert _estimate("ndcg", n, k, 1.0, ranks) > costs.LIMIT_SECONDS
+
+
+def _estimate(name, n, k, sigma, ranks):
+    scores = np.random.default_rng(0).normal(size=n)
+    return costs._seconds(k or n, scores, True, "gaussian", sigma, ranks)
+
+
+@pytest.mark.parametrize(("seconds_", "words"), [(601.0, "11 minutes"), (7199.0, "120 minutes"), (9000.0, "2.5 hours")])
+def test_durations_are_spoken(seconds_, words):
+    assert costs._spoken(seconds_) == words
+
+
+def test_the_message_as_it_reads(labels_and_scores, seconds):
+    seconds(0.01)
+    labels, scores = labels_and_scores
+    with pytest.raises(ValueError, match="limit") as caught:
+        bs.SoftMetric("ndcg")(labels, scores, group=[N])
+    text = re.sub(r"\d+ minutes", "M minutes", str(caught.value))
+    assert text == (
+        "SoftMetric: metric must have a cutoff, or a smaller one, for a query this long: ndcg of query 0, n = 3000 "
+        "documents x k = 3000 ranks, would take about M minutes on one core, and M minutes is the limit; take ndcg@10"
+    )

@@ -1,0 +1,345 @@
+"""Threads: whose settings count, how many run at once, and what a fork leaves."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import numba
+import numpy as np
+import pytest
+
+from boostsoft.kernels import processors, threads
+
+from .cases import on_threads
+
+LONG = np.full(12, 1e9)  # a second each, as far as over_queries knows
+TIMEOUT = 60
+
+
+def passes(*code, **environment):
+    """Run Python by itself, with these settings of threads only; a hang, a warning or an error is a failure."""
+    kept = {name: value for name, value in os.environ.items() if not name.endswith("NUM_THREADS")}
+    done = subprocess.run(
+        # Python 3.12 and later warn of any fork of a process with threads, which is what is tested
+        [sys.executable, "-W", "error", "-W", "ignore:This process:DeprecationWarning", *code],
+        env={**kept, **environment}, capture_output=True, text=True, check=False, timeout=240,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+# Settings
+
+
+def test_numbas_settings_are_read_and_none_is_made():
+    passes(
+        "-c",
+        "import threading, numba, numpy as np, boostsoft as bs\n"
+        "from boostsoft.kernels.threads import n_threads\n"
+        "assert n_threads() == 3\n"  # by the environment, whatever the machine has
+        "bs.Metric('precision@1')([0, 1], [0.1, 0.2], group=[2])\n"
+        "try:\n    layer = numba.threading_layer()\n"
+        "except ValueError:\n    layer = None\n"
+        "assert layer is None, 'a threading layer was launched'\n"
+        "numba.set_num_threads(2)\n"
+        "assert n_threads() == 2\n"
+        "bs.Metric('precision@1')([0, 1], [0.1, 0.2], group=[2])\n"
+        "assert numba.get_num_threads() == 2 and numba.config.NUMBA_NUM_THREADS == 3\n"
+        "found = []\n"
+        "other = threading.Thread(target=lambda: found.append(n_threads()))\n"
+        "other.start(); other.join()\n"
+        "assert found == [3]\n",  # Numba's mask belongs to the thread that set it
+        NUMBA_NUM_THREADS="3",
+    )
+
+
+def test_numbas_own_variable_is_read_late():
+    passes(
+        "-c",
+        "import numba\nfrom boostsoft.kernels.threads import n_threads\n"
+        "numba.config.NUMBA_NUM_THREADS = numba.config.NUMBA_DEFAULT_NUM_THREADS + 5\n"
+        "assert n_threads() == numba.config.NUMBA_DEFAULT_NUM_THREADS + 5\n",
+    )
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="affinity is Linux's")
+def test_the_affinity_of_now_counts_unless_numba_was_told():
+    code = (
+        "import os\nfrom boostsoft.kernels.threads import n_threads\n"
+        "os.sched_setaffinity(0, [min(os.sched_getaffinity(0))])\n"
+        "assert n_threads() == {}\n"
+    )
+    passes("-c", code.format(1))
+    passes("-c", code.format(4), NUMBA_NUM_THREADS="4")
+
+
+@pytest.mark.parametrize(
+    ("files", "share"),
+    [
+        ({}, np.inf),
+        ({"cpu.max": "max 100000\n"}, np.inf),
+        ({"cpu.max": "150000 100000\n"}, 1.5),
+        ({"cpu.max": "?"}, np.inf),
+        ({"cpu/cpu.cfs_quota_us": "-1\n", "cpu/cpu.cfs_period_us": "100000\n"}, np.inf),
+        ({"cpu/cpu.cfs_quota_us": "50000\n", "cpu/cpu.cfs_period_us": "100000\n"}, 0.5),
+        ({"cpu/cpu.cfs_quota_us": "50000\n", "cpu/cpu.cfs_period_us": "0\n"}, np.inf),
+    ],
+)
+def test_a_containers_quota(files, share, tmp_path, monkeypatch):
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="ascii")
+    assert processors.quota(tmp_path) == share
+    monkeypatch.setattr(processors, "_CGROUPS", tmp_path)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: range(7), raising=False)
+    assert processors.processors() == (7 if share == np.inf else np.ceil(share))
+
+
+def test_at_most_nests_and_ends(monkeypatch):
+    monkeypatch.setattr(threads, "_by_numba", lambda: 6)
+    for nothing in (None, 0, -1):
+        with threads.at_most(nothing):
+            assert (threads.n_threads(), threads.limit()) == (6, None)
+    with threads.at_most(4):
+        assert threads.n_threads() == threads.limit() == 4
+        with contextlib.suppress(KeyError), threads.at_most(2):
+            assert threads.n_threads() == 2
+            with threads.at_most(3), threads.at_most(None), threads.at_most(0):
+                assert threads.n_threads() == 2
+            raise KeyError
+        assert threads.n_threads() == 4
+        with ThreadPoolExecutor(1) as other:
+            assert other.submit(threads.n_threads).result() == 6
+    with threads.at_most(9):
+        assert threads.n_threads() == 6
+    assert threads.limit() is None
+
+
+# How many run
+
+
+class Counted:
+    """A run that counts how many of it are at work at once, and who has worked."""
+
+    def __init__(self, wait=0.0, meeting=None):
+        self.now = self.most = 0
+        self.names, self.ranges = set(), []
+        self.lock, self.wait, self.meeting = threading.Lock(), wait, meeting
+
+    def __call__(self, begin, end):
+        with self.lock:
+            self.now += 1
+            self.most = max(self.most, self.now)
+            self.names.add(threading.current_thread().name)
+            self.ranges.append((begin, end))
+        if self.meeting is not None:
+            self.meeting.wait()
+        time.sleep(self.wait)
+        with self.lock:
+            self.now -= 1
+
+    def assert_covers(self, n):
+        assert sorted(q for begin, end in self.ranges for q in range(begin, end)) == list(range(n))
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 5])
+def test_one_caller_runs_on_so_many_threads(n, monkeypatch):
+    on_threads(monkeypatch, n)
+    monkeypatch.setattr(threads, "_crews", {})
+    monkeypatch.setattr(os, "cpu_count", lambda: 8)
+    run = Counted(meeting=threading.Barrier(n, timeout=TIMEOUT))  # passes if and only if n come at a time
+    threads.over_queries(run, np.full(4 * n * n, 1e9))
+    run.assert_covers(4 * n * n)
+    assert run.most == len(run.names) == n
+    assert threading.current_thread().name in run.names
+
+
+def test_little_work_stays_with_its_caller(monkeypatch):
+    monkeypatch.setattr(threads, "_by_numba", lambda: 4)
+    run = Counted()
+    threads.over_queries(run, np.full(100, 1e3))
+    assert (run.ranges, run.names) == ([(0, 100)], {threading.current_thread().name})
+    run = Counted()
+    threads.over_queries(run, np.full(100, 1e6))
+    assert len(run.ranges) > 8
+
+
+def test_callers_share_the_processors(monkeypatch):
+    """A helper does not go on once another caller works: two callers run on two threads, not on three."""
+    on_threads(monkeypatch, 2)
+    monkeypatch.setattr(threads, "_crews", {})
+    arrived, go = threading.Barrier(3, timeout=TIMEOUT), threading.Event()
+    by_helper, lock, seen = [], threading.Lock(), 0
+
+    def first(begin, end):
+        nonlocal seen
+        with lock:
+            seen += 1
+            mine = seen
+        if mine <= 2:  # the caller and its helper are at work, both
+            arrived.wait()
+            go.wait(TIMEOUT)
+        elif threading.current_thread().name.startswith("boostsoft"):
+            by_helper.append((begin, end))
+
+    def second(begin, end):
+        if begin == 0:
+            go.set()
+            caller.join(TIMEOUT)  # until the first call has ended
+
+    caller = threading.Thread(target=threads.over_queries, args=(first, LONG), name="caller")
+    caller.start()
+    arrived.wait()
+    threads.over_queries(second, LONG[:1])
+    assert not caller.is_alive()
+    assert seen == 12
+    assert by_helper == []
+
+
+def test_many_callers_at_once_and_one_within_another(monkeypatch):
+    on_threads(monkeypatch, 3)
+    runs = [Counted(0.001) for _ in range(8)]
+
+    def outer(begin, end):
+        for q in range(begin, end):
+            threads.over_queries(runs[q], LONG)
+
+    whole = Counted()
+    with ThreadPoolExecutor(4) as callers:
+        calls = [
+            callers.submit(threads.over_queries, outer, LONG[:8]),
+            callers.submit(threads.over_queries, whole, LONG),
+        ]
+        for call in calls:
+            call.result(TIMEOUT)
+    for run in (*runs, whole):
+        run.assert_covers(12)
+
+
+def test_helpers_are_few_and_asleep(monkeypatch):
+    monkeypatch.setattr(threads, "_crews", {})
+    known = {thread.ident for thread in threading.enumerate()}
+    for n in (2, 3, 7, 4, 16, 5, 1, 2) * 3:
+        on_threads(monkeypatch, n)
+        threads.over_queries(Counted(0.0005), LONG)
+    added = [thread for thread in threading.enumerate() if thread.ident not in known]
+    assert len(threads._crews) == 1
+    assert 1 <= len(added) <= max(os.cpu_count(), numba.config.NUMBA_NUM_THREADS)
+    assert threads._crew()._running == 0
+    before = time.process_time()
+    time.sleep(0.3)
+    assert time.process_time() - before < 0.1  # nobody spins
+
+
+def test_without_another_thread_the_caller_does_it_all(monkeypatch):
+    """The system may give no more threads, and none start while the interpreter ends."""
+    on_threads(monkeypatch, 3)
+
+    def none_left(*_):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threads._crew()._pool, "submit", none_left)
+    run = Counted()
+    threads.over_queries(run, LONG)
+    run.assert_covers(12)
+    assert run.names == {threading.current_thread().name}
+
+
+def test_a_metric_can_be_computed_while_the_interpreter_ends():
+    passes(
+        "-c",
+        "import atexit, numpy as np\nfrom boostsoft.kernels import threads\n"
+        "threads._NANOSECONDS_PER_THREAD, done = 1e-9, []\n"
+        "run = lambda begin, end: done.append(end - begin)\n"
+        "threads.over_queries(run, np.ones(20))\n"
+        "def last():\n"
+        "    threads.over_queries(run, np.ones(20))\n"
+        "    assert sum(done) == 40\n"
+        "atexit.register(last)\n",
+        NUMBA_NUM_THREADS="3",
+    )
+
+
+@pytest.mark.parametrize("who", ["caller", "helper"])
+def test_an_error_ends_the_call_when_all_have_stopped(who, monkeypatch):
+    on_threads(monkeypatch, 2)
+    work, me = Counted(meeting=threading.Barrier(2, timeout=TIMEOUT)), threading.current_thread()
+    ended = []
+
+    def fail(begin, end):
+        work(begin, end)
+        if (threading.current_thread() is me) == (who == "caller"):
+            raise ZeroDivisionError(f"{begin} to {end}")
+        time.sleep(0.2)
+        ended.append(begin)
+
+    with pytest.raises(ZeroDivisionError, match=r"\d to \d"):
+        threads.over_queries(fail, LONG)
+    assert len(ended) == 1  # whose arrays the caller may now forget
+    assert len(work.ranges) == 2
+    assert threads._crew()._running == 0
+
+
+# Processes
+
+WORK = """
+import multiprocessing, os, sys, threading
+import numpy as np
+from boostsoft import SoftMetric
+from boostsoft.kernels import threads
+threads._NANOSECONDS_PER_THREAD = 1e-9
+sizes = np.random.default_rng(1).integers(1, 60, 30)
+rng = np.random.default_rng(2)
+labels, scores = rng.integers(0, 4, sizes.sum()), rng.normal(size=sizes.sum())
+soft = SoftMetric("ndcg@5", noise="gumbel", sigma=0.5)
+
+def meet():
+    meeting = threading.Barrier(2, timeout=60)  # passes if a helper is at work beside the caller
+    threads.over_queries(lambda begin, end: meeting.wait(), np.ones(2))
+
+def work(alone=True):
+    if alone and threads.n_threads() > 1:
+        meet()
+    return soft.gradient(labels, scores, group=sizes).tobytes(), threads.n_threads()
+"""
+PROCESSES = """
+def main():
+    here = work()
+    assert here[1] == 2 and threads._crew()._pool._threads
+    for method in multiprocessing.get_all_start_methods():
+        # a fork may come while another thread holds the lock; no child may wait for that
+        with threads._crew()._changed:
+            pool = multiprocessing.get_context(method).Pool(2)
+        found = pool.map_async(work, [True] * 4).get(120)
+        pool.close(), pool.join()
+        assert found == [here] * 4, method
+    assert work() == here
+
+if __name__ == "__main__":
+    main()
+"""
+JOBLIB = """
+def main():
+    import joblib
+    here = work()
+    found = joblib.Parallel(n_jobs=2, backend="loky", timeout=120)(joblib.delayed(work)() for _ in range(4))
+    # joblib gives each worker its share of the processors, in NUMBA_NUM_THREADS too
+    assert found == [(here[0], max(1, joblib.cpu_count() // 2))] * 4, [count for _, count in found]
+    found = joblib.Parallel(n_jobs=2, backend="threading")(joblib.delayed(work)(alone=False) for _ in range(4))
+    assert found == [here] * 4
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+@pytest.mark.parametrize(("end", "environment"), [(PROCESSES, {"NUMBA_NUM_THREADS": "2"}), (JOBLIB, {})])
+def test_the_same_bits_in_processes_of_a_parent_that_has_threads(end, environment, tmp_path):
+    """Forked ones inherit locks and a pool without its threads; spawned ones start from nothing."""
+    (tmp_path / "work.py").write_text(WORK + end, encoding="utf-8")
+    passes(str(tmp_path / "work.py"), **environment)
