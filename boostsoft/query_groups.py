@@ -97,6 +97,23 @@ class QueryGroups:
             totals[filled] = np.add.reduceat(values, self.offsets[filled])
         return totals
 
+    def counts(self, marks: NDArray[np.bool_]) -> IntArray:
+        """How many documents of each query are marked."""
+        counts = np.zeros(self.n_queries, np.int64)
+        filled = np.flatnonzero(self.sizes > 0)
+        if filled.size:
+            narrow = np.int32 if self.n_docs < 2**31 else np.int64  # half the memory is twice the speed
+            counts[filled] = np.add.reduceat(marks.view(np.int8), self.offsets[filled], dtype=narrow)
+        return counts
+
+    def largest(self, values: FloatArray, initial: float) -> FloatArray:
+        """The largest value of each query; ``initial`` for a query without documents."""
+        found = np.full(self.n_queries, initial)
+        filled = np.flatnonzero(self.sizes > 0)
+        if filled.size:
+            found[filled] = np.maximum.reduceat(values, self.offsets[filled])
+        return found
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, QueryGroups) and np.array_equal(self.offsets, other.offsets)
 

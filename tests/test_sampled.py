@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import boostsoft as bs
-from boostsoft.kernels import threads
 from boostsoft.kernels.noise import LAWS
 from boostsoft.metrics import expectation as expectation_module
 from boostsoft.metrics.registry import REGISTRY
 
 from . import oracle
+from .cases import on_threads
 
 NOISES = tuple(LAWS)
 EXACT = [name if entry.pairwise else f"{name}@3" for name, entry in REGISTRY.items() if entry.exact]
@@ -91,7 +91,7 @@ def test_a_query_draws_by_its_seed_and_place_whatever_the_threads(name, noise, m
     soft = sampled(name, 5, 50, noise=noise)
     found = []
     for count in (1, 2, 5):
-        monkeypatch.setattr(threads, "n_threads", lambda count=count: count)
+        on_threads(monkeypatch, count)
         found.append((soft.per_query(labels, scores, group=sizes), soft.gradient(labels, scores, group=sizes)))
     for values, gradient in found[1:]:
         np.testing.assert_array_equal(values, found[0][0])

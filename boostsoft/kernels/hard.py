@@ -8,24 +8,27 @@ from __future__ import annotations
 
 import numpy as np
 
-from .compile import kernel, merged
+from .compile import kernel
 from .families import ABSORBING, JUDGED, PLAIN, RETRIEVED
+from .simd import LANES, keep_alive, pointer
+from .sorting import rank_order
 from .ties import absorbing_block, credit, judged_block, marked_block, plain_block
 
 EXPECTED, ORDER, WORST = 0, 1, 2
 TIES = {"expected": EXPECTED, "order": ORDER, "worst": WORST}
+_STATE = 5  # numbers: three of what is above a rank, two totals
 
 
-@merged
-def _block_value(family, coef, discount, first, last, ranks, before, totals, value):
+@kernel
+def _block_value(family, coef, discount, first, last, ranks, before, totals, laws, value):
     """The value so far and that of documents first..last of equal score, on average over their orders."""
     if family == PLAIN:
         return value + plain_block(coef, discount, first, last, ranks)
     elif family == ABSORBING:
-        return value + absorbing_block(coef, discount, first, last, ranks, before)
+        return value + absorbing_block(coef, discount, first, last, ranks, before, laws)
     elif family == JUDGED:
-        return value + judged_block(coef, first, last, ranks, before, totals)
-    return marked_block(coef, discount, first, last, ranks, before, value, family == RETRIEVED)
+        return value + judged_block(coef, first, last, ranks, before, totals, laws)
+    return marked_block(coef, discount, first, last, ranks, before, laws, value, family == RETRIEVED)
 
 
 @kernel
@@ -36,61 +39,54 @@ def _document_value(family, c, weight, before, totals):
     """
     if family == PLAIN:
         return c * weight
-    value = 0.0
     if family == ABSORBING:
         value = before[0] * c * weight
         before[0] *= 1.0 - c
-    elif c > 0.0:
-        before[1] += 1.0
-        value = credit(before[2], totals) if family == JUDGED else before[1] * weight
-    elif c == 0.0:
-        before[2] += 1.0
-    return value
-
-
-@kernel
-def rank_order(scores, gains, rising):
-    """Documents by falling score; equal ones as they come or, if ``rising``, by rising coefficient."""
-    order = np.argsort(-scores, kind="mergesort")
-    if not rising:
-        return order
-    for j in range(1, scores.size):
-        if scores[order[j]] == scores[order[j - 1]]:
-            by_gain = np.argsort(gains, kind="mergesort")
-            return by_gain[np.argsort(-scores[by_gain], kind="mergesort")]
-    return order
-
-
-@kernel
-def hard_query(family, scores, gains, ranks, discount, ties):
-    """One query's metric, not yet divided by its divisor."""
-    n = scores.size
-    order = rank_order(scores, gains, ties == WORST or (ties == EXPECTED and family == ABSORBING))
-    coef = gains[order]
-    before, totals = np.array([1.0, 0.0, 0.0]), np.zeros(2)
+        return value
+    relevant = 1.0 if c > 0.0 else 0.0  # two numbers, no branch: it would be guessed wrong half of the time
+    before[1] += relevant
     if family == JUDGED:
-        for j in range(n):
-            totals[0] += coef[j] > 0.0
-            totals[1] += coef[j] == 0.0
-    value, first = 0.0, np.int64(0)  # a literal would compile the callees once more
-    while first < ranks:
-        last = first + 1
-        while last < n and scores[order[last]] == scores[order[first]]:
-            last += 1
-        if ties == EXPECTED and last > first + 1:
-            value = _block_value(family, coef, discount, first, last, ranks, before, totals, value)
-        else:
-            for j in range(first, min(last, ranks)):
-                value += _document_value(family, coef[j], discount[j], before, totals)
-        first = last
-    if family == RETRIEVED:
-        return value / before[1] if before[1] > 0.0 else 0.0
-    return value
+        before[2] += 1.0 if c == 0.0 else 0.0
+        return relevant * credit(before[2], totals)
+    return relevant * before[1] * weight
 
 
 @kernel
 def hard_queries(family, scores, gains, offsets, cutoffs, discount, ties, begin, end, value):
-    """Queries begin..end, each written to its own place of ``value``."""
+    """Queries begin..end, not yet divided by their divisors, each written to its own place of ``value``."""
+    longest = np.int64(0)
     for q in range(begin, end):
-        low, high = offsets[q], offsets[q + 1]
-        value[q] = hard_query(family, scores[low:high], gains[low:high], min(cutoffs[q], high - low), discount, ties)
+        longest = max(longest, offsets[q + 1] - offsets[q])
+    zero, more = np.int64(0), longest + LANES  # a literal 0 would compile the callees once more
+    numbers, places = np.empty(4 * more + _STATE), np.empty(3 * more, np.int64)
+    s, coef, laws = pointer(numbers, zero), pointer(numbers, more), pointer(numbers, 2 * more)
+    before, totals, weight = pointer(numbers, 4 * more), pointer(numbers, 4 * more + 3), pointer(discount, zero)
+    chosen, order, other = pointer(places, zero), pointer(places, more), pointer(places, 2 * more)
+    rising = ties == WORST or (ties == EXPECTED and family == ABSORBING)
+    for q in range(begin, end):
+        n, own = offsets[q + 1] - offsets[q], pointer(gains, offsets[q])
+        ranks, total, first = min(cutoffs[q], n), 0.0, zero
+        before[0], before[1], before[2], totals[0], totals[1] = 1.0, 0.0, 0.0, 0.0, 0.0
+        if family == JUDGED:
+            for j in range(n):
+                totals[0] += own[j] > 0.0
+                totals[1] += own[j] == 0.0
+        if ranks > 0:
+            n = rank_order(pointer(scores, offsets[q]), own, n, ranks, rising, s, coef, chosen, order, other)
+            for j in range(n):
+                coef[j] = own[chosen[j]]
+        while first < ranks:
+            last = first + 1
+            while last < n and s[last] == s[first]:
+                last += 1
+            if ties == EXPECTED and last > first + 1:
+                total = _block_value(family, coef, weight, first, last, ranks, before, totals, laws, total)
+            else:
+                for j in range(first, min(last, ranks)):
+                    total += _document_value(family, coef[j], weight[j], before, totals)
+            first = last
+        if family == RETRIEVED:
+            total = total / before[1] if before[1] > 0.0 else 0.0
+        value[q] = total
+    keep_alive(numbers)
+    keep_alive(places)

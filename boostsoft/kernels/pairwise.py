@@ -15,12 +15,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from .compile import inlined, kernel
+from .compile import kernel, routine
 from .families import DISTANCES, PAIRS
-from .hard import EXPECTED, ORDER, WORST, rank_order
+from .hard import EXPECTED, ORDER, WORST
 from .pair_grid import all_pairs, dense_levels, grid_discordance, grid_pays
 from .pair_law import law_reach, pair_law
 from .simd import LANES, lane_sum, larger, load, smaller, splat, store, where_negative
+from .sorting import whole_order
 
 _EPS = 1e-30  # tails below are left out
 
@@ -108,13 +109,13 @@ def hard_pairs(family, scores, gains, weights, offsets, ties, begin, end, value)
     """Raw values of queries begin..end, each written to its own place of ``value``."""
     for q in range(begin, end):
         low, high = offsets[q], offsets[q + 1]
-        order = rank_order(scores[low:high], gains[low:high], ties == WORST)
+        order = whole_order(scores[low:high], gains[low:high], ties == WORST)
         value[q] = sorted_value(
             family, scores[low:high][order], gains[low:high][order], weights[low:high][order], ties
         )  # fmt: skip
 
 
-@inlined
+@routine
 def _pair_weights(family, own, others):
     """1, 0, -1 by the sign of the difference of the coefficients, or that difference."""
     difference = splat(own) - others
@@ -164,7 +165,7 @@ def _pairs_within_reach(law, s, n, sigma):
 @kernel
 def _soft_query(law, family, scores, gains, weights, sigma, derive, grad, push, hess):
     n = scores.size
-    order = rank_order(scores, gains, False)
+    order = whole_order(scores, gains, False)
     s, c, omega = np.zeros(n + LANES), np.zeros(n + LANES), np.zeros(n + LANES)
     place = np.arange(n + LANES, dtype=np.float64)  # where a vector of eight passes the last within reach
     for j in range(n + LANES):

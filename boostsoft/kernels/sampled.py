@@ -12,19 +12,23 @@ import numpy as np
 
 from .compile import kernel
 from .families import DISTANCES, PAIRS
-from .hard import EXPECTED, hard_query
+from .hard import EXPECTED, hard_queries
 from .pairwise import sorted_value
+from .sorting import whole_order
 
 
 @kernel
 def hard_draws(family, draws, gains, weights, ranks, discount, values):
     """The raw value of one query for every row of noisy scores; scores that coincide count as tied."""
+    offsets, cutoffs = np.array([0, gains.size]), np.array([ranks])
     for t in range(draws.shape[0]):
         if family == PAIRS or family == DISTANCES:
-            order = np.argsort(-draws[t], kind="mergesort")
+            order = whole_order(draws[t], gains, False)
             values[t] = sorted_value(family, draws[t][order], gains[order], weights[order], EXPECTED)
         else:
-            values[t] = hard_query(family, draws[t], gains, ranks, discount, EXPECTED)
+            hard_queries(
+                family, draws[t], gains, offsets, cutoffs, discount, EXPECTED, 0, 1, values[t : t + 1]
+            )  # fmt: skip
 
 
 @kernel
@@ -44,7 +48,7 @@ def plackett_luce_gradient(logits, draws, gains, ranks, discount, gradient):
     n = logits.size
     left = np.zeros(n)
     for t in range(draws.shape[0]):
-        order = np.argsort(-draws[t], kind="mergesort")
+        order = whole_order(draws[t], gains, False)
         total = -math.inf
         for r in range(n - 1, -1, -1):
             total = _log_add(total, logits[order[r]])

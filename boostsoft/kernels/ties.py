@@ -1,8 +1,8 @@
 """What a block of documents of equal score is worth on average over its orders, without enumerating them.
 
 A block holds documents ``first .. last - 1`` (ranks from 0) of one query, of which ``ranks`` count; ``coef`` is
-in rank order. Sources: McSherry and Najork 2008 for average precision; the others follow from the law of a
-random subset, the hypergeometric one.
+in rank order. ``law`` is room for as many numbers and one more, ``laws`` for twice as many. Sources: McSherry and
+Najork 2008 for average precision; the others follow from the law of a random subset, the hypergeometric one.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import math
 import numpy as np
 
 from .compile import kernel
+from .simd import pointer
 
 _NEGLIGIBLE = 1e-20
 
@@ -75,7 +76,7 @@ def _subset_means(coef, first, last, means):
 
 
 @kernel
-def absorbing_block(coef, discount, first, last, ranks, before):
+def absorbing_block(coef, discount, first, last, ranks, before, laws):
     """With E_i the mean product of 1 - coef over i documents: sum over ranks of D (E_(i-1) - E_i).
 
     The coefficients rise within the block.
@@ -87,7 +88,7 @@ def absorbing_block(coef, discount, first, last, ranks, before):
     relevant = last - relevant_from
     for j in range(relevant_from, last):
         through *= 1.0 - coef[j]
-    means, law = np.zeros(relevant + 1), np.zeros(relevant + 1)
+    means, law = laws, pointer(laws, relevant + 1)
     kept = _subset_means(coef, relevant_from, last, means)
     value, old = 0.0, 1.0
     for i in range(1, min(last, ranks) - first + 1):
@@ -112,13 +113,13 @@ def _precisions(hits, above, drawn, sums):
 
 
 @kernel
-def marked_block(coef, discount, first, last, ranks, before, value, retrieved):
+def marked_block(coef, discount, first, last, ranks, before, law, value, retrieved):
     """Average precision so far plus the block's; ``before[1]`` counts the relevant documents above.
 
     With ``retrieved``, a block across the cutoff gives the mean of the sum divided by the relevant documents
     within the cutoff, whose number is then random.
     """
-    n, drawn, relevant = last - first, min(last, ranks) - first, 0
+    n, drawn, relevant = last - first, min(last, ranks) - first, np.int64(0)
     for j in range(first, last):
         relevant += coef[j] > 0.0
     sums = (0.0, 0.0)
@@ -128,7 +129,6 @@ def marked_block(coef, discount, first, last, ranks, before, value, retrieved):
         before[1] += relevant
         slope = (relevant - 1.0) / (n - 1.0)
         return value + relevant / n * ((before[1] - relevant + 1.0) * sums[0] + slope * sums[1])
-    law = np.zeros(relevant + 1)
     low, high = draw_law(n, relevant, drawn, law)
     mean = 0.0
     for h in range(low, high + 1):
@@ -147,9 +147,10 @@ def credit(against, totals):
 
 
 @kernel
-def judged_block(coef, first, last, ranks, before, totals):
+def judged_block(coef, first, last, ranks, before, totals, law):
     """Bpref's credits of a block: the irrelevant documents of the block that end above are random."""
-    n, drawn, relevant, irrelevant = last - first, min(last, ranks) - first, 0, 0
+    n, drawn = last - first, min(last, ranks) - first
+    relevant, irrelevant = np.int64(0), np.int64(0)  # literals would compile draw_law once more
     for j in range(first, last):
         relevant += coef[j] > 0.0
         irrelevant += coef[j] == 0.0
@@ -158,7 +159,6 @@ def judged_block(coef, first, last, ranks, before, totals):
         for h in range(irrelevant + 1):
             value += relevant / (irrelevant + 1.0) * credit(before[2] + h, totals)
     elif relevant > 0:
-        law = np.zeros(irrelevant + 1)
         for i in range(drawn):
             low, high = draw_law(n - 1, irrelevant, i, law)
             for h in range(low, high + 1):

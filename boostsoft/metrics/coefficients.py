@@ -60,7 +60,8 @@ def _from_option(
         return np.ascontiguousarray(table[labels.astype(np.int64)])
     with np.errstate(over="ignore"):
         if isinstance(option, str):
-            found = np.array(known[option](labels))
+            found: FloatArray = known[option](labels)
+            found = found.copy() if found is labels else found  # a large array more costs more than the formula
         else:
             found = from_function(caller, argument, option, labels)
     if not np.isfinite(found).all():

@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from .hard import Metric
 
 
+_SAMPLED = 4096  # documents whose gains tell the distinct ones, as a rule all of them
+_FEW = 64  # distinct gains up to which counting them is faster than sorting
+
+
 def divisors(
     metric: Metric, gains: FloatArray, cutoffs: IntArray, discount: FloatArray, groups: QueryGroups
 ) -> tuple[FloatArray, FloatArray]:
@@ -25,32 +29,55 @@ def divisors(
         return _tau(gains, groups)
     if kind == "rho":
         return _rho(gains, groups), none
-    return _rank_divisor(kind, metric, gains, cutoffs, discount, groups), none
-
-
-def _rank_divisor(
-    kind: str, metric: Metric, gains: FloatArray, cutoffs: IntArray, discount: FloatArray, groups: QueryGroups
-) -> FloatArray:
-    if kind == "none":
-        return np.ones(groups.n_queries)
     if kind == "ideal":
-        return ideal_values(gains, cutoffs, discount, groups)
-    relevant = groups.sums((gains > 0).astype(np.float64))
-    # a cutoff behind the list counts as it stands: precision@10 of five documents divides by 10
-    k = np.where(metric.k is None, groups.sizes, cutoffs).astype(np.float64)
+        return ideal_values(gains, cutoffs, discount, groups), none
+    return _rank_divisor(kind, metric, gains, cutoffs, groups), none
+
+
+def _rank_divisor(kind: str, metric: Metric, gains: FloatArray, cutoffs: IntArray, groups: QueryGroups) -> FloatArray:
     if kind == "normalizer":
         kind = {"relevant": "relevant", "min": "min", "retrieved": "none", "k": "cutoff"}[metric.normalizer]
     if kind == "none":
         return np.ones(groups.n_queries)
+    # a cutoff behind the list counts as it stands: precision@10 of five documents divides by 10
+    k = np.where(metric.k is None, groups.sizes, cutoffs).astype(np.float64)
+    relevant = groups.sums(gains if gains.min() >= 0 else np.maximum(gains, 0.0))  # 1 each, and -1 if not judged
     return {"relevant": relevant, "cutoff": k, "f1": 0.5 * (k + relevant), "min": np.minimum(k, relevant)}[kind]
 
 
 def ideal_values(gains: FloatArray, cutoffs: IntArray, discount: FloatArray, groups: QueryGroups) -> FloatArray:
     """The largest sum of gain x discount that an order of each query can reach."""
+    levels = np.unique(gains[:_SAMPLED])[::-1]
+    falls = np.all(discount[:-1] >= np.maximum(discount[1:], 0.0))  # the last one is behind the deepest rank
+    ideal = _ideal_of_levels(gains, levels, cutoffs, discount, groups) if falls and levels.size <= _FEW else None
+    return _ideal_by_sorting(gains, cutoffs, discount, groups) if ideal is None else ideal
+
+
+def _ideal_of_levels(
+    gains: FloatArray, levels: FloatArray, cutoffs: IntArray, discount: FloatArray, groups: QueryGroups
+) -> FloatArray | None:
+    """The same without sorting, if there are no other gains than these, which fall; None otherwise.
+
+    The best order has the c documents of at least a level's gain first: that is worth (gain - the next level's) x the
+    discounts of c ranks, summed over levels. No term is negative, so that nothing cancels.
+    """
+    sums = np.append(0.0, np.cumsum(discount, dtype=np.longdouble)).astype(np.float64)
+    ideal, above, counted = np.zeros(groups.n_queries), np.zeros(groups.n_queries, np.int64), 0
+    for level, following in zip(levels, np.append(levels[1:], 0.0), strict=True):
+        marks = gains == level
+        counted += int(np.count_nonzero(marks))
+        if level > 0.0:
+            above += groups.counts(marks)
+            ideal += (level - following) * sums[np.minimum(above, cutoffs)]
+    return ideal if counted == gains.size else None
+
+
+def _ideal_by_sorting(gains: FloatArray, cutoffs: IntArray, discount: FloatArray, groups: QueryGroups) -> FloatArray:
+    """The same for gains and discounts of any kind; ranks behind the cutoff weigh 0, which may be more than others."""
     ideal = np.zeros(groups.n_queries)
     for q in range(groups.n_queries):
         best = np.sort(gains[groups.offsets[q] : groups.offsets[q + 1]])[::-1]
-        weights = np.zeros(best.size)  # ranks behind the cutoff weigh 0, which is more than a negative discount
+        weights = np.zeros(best.size)
         ranks = min(int(cutoffs[q]), best.size)
         weights[:ranks] = discount[:ranks]
         ideal[q] = best @ np.sort(weights)[::-1]

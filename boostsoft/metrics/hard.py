@@ -11,6 +11,7 @@ from ..kernels.hard import EXPECTED, TIES, hard_queries
 from ..kernels.pairwise import hard_pairs
 from ..kernels.threads import over_queries
 from ..query_groups import FloatArray, QueryGroups, finite_vector, query_weights, resolve_groups
+from .costs import hard_costs
 from .divisors import tie_correction
 from .prepared import PreparedQueries, prepare
 from .registry import REGISTRY
@@ -230,7 +231,7 @@ class Metric:
                     ties, begin, end, raw,
                 )  # fmt: skip
 
-        over_queries(run, queries.costs)
+        over_queries(run, hard_costs(queries))
         if self.ties != "corrected":
             return queries.finish(raw)
         return queries.finish(raw, tie_correction(REGISTRY[self.metric].divisor, scores, queries.groups))

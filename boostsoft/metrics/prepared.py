@@ -28,6 +28,7 @@ class PreparedQueries:
 
     Attributes
     ----------
+    caller, metric : who asked for it, and the metric's name, for messages.
     groups : the queries that the kernels see; all documents as one query if ``pooled``.
     members : the queries as the user gave them.
     family : how documents act on one another (``kernels.families``).
@@ -43,6 +44,8 @@ class PreparedQueries:
     pooled : whether all queries count together.
     """
 
+    caller: str
+    metric: str
     groups: QueryGroups
     members: QueryGroups
     family: int
@@ -62,13 +65,6 @@ class PreparedQueries:
     def pairwise(self) -> bool:
         """Whether the metric is a sum over pairs."""
         return self.family in PAIRWISE
-
-    @property
-    def costs(self) -> FloatArray:
-        """A rough cost of each query, to share the work between threads."""
-        sizes = self.groups.sizes
-        width = sizes if self.pairwise else np.minimum(np.minimum(self.cutoffs, sizes), 200)
-        return (sizes * width).astype(np.float64) + 10.0
 
     def weigh(self, weights: FloatArray) -> PreparedQueries:
         """The same with documents that weigh as much as their queries, which matters if the metric is pooled."""
@@ -121,14 +117,16 @@ def prepare(metric: Metric, caller: str, y_true: Any, members: QueryGroups) -> P
     cutoffs = _cutoffs(metric, caller, groups)
     deepest = 1 if entry.pairwise else int(np.minimum(cutoffs, groups.sizes).max(initial=1))
     discount = _discount(metric, caller, max(deepest, 1))
-    if entry.divisor == "ideal" and np.any(gains < 0):
+    if entry.divisor == "ideal" and gains.min() < 0:
         at = int(np.argmax(gains < 0))
         raise ValueError(f"{caller}: {metric.metric} needs gains of at least 0; got {gains[at]} for label {labels[at]}")
     if entry.family == PLAIN:
         _check_size(caller, gains, discount, groups)
     divisor, offset = divisors(metric, gains, cutoffs, discount, groups)
-    empty = divisor == 0 if entry.pairwise else groups.sums((gains > 0).astype(np.float64)) == 0
+    empty = divisor == 0 if entry.pairwise else groups.largest(gains, initial=0.0) <= 0
     return PreparedQueries(
+        caller=caller,
+        metric=metric.metric,
         groups=groups,
         members=members,
         family=RETRIEVED if metric.normalizer == "retrieved" else entry.family,
@@ -148,8 +146,11 @@ def prepare(metric: Metric, caller: str, y_true: Any, members: QueryGroups) -> P
 
 def _check_size(caller: str, gains: FloatArray, discount: FloatArray, groups: QueryGroups) -> None:
     """Sums over a query must stay in range, their products with a density too."""
+    most, weight = max(float(gains.max()), -float(gains.min())), max(float(np.abs(discount).max()), 1.0)
+    if most <= _LARGEST_SUM / weight / float(groups.sizes.max()):
+        return
     with np.errstate(over="ignore"):
-        sums = groups.sums(np.abs(gains)) * max(float(np.abs(discount).max()), 1.0)
+        sums = groups.sums(np.abs(gains)) * weight
     if np.any(sums > _LARGEST_SUM):
         at = int(np.argmax(sums > _LARGEST_SUM))
         raise ValueError(

@@ -12,7 +12,14 @@ import numpy as np
 from ..query_groups import as_array, finite_number, finite_vector, one_of, positive_number
 from .registry import REGISTRY
 
-GAINS: dict[str, Callable[[Any], Any]] = {"exp2": lambda label: np.exp2(label) - 1.0, "linear": lambda label: label}
+
+def _exp2_gain(label: Any) -> Any:
+    gain = np.exp2(label)
+    gain -= 1.0  # in place: another array of all documents costs more than the formula
+    return gain
+
+
+GAINS: dict[str, Callable[[Any], Any]] = {"exp2": _exp2_gain, "linear": lambda label: label}
 DISCOUNTS: dict[str, Callable[[Any], Any]] = {
     "log2": lambda rank: 1.0 / np.log2(1.0 + rank),
     "reciprocal": lambda rank: 1.0 / rank,
