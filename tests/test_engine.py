@@ -225,3 +225,18 @@ def test_the_limit_of_little_noise_is_the_hard_metric(name, noise):
         wanted = oracle.hard_expected_ties(name, labels, scores, k, **options)
         soft = bs.SoftMetric(spec_of(name, k), noise=noise, sigma=1e-9, **options)
         assert soft(labels, scores, group=[7]) == pytest.approx(wanted, rel=1e-6, abs=1e-12)
+
+
+@pytest.mark.parametrize("noise", NOISES)
+def test_gains_of_any_size_give_the_same_in_proportion(noise):
+    """Products of odds and gains stay within the range of floats."""
+    rng = np.random.default_rng(0)
+    labels, scores = rng.integers(0, 3, 300), rng.normal(size=300)
+    for sigma in (10.0, 0.3):
+        usual, huge = (
+            bs.SoftMetric("dcg@48", gain=(0.0, unit, 3.0 * unit), noise=noise, sigma=sigma) for unit in (1.0, 1e290)
+        )
+        wanted = usual.value_gradient_hessian(labels, scores, group=[300])
+        found = huge.value_gradient_hessian(labels, scores, group=[300])
+        assert found[0] == pytest.approx(1e290 * wanted[0], rel=1e-9)
+        np.testing.assert_allclose(found[1] / 1e290, wanted[1], rtol=0, atol=1e-6 * np.abs(wanted[1]).max())

@@ -17,11 +17,13 @@ from sklearn.model_selection import GroupKFold
 
 import boostsoft as bs
 import boostsoft.adapters
-import boostsoft.kernels.threads
 import boostsoft.lightgbm as bl
 from boostsoft import QueryGroups
 from boostsoft.datasets import load_digits_ranking
-from boostsoft.objectives import HESSIANS, SoftObjective
+from boostsoft.kernels.curvature import CURVATURES
+from boostsoft.objectives import SoftObjective
+
+from .cases import on_threads
 
 NOISES = ("gaussian", "gumbel", "logistic")
 QUIET = {"metric": "None", "verbose": -1, "num_threads": 1, "deterministic": True, "force_row_wise": True}
@@ -84,7 +86,7 @@ def spread_metric(**options):
 # Training
 
 
-@pytest.mark.parametrize("hessian", HESSIANS)
+@pytest.mark.parametrize("hessian", CURVATURES)
 @pytest.mark.parametrize("noise", NOISES)
 def test_stock_parameters_learn(data, noise, hessian):
     ndcg = bs.Metric("ndcg@10", empty="skip")
@@ -95,7 +97,7 @@ def test_stock_parameters_learn(data, noise, hessian):
     assert reached > (0.9 if hessian == "constant" else 0.95)
 
 
-@pytest.mark.parametrize("hessian", HESSIANS)
+@pytest.mark.parametrize("hessian", CURVATURES)
 @pytest.mark.parametrize("noise", NOISES)
 def test_stock_parameters_learn_the_digits(noise, hessian):
     digits = load_digits_ranking(n_queries=(40, 5, 5), n_candidates=(20, 40)).train
@@ -148,7 +150,7 @@ def test_other_ways_of_boosting_work(data, params):
 
 
 @pytest.mark.parametrize("noise", NOISES)
-@pytest.mark.parametrize("hessian", HESSIANS)
+@pytest.mark.parametrize("hessian", CURVATURES)
 def test_sigma_is_only_the_unit_of_the_scores(data, noise, hessian):
     one, ten = (
         train(data, bl.objective(sigma=sigma, noise=noise, hessian=hessian), 8).predict(data.X) for sigma in (1.0, 10.0)
@@ -160,7 +162,7 @@ def test_sigma_is_only_the_unit_of_the_scores(data, noise, hessian):
 def test_training_does_not_depend_on_threads(data, monkeypatch):
     alone = train(data, rounds=4).predict(data.X)
     for ours, theirs in ((3, 2), (4, 1)):
-        monkeypatch.setattr(boostsoft.kernels.threads, "n_threads", lambda ours=ours: ours)
+        on_threads(monkeypatch, ours)
         np.testing.assert_allclose(
             train(data, rounds=4, params={"num_threads": theirs}).predict(data.X), alone, rtol=1e-9
         )
@@ -193,13 +195,14 @@ def test_a_saved_model_predicts_without_this_library(data, tmp_path):
 # The objective's numbers
 
 
-@pytest.mark.parametrize("hessian", HESSIANS)
+@pytest.mark.parametrize("hessian", CURVATURES)
 def test_objective_is_minus_the_gradient_of_the_sum_and_the_curvature(data, hessian):
-    soft = SoftObjective("ndcg@5", noise="gumbel", sigma=2.0, hessian=hessian)
+    options = {"noise": "gumbel", "sigma": 2.0, "hessian": hessian, "accuracy": "default"}
+    soft = SoftObjective("ndcg@5", **options)
     scores = np.random.default_rng(5).normal(size=data.y.size)
     gradient, curvature = soft.gradient_curvature(soft.prepare(data.y, data.groups), scores)
-    adapter = bl.objective("ndcg@5", noise="gumbel", sigma=2.0, hessian=hessian)
-    sklearn = bl.sklearn_objective("ndcg@5", noise="gumbel", sigma=2.0, hessian=hessian)
+    adapter = bl.objective("ndcg@5", **options)
+    sklearn = bl.sklearn_objective("ndcg@5", **options)
     for found in (adapter(scores, data.dataset().construct()), sklearn(data.y, scores, None, data.sizes)):
         np.testing.assert_array_equal(found[0], -gradient)
         np.testing.assert_array_equal(found[1], curvature)

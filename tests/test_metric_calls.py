@@ -21,13 +21,9 @@ from boostsoft.metrics.prepared import prepare
 from boostsoft.metrics.registry import REGISTRY
 from boostsoft.query_groups import finite_vector
 
-from .cases import EXACT, dyadic_queries, every_metric, metric, soft_metric
+from .cases import EXACT, dyadic_queries, every_metric, metric, on_threads, soft_metric
 
 # Threads, processes
-
-
-def on_threads(monkeypatch, n):
-    monkeypatch.setattr(threads, "n_threads", lambda: n)
 
 
 @every_metric
@@ -48,7 +44,7 @@ def test_the_same_bits_on_any_number_of_threads(name, unit, monkeypatch):
 
 def test_the_same_bits_for_several_callers_at_once(monkeypatch):
     on_threads(monkeypatch, 3)
-    monkeypatch.setattr(threads, "_pools", {})  # so that the callers meet over a pool's first use
+    monkeypatch.setattr(threads, "_crews", {})  # so that the callers meet over a crew's first use
     sizes = np.random.default_rng(1).integers(1, 60, 30)
     labels, scores = dyadic_queries(sizes)
     calls = [(soft_metric(name, noise=noise, sigma=s), s) for name in EXACT for noise in LAWS for s in (0.1, 1.0)]
@@ -59,7 +55,7 @@ def test_the_same_bits_for_several_callers_at_once(monkeypatch):
 
     with ThreadPoolExecutor(6) as callers:
         at_once = list(callers.map(run, calls))
-    assert len(threads._pools) == 1
+    assert len(threads._crews) == 1
     for (value, gradient, hessian), call in zip(at_once, calls, strict=True):
         alone = run(call)
         assert value == alone[0]
@@ -67,20 +63,20 @@ def test_the_same_bits_for_several_callers_at_once(monkeypatch):
         np.testing.assert_array_equal(hessian, alone[2])
 
 
-def test_callers_that_meet_leave_with_the_same_pool(monkeypatch):
-    """Everyone is still making a pool when the first one puts his down."""
+def test_callers_that_meet_leave_with_the_same_crew(monkeypatch):
+    """Everyone is still making a crew when the first one puts his down."""
     meeting, delays = threading.Barrier(3, timeout=60), [0.0, 0.05, 0.1]
 
-    def slow_pool(*args, **kwargs):
+    def slow_crew():
         meeting.wait()
         time.sleep(delays.pop())
         return object()
 
-    monkeypatch.setattr(threads, "_pools", {})
-    monkeypatch.setattr(threads, "ThreadPoolExecutor", slow_pool)
+    monkeypatch.setattr(threads, "_crews", {})
+    monkeypatch.setattr(threads, "_Crew", slow_crew)
     with ThreadPoolExecutor(3) as callers:
-        pools = list(callers.map(threads._pool, [2, 2, 2]))
-    assert pools[0] is pools[1] is pools[2]
+        crews = list(callers.map(lambda _: threads._crew(), range(3)))
+    assert crews[0] is crews[1] is crews[2]
 
 
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")

@@ -306,7 +306,7 @@ def test_sigma_is_a_float(sigma):
         ("noise", "'gaussian', 'gumbel', 'logistic'"),
         ("sigma_unit", "'score', 'spread'"),
         ("ranks", "'exact', 'softrank', 'sampled'"),
-        ("accuracy", "'default', 'high'"),
+        ("accuracy", "'default', 'high', 'fast'"),
     ],
 )
 @pytest.mark.parametrize("value", ["nope", "", None, 1, ["exact"], {}])

@@ -18,7 +18,7 @@ import boostsoft as bs
 import boostsoft.lightgbm as bl
 import boostsoft.xgboost as bx
 from boostsoft import Metric, SoftMetric, SoftRanker
-from boostsoft.objectives import HESSIANS
+from boostsoft.kernels.curvature import CURVATURES
 from boostsoft.ranker import lightgbm_trees, xgboost_trees
 
 from .ranker_cases import both, ranker, task
@@ -51,7 +51,7 @@ def watched(booster, data, valid, **parameters):
 # ---- the adapters underneath -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("hessian", HESSIANS)
+@pytest.mark.parametrize("hessian", CURVATURES)
 @pytest.mark.parametrize("noise", ["gaussian", "gumbel"])
 def test_equals_lightgbm_with_the_adapter(data, noise, hessian):
     objective = bl.objective("map@7", noise=noise, sigma=0.7, hessian=hessian)
@@ -65,7 +65,7 @@ def test_equals_lightgbm_with_the_adapter(data, noise, hessian):
     assert np.array_equal(fit(model.set_params(random_state=3), data).predict(data.X), booster.predict(data.X))
 
 
-@pytest.mark.parametrize("hessian", HESSIANS)
+@pytest.mark.parametrize("hessian", CURVATURES)
 def test_equals_xgboost_with_the_adapter(data, hessian):
     objective = bx.objective("map@7", sigma=0.7, hessian=hessian)
     dtrain = xgb.DMatrix(data.X, data.y, group=data.sizes)

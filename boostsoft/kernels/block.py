@@ -11,57 +11,18 @@ import math
 
 import numpy as np
 
-from .compile import kernel, merged
+from .compile import kernel, merged, routine
 from .families import MARKED, PLAIN
 from .noise import noise
-from .recursion import GUARD, backward, forward, row_end
-from .simd import LANES, lane_sum, load, splat, store
-
-LANE_RANKS = 48  # up to here eight nodes share a row; beyond, ranks fill the lanes and a row follows its node
-_ROW_BUDGET = 32_768  # cells of forward rows kept at once: two states of 256 KiB, within a core's own cache
+from .recursion import backward, backward_plain, forward, forward_plain, row_end
+from .simd import LANES, lane_sum, load, pointer, splat, store
+from .workspace import GUARD, LANE_RANKS, ODDS, ROW_BUDGET, ROWS, arrays
 
 
-@kernel
-def _row_bound(n, ranks, spread):
-    """Most cells of a row of either layout, guards included, for n documents."""
-    half = math.sqrt(0.5 * spread * n) + 0.7 * spread + 2.0
-    wide = min(float(ranks), 2.0 * half + 4.0)
-    return int(max(LANES * min(ranks, LANE_RANKS), wide)) + 4 * GUARD
-
-
-@kernel
+@routine
 def _segment(n, stride):
     """How many documents' forward rows to keep; the rest is recomputed from checkpoints."""
-    return min(n, max(_ROW_BUDGET // stride, int(math.sqrt(n)) + 1))
-
-
-@kernel
-def workspace(n, ranks, spread, family):
-    """Arrays for queries of up to n documents; one call per thread, nothing is allocated afterwards."""
-    stride = _row_bound(n, ranks, spread)
-    cells = min(max(_ROW_BUDGET, (int(math.sqrt(n)) + 3) * stride), n * stride) + 2 * stride
-    marked = cells if family == MARKED else 1
-    rows = (np.zeros(cells), np.zeros(cells), np.zeros(marked), np.zeros(marked))
-    cells = (int(math.sqrt(n)) + 3) * stride
-    marked = cells if family == MARKED else 1
-    saved = (np.zeros(cells), np.zeros(cells), np.zeros(marked), np.zeros(marked))
-    width = LANES * min(ranks, LANE_RANKS) + ranks + 4 * GUARD
-    back = (
-        np.zeros(width), np.zeros(width), np.zeros(width), np.zeros(width),
-        np.zeros(width), np.zeros(width), np.zeros(width),
-    )  # fmt: skip
-    laws = (
-        np.zeros(LANES * (n + LANES)), np.zeros(LANES * (n + LANES)),
-        np.zeros(LANES * (n + LANES)), np.zeros(LANES * (n + LANES)),
-    )  # fmt: skip
-    limits = (np.zeros(n + 2, np.int64), np.zeros(n + 2, np.int64))
-    documents = (np.zeros(n + LANES), np.zeros(n + LANES), np.zeros(n + 2))
-    sums = (
-        np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n)
-    )  # fmt: skip
-    bins = (np.zeros(n + LANES), np.zeros(n + LANES))
-    nodes = (np.zeros(LANES), np.zeros(LANES), np.zeros(LANES), np.zeros(6))
-    return rows, saved, back, laws, limits, documents, sums, bins, nodes
+    return min(n, max(ROW_BUDGET // stride, int(math.sqrt(n)) + 1))
 
 
 @merged
@@ -143,7 +104,7 @@ def _set_first_row(family, shift, rows, through, marks):
             M1[i] = 0.0
 
 
-@kernel
+@routine
 def _move_row(family, source, at, target, to, cells):
     """Copy one row of every state."""
     for state in range(4 if family == MARKED else 2):
@@ -163,65 +124,96 @@ def _row_value(family, rows, at, start, stop, back):
 
 
 @merged
-def _sweep(family, shift, law, coef, least, weights, n, longest, derive, laws, limits, rows, saved, back, sums):
+def sweep(
+    engine, family, shift, law, coef, least, weights, n, longest, derive, laws, limits, rows, saved, back, sums
+):  # fmt: skip
     """Forward over n documents, the value, and backward again; rows that do not fit are made twice."""
     P, Q, W, R = laws
     A0, A1, M0, M1 = rows
+    B1, _, _, C1, C0, _, _ = back
     start, stop = limits
     stride = (longest + LANES - 1) // LANES * LANES + 2 * GUARD
     length = _segment(n, stride)
     n_segments = (n + length - 1) // length
     no = np.int64(0)  # a literal would compile the callee once more
-    for s in range(n_segments):
+    value, s, turn = 0.0, 0, 1
+    while s >= 0:  # up to the last segment and down again
         first, last = s * length, min(n, (s + 1) * length)
-        if derive and n_segments > 1:
+        if turn == 1 and derive and n_segments > 1:
             _move_row(family, rows, no, saved, s * stride, stride)
-        forward(family, shift, coef, P, Q, W, start, stop, first, last, stride, A0, A1, M0, M1)
-        if s + 1 < n_segments:
-            _move_row(family, rows, (last - first) * stride, rows, no, stride)
-    value = _row_value(family, rows, (n - (n_segments - 1) * length) * stride, start[n], stop[n], back)
-    if derive:
-        for s in range(n_segments - 1, -1, -1):
-            first, last = s * length, min(n, (s + 1) * length)
-            if s + 1 < n_segments:
-                _move_row(family, saved, s * stride, rows, no, stride)
+        if turn == -1 and s + 1 < n_segments:
+            _move_row(family, saved, s * stride, rows, no, stride)
+        if turn == 1 or s + 1 < n_segments:
+            if engine == ODDS:
+                forward_plain(coef, P, Q, W, stop[0], first, last, stride, A0, A1)
+            else:
                 forward(family, shift, coef, P, Q, W, start, stop, first, last, stride, A0, A1, M0, M1)
+        if turn == 1 and s + 1 < n_segments:
+            _move_row(family, rows, (last - first) * stride, rows, no, stride)
+            s += 1
+            continue
+        if turn == 1:
+            value = _row_value(family, rows, (last - first) * stride, start[n], stop[n], back)
+            turn = -1
+        if not derive:
+            break
+        if engine == ODDS:
+            backward_plain(
+                law, coef, least, weights, P, Q, W, R, stop[0], first, last, stride, A0, A1, B1, C1, C0, sums
+            )  # fmt: skip
+        else:
             backward(
-                family,
-                shift,
-                law,
-                coef,
-                least,
-                weights,
-                P,
-                Q,
-                W,
-                R,
-                start,
-                stop,
-                first,
-                last,
-                stride,
-                rows,
-                back,
+                family, shift, law, coef, least, weights, P, Q, W, R, start, stop, first, last, stride, rows, back,
                 sums,
-            )
+            )  # fmt: skip
+        s -= 1
     return value
+
+
+@routine
+def sums_from(sums, low):
+    """The documents' sums from one of them on."""
+    return (
+        pointer(sums[0], low), pointer(sums[1], low), pointer(sums[2], low), pointer(sums[3], low),
+        pointer(sums[4], low), pointer(sums[5], low), pointer(sums[6], low),
+    )  # fmt: skip
 
 
 @merged
 def block_value(family, shift, law, x, weights, least, low, high, ranks, spread, discount, before, derive, space):
     """Value of a block of nodes over documents low..high, all above ``low`` being certain."""
-    rows, saved, back, laws, limits, documents, sums, _, _ = space
+    rows, saved, back, laws, limits, documents, sums, _, _, _, _, _ = space
     u, coef, _ = documents
     _fill_laws(law, shift, x, u, low, high, laws)
     longest = _set_windows(shift, high - low, ranks, spread, laws[0], limits[0], limits[1])
     _set_terminal(family, shift, discount, low, ranks, weights, back)
     _set_first_row(family, shift, rows, before[0], before[1])
-    here = (
-        sums[0][low:], sums[1][low:], sums[2][low:], sums[3][low:], sums[4][low:], sums[5][low:], sums[6][low:]
+    here = sums_from(sums, low)
+    return sweep(
+        ROWS, family, shift, law, pointer(coef, low), least, weights, high - low, longest, derive, laws, limits, rows,
+        saved, back, here,
     )  # fmt: skip
-    return _sweep(
-        family, shift, law, coef[low:], least, weights, high - low, longest, derive, laws, limits, rows, saved, back,
-        here,
-    )  # fmt: skip
+
+
+@kernel
+def rows_block(
+    law, family, filled, first, low, high, ranks, nobody, derive, least, growth, spread, discount, f, at, i, place
+):  # fmt: skip
+    """Value of a block of nodes, in lanes or, where there are too many ranks, one node after another.
+
+    The arguments are those of every block (``blocks``): the last four are the workspace.
+    """
+    space = arrays(f, at, i, place)
+    before = space[11]
+    x, weights, _, _, wide, _, _ = space[8]
+    total, shift = 0.0, LANES if ranks <= LANE_RANKS else 1
+    if shift == 1:
+        for node in range(LANES):
+            wide[node], weights[node] = weights[node], 0.0
+    for node in range(0, filled, shift):
+        if shift == 1:
+            x[0], weights[0] = x[node], wide[node]
+        total += block_value(
+            family, shift, law, x, weights, least, low, high, ranks, spread, discount, before, derive, space
+        )
+    return total

@@ -1,8 +1,8 @@
 """The exact expectation of a ranking metric under noisy scores, with its gradient, for one query and for many.
 
-Layers: a block of nodes (``block``), made of nodes (``quadrature``) and the recursion over documents
-(``recursion``); here, a cluster of documents that can change places; a query, its clusters
-(``query_expectation``); and the loop over queries that a thread runs without the GIL (``expect_queries``).
+Layers: the recursion over documents (``recursion``) or its short cut (``odds``); a block of eight nodes by rows
+(``block``) or with the short cut (``plain``), called by address (``blocks``); the nodes (``quadrature``); here, a
+cluster of documents that can change places, a query, and the loop over queries that a thread runs without the GIL.
 
 The error that is aimed at, relative to the query's largest value and gradient, enters as ``h``, the step of the
 node rule, and ``tol``; both come from ``ACCURACY``. Documents further apart than the noise reaches (with
@@ -16,34 +16,44 @@ import math
 
 import numpy as np
 
-from .block import LANE_RANKS, block_value, workspace
-from .compile import kernel, merged
+from .blocks import call_block
+from .compile import kernel, routine
 from .families import ABSORBING, MARKED, PLAIN
 from .noise import GAUSSIAN, pair_flow, pair_reach, reach
+from .plain import collect_documents, list_documents
 from .quadrature import (
     ANYWHERE,
     SMOOTH,
     TOP,
     cut_factor,
     fill_bins,
-    next_node,
+    next_nodes,
     start_nodes,
     step_factor,
     tail_origin,
     too_many_above,
 )
 from .recursion import remove_drift
-from .simd import LANES
+from .simd import LANES, pointer
+from .sorting import falling_order
+from .workspace import ODDS, arrays
 
-# accuracy -> (step for the Gaussian and logistic laws, step for the Gumbel law, tolerance);
-# tests/test_accuracy.py measures the error that comes of them
-ACCURACY = {"default": (0.35, 0.3, 1e-6), "high": (0.175, 0.15, 1e-10)}
+# accuracy -> (step, tolerance); tests/test_accuracy.py measures the error that comes of them
+ACCURACY = {"default": (0.4, 1e-6), "high": (0.17, 1e-10), "fast": (0.5, 1e-5)}
 
 _FLOW_FLOOR = 1e-9
+# how much rounding errors (1e-16) may grow where documents are divided out: at most, and per tolerance and faintness
+_MOST_GROWTH, _GROWTH, _FAINTEST = 1e6, 1e13, 5e-12
+_MOST_GAIN = 1e90
+# what may be left out, per tolerance: so much of K / n, and so much; a cascade may depend on the best document alone
+_NEGLIGIBLE, _NEGLIGIBLE_IN_CASCADES = (0.15, 5e-3), (0.01, 3e-4)
+_MISS = 1e-3  # how far a node may lie from its place, per tolerance and faintness
+# the node rule's count of documents above, and its variance, are not exact: they are trusted this far
+_CERTAIN_SHARE, _MORE_SCATTER = 0.95, 0.5
 _RULE_DIGITS = 7.0  # what the default step gives; the error falls exponentially in 1 / h
 
 
-@kernel
+@routine
 def _pass_by(family, coef, low, high, before):
     """Let documents low..high be above for certain: what they let through and the marks they offer."""
     for j in range(low, high):
@@ -53,7 +63,7 @@ def _pass_by(family, coef, low, high, before):
             before[1] += coef[j]
 
 
-@kernel
+@routine
 def _certain_value(family, coef, discount, first, last, ranks, before):
     """The contribution of documents whose order is certain."""
     total = 0.0
@@ -64,25 +74,34 @@ def _certain_value(family, coef, discount, first, last, ranks, before):
     return total
 
 
-@merged
-def _cluster_value(family, law, first, last, least, ranks, shape, h, eps, discount, before, derive, space):
+@routine
+def _cluster_value(
+    block, engine, family, law, first, last, least, ranks, shape, h, eps, growth, miss_allowed, discount, nobody,
+    derive, space, room,
+):  # fmt: skip
     """The contribution of documents first..last that can change places with each other only."""
     u, coef, _ = space[5]
-    centres, counts = space[7]
-    x, weights, wide, state = space[8]
+    bins, before = space[7], space[11]
+    x, weights, above, variance, _, scratch, state = space[8]
     spread = -math.log(eps)
     reach_left, reach_right = reach(law, eps)
     n = last - first
-    h *= step_factor(law, shape, n) * cut_factor(law, shape, u, first, last, ranks - first)
-    n_bins = fill_bins(u, first, last, centres, counts)
-    origin = 0.0 if law == GAUSSIAN else tail_origin(law, centres, counts, n_bins)
-    start_nodes(law, shape, n, u[first] + reach_right, origin, centres, counts, n_bins, state)
+    n_bins = fill_bins(law, u, first, last, bins)
+    origin = 0.0 if law == GAUSSIAN else tail_origin(u, first, last)
+    cut = min(ranks - first, n - 1)
+    scattered = start_nodes(law, shape, n, u[first + cut], origin, bins, n_bins, state, scratch)
+    h *= step_factor(law, shape, n) * cut_factor(shape, n, ranks - first, scattered)
+    start_nodes(law, shape, n, u[first] + reach_right, origin, bins, n_bins, state, scratch)
+    if engine == ODDS:
+        list_documents(coef, first, last, least, space[9], derive)
     total, low, high, bottom, done = 0.0, first, first, math.inf, False
     while not done:
+        next_nodes(law, shape, n, h, miss_allowed, origin, bins, n_bins, state, scratch, x, weights, above, variance)
         filled = 0
         while filled < LANES and not done:
-            x[filled], weights[filled], above = next_node(law, shape, n, h, origin, centres, counts, n_bins, state)
-            done = x[filled] < u[last - 1] - reach_left or too_many_above(above, ranks - first, -spread)
+            crowd = _CERTAIN_SHARE * above[filled]
+            scatter = variance[filled] + _MORE_SCATTER
+            done = x[filled] < u[last - 1] - reach_left or too_many_above(crowd, scatter, ranks - first, -spread)
             filled += 1
         for i in range(filled, LANES):
             x[i], weights[i] = x[filled - 1], 0.0
@@ -98,26 +117,22 @@ def _cluster_value(family, law, first, last, least, ranks, shape, h, eps, discou
         if high == low:
             continue
         width = min(ranks - low, high - low)
-        shift = LANES if width <= LANE_RANKS else 1
-        if shift == 1:
-            for i in range(LANES):
-                wide[i], weights[i] = weights[i], 0.0
-        for i in range(0, filled, shift):
-            if shift == 1:
-                x[0], weights[0] = x[i], wide[i]
-            total += block_value(
-                family, shift, law, x, weights, least, low, high, width, spread, discount, before, derive,
-                space,
-            )  # fmt: skip
+        total += call_block(
+            block, law, family, filled, first, low, high, width, nobody, derive, least, growth, spread,
+            pointer(discount, 0), *room,
+        )  # fmt: skip
     _pass_by(family, coef, low, last, before)
-    covered = first
-    while covered < last and u[covered] >= bottom + reach_left:
-        covered += 1
-    remove_drift(coef, least, first, covered, space[6])
+    if derive:
+        if engine == ODDS:
+            collect_documents(coef, first, last, least, space[9], space[6])
+        covered = first
+        while covered < last and u[covered] >= bottom + reach_left:
+            covered += 1
+        remove_drift(family, u, coef, least, first, covered, ranks, discount, space[6])
     return total
 
 
-@kernel
+@routine
 def _shape(smooth, first, last, ranks):
     """Where in a cluster the discount can jump, which decides how nodes crowd."""
     if not smooth:
@@ -127,7 +142,7 @@ def _shape(smooth, first, last, ranks):
     return TOP if 2 * (ranks - first) <= last - first else ANYWHERE
 
 
-@kernel
+@routine
 def _gap(higher, lower, sigma):
     """The distance of two scores in units of sigma; infinite is far enough."""
     if higher == lower:
@@ -136,7 +151,7 @@ def _gap(higher, lower, sigma):
     return difference / sigma if difference < math.inf else higher / sigma - lower / sigma
 
 
-@kernel
+@routine
 def _faintness(family, law, coef, gaps, discount, ranks, n):
     """The largest flow between neighbours of different gain, relative to the natural scale: 1e-9 to 1.
 
@@ -154,7 +169,7 @@ def _faintness(family, law, coef, gaps, discount, ranks, n):
     return min(max(largest / scale, _FLOW_FLOOR), 1.0) if scale > 0.0 else 1.0
 
 
-@kernel
+@routine
 def _take_least(family, coef, first, last):
     """Take the least gain of a cluster off its documents and return it.
 
@@ -170,10 +185,11 @@ def _take_least(family, coef, first, last):
     return least
 
 
-@kernel
-def query_expectation(
-    law, family, scores, gains, ranks, smooth, discount, sigma, h, tol, derive, space, grad, push, hess
-):
+@routine
+def _query_expectation(
+    block, engine, law, family, scores, gains, ranks, smooth, discount, sigma, h, tol, nobody, derive, space, room,
+    grad, push, hess,
+):  # fmt: skip
     """One query's expected metric; with ``derive``, gradient, push and diagonal Hessian per document as well.
 
     In units of sigma: the gradient is grad / sigma, the Hessian hess / sigma^2; the flow is grad + 2 push.
@@ -181,7 +197,9 @@ def query_expectation(
     u, coef, gaps = space[5]
     sums = space[6]
     n = scores.size
-    order = np.argsort(-scores, kind="mergesort")
+    order = space[10]
+    falling_order(scores, u, coef, order, space[4][0])
+    gradient, push_down, hessian, _, _, _, _ = sums
     for j in range(n):
         coef[j] = gains[order[j]]
         gaps[j] = _gap(scores[order[j - 1]], scores[order[j]], sigma) if j > 0 else math.inf
@@ -192,11 +210,18 @@ def query_expectation(
     for r in range(ranks):
         value += bottom * discount[r]
     faint = _faintness(family, law, coef, gaps, discount, ranks, n)
-    eps = tol * min(0.01 * ranks / n, 3e-4) * faint
+    share, most = _NEGLIGIBLE if family == PLAIN else _NEGLIGIBLE_IN_CASCADES
+    eps = tol * min(share * ranks / n, most) * faint
     # equal gains close together leave the rule's error where faint gradients are: these need more of its digits
     h *= _RULE_DIGITS / (_RULE_DIGITS + max(-math.log10(faint) - 4.0, 0.0))
     apart = pair_reach(law, eps)
-    before = np.array([1.0, 0.0])
+    miss_allowed = _MISS * tol * faint
+    growth = min(_MOST_GROWTH, _GROWTH * tol * faint) if tol * faint > _FAINTEST else 0.0
+    for j in range(n):
+        if coef[j] > _MOST_GAIN:  # its products with those of odds might overflow
+            growth = 0.0
+    before = space[11]
+    before[0], before[1] = 1.0, 0.0
     first = np.int64(0)
     while first < ranks:
         u[first], last, uneven = 0.0, first + 1, False
@@ -207,35 +232,35 @@ def query_expectation(
         if not uneven:  # any order of these documents is worth the same
             value += _certain_value(family, coef, discount, first, last, ranks, before)
         else:
-            for j in range(last, min(last + LANES, u.size)):
+            for j in range(last, last + LANES):
                 u[j] = u[last - 1]
             least = _take_least(family, coef, first, last)
             shape = _shape(smooth, first, last, ranks)
             for r in range(first, min(last, ranks)):
                 value += least * discount[r]
             value += _cluster_value(
-                family, law, first, last, least, ranks, shape, h, eps, discount, before, derive, space
-            )
+                block, engine, family, law, first, last, least, ranks, shape, h, eps, growth, miss_allowed, discount,
+                nobody, derive, space, room,
+            )  # fmt: skip
         first = last
     if derive:
         for j in range(n):
             i = order[j]
-            grad[i], push[i], hess[i] = sums[0][j], sums[1][j], sums[2][j]
+            grad[i], push[i], hess[i] = gradient[j], push_down[j], hessian[j]
     return value
 
 
 @kernel
 def expect_queries(
-    law, family, scores, gains, offsets, cutoffs, smooth, discount, sigma, h, tol, derive, begin, end,
-    value, grad, push, hess,
+    block, engine, law, family, scores, gains, offsets, cutoffs, smooth, discount, sigma, h, tol, derive, begin, end,
+    value, grad, push, hess, nobody, numbers, at, places, places_at,
 ):  # fmt: skip
-    """Queries begin..end, written to their own places of ``value`` (per query) and the rest (per document)."""
-    most, deepest = np.int64(1), np.int64(1)
-    for q in range(begin, end):
-        n = offsets[q + 1] - offsets[q]
-        most = max(most, n)
-        deepest = max(deepest, min(n, cutoffs[q]))
-    space = workspace(most, deepest, -math.log(tol) + 40.0, family)
+    """Queries begin..end, written to their own places of ``value`` (per query) and the rest (per document).
+
+    ``block`` is the address of the engine's function for eight nodes (``blocks``); the last four are the workspace.
+    """
+    space = arrays(numbers, at, places, places_at)
+    room = (pointer(numbers, 0), pointer(at, 0), pointer(places, 0), pointer(places_at, 0))
     for q in range(begin, end):
         low, high = offsets[q], offsets[q + 1]
         if low == high:
@@ -243,7 +268,7 @@ def expect_queries(
             continue
         ranks = min(cutoffs[q], high - low)
         d_low, d_high = (low, high) if derive else (0, 0)
-        value[q] = query_expectation(
-            law, family, scores[low:high], gains[low:high], ranks, smooth, discount, sigma, h, tol, derive, space,
-            grad[d_low:d_high], push[d_low:d_high], hess[d_low:d_high],
+        value[q] = _query_expectation(
+            block, engine, law, family, scores[low:high], gains[low:high], ranks, smooth, discount, sigma, h, tol,
+            nobody, derive, space, room, grad[d_low:d_high], push[d_low:d_high], hess[d_low:d_high],
         )  # fmt: skip

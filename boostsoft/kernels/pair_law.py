@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from .compile import inlined, kernel
+from .compile import kernel, routine
 from .noise import GAUSSIAN, GUMBEL, exponential, noise
 from .simd import larger, smaller, splat, where_negative
 
@@ -39,13 +39,13 @@ _DENSITY = tuple(float(n * (2 * n - 1) * _COTH[n] / 2) for n in range(1, _SERIES
 _SLOPE = tuple(float(n * (2 * n - 1) * (2 * n - 2) * _COTH[n] / 4) for n in range(2, _SERIES_TERMS + 1))
 
 
-@inlined
+@routine
 def _gaussian_pair(d):
     p, _, w, z = noise(GAUSSIAN, d * splat(_SQRT_HALF))
     return p, w * splat(_SQRT_HALF), splat(-0.5) * w * z
 
 
-@inlined
+@routine
 def _gumbel_pair(d):
     e = exponential(splat(0.0) - d)
     body = splat(1.0) / (splat(1.0) + e)
@@ -53,7 +53,7 @@ def _gumbel_pair(d):
     return tail, tail * body, tail * body * (tail - body)
 
 
-@inlined
+@routine
 def _logistic_pair(d):
     one = splat(1.0)
     y = smaller(d, one) * splat(0.5)

@@ -12,7 +12,7 @@ a crowd they close up to the width of an order statistic, as far as the discount
 - ``TOP``, a cutoff in the upper half: m = sqrt(Lambda + 4);
 - ``ANYWHERE``, a cutoff further down, or a table of discounts: m = sqrt(Lambda + 4) - sqrt(n - Lambda + 4).
 
-For the Gaussian law t = x; the exponential right tails of the other two are folded by x = x1 + t + exp(t), x1
+For the Gaussian law t = x; the short_exponential right tails of the other two are folded by x = x1 + t + exp(t), x1
 where Lambda is about exp(-2). The weight of a node is h dx/dy.
 
 Any smooth increasing map gives the same integral, so Lambda may be a stand-in as long as the weights are its
@@ -23,69 +23,125 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
-from .compile import kernel
-from .noise import GAUSSIAN, GUMBEL, noise, reach
-from .simd import lane_sum, load, splat
+from .compile import routine
+from .noise import GAUSSIAN, GUMBEL, short_exponential
+from .simd import LANES, lane_sum, larger, load, root, splat, store, where_negative
+from .workspace import MOST_BINS
 
 SMOOTH, TOP, ANYWHERE = 0, 1, 2
-BIN_WIDTH = 0.5
+BIN_WIDTH = 1.5
+VARIANCES = (1.0, math.pi**2 / 6.0, math.pi**2 / 3.0)  # of the three laws
+_LINEAR, _CUBIC = 1.5976, 0.070566  # Phi(z) is about 1 / (1 + exp(-1.5976 z - .070566 z^3))
 _OFFSET = 4.0
-_BIN_EPS = 1e-13
+_CERTAIN_ABOVE, _CERTAIN_BELOW = (8.0, 12.0, 36.0), (8.0, 36.0, 36.0)  # where the stand-ins are 1 and 0, by law
 _NEWTON_STEPS = 60
+_NOTHING_LEFT = 40.0  # exp(-40) of a document adds nothing to a sum of theirs
+_ROUNDING = 1e-13
 
 
-@kernel
-def fill_bins(u, first, last, centres, counts):
-    """Group the sorted positions u[first:last] into bins; returns their number, padded with empty bins."""
+@routine
+def fill_bins(law, u, first, last, bins):
+    """Group the sorted positions u[first:last] into at most MOST_BINS bins; returns their number.
+
+    A bin is a crowd of its documents' mean and variance, drawn as one document of that much wider noise.
+    """
+    centres, rates, counts = bins
+    width = max(BIN_WIDTH, (u[first] - u[last - 1]) / (MOST_BINS - 1))
     n_bins, j = 0, first
     while j < last:
-        total, begin = 0.0, j
-        while j < last and u[begin] - u[j] <= BIN_WIDTH:
-            total += u[j]
+        total, squares, begin = 0.0, 0.0, j
+        while j < last and u[begin] - u[j] <= width:
+            offset = u[j] - u[begin]
+            total += offset
+            squares += offset * offset
             j += 1
-        centres[n_bins] = total / (j - begin)
+        mean = total / (j - begin)
+        centres[n_bins] = u[begin] + mean
+        rates[n_bins] = 1.0 / math.sqrt(1.0 + max(squares / (j - begin) - mean * mean, 0.0) / VARIANCES[law])
         counts[n_bins] = j - begin
         n_bins += 1
-    for b in range(n_bins, n_bins + 8):
-        centres[b], counts[b] = centres[n_bins - 1], 0.0
     return n_bins
 
 
-@kernel
-def tail_origin(law, centres, counts, n_bins):
-    """x1 of the folded tail: log sum exp(u) + 2, where Lambda is exp(-2)."""
-    total = 0.0
-    for b in range(n_bins):
-        total += counts[b] * math.exp(centres[b] - centres[0])
-    return centres[0] + math.log(total) + 2.0
+@routine
+def tail_origin(u, first, last):
+    """x1 of the folded tail: log sum exp(u) + 2, where Lambda is exp(-2); from the documents themselves."""
+    top, total, j = splat(u[first]), splat(0.0), first
+    while j + LANES <= last and u[first] - u[j] < _NOTHING_LEFT:
+        total = total + short_exponential(load(u, j) - top)
+        j += LANES
+    rest = lane_sum(total)
+    while j < last and u[first] - u[j] < _NOTHING_LEFT:
+        rest += math.exp(u[j] - u[first])
+        j += 1
+    return u[first] + math.log(rest) + 2.0
 
 
-@kernel
-def expected_above(law, x, centres, counts, begin, end, certain):
-    """Lambda and dLambda/dx at x from bins begin..end, ``certain`` documents being above for sure."""
-    above, density, point = splat(0.0), splat(0.0), splat(x)
-    for b in range(begin, end, 8):
-        p, _, w, _ = noise(law, point - load(centres, b))
-        count = load(counts, b)
+@routine
+def _stand_in(law, z):
+    """A tail probability and its slope, near the law's own: where nodes lie need not be exact, only smooth."""
+    if law == GUMBEL:
+        e = short_exponential(splat(0.0) - z)
+        rest = splat(1.0) / (splat(1.0) + splat(0.25) * e)  # (1 + e / 4)^-4 for exp(-e)
+        q = rest * rest
+        q = q * q
+        return splat(1.0) - q, e * q * rest
+    square = z * z * splat(_CUBIC if law == GAUSSIAN else 0.0)
+    linear = splat(_LINEAR if law == GAUSSIAN else 1.0)
+    p = splat(1.0) / (splat(1.0) + short_exponential(z * (linear + square)))
+    return p, p * (splat(1.0) - p) * (linear + square + square + square)
+
+
+@routine
+def near_bins(law, bins, n_bins, top, bottom, miss_allowed):
+    """The bins that are uncertain between two positions: the first, the one behind the last; documents before."""
+    centres, rates, counts = bins
+    begin, certain = 0, 0.0
+    below = _CERTAIN_BELOW[law]
+    if law != GAUSSIAN:  # an exponential tail is followed as far as it can be seen
+        below = min(below, 4.0 - math.log(max(miss_allowed, _ROUNDING)))
+    while begin < n_bins and (centres[begin] - top) * rates[begin] > _CERTAIN_ABOVE[law]:
+        certain += counts[begin]
+        begin += 1
+    end = begin
+    while end < n_bins and (bottom - centres[end]) * rates[end] < below:
+        end += 1
+    return begin, end, certain
+
+
+@routine
+def _expected_above(law, x, bins, near):
+    """Lambda, -dLambda/dx and the variance of the count above at eight positions x."""
+    centres, rates, counts = bins
+    begin, end, certain = near
+    above, density, variance = splat(certain), splat(0.0), splat(0.0)
+    for b in range(begin, end):
+        rate = splat(rates[b])
+        p, w = _stand_in(law, (x - splat(centres[b])) * rate)
+        count = splat(counts[b])
         above = above + count * p
-        density = density + count * w
-    return certain + lane_sum(above), -lane_sum(density)
+        density = density + count * rate * w
+        variance = variance + count * p * (splat(1.0) - p)
+    return above, density, variance
 
 
-@kernel
-def position(law, t, origin):
+@routine
+def _position(law, t, origin):
     """X and dx/dt of the folded coordinate t."""
     if law == GAUSSIAN:
-        return t, 1.0
-    fold = math.exp(min(t, 700.0))
-    return origin + t + fold, 1.0 + fold
+        return t, splat(1.0)
+    fold = short_exponential(t)
+    return splat(origin) + t + fold, splat(1.0) + fold
 
 
-@kernel
+@routine
+def _place(law, t, origin):
+    return t if law == GAUSSIAN else origin + t + math.exp(min(t, 700.0))
+
+
+@routine
 def folded(law, x, origin):
-    """The coordinate t of a position x: the inverse of ``position``."""
+    """The coordinate t of a position x: the inverse of ``_position``."""
     if law == GAUSSIAN:
         return x
     excess = x - origin
@@ -98,118 +154,125 @@ def folded(law, x, origin):
     return t
 
 
-@kernel
-def crowding(shape, n, above, slope):
-    """M(Lambda) and its derivative along x, for a cluster of n documents."""
+@routine
+def _crowding(shape, n, above, density, scratch):
+    """M(Lambda) and minus its derivative along x, for a cluster of n documents."""
     if shape == SMOOTH:
-        return 1.5 * math.log(above + _OFFSET), 1.5 * slope / (above + _OFFSET)
-    root = math.sqrt(above + _OFFSET)
+        more = above + splat(_OFFSET)
+        store(scratch, 0, more)
+        for i in range(LANES):
+            scratch[i] = 1.5 * math.log(scratch[i])
+        return load(scratch, 0), splat(1.5) * density / more
+    top = root(above + splat(_OFFSET))
+    slope = splat(0.5) * density / top
     if shape == TOP:
-        return root, 0.5 * slope / root
-    rest = math.sqrt(max(n - above, 0.0) + _OFFSET)
-    return root - rest, 0.5 * slope / root + 0.5 * slope / rest
+        return top, slope
+    rest = root(larger(splat(n * 1.0) - above, splat(0.0)) + splat(_OFFSET))
+    return top - rest, slope + splat(0.5) * density / rest
 
 
-@kernel
+@routine
+def height_at(law, shape, n, origin, t, bins, near, scratch):
+    """Position x, y, dy/dt, dx/dt, Lambda and the count's variance at eight coordinates t."""
+    x, stretch = _position(law, t, origin)
+    above, density, variance = _expected_above(law, x, bins, near)
+    height, incline = _crowding(shape, n, above, density, scratch)
+    return x, t - height, splat(1.0) + incline * stretch, stretch, above, variance
+
+
+@routine
 def step_factor(law, shape, n):
     """How much shorter the step is where the tail of n documents is steeper than the map follows.
 
-    The best of n Gaussian draws varies by 1 / sqrt(2 log n), the worst of n Gumbel draws by 1 / log n.
+    The best of n Gaussian draws varies by 1 / sqrt(2 log n), the worst of n Gumbel draws by 1 / log n; the
+    Gumbel density itself falls more steeply on its left.
     """
     if law == GAUSSIAN:
-        return min(1.0, 3.2 / math.sqrt(2.0 * math.log(n)))
-    if law == GUMBEL and shape == ANYWHERE:
-        return min(1.0, 2.5 / math.log(n))
+        return min(1.0, 3.0 / math.sqrt(2.0 * math.log(n)))
+    if law == GUMBEL:
+        return min(0.9, 2.5 / math.log(n)) if shape == ANYWHERE else 0.9
     return 1.0
 
 
-@kernel
-def cut_factor(law, shape, u, first, last, cut):
+@routine
+def cut_factor(shape, n, cut, variance):
     """How much shorter the step is where a deep cutoff lies in a long, spread-out list.
 
-    The count above x varies by the root of V, the sum of p q, there; the map's roots take it for the root of the
-    documents above or below, which is too much where most of those are certain. ``u`` must be padded.
+    The count above the cutoff's document varies by the root of its variance; the map's roots take it for the root
+    of the documents above or below, which is too much where most of those are certain.
     """
     if shape == SMOOTH:
         return 1.0
-    n = last - first
     k = min(cut, n // 2) if cut >= n else cut
-    variance, point = splat(0.0), splat(u[first + k])
-    for j in range(first, last, 8):
-        p, q, _, _ = noise(law, point - load(u, j))
-        variance = variance + p * q
     grip = 1.0 / math.sqrt(k + _OFFSET)
     if shape == ANYWHERE:
         grip += 1.0 / math.sqrt(n - k + _OFFSET)
-    return min(1.0, 2.0 * grip * math.sqrt(lane_sum(variance) + _OFFSET))
+    return min(1.0, 2.0 * grip * math.sqrt(variance + _OFFSET))
 
 
-@kernel
-def next_node(law, shape, n, h, origin, centres, counts, n_bins, state):
-    """Step down to the next node: returns x, its weight and Lambda there.
+@routine
+def next_nodes(law, shape, n, h, miss_allowed, origin, bins, n_bins, state, scratch, x, weights, above, variance):
+    """Step down to the next eight nodes: their x, weights, Lambda and the variance of the count above.
 
-    ``state``: t and y of the last node, dt/dy there, the window of bins (first uncertain, first out of reach)
-    and the number of documents in bins certainly above. y < 0 steps of h are counted by ``state[1]``.
+    ``state``: t, y and dt/dy of the last node. Newton's steps from a straight line, halved where they would leave
+    what is known to hold the node; y never rises slower than t.
     """
-    target = state[1] - h
-    right = state[0]
-    left = -math.inf
-    t = right - h * state[2]
-    reach_left, reach_right = reach(law, _BIN_EPS)
-    begin, end, certain = int(state[3]), int(state[4]), state[5]
-    x_last, _ = position(law, right, origin)
-    while begin < n_bins and centres[begin] > x_last + reach_left:
-        certain += counts[begin]
-        begin += 1
-    x, stretch, above, slope, rise = 0.0, 1.0, 0.0, 0.0, 1.0
+    for i in range(LANES):
+        scratch[i] = i + 1.0
+    target = splat(state[1]) - splat(h) * load(scratch, 0)
+    t = splat(state[0]) + splat(state[2]) * (target - splat(state[1]))
+    right, left = splat(state[0]), splat(state[0]) + (target - splat(state[1]))
+    near = near_bins(
+        law, bins, n_bins, _place(law, state[0], origin), _place(law, state[0] - LANES * h, origin), miss_allowed
+    )
+    tolerance = splat(max(miss_allowed, _ROUNDING * (1.0 + abs(state[1]))))
+    settled = False
+    zero, one, half = splat(0.0), splat(1.0), splat(0.5)
     for _ in range(_NEWTON_STEPS):
-        x, stretch = position(law, t, origin)
-        while end < n_bins and centres[end] > x - reach_right:
-            end += 1
-        above, slope = expected_above(law, x, centres, counts, begin, end, certain)
-        height, incline = crowding(shape, n, above, slope * stretch)
-        rise = 1.0 - incline
-        miss = t - height - target
-        if abs(miss) < 1e-9:  # Newton's next step would square this: the node is where the rule wants it
-            t -= miss / rise
+        at, height, rise, stretch, crowd, scatter = height_at(law, shape, n, origin, t, bins, near, scratch)
+        miss = height - target
+        size = larger(miss, zero - miss)
+        if settled:
             break
-        if miss > 0.0:
-            right = t
-        else:
-            left = t
-        t -= miss / rise
-        if t <= left:
-            t = 0.5 * (left + right)
-        elif t >= right:
-            t = 0.5 * (left + right) if left > -math.inf else right - h
-    # the derivative is taken where the node is, not where the last trial was
-    x, stretch = position(law, t, origin)
-    above, slope = expected_above(law, x, centres, counts, begin, end, certain)
-    _, incline = crowding(shape, n, above, slope * stretch)
-    rise = 1.0 - incline
-    state[0], state[1], state[2] = t, target, 1.0 / rise
-    state[3], state[4], state[5] = begin, end, certain
-    return x, h * stretch / rise, above
+        if lane_sum(where_negative(tolerance - size, one, zero)) == 0.0:
+            if miss_allowed > _ROUNDING:
+                break
+            settled = True  # one more step, down to rounding
+        right = where_negative(zero - miss, t, right)
+        left = where_negative(miss, t, left)
+        t = t - miss / rise
+        middle = half * (left + right)
+        t = where_negative(t - left, middle, where_negative(right - t, middle, t))
+    store(x, 0, at)
+    store(weights, 0, splat(h) * stretch / rise)
+    store(above, 0, crowd)
+    store(variance, 0, scatter)
+    store(scratch, 0, t)
+    state[0] = scratch[LANES - 1]
+    store(scratch, 0, rise)
+    state[1], state[2] = state[1] - LANES * h, 1.0 / scratch[LANES - 1]
 
 
-@kernel
-def start_nodes(law, shape, n, x, origin, centres, counts, n_bins, state):
-    """Set the state so that the first node lies one step below x."""
+@routine
+def start_nodes(law, shape, n, x, origin, bins, n_bins, state, scratch):
+    """Set the state so that the first node lies one step below x; returns the variance of the count above x."""
     t = folded(law, x, origin)
-    _, stretch = position(law, t, origin)
-    above, slope = expected_above(law, x, centres, counts, np.int64(0), n_bins, 0.0)
-    height, incline = crowding(shape, n, above, slope * stretch)
-    state[0], state[1], state[2] = t, t - height, 1.0 / (1.0 - incline)
-    state[3], state[4], state[5] = 0, 0, 0.0
+    near = near_bins(law, bins, n_bins, x, x, 0.0)
+    _, height, rise, _, _, variance = height_at(law, shape, n, origin, splat(t), bins, near, scratch)
+    state[0] = t
+    store(scratch, 0, height)
+    state[1] = scratch[0]
+    store(scratch, 0, rise)
+    state[2] = 1.0 / scratch[0]
+    store(scratch, 0, variance)
+    return scratch[0]
 
 
-@kernel
-def too_many_above(above, ranks, log_eps):
-    """Whether fewer than ``ranks`` documents above has a probability below eps (Chernoff)."""
-    spare = ranks - 1.0
-    if above <= spare + 1.0:
+@routine
+def too_many_above(above, variance, ranks, log_eps):
+    """Whether fewer than ``ranks`` documents above has a probability below eps (Bennett 1962)."""
+    excess = above - ranks + 1.0
+    if excess <= 0.0:
         return False
-    bound = spare - above
-    if spare > 0.0:
-        bound += spare * math.log(above / spare)
-    return bound < log_eps
+    ratio = excess / max(variance, 1e-3)
+    return variance * ((1.0 + ratio) * math.log(1.0 + ratio) - ratio) > -log_eps

@@ -20,33 +20,32 @@ A metric's family (``families``) says how a document above x acts: ``PLAIN``, it
 
 from __future__ import annotations
 
-from .compile import inlined, kernel
+from .compile import routine
 from .families import ABSORBING, MARKED, PLAIN
 from .noise import second_ratio
 from .simd import LANES, lane_sum, load, splat, store
+from .workspace import GUARD
 
-GUARD = LANES
 
-
-@inlined
+@routine
 def _value(values, j, shift):
     return load(values, LANES * j) if shift == LANES else splat(values[j])
 
 
-@inlined
+@routine
 def close_row(row, base, begin, end):
     """Put zeros before and after the cells begin..end; returns nothing."""
     store(row, base + begin - GUARD, splat(0.0))
     store(row, base + end, splat(0.0))
 
 
-@inlined
+@routine
 def row_end(begin, stop):
     """The end of a row in whole vectors."""
     return begin + (stop - begin + LANES - 1) // LANES * LANES
 
 
-@kernel
+@routine
 def forward(family, shift, coef, P, Q, W, start, stop, first, last, stride, A0, A1, M0, M1):
     """Rows first+1 .. last from row ``first``; row j begins at (j - first) * stride + GUARD."""
     for j in range(first, last):
@@ -83,7 +82,7 @@ def forward(family, shift, coef, P, Q, W, start, stop, first, last, stride, A0, 
         close_row(A1, new, begin, end)
 
 
-@inlined
+@routine
 def _backward_plain(A0, A1, base, B1, C1, C0, begin, end, shift, p, q, cw, picks):
     gamma, loss = splat(0.0), splat(0.0)
     if picks:
@@ -104,7 +103,38 @@ def _backward_plain(A0, A1, base, B1, C1, C0, begin, end, shift, p, q, cw, picks
     return gamma, loss, splat(0.0)
 
 
-@inlined
+@routine
+def forward_plain(coef, P, Q, W, width, first, last, stride, A0, A1):
+    """``forward`` of the plain family in lanes, all ``width`` cells of every row."""
+    for j in range(first, last):
+        p, q, cw = load(P, LANES * j), load(Q, LANES * j), load(W, LANES * j) * splat(coef[j])
+        old, new = (j - first) * stride + GUARD, (j + 1 - first) * stride + GUARD
+        for i in range(0, width, LANES):
+            a0 = load(A0, old + i)
+            store(A0, new + i, q * a0 + p * load(A0, old + i - LANES))
+            store(A1, new + i, q * load(A1, old + i) + p * load(A1, old + i - LANES) + cw * a0)
+        close_row(A0, new, 0, width)
+        close_row(A1, new, 0, width)
+
+
+@routine
+def backward_plain(law, coef, least, weights, P, Q, W, R, width, first, last, stride, A0, A1, B1, C1, C0, sums):
+    """``backward`` of the plain family in lanes, all ``width`` cells of every row."""
+    gradient, push, hessian, _, drift, curl, _ = sums
+    at = load(weights, 0)
+    for j in range(last - 1, first - 1, -1):
+        p, q, w, r = load(P, LANES * j), load(Q, LANES * j), load(W, LANES * j), load(R, LANES * j)
+        c, base = splat(coef[j]), (j - first) * stride + GUARD
+        gamma, loss, _ = _backward_plain(A0, A1, base, B1, C1, C0, 0, width, LANES, p, q, w * c, True)
+        loss, pull, r2, w_at = w * loss, w * gamma, second_ratio(law, w, r), w * at
+        gradient[j] += lane_sum(c * pull * r - loss)
+        push[j] += lane_sum(loss + splat(least) * pull * r)
+        hessian[j] += lane_sum(c * pull * r2 - loss * r)
+        drift[j] += lane_sum(w_at * r)
+        curl[j] += lane_sum(w_at * r2)
+
+
+@routine
 def _backward_absorbing(A0, A1, base, B1, B0, C1, C0, begin, end, shift, p, q, cw):
     gamma, loss, extra = splat(0.0), splat(0.0), splat(0.0)
     for i in range(begin, end, LANES):
@@ -121,7 +151,7 @@ def _backward_absorbing(A0, A1, base, B1, B0, C1, C0, begin, end, shift, p, q, c
     return gamma, loss, extra
 
 
-@inlined
+@routine
 def _backward_marked(A0, A1, M0, M1, base, B1, B0, BM, C1, C0, CM, CM0, begin, end, shift, p, q, cw, rp):
     # B1: picked, mark still open; BM: picked and marked; B0: marked, pick still open. C's alike; CM0: neither.
     gamma, loss, extra = splat(0.0), splat(0.0), splat(0.0)
@@ -144,7 +174,7 @@ def _backward_marked(A0, A1, M0, M1, base, B1, B0, BM, C1, C0, CM, CM0, begin, e
     return gamma, loss, extra
 
 
-@kernel
+@routine
 def backward(family, shift, law, coef, least, weights, P, Q, W, R, start, stop, first, last, stride, A, B, sums):
     """From row ``last`` back to row ``first``, adding what these nodes give to each document's integrals.
 
@@ -208,18 +238,26 @@ def backward(family, shift, law, coef, least, weights, P, Q, W, R, start, stop, 
         level[j] += lane_sum(gamma * w)
 
 
-@kernel
-def remove_drift(coef, least, first, last, sums):
+@routine
+def remove_drift(family, u, coef, least, first, last, ranks, discount, sums):
     """Take the rule's own error out of documents first..last, whose whole density the nodes have covered.
 
     The integrals of w r and w r2 are 0. Where the rule gives drift instead, a Gamma that hardly changes along
     the document's density (one that is nearly certain of its rank) would turn it into a false gradient, larger
-    than the true one: so the mean of Gamma is taken out.
+    than the true one: so the mean of Gamma is taken out; in a plain metric, the discount at the document's own
+    rank, or the mean over its ties, which is that mean where it matters.
     """
     gradient, push, hessian, mass, drift, curl, level = sums
+    mean, behind = 0.0, first  # the mean is that of all documents up to ``behind``
     for j in range(first, last):
-        if mass[j] > 0.0:
-            mean = level[j] / mass[j]
-            gradient[j] -= coef[j] * mean * drift[j]
-            push[j] -= least * mean * drift[j]
-            hessian[j] -= coef[j] * mean * curl[j]
+        if family != PLAIN:
+            mean = level[j] / mass[j] if mass[j] > 0.0 else 0.0
+        elif j == behind:
+            total = 0.0
+            while behind < last and u[behind] == u[j]:
+                total += discount[behind] if behind < ranks else 0.0
+                behind += 1
+            mean = total / (behind - j)
+        gradient[j] -= coef[j] * mean * drift[j]
+        push[j] -= least * mean * drift[j]
+        hessian[j] -= coef[j] * mean * curl[j]

@@ -16,7 +16,9 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba import config, types
-from numba.extending import intrinsic, models, overload, register_model
+from numba.core.typing.templates import AbstractTemplate, ConcreteTemplate, infer_global
+from numba.core.typing.templates import signature as typing_signature
+from numba.extending import intrinsic, lower_builtin, models, register_model
 
 LANES = 8
 
@@ -40,9 +42,30 @@ class _Vec8Model(models.PrimitiveModel):
         super().__init__(dmm, fe_type, _DOUBLES)
 
 
-def _pointer(context: Any, builder: Any, array_type: Any, array: Any, index: Any) -> Any:
-    data = context.make_array(array_type)(context, builder, array).data
-    return builder.bitcast(builder.gep(data, [index]), _DOUBLES.as_pointer())
+class PointerType(types.Type):
+    """The Numba type of a place in an array of numbers: one word, where an array is seven and a reference count.
+
+    Passing an array to a function costs some ten nanoseconds; the engine's workspace has fifty of them.
+    """
+
+    def __init__(self, dtype: types.Type) -> None:
+        self.dtype = dtype
+        super().__init__(name=f"Pointer({dtype})")
+
+
+@register_model(PointerType)
+class _PointerModel(models.PrimitiveModel):
+    def __init__(self, dmm: Any, fe_type: Any) -> None:
+        super().__init__(dmm, fe_type, dmm.lookup(fe_type.dtype).get_data_type().as_pointer())
+
+
+def _address(context: Any, builder: Any, kind: Any, value: Any, index: Any) -> Any:
+    start = value if isinstance(kind, PointerType) else context.make_array(kind)(context, builder, value).data
+    return builder.gep(start, [index])
+
+
+def _pointer(context: Any, builder: Any, kind: Any, value: Any, index: Any) -> Any:
+    return builder.bitcast(_address(context, builder, kind, value, index), _DOUBLES.as_pointer())
 
 
 def _call(builder: Any, name: str, arguments: list[Any], returns: Any = _DOUBLES) -> Any:
@@ -82,6 +105,56 @@ def store(typingctx: Any, array: Any, index: Any, value: Any) -> Any:
 
 
 @intrinsic
+def pointer(typingctx: Any, array: Any, index: Any) -> Any:
+    """The place of an element; the array must be kept alive as long as the pointer is used."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return _address(context, builder, signature.args[0], args[0], args[1])
+
+    return PointerType(array.dtype)(array, types.intp), codegen
+
+
+@infer_global(operator.getitem)
+class _PointerGet(AbstractTemplate):
+    def generic(self, args: Any, kws: Any) -> Any:
+        place, index = args
+        if isinstance(place, PointerType) and isinstance(index, types.Integer):
+            return typing_signature(place.dtype, place, types.intp)
+        return None
+
+
+@lower_builtin(operator.getitem, PointerType, types.Integer)
+def _read(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    return builder.load(builder.gep(args[0], [args[1]]))
+
+
+@infer_global(operator.setitem)
+class _PointerSet(AbstractTemplate):
+    def generic(self, args: Any, kws: Any) -> Any:
+        place, index, _ = args
+        if isinstance(place, PointerType) and isinstance(index, types.Integer):
+            return typing_signature(types.void, place, types.intp, place.dtype)
+        return None
+
+
+@lower_builtin(operator.setitem, PointerType, types.Integer, types.Any)
+def _write(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    builder.store(args[2], builder.gep(args[0], [args[1]]))
+
+
+@intrinsic
+def keep_alive(typingctx: Any, array: Any) -> Any:
+    """A use of an array that does nothing: it is not released before."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        data = context.make_array(signature.args[0])(context, builder, args[0]).data
+        builder.asm(ir.FunctionType(ir.VoidType(), [data.type]), "", "r", [data], side_effect=True)
+        return context.get_dummy_value()
+
+    return types.void(array), codegen
+
+
+@intrinsic
 def splat(typingctx: Any, scalar: Any) -> Any:
     """One number in every lane."""
 
@@ -89,6 +162,27 @@ def splat(typingctx: Any, scalar: Any) -> Any:
         return _splat(builder, args[0])
 
     return vec8(types.float64), codegen
+
+
+@intrinsic
+def add_lane_sums(typingctx: Any, array: Any, index: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
+    """Add the lane sums of four vectors to four consecutive elements of a 1-D float64 array."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        def pick(x: Any, y: Any, lanes: list[int]) -> Any:
+            return builder.shuffle_vector(x, y, ir.VectorType(ir.IntType(32), len(lanes))(lanes))
+
+        a, b, c, d = (builder.fadd(pick(v, v, [0, 1, 2, 3]), pick(v, v, [4, 5, 6, 7])) for v in args[2:])
+        ab, cd = (builder.fadd(pick(v, w, [0, 4, 2, 6]), pick(v, w, [1, 5, 3, 7])) for v, w in ((a, b), (c, d)))
+        total = builder.fadd(pick(ab, cd, [0, 1, 4, 5]), pick(ab, cd, [2, 3, 6, 7]))
+        start = _address(context, builder, signature.args[0], args[0], args[1])
+        place = builder.bitcast(start, ir.VectorType(ir.DoubleType(), 4).as_pointer())
+        before = builder.load(place)
+        before.align = 8
+        builder.store(builder.fadd(before, total), place).align = 8
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp, vec8, vec8, vec8, vec8), codegen
 
 
 @intrinsic
@@ -107,31 +201,22 @@ def lane_sum(typingctx: Any, value: Any) -> Any:
     return types.float64(vec8), codegen
 
 
-def _binary(operation: str) -> Any:
-    @intrinsic
-    def apply(typingctx: Any, left: Any, right: Any) -> Any:
-        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            return getattr(builder, operation)(*args, flags=("contract",))
+def _operator(symbol: Any, operation: str) -> None:
+    """Give vectors an operator, known to Numba by its types at once: an overload would be a function to compile."""
 
-        return vec8(vec8, vec8), codegen
+    @infer_global(symbol)
+    class _OnVectors(ConcreteTemplate):
+        cases = [typing_signature(vec8, vec8, vec8)]  # noqa: RUF012
 
-    return apply
-
-
-def _overload_operator(symbol: Any, operation: str) -> None:
-    apply = _binary(operation)
-
-    @overload(symbol)
-    def overloaded(left, right):  # type: ignore[no-untyped-def]
-        if isinstance(left, Vec8Type) and isinstance(right, Vec8Type):
-            return lambda left, right: apply(left, right)
-        return None
+    @lower_builtin(symbol, vec8, vec8)
+    def apply(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return getattr(builder, operation)(*args, flags=("contract",))
 
 
-_overload_operator(operator.add, "fadd")
-_overload_operator(operator.sub, "fsub")
-_overload_operator(operator.mul, "fmul")
-_overload_operator(operator.truediv, "fdiv")
+_operator(operator.add, "fadd")
+_operator(operator.sub, "fsub")
+_operator(operator.mul, "fmul")
+_operator(operator.truediv, "fdiv")
 
 
 @intrinsic
@@ -166,11 +251,32 @@ def where_negative(typingctx: Any, sign: Any, negative: Any, otherwise: Any) -> 
 
 
 @intrinsic
+def count_larger(typingctx: Any, count: Any, value: Any, threshold: Any) -> Any:
+    """``count`` + 1 in the lanes where ``value`` > ``threshold``."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        one, zero = (ir.Constant(_DOUBLES, [number] * LANES) for number in (1.0, 0.0))
+        return builder.fadd(args[0], builder.select(builder.fcmp_ordered(">", args[1], args[2]), one, zero))
+
+    return vec8(vec8, vec8, vec8), codegen
+
+
+@intrinsic
 def nearest(typingctx: Any, value: Any) -> Any:
     """Round every lane to the nearest whole number, halves to even."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return _call(builder, "llvm.rint.v8f64", [args[0]])
+
+    return vec8(vec8), codegen
+
+
+@intrinsic
+def root(typingctx: Any, value: Any) -> Any:
+    """Square root of every lane."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return _call(builder, "llvm.sqrt.v8f64", [args[0]])
 
     return vec8(vec8), codegen
 
@@ -187,6 +293,25 @@ def power_of_two(typingctx: Any, exponent: Any) -> Any:
     return vec8(vec8), codegen
 
 
+def polynomial(coefficients: tuple[float, ...]) -> Any:
+    """Make a function of eight points: sum of coefficients[i] x^i, by Horner's rule without a loop."""
+    if config.DISABLE_JIT:
+        return lambda x: np.polyval(coefficients[::-1], x)
+
+    @intrinsic
+    def evaluate(typingctx: Any, x: Any) -> Any:
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            total = ir.Constant(_DOUBLES, [coefficients[-1]] * LANES)
+            for coefficient in coefficients[-2::-1]:
+                product = builder.fmul(total, args[0], flags=("contract",))
+                total = builder.fadd(product, ir.Constant(_DOUBLES, [coefficient] * LANES), flags=("contract",))
+            return total
+
+        return vec8(vec8), codegen
+
+    return evaluate
+
+
 if config.DISABLE_JIT:  # the same operations on numpy arrays of eight
 
     def load(array, index):  # noqa: D103
@@ -198,8 +323,23 @@ if config.DISABLE_JIT:  # the same operations on numpy arrays of eight
     def splat(scalar):  # noqa: D103
         return np.full(LANES, scalar)
 
+    def add_lane_sums(array, index, a, b, c, d):  # noqa: D103
+        array[index : index + 4] += [a.sum(), b.sum(), c.sum(), d.sum()]
+
+    def root(value):  # noqa: D103
+        return np.sqrt(value)
+
+    def keep_alive(array):  # noqa: D103
+        pass
+
+    def pointer(array, index):  # noqa: D103
+        return array[index:]
+
     def lane_sum(value):  # noqa: D103
         return float(np.sum(value))
+
+    def count_larger(count, value, threshold):  # noqa: D103
+        return count + (value > threshold)
 
     larger, smaller, nearest = np.maximum, np.minimum, np.rint
 

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import itertools
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..kernels.blocks import block_address
 from ..kernels.expected import ACCURACY, expect_queries
 from ..kernels.families import PLAIN
-from ..kernels.noise import GUMBEL, LAWS
+from ..kernels.noise import LAWS
 from ..kernels.pairwise import soft_pairs
 from ..kernels.sampled import hard_draws, plackett_luce_gradient
+from ..kernels.simd import LANES
 from ..kernels.softrank import softrank_queries
 from ..kernels.threads import over_queries
+from ..kernels.workspace import LANE_RANKS, ODDS, ROWS, workspace
 from ..query_groups import FloatArray
+from .costs import exact_costs, refuse_long, sampled_costs, softrank_costs
 from .prepared import PreparedQueries
 
 _CELLS_AT_A_TIME = 2**18  # of draws x documents: 2 MiB of noise
@@ -36,34 +43,76 @@ class Expectation:
 
 
 def expectation(
-    prepared: PreparedQueries, scores: FloatArray, noise: str, sigma: float, accuracy: str, derive: bool
+    prepared: PreparedQueries,
+    scores: FloatArray,
+    noise: str,
+    sigma: float,
+    accuracy: str,
+    derive: int,
+    finish: Callable[[int, int, Expectation], None] | None = None,
 ) -> Expectation:
-    """The exact expectation of every query; ``derive`` asks for the derivatives as well."""
+    """The exact expectation of every query, with as many derivatives as asked for.
+
+    ``derive``: 0, the value; 1, gradient and push; 2, the Hessian as well, which is 0 otherwise. ``finish`` is
+    called with ranges of queries when they are done, on the thread that did them.
+    """
+    refuse_long(prepared, scores, noise, sigma, "exact")
     law, offsets = LAWS[noise], prepared.groups.offsets
-    general, gumbel, tol = ACCURACY[accuracy]
-    step = gumbel if law == GUMBEL else general
-    found = _room(prepared, scores, derive)
+    step, tol = ACCURACY[accuracy]
+    found = _room(prepared, scores, derive > 0)
     out = (found.values, found.gradient, found.push, found.hessian)
+    shallow = np.minimum(prepared.cutoffs, prepared.groups.sizes) <= LANE_RANKS
+    if prepared.family != PLAIN:
+        shallow[:] = False
 
     def run(begin: int, end: int) -> None:
         if prepared.pairwise:
             soft_pairs(
-                law, prepared.family, scores, prepared.gains, prepared.weights, offsets, sigma, derive, begin, end, *out
+                law,
+                prepared.family,
+                scores,
+                prepared.gains,
+                prepared.weights,
+                offsets,
+                sigma,
+                derive > 0,
+                begin,
+                end,
+                *out,
             )
         else:
-            expect_queries(
-                law, prepared.family, scores, prepared.gains, offsets, prepared.cutoffs, prepared.smooth,
-                prepared.discount, sigma, step, tol, derive, begin, end, *out,
-            )  # fmt: skip
+            for first, last, engine in _by_engine(shallow, begin, end):
+                expect_queries(
+                    block_address(engine), engine, law, prepared.family, scores, prepared.gains, offsets,
+                    prepared.cutoffs, prepared.smooth, prepared.discount, sigma, step, tol, derive, first, last, *out,
+                    *_work_room(prepared, first, last, engine, tol),
+                )  # fmt: skip
+        if finish is not None:
+            finish(begin, end, found)
 
-    over_queries(run, prepared.costs)
+    over_queries(run, exact_costs(prepared))
     return found
+
+
+def _work_room(prepared: PreparedQueries, begin: int, end: int, engine: int, tol: float) -> tuple[Any, ...]:
+    """A document's place behind all others, which has no odds, and the kernel's workspace."""
+    sizes = prepared.groups.sizes[begin:end]
+    longest, deepest = int(sizes.max(initial=1)), int(np.minimum(sizes, prepared.cutoffs[begin:end]).max(initial=1))
+    return longest + LANES - 1, *workspace(engine, prepared.family, longest, deepest, 40.0 - math.log(tol))
+
+
+def _by_engine(shallow: NDArray[np.bool_], begin: int, end: int) -> list[tuple[int, int, int]]:
+    """Runs of queries that go to the same engine."""
+    changes = begin + 1 + np.flatnonzero(np.diff(shallow[begin:end]))
+    ends = [begin, *changes.tolist(), end]
+    return [(first, last, ODDS if shallow[first] else ROWS) for first, last in itertools.pairwise(ends) if first < last]
 
 
 def softrank_expectation(
     prepared: PreparedQueries, scores: FloatArray, noise: str, sigma: float, derive: bool
 ) -> Expectation:
     """SoftRank's value of every query, which is no expectation, with its derivatives."""
+    refuse_long(prepared, scores, noise, sigma, "softrank")
     found = _room(prepared, scores, derive)
 
     def run(begin: int, end: int) -> None:
@@ -72,7 +121,7 @@ def softrank_expectation(
             derive, begin, end, found.values, found.gradient, found.hessian,
         )  # fmt: skip
 
-    over_queries(run, prepared.costs * prepared.groups.sizes)
+    over_queries(run, softrank_costs(prepared))
     return found
 
 
@@ -94,7 +143,7 @@ def sampled_expectation(
             if here.start < here.stop:
                 _sample_query(prepared, scores, noise, sigma, n_samples, seed, q, here, found, derive)
 
-    over_queries(run, prepared.costs * n_samples)
+    over_queries(run, sampled_costs(prepared, n_samples))
     found.hessian[:] = np.nan
     return found
 

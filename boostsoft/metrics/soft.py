@@ -47,10 +47,10 @@ class SoftMetric:
         The exact expectation, of all metrics but bpref and map with ``normalizer="retrieved"``; SoftRank's value
         (Taylor et al. 2008; SoftDCG), which takes pairwise events as independent, of dcg, ndcg, cg, precision,
         recall, f1 and rbp; or the mean over draws of the noise (NoisedSoftDCG), of any metric.
-    accuracy : "default" or "high"
+    accuracy : "default", "high" or "fast"
         Error of value and gradient relative to the query's largest: 1e-6 (of the larger of that and 1e-9 of the
-        natural scale, the range of gains over sigma) or 1e-10 (1e-4 of the natural scale). Metrics of pairs and
-        SoftRank are within 1e-12 in either.
+        natural scale, the range of gains over sigma); 1e-10 (1e-4 of the natural scale); or 1e-4, which is what
+        objectives take. Metrics of pairs and SoftRank are within 1e-12 in each.
     n_samples, seed : int, optional
         Draws per query (100) and what seeds them (0), with ``ranks="sampled"`` only. Query q draws from its own
         stream, seeded by (seed, q): the result does not depend on threads.
@@ -213,7 +213,7 @@ class SoftMetric:
             return softrank_expectation(queries, scores, self.noise, sigma, derive)
         if self.n_samples is not None and self.seed is not None:
             return sampled_expectation(queries, scores, self.noise, sigma, self.n_samples, self.seed, derive)
-        return expectation(queries, scores, self.noise, sigma, self.accuracy, derive)
+        return expectation(queries, scores, self.noise, sigma, self.accuracy, 2 if derive else 0)
 
     def _derivatives(
         self, prepared: PreparedQueries, scores: FloatArray, weights: FloatArray

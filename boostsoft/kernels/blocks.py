@@ -1,0 +1,62 @@
+"""The two engines' functions for a block of nodes, called by address.
+
+A compiled function contains, and optimises once more, the code of all that it calls. The loops over queries and nodes
+(``expected``) serve both engines and need only one of them: so that engine is compiled apart, and its address
+handed down.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from llvmlite import ir
+from numba import config, types
+from numba.extending import intrinsic
+
+from .block import rows_block
+from .plain import odds_block
+from .simd import PointerType
+from .workspace import ODDS
+
+_NUMBERS, _PLACES = PointerType(types.float64), PointerType(types.int64)
+# law, family, filled, first, low, high, ranks, nobody, derive; least, growth, spread; discount and the workspace
+_ARGUMENTS = (*(types.int64,) * 9, *(types.float64,) * 3, _NUMBERS, _NUMBERS, _PLACES, _PLACES, _PLACES)
+
+
+@cache
+def block_address(engine):
+    """Where an engine's function is; compiled, or read from the cache, when first asked for."""
+    block = odds_block if engine == ODDS else rows_block
+    if config.DISABLE_JIT:
+        return block
+    block.compile(_ARGUMENTS)
+    compiled = block.overloads[_ARGUMENTS]
+    return compiled.library.get_pointer_to_function(compiled.fndesc.llvm_cfunc_wrapper_name)
+
+
+@intrinsic
+def _call(typingctx, address, arguments):
+    def codegen(context, builder, signature, args):
+        values = [
+            context.cast(builder, builder.extract_value(args[1], k), kind, wanted)
+            for k, (kind, wanted) in enumerate(zip(signature.args[1].types, _ARGUMENTS, strict=True))
+        ]
+        function = ir.FunctionType(ir.DoubleType(), [value.type for value in values])
+        return builder.call(builder.inttoptr(args[0], function.as_pointer()), values)
+
+    return types.float64(types.intp, arguments), codegen
+
+
+if config.DISABLE_JIT:
+
+    def call_block(address, *arguments):
+        """Call the block at an address."""
+        return address(*arguments)
+
+else:
+    from .compile import routine
+
+    @routine
+    def call_block(address, *arguments):
+        """Call the block at an address."""
+        return _call(address, arguments)

@@ -1,0 +1,177 @@
+"""A block of eight nodes of a plain metric: most documents by their odds, the nearly certain ones by rows."""
+
+from __future__ import annotations
+
+from .block import _fill_laws, sums_from, sweep
+from .compile import kernel, merged, routine
+from .families import PLAIN
+from .odds import (
+    divide_picked,
+    divide_plain,
+    fill_odds,
+    first_divisible,
+    multiply_picked,
+    multiply_plain,
+    odds_reach,
+    set_up_polynomials,
+)
+from .recursion import close_row
+from .simd import LANES, lane_sum, load, pointer, splat, store
+from .workspace import GUARD, ODDS, PAD, arrays
+
+
+@merged
+def _tail(coef, lists, bounds, ranks, T, V, A0, A1):
+    """T0 and T1 of the listed documents between the bounds; odd places at the end are filled with nobody."""
+    plain, picked = lists
+    plain_begin, plain_end, picked_begin, picked_end = bounds
+    base = LANES * PAD
+    nothing = splat(0.0)
+    for i in range(0, LANES * (ranks + PAD), LANES):
+        store(A0, i, nothing)
+        store(A1, i, nothing)
+    store(A0, base, splat(1.0))
+    scale = multiply_plain(T, plain, plain_begin, plain_end, ranks, A0, splat(1.0))
+    scale = multiply_picked(T, V, coef, picked, picked_begin, picked_end, ranks, A0, A1, scale)
+    scale = splat(1.0) / scale
+    for i in range(base, base + LANES * ranks, LANES):
+        store(A0, i, load(A0, i) * scale)
+        store(A1, i, load(A1, i) * scale)
+
+
+@merged
+def _set_plain_terminal(discount, low, ranks, weights, back):
+    """The discounts times the nodes' weights and their differences; nothing of a second pick; zeros behind."""
+    at, nothing = load(weights, 0), splat(0.0)
+    for c in range(ranks):
+        here = discount[low + c]
+        store(back[0], LANES * c, at * splat(here))
+        store(back[3], LANES * c, at * splat(here - (discount[low + c + 1] if c + 1 < ranks else 0.0)))
+        store(back[4], LANES * c, nothing)
+    for c in range(ranks, ranks + 2):
+        store(back[0], LANES * c, nothing)
+        store(back[3], LANES * c, nothing)
+        store(back[4], LANES * c, nothing)
+
+
+@merged
+def _bare_value(A1, B1, ranks):
+    """The value where all documents are in the polynomials."""
+    total = splat(0.0)
+    for i in range(0, LANES * ranks, LANES):
+        total = total + load(A1, LANES * PAD + i) * load(B1, i)
+    return lane_sum(total)
+
+
+@merged
+def _head_value(law, x, weights, least, low, mid, ranks, derive, tail, space):
+    """Documents low..mid by rows that begin with the tail's polynomials; leaves in ``back`` what the tail meets."""
+    rows, saved, back, laws, limits, documents, sums, _, _, _, _, _ = space
+    u, coef, _ = documents
+    _fill_laws(law, LANES, x, u, low, mid, laws)
+    start, stop = limits
+    for j in range(mid - low + 1):
+        start[j], stop[j] = 0, LANES * ranks
+    for state in range(2):
+        for i in range(0, LANES * ranks, LANES):
+            store(rows[state], GUARD + i, load(tail[state], LANES * PAD + i))
+        close_row(rows[state], GUARD, 0, LANES * ranks)
+    here = sums_from(sums, low)
+    return sweep(
+        ODDS, PLAIN, LANES, law, pointer(coef, low), least, weights, mid - low, LANES * ranks, derive, laws, limits,
+        rows, saved, back, here,
+    )  # fmt: skip
+
+
+@kernel
+def odds_block(
+    law, family, filled, first, low, high, ranks, nobody, derive, least, growth, spread, discount, f, at, i, place
+):  # fmt: skip
+    """Value of a block of nodes over documents low..high, all above ``low`` being certain.
+
+    The arguments are those of every block (``blocks``): the last four are the workspace.
+    """
+    space = arrays(f, at, i, place)
+    u, coef, _ = space[5]
+    x, weights, _, _, _, _, _ = space[8]
+    lists, before, odds, tail, series, found = space[9]
+    T, V, factors = odds
+    back = space[2]
+    plain, picked = lists
+    edge = x[LANES - 1] + odds_reach(law)
+    begin = low
+    while begin < high and u[begin] > edge:
+        begin += 1
+    fill_odds(law, x, u, begin, high, factors, T, V)
+    mid = first_divisible(T, begin, high, ranks, growth)
+    plain_begin, plain_end = before[mid - first], before[high - first]
+    picked_begin, picked_end = mid - first - plain_begin, high - first - plain_end
+    tally = space[11]  # what the benchmark counts: nodes; cells of rank x document x node; documents x nodes
+    tally[2] += filled
+    tally[3] += LANES * ranks * (plain_end - plain_begin)
+    tally[4] += LANES * ranks * (picked_end - picked_begin)
+    tally[5] += LANES * ranks * (mid - low)
+    tally[6] += LANES * (high - begin)
+    kept_plain = (plain[plain_end], plain[plain_end + 1], plain[plain_end + 2])
+    kept_picked = (picked[picked_end], picked[picked_end + 1], picked[picked_end + 2])
+    for c in range(3):
+        plain[plain_end + c], picked[picked_end + c] = nobody, nobody
+    _set_plain_terminal(discount, low, ranks, weights, back)
+    _tail(coef, lists, (plain_begin, plain_end, picked_begin, picked_end), ranks, T, V, tail[0], tail[1])
+    if mid > low:
+        value = _head_value(law, x, weights, least, low, mid, ranks, derive, tail, space)
+    else:
+        value = _bare_value(tail[1], back[0], ranks)
+    if derive and mid < high:
+        E, F, K = series
+        exact = derive == 2
+        set_up_polynomials(tail[0], tail[1], back[0], back[3], back[4], ranks, mid > low, E, F, K)
+        divide_plain(law, x, u, T, V, plain, plain_begin, plain_end, ranks, F, exact, found[0], found[1])
+        divide_picked(
+            law, x, u, weights, coef, T, V, picked, picked_begin, picked_end, ranks, E, F, K, exact, found[2],
+            found[3],
+        )  # fmt: skip
+    for c in range(3):
+        plain[plain_end + c], picked[picked_end + c] = kept_plain[c], kept_picked[c]
+    return value
+
+
+@routine
+def list_documents(coef, first, last, least, lists, derive):
+    """Sort a cluster's documents into those without gain and those with, each by falling score."""
+    (plain, picked), before, _, _, _, found = lists
+    n_plain, n_picked = 0, 0
+    for j in range(first, last):
+        before[j - first] = n_plain
+        if coef[j] == 0.0 and least == 0.0:
+            plain[n_plain] = j
+            n_plain += 1
+        else:
+            picked[n_picked] = j
+            n_picked += 1
+    before[last - first] = n_plain
+    if derive:
+        for i in range(n_plain + 4):
+            found[0][i], found[1][i] = 0.0, 0.0
+        for i in range(4 * (n_picked + 4)):
+            found[2][i], found[3][i] = 0.0, 0.0
+
+
+@routine
+def collect_documents(coef, first, last, least, lists, sums):
+    """Add what the lists have gathered to the documents' sums."""
+    (plain, picked), before, _, _, _, found = lists
+    gradient, push, hessian, _, drift, curl, _ = sums
+    n_plain = before[last - first]
+    for i in range(n_plain):
+        j = plain[i]
+        gradient[j] -= found[0][i]
+        push[j] += found[0][i]
+        hessian[j] -= found[1][i]
+    for i in range(last - first - n_plain):
+        j, at = picked[i], 4 * i
+        gradient[j] += coef[j] * found[2][at + 1] - found[2][at]
+        push[j] += found[2][at] + least * found[2][at + 1]
+        drift[j] += found[2][at + 2]
+        hessian[j] += found[3][at]
+        curl[j] += found[3][at + 1]

@@ -1,0 +1,92 @@
+"""Room for a kernel's work: one buffer of numbers, one of places, made in Python once per run of queries."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from .compile import routine
+from .families import MARKED
+from .simd import LANES, pointer
+
+ROWS, ODDS = 0, 1  # engines: by rows of the recursion, or most documents by their odds (``plain``)
+LANE_RANKS = 48  # up to here eight nodes share a row; beyond, ranks fill the lanes and a row follows its node
+ROW_BUDGET = 32_768  # cells of forward rows kept at once: two states of 256 KiB, within a core's own cache
+GUARD = LANES  # zeros before and behind a row
+PAD = 4  # vectors of zeros before a polynomial
+MOST_BINS = 256
+TALLY = 51  # the part that holds the tally, behind two numbers
+
+
+def _row_bound(n, ranks, spread):
+    """Most cells of a row of either layout, guards included, for n documents."""
+    half = math.sqrt(0.5 * spread * n) + 0.7 * spread + 2.0
+    wide = min(float(ranks), 2.0 * half + 4.0)
+    return int(max(LANES * min(ranks, LANE_RANKS), wide)) + 4 * GUARD
+
+
+def workspace(engine: int, family: int, n: int, ranks: int, spread: float) -> tuple[Any, Any, Any, Any]:
+    """Two buffers for queries of up to n documents and so many ranks, and where the parts begin in each.
+
+    The parts, as ``arrays`` names them: rows and saved rows per state, backward rows, p q w r, positions, gains and
+    gaps, the documents' sums, bins, nodes; for the odds: t v, polynomials, series, the lists' sums; and eight
+    numbers: what is above for certain (two), and the tally of ``plain``.
+    """
+    stride = _row_bound(n, ranks, spread)
+    rows = min(max(ROW_BUDGET, (int(math.sqrt(n)) + 3) * stride), n * stride) + 2 * stride
+    saved = (int(math.sqrt(n)) + 3) * stride
+    lanes = min(ranks, LANE_RANKS)
+    marked, odds = int(family == MARKED), int(engine == ODDS)
+    wide, more = LANES * (n + LANES), n + LANES
+    sizes = [rows, rows, rows * marked, rows * marked, saved, saved, saved * marked, saved * marked]
+    sizes += [LANES * lanes + ranks + 4 * GUARD] * 7 + [wide] * 4 + [more] * 3 + [n] * 7 + [MOST_BINS] * 3
+    sizes += [LANES] * 7 + [odds * wide] * 2 + [odds * more] + [LANES * (lanes + PAD)] * 2 + [LANES * lanes] * 3
+    sizes += [odds * more] * 2 + [4 * odds * more] * 2 + [LANES]
+    numbers, at = _buffer(sizes, np.float64)
+    places, places_at = _buffer([n + 2, n + 2, n, odds * more, odds * more, odds * (n + 1)], np.int64)
+    return numbers, at, places, places_at
+
+
+def _buffer(sizes, dtype):
+    """A buffer of zeros and the beginnings of its parts, each on a cache line."""
+    padded = [-(-size // LANES) * LANES for size in sizes]
+    buffer = np.zeros(sum(padded) + LANES, dtype)
+    skip = -(buffer.ctypes.data // buffer.itemsize) % LANES
+    return buffer, skip + np.cumsum([0, *padded])
+
+
+@routine
+def arrays(f, at, i, place):
+    """Pointers to the parts of a workspace, grouped by purpose."""
+    rows = (pointer(f, at[0]), pointer(f, at[1]), pointer(f, at[2]), pointer(f, at[3]))
+    saved = (pointer(f, at[4]), pointer(f, at[5]), pointer(f, at[6]), pointer(f, at[7]))
+    back = (
+        pointer(f, at[8]), pointer(f, at[9]), pointer(f, at[10]), pointer(f, at[11]), pointer(f, at[12]),
+        pointer(f, at[13]), pointer(f, at[14]),
+    )  # fmt: skip
+    laws = (pointer(f, at[15]), pointer(f, at[16]), pointer(f, at[17]), pointer(f, at[18]))
+    limits = (pointer(i, place[0]), pointer(i, place[1]))
+    documents = (pointer(f, at[19]), pointer(f, at[20]), pointer(f, at[21]))
+    sums = (
+        pointer(f, at[22]), pointer(f, at[23]), pointer(f, at[24]), pointer(f, at[25]), pointer(f, at[26]),
+        pointer(f, at[27]), pointer(f, at[28]),
+    )  # fmt: skip
+    bins = (pointer(f, at[29]), pointer(f, at[30]), pointer(f, at[31]))
+    nodes = (
+        pointer(f, at[32]), pointer(f, at[33]), pointer(f, at[34]), pointer(f, at[35]), pointer(f, at[36]),
+        pointer(f, at[37]), pointer(f, at[38]),
+    )  # fmt: skip
+    by_odds = (
+        (pointer(i, place[3]), pointer(i, place[4])),
+        pointer(i, place[5]),
+        (pointer(f, at[39]), pointer(f, at[40]), pointer(f, at[41])),
+        (pointer(f, at[42]), pointer(f, at[43])),
+        (pointer(f, at[44]), pointer(f, at[45]), pointer(f, at[46])),
+        (pointer(f, at[47]), pointer(f, at[48]), pointer(f, at[49]), pointer(f, at[50])),
+    )
+    return (
+        rows, saved, back, laws, limits, documents, sums, bins, nodes, by_odds, pointer(i, place[2]),
+        pointer(f, at[51]),
+    )  # fmt: skip
