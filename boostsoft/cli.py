@@ -1,12 +1,10 @@
-"""The command line: ``python -m boostsoft demo`` and ``python -m boostsoft train``."""
+"""The command line: ``python -m boostsoft demo``, ``train`` and ``bench``."""
 
 from __future__ import annotations
 
 import argparse
-import re
 import sys
-import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
@@ -17,9 +15,11 @@ from lightgbm.basic import LightGBMError
 from rich.console import Console
 from rich.text import Text
 
+from .bench.command import add_bench
 from .datasets import RankingData, load_digits_ranking, load_letor
 from .experiment import N_PARTS, Plan, run_folds, run_split
 from .kernels.noise import LAWS
+from .options import check_folder, positive, whole
 from .plots import curves_figure, differences_figure, png
 from .report import TreeBars, curve_csv, folds_csv, folds_report, per_query_csv, split_report, write_files
 
@@ -72,7 +72,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="python -m boostsoft", description="Train LightGBM on a soft ranking metric, next to its own lambdarank."
     )
-    commands = parser.add_subparsers(title="commands", required=True, metavar="{demo,train}")
+    commands = parser.add_subparsers(title="commands", required=True, metavar="{demo,train,bench}")
     demo = commands.add_parser("demo", help="try it on an embedded data set", description=_DEMO)
     demo.set_defaults(run=_demo)
     _add_shared(demo, "boostsoft-demo", trees=100)
@@ -87,14 +87,15 @@ def _parser() -> argparse.ArgumentParser:
     _add_data(train)
     _add_shared(train, "boostsoft-train", trees=300)
     _add_training(train)
+    add_bench(commands)
     return parser
 
 
 def _add_shared(parser: argparse.ArgumentParser, out: str, trees: int) -> None:
     add = parser.add_argument
     add("--out", type=Path, default=Path(out), metavar="DIR", help=f"folder for the results (./{out})")
-    add("--trees", type=_whole(1), default=trees, metavar="N", help=f"number of trees at most ({trees})")
-    add("--seed", type=_whole(0), default=0, metavar="N", help="seed, or the first of several (0)")
+    add("--trees", type=whole(1), default=trees, metavar="N", help=f"number of trees at most ({trees})")
+    add("--seed", type=whole(0), default=0, metavar="N", help="seed, or the first of several (0)")
 
 
 def _add_data(parser: argparse.ArgumentParser) -> None:
@@ -103,18 +104,18 @@ def _add_data(parser: argparse.ArgumentParser) -> None:
     data.add_argument("--valid", type=Path, nargs="+", metavar="FILE", help="choose the number of trees on these")
     data.add_argument("--test", type=Path, nargs="+", metavar="FILE", help="compare on these")
     data.add_argument("--folds", type=Path, metavar="DIR", help="a five-part set: train and test on all five folds")
-    data.add_argument("--seeds", type=_whole(1), metavar="N", help="seeds per fold, with --folds (1)")
+    data.add_argument("--seeds", type=whole(1), metavar="N", help="seeds per fold, with --folds (1)")
 
 
 def _add_training(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("training").add_argument
     add("--metric", default="ndcg@10", metavar="NAME@K", help="metric to train on and to watch (ndcg@10)")
     add("--noise", choices=list(LAWS), default="gaussian", help="what softens the metric (gaussian)")
-    add("--learning-rate", type=_positive, default=0.1, metavar="X", help="learning rate (0.1)")
-    add("--leaves", type=_whole(2), default=31, metavar="N", help="leaves per tree (31)")
+    add("--learning-rate", type=positive, default=0.1, metavar="X", help="learning rate (0.1)")
+    add("--leaves", type=whole(2), default=31, metavar="N", help="leaves per tree (31)")
     add(
         "--early-stopping",
-        type=_whole(0),
+        type=whole(0),
         default=50,
         metavar="N",
         help="stop N trees after the best hard metric on the validation part; 0 never (50)",
@@ -128,25 +129,6 @@ def _add_training(parser: argparse.ArgumentParser) -> None:
         "unless set, so that seeds differ",
     )
     add("--no-baseline", action="store_true", help="leave lambdarank out")
-
-
-def _whole(least: int) -> Callable[[str], int]:
-    def parse(text: str) -> int:
-        if not re.fullmatch(r"[0-9]{1,9}", text) or int(text) < least:
-            raise argparse.ArgumentTypeError(f"must be a whole number of at least {least}, got {text!r}")
-        return int(text)
-
-    return parse
-
-
-def _positive(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = float("nan")
-    if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"must be a number above 0, got {text!r}")
-    return value
 
 
 def _tree_parameters(settings: Sequence[str]) -> dict[str, str]:
@@ -167,7 +149,7 @@ def _tree_parameters(settings: Sequence[str]) -> dict[str, str]:
 
 
 def _demo(options: argparse.Namespace) -> None:
-    _check_folder(options.out)
+    check_folder(options.out)
     plan = Plan(trees=options.trees, early_stopping=0, seed=options.seed)
     splits = load_digits_ranking(seed=options.seed)
     _compare(plan, {"train": splits.train, "valid": splits.valid, "test": splits.test}, options.out)
@@ -187,7 +169,7 @@ def _train(options: argparse.Namespace) -> None:
         parameters=parameters if options.folds is None else {"feature_fraction": "0.8", **parameters},
         baseline=not options.no_baseline,
     )
-    _check_folder(options.out)
+    check_folder(options.out)
     if options.folds is not None:
         _compare_folds(plan, options.folds, options.seeds or 1, options.out)
         return
@@ -240,20 +222,6 @@ def _finish(report: Any, out: Path, files: Mapping[str, bytes]) -> None:
     console = Console()
     console.print(report)
     console.print(Text(f"Written to {out}: {', '.join(files)}"))
-
-
-def _check_folder(folder: Path) -> None:
-    """Refuse a folder that cannot be written to, before any work; it is not made yet."""
-    nearest = folder
-    while not nearest.exists() and nearest != nearest.parent:
-        nearest = nearest.parent
-    if not nearest.is_dir():
-        raise ValueError(f"--out: {nearest} is a file, not a folder")
-    try:
-        with tempfile.TemporaryFile(dir=nearest):
-            pass
-    except OSError as error:
-        raise ValueError(f"--out: cannot write to {nearest}: {error.strerror}") from error
 
 
 def _check_labels(plan: Plan, parts: Any) -> None:

@@ -43,7 +43,7 @@ def curves_figure(split: Split, *, part: str = "valid") -> Figure:
     part : "valid" or "train"
         On which queries.
     """
-    figure = _new_figure(10.5, 4.9)
+    figure = new_figure(10.5, 4.9)
     hard, soft = figure.subplots(1, 2, sharey=True)
     plot_curve(split, "hard", part=part, ax=hard)
     plot_curve(split, "soft", part=part, ax=soft)
@@ -67,13 +67,13 @@ def plot_curve(split: Split, kind: str = "hard", *, part: str = "valid", ax: Axe
     ax : Axes, optional
         Where to draw.
     """
-    axes = _new_figure(6.0, 4.6).add_subplot() if ax is None else ax
+    axes = new_figure(6.0, 4.6).add_subplot() if ax is None else ax
     name = split.plan.names[("hard", "soft").index(kind)]
     curves = {arm.name: arm.curves[part, name] for arm in split.arms}
     style: dict[str, Any] = {"lw": 1.0, "drawstyle": "steps-mid"} if kind == "hard" else {"lw": 2.2}
     for owner, curve in curves.items():
         axes.plot(np.arange(1, curve.size + 1), curve, color=COLOURS[owner], solid_capstyle="round", **style)
-    _frame(axes)
+    frame(axes)
     axes.set_ylim(*_y_range([arm.curves[part, found] for arm in split.arms for found in split.plan.names]))
     axes.set_xlim(0, max(curve.size for curve in curves.values()))
     axes.set_xlabel("trees (ring: as many as are kept)", color=QUIET)
@@ -121,7 +121,7 @@ def _y_range(curves: list[Any]) -> tuple[float, float]:
 
 def differences_figure(folds: Folds) -> Figure:
     """The paired difference of each fold and of all, with its interval."""
-    figure = _new_figure(8.5, 4.6)
+    figure = new_figure(8.5, 4.6)
     plot_fold_differences(folds, ax=figure.add_subplot())
     title = f"Test {metric_title(folds.plan.metric)}: {OURS} minus {BASELINE}"
     figure.suptitle(title, x=0.01, ha="left", fontsize=14, color=INK)
@@ -138,7 +138,7 @@ def plot_fold_differences(folds: Folds, *, ax: Axes | None = None) -> Axes:
     ax : Axes, optional
         Where to draw.
     """
-    axes = _new_figure(8.0, 4.4).add_subplot() if ax is None else ax
+    axes = new_figure(8.0, 4.4).add_subplot() if ax is None else ax
     rows = [(f"fold {fold}", [fold]) for fold in range(1, N_PARTS + 1)] + [("all folds", [])]
     for place, (_, chosen) in zip(range(len(rows), 0, -1), rows, strict=True):
         ours, theirs = (folds.values(arm, "zero", folds=chosen) for arm in (OURS, BASELINE))
@@ -146,7 +146,7 @@ def plot_fold_differences(folds: Folds, *, ax: Axes | None = None) -> Axes:
         if len(folds.seeds) > 1:
             by_seed = [_seed_difference(folds, chosen, seed) for seed in folds.seeds]
             axes.plot(by_seed, np.full(len(by_seed), place - 0.25), "|", ms=6, mew=1.0, color=QUIET)
-    _frame(axes, grid="x")
+    frame(axes, grid="x")
     axes.set_yticks(range(len(rows), 0, -1), [name for name, _ in rows], color=INK)
     axes.set_ylim(0.4, len(rows) + 0.9)
     _divide_at_zero(axes)
@@ -198,7 +198,8 @@ def _seed_difference(folds: Folds, chosen: list[int], seed: int) -> float:
     return float((ours - theirs).mean())
 
 
-def _new_figure(width: float, height: float) -> Figure:
+def new_figure(width: float, height: float) -> Figure:
+    """An empty figure that belongs to no window and to no global list."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -207,7 +208,8 @@ def _new_figure(width: float, height: float) -> Figure:
     return figure
 
 
-def _frame(axes: Axes, grid: Any = "y") -> None:
+def frame(axes: Axes, grid: Any = "y") -> None:
+    """A quiet frame: the lower edge and hairlines."""
     axes.spines[["top", "right", "left"]].set_visible(False)
     axes.spines["bottom"].set_color(QUIET)
     axes.grid(axis=grid, color=HAIR, lw=0.7)

@@ -31,21 +31,36 @@ LAYERS = [
     ("experiment",),
     ("report",),
     ("plots",),
+    ("options",),
+    ("bench",),
     ("cli",),
     ("__main__",),
 ]
+# what others wrote: the benchmark compares with it
+PEERS = ("catboost", "ranx", "pytrec_eval")
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 MODULES = sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")
+
+
+def statements_outside_functions(tree):
+    """What runs when a module is imported."""
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+            waiting += ast.iter_child_nodes(node)
 
 
 def own_layer(path):
     return path.relative_to(ROOT).parts[0].removesuffix(".py")
 
 
-def imports(path):
-    """Absolute names of everything a module imports, at its top or inside functions."""
+def imports(path, outside_functions=False):
+    """Absolute names of everything a module imports, at its top or inside functions, or outside of them only."""
     package = ("boostsoft", *path.relative_to(ROOT).parts[:-1])
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for node in statements_outside_functions(tree) if outside_functions else ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.level == 0:
@@ -70,17 +85,32 @@ def test_a_layer_imports_only_earlier_ones(path):
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_kernels_know_neither_boosters_nor_tables(path):
-    """Only what trains may import a booster (adapters inside their functions), and nothing imports a peer."""
+    """Only what trains may import a booster (adapters inside their functions), and only the benchmark a peer."""
     known = {name.split(".")[0] for name in imports(path)}
-    assert not known & {"catboost", "ranx", "pytrec_eval", "pandas", "polars"}
-    if own_layer(path) not in ("experiment", "cli", "ranker", "dask", "xgboost"):
+    assert not known & {"pandas", "polars"}
+    if own_layer(path) != "bench":
+        assert not known & set(PEERS)
+    if own_layer(path) not in ("experiment", "cli", "ranker", "dask", "xgboost", "bench"):
         assert not known & {"lightgbm", "xgboost"}
+
+
+@pytest.mark.parametrize("path", [p for p in MODULES if own_layer(p) == "bench"], ids=lambda path: path.name)
+def test_the_benchmark_imports_boosters_and_peers_inside_functions_only(path):
+    loaded = {name.split(".")[0] for name in imports(path, outside_functions=True)}
+    assert not loaded & {*PEERS, "lightgbm", "xgboost", "sklearn"}
+
+
+def test_only_the_command_line_imports_the_benchmark():
+    users = {own_layer(path) for path in MODULES if any(".bench" in f"{name}." for name in imports(path))}
+    assert users <= {"bench", "cli"}
+    assert "bench" not in (ROOT / "__init__.py").read_text(encoding="utf-8")
 
 
 def test_importing_the_package_imports_no_booster_and_no_plotting():
     code = (
         "import sys, boostsoft, boostsoft.lightgbm, boostsoft.xgboost, boostsoft.datasets\n"
-        "heavy = {'lightgbm', 'xgboost', 'sklearn', 'matplotlib', 'pandas', 'rich', 'dask'} & set(sys.modules)\n"
+        "heavy = {'lightgbm', 'xgboost', 'sklearn', 'matplotlib', 'pandas', 'rich', 'dask', 'boostsoft.bench'}\n"
+        "heavy &= set(sys.modules)\n"
         "raise SystemExit(', '.join(sorted(heavy)) or None)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

@@ -1,0 +1,76 @@
+"""The command ``python -m boostsoft bench``: its options, and what they may be."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from ..options import check_folder, whole
+
+PARTS = ("objective", "training", "hard", "growth", "limits", "cold")
+SPEED = "speed"
+_DESCRIPTION = (
+    "Time boostsoft next to the peers that are installed, interleaved in one process, and write tables and plots."
+)
+_EPILOG = """\
+parts:
+  objective   a boosting iteration of every objective less that of a regression; values alone; the machine's peak
+  training    whole runs of 100 trees, 63 leaves, 136 features
+  hard        hard metrics against ranx, scikit-learn, pytrec_eval and LightGBM
+  growth      curves in documents, cutoff, sigma, queries and threads
+  limits      one query of 100,000 documents, whole lists of 1,000
+  cold        import and first calls in fresh processes
+
+first look:   python -m boostsoft bench --quick
+real shape:   python -m boostsoft bench --data train.txt.gz test.txt.gz
+"""
+
+
+def add_bench(commands: Any) -> None:
+    """Add the command to the subparsers of the command line."""
+    parser = commands.add_parser(
+        "bench",
+        help="time it next to what is installed",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.set_defaults(run=bench)
+    add = parser.add_argument
+    add("what", nargs="?", choices=[SPEED], default=SPEED, help=f"what to measure ({SPEED})")
+    add("--data", type=Path, nargs="+", default=[], metavar="FILE", help="LETOR files, besides the synthetic pool")
+    add(
+        "--out",
+        type=Path,
+        default=Path("boostsoft-bench"),
+        metavar="DIR",
+        help="folder for the results (./boostsoft-bench)",
+    )
+    add("--parts", type=_parts, default=PARTS, metavar="A,B", help=f"of {','.join(PARTS)} (all)")
+    add("--rounds", type=whole(1), metavar="N", help="rounds that count, of each part (5; 2 if --quick)")
+    add("--queries", type=whole(1), metavar="N", help="queries of the synthetic pool (2000; 200 if --quick)")
+    add("--seed", type=whole(0), default=0, metavar="N", help="seed of the synthetic pool and of all scores (0)")
+    add("--quick", action="store_true", help="fewer queries, rounds and sizes: a first look within a minute")
+
+
+def bench(options: argparse.Namespace) -> None:
+    """Run the benchmark; what cannot work is refused before anything is timed."""
+    check_folder(options.out)
+    for file in options.data:
+        if not file.is_file():
+            raise ValueError(f"--data: there is no file {file}")
+    from .run import run_bench
+    from .settings import full, quick
+
+    settings = (quick if options.quick else full)(options.queries, options.rounds, options.seed)
+    run_bench(options.parts, options.data, options.out, settings)
+
+
+def _parts(text: str) -> tuple[str, ...]:
+    """Read names separated by commas, each once, in the order of the full run."""
+    names = [name.strip() for name in text.split(",")]
+    for name in names:
+        if name not in PARTS:
+            raise argparse.ArgumentTypeError(f"must be some of {','.join(PARTS)}, got {name!r}")
+    return tuple(part for part in PARTS if part in names)

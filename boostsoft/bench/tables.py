@@ -1,0 +1,117 @@
+"""Sections as Markdown, as tables in a terminal, and as JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich import box
+from rich.console import Group, JustifyMethod, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from .peers import Peers
+from .results import Section, Verdict, cell_text
+from .timing import Spread
+
+_LEFT = ("text", "targets")
+_HEADER = (
+    "Medians with their quartiles in square brackets, over rounds in which all contenders took turns in one process. "
+    "A figure is held against its target where one is set."
+)
+
+
+def markdown(machine: str, peers: str, sections: Sequence[Section]) -> str:
+    """The whole report: a heading, the machine, and a table for each section."""
+    parts = ["# boostsoft bench", f"{machine}.\n\nPeers: {peers}.", _HEADER, summary(sections)]
+    return "\n\n".join([*parts, *(section_markdown(section) for section in sections)]) + "\n"
+
+
+def section_markdown(section: Section) -> str:
+    """A heading, what the figures mean, the table, and what was left out."""
+    columns = section.columns
+    heads = " | ".join(column.heading for column in columns)
+    rules = " | ".join("---" if column.unit in _LEFT else "---:" for column in columns)
+    rows = [" | ".join(_cells(section, row)) for row in section.rows]
+    table = "\n".join(f"| {line} |" for line in (heads, rules, *rows))
+    left = [_left_out(section)] if section.left_out else []
+    return "\n\n".join([f"## {section.title}", section.note, table, *left])
+
+
+def section_table(section: Section) -> RenderableType:
+    """The section for a terminal."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for column in section.columns:
+        folds = column.unit == "targets"
+        justify: JustifyMethod = "left" if column.unit in _LEFT else "right"
+        table.add_column(column.heading, justify=justify, overflow="fold", no_wrap=not folds)
+    for row in section.rows:
+        table.add_row(*(Text(cell) for cell in _cells(section, row)))
+    left = [Text(_left_out(section) + "\n")] if section.left_out else []
+    return Group(Text(section.title, style="bold"), Text(section.note, style="italic"), table, *left)
+
+
+def summary(sections: Sequence[Section]) -> str:
+    """How many targets are met; wishes apart.
+
+    >>> summary([])
+    'No target was measured.'
+    """
+    verdicts = [verdict for section in sections for verdict in section.verdicts]
+    counted = [verdict for verdict in verdicts if not verdict.wish]
+    wishes = [verdict for verdict in verdicts if verdict.wish]
+    if not counted:
+        return "No target was measured."
+    text = f"Targets met: {sum(v.met for v in counted)} of {len(counted)}"
+    return text + (f"; wishes: {sum(v.met for v in wishes)} of {len(wishes)}." if wishes else ".")
+
+
+def as_json(machine: Mapping[str, Any], peers: Peers, settings: Mapping[str, Any], sections: Sequence[Section]) -> str:
+    """All of it for programs: medians, quartiles, verdicts, and the raw seconds of every round."""
+    document = {
+        "machine": machine,
+        "peers": {"versions": peers.versions, "left_out": peers.missing},
+        "settings": settings,
+        "sections": [_section_json(section) for section in sections],
+    }
+    return json.dumps(_plain(document), indent=1) + "\n"
+
+
+def _section_json(section: Section) -> dict[str, Any]:
+    seconds = {} if section.rounds is None else section.rounds.seconds
+    return {
+        "key": section.key,
+        "title": section.title,
+        "note": section.note,
+        "units": {column.key: column.unit for column in section.columns},
+        "rows": section.rows,
+        "seconds": {name: values.tolist() for name, values in seconds.items()},
+        "left_out": section.left_out,
+    }
+
+
+def _plain(value: Any) -> Any:
+    """Only what JSON has; NaN and infinities are null."""
+    if isinstance(value, Spread):
+        return _plain(value._asdict())
+    if isinstance(value, Verdict):
+        return {"target": value.target, "met": value.met, "wish": value.wish}
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if hasattr(value, "item"):
+        return _plain(value.item())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def _cells(section: Section, row: Mapping[str, Any]) -> list[str]:
+    return [cell_text(row.get(column.key), column.unit) for column in section.columns]
+
+
+def _left_out(section: Section) -> str:
+    return "Left out: " + "; ".join(f"{name} ({why})" for name, why in section.left_out.items()) + "."

@@ -1,0 +1,148 @@
+"""Whole training runs: 100 trees of 63 leaves on 136 features, our objective next to the boosters' own."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from .. import lightgbm as soft_lightgbm
+from .. import xgboost as soft_xgboost
+from ..kernels.threads import n_threads
+from .peers import Peers
+from .pools import Pool
+from .results import Column, Section, Target
+from .settings import Settings
+from .timing import Contender, Watcher, interleave, ratio, timed
+
+WALL = Target(1.1, "<= 1.1x lambdarank")
+_REFERENCES = {"LightGBM": "LightGBM lambdarank", "XGBoost": "XGBoost rank:ndcg, topk 10"}
+_COLUMNS = (
+    Column("name", "objective"),
+    Column("wall", "wall time, s", "s"),
+    Column("reference", "x the booster's own", "ratio"),
+    Column("leaves", "leaves per tree", "number"),
+    Column("targets", "targets", "targets"),
+)
+_NOTE = (
+    "{trees} trees of at most {leaves} leaves on {features} features, learning rate .1, no evaluation; the data is "
+    "binned beforehand. Ratios to LightGBM's lambdarank (truncation 30) and to XGBoost's rank:ndcg, within each of "
+    "{rounds} rounds."
+)
+
+
+class _Runs:
+    """Training runs on one set of features; the last model of each, to count its leaves."""
+
+    def __init__(self, pool: Pool, settings: Settings) -> None:
+        self._pool, self._settings = pool, settings
+        self.models: dict[str, Any] = {}
+        X = pool.features()
+        self.n_features = X.shape[1]
+        self._lightgbm = cache(lambda: _lightgbm_data(pool, X))
+        self._xgboost = cache(lambda: _xgboost_data(pool, X))
+
+    def contender(self, name: str, objective: Any) -> Contender:
+        """A run of the booster that the name begins with; five trees warm up."""
+        run = self._lightgbm_run if name.startswith("LightGBM") else self._xgboost_run
+
+        def train(trees: int) -> None:
+            self.models[name] = run(objective, trees)
+
+        trees = self._settings.trees
+        measure = timed(lambda: train(trees))
+        return Contender(name, measure, peer=not callable(objective), warm_up=lambda: train(min(trees, 5)))
+
+    def _lightgbm_run(self, objective: Any, trees: int) -> str:
+        import lightgbm as lgb
+
+        parameters = {
+            "objective": objective,
+            "metric": "None",
+            "num_leaves": self._settings.leaves,
+            "learning_rate": 0.1,
+            "num_threads": n_threads(),
+            "verbosity": -1,
+        }
+        booster = lgb.train(parameters, self._lightgbm(), trees)
+        return str(booster.model_to_string())
+
+    def _xgboost_run(self, objective: Any, trees: int) -> str:
+        import xgboost as xgb
+
+        ours = callable(objective)
+        parameters = {
+            "tree_method": "hist",
+            "grow_policy": "lossguide",
+            "max_depth": 0,
+            "max_leaves": self._settings.leaves,
+            "eta": 0.1,
+            "base_score": 0,
+            "disable_default_eval_metric": True,
+            "nthread": n_threads(),
+            **({} if ours else {"objective": objective, "lambdarank_pair_method": "topk"}),
+            **({} if ours else {"lambdarank_num_pair_per_sample": 10}),
+        }
+        booster = xgb.train(parameters, self._xgboost(), trees, obj=objective if ours else None)
+        return "\n".join(booster.get_dump())
+
+
+def measure_training(pool: Pool, settings: Settings, peers: Peers, watcher: Watcher) -> Section:
+    """Time whole training runs on a pool."""
+    runs = _Runs(pool, settings)
+    contenders = [
+        runs.contender("LightGBM lambdarank", "lambdarank"),
+        runs.contender("LightGBM, boostsoft gaussian", soft_lightgbm.objective("ndcg@10")),
+        runs.contender("LightGBM, boostsoft gumbel", soft_lightgbm.objective("ndcg@10", noise="gumbel")),
+        runs.contender("LightGBM rank_xendcg", "rank_xendcg"),
+    ]
+    if peers.has("xgboost"):
+        contenders += [
+            runs.contender("XGBoost rank:ndcg, topk 10", "rank:ndcg"),
+            runs.contender("XGBoost, boostsoft gaussian", soft_xgboost.objective("ndcg@10")),
+        ]
+    rounds = interleave(contenders, settings.training_rounds, watcher)
+    rows = []
+    for name in rounds.seconds:
+        row: dict[str, Any] = {"name": name, "wall": rounds.spread(name), "leaves": leaves_per_tree(runs.models[name])}
+        reference = _REFERENCES["LightGBM" if name.startswith("LightGBM") else "XGBoost"]
+        if reference in rounds.seconds and name != reference:
+            row["reference"] = ratio(rounds.seconds[name], rounds.seconds[reference])
+            if pool.key == "synthetic" and name.startswith("LightGBM, "):
+                row["targets"] = [WALL.judge(row["reference"])]
+        rows.append(row)
+    note = _NOTE.format(
+        trees=settings.trees, leaves=settings.leaves, features=runs.n_features, rounds=settings.training_rounds
+    )
+    title = f"Training ({pool.name})"
+    return Section(f"training_{pool.key}", title, note, _COLUMNS, rows, rounds, rounds.left_out)
+
+
+def leaves_per_tree(model: str) -> float:
+    r"""Mean number of leaves, from LightGBM's text or XGBoost's dump of a model.
+
+    >>> leaves_per_tree("num_leaves=3\n...\nnum_leaves=5\n")
+    4.0
+    >>> leaves_per_tree("0:[f0<1] yes=1,no=2\n\t1:leaf=.5\n\t2:leaf=-.5\n")
+    2.0
+    """
+    stated = re.findall(r"^num_leaves=(\d+)$", model, re.MULTILINE)
+    if stated:
+        return float(np.mean([int(count) for count in stated]))
+    trees = len(re.findall(r"^0:", model, re.MULTILINE))
+    return len(re.findall(r":leaf=", model)) / max(trees, 1)
+
+
+def _lightgbm_data(pool: Pool, X: Any) -> Any:
+    import lightgbm as lgb
+
+    parameters = {"verbosity": -1, "num_threads": n_threads()}
+    return lgb.Dataset(X, pool.labels, group=pool.sizes, params=parameters).construct()
+
+
+def _xgboost_data(pool: Pool, X: Any) -> Any:
+    import xgboost as xgb
+
+    return xgb.QuantileDMatrix(X, pool.labels, group=pool.sizes, nthread=n_threads())

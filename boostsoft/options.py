@@ -1,0 +1,45 @@
+"""What the commands' options have in common: numbers with a least value, and a folder that can be written to."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+
+def whole(least: int) -> Callable[[str], int]:
+    """Build the parser of a whole number of at least ``least``."""
+
+    def parse(text: str) -> int:
+        if not re.fullmatch(r"[0-9]{1,9}", text) or int(text) < least:
+            raise argparse.ArgumentTypeError(f"must be a whole number of at least {least}, got {text!r}")
+        return int(text)
+
+    return parse
+
+
+def positive(text: str) -> float:
+    """Read a finite number above 0."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = float("nan")
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"must be a number above 0, got {text!r}")
+    return value
+
+
+def check_folder(folder: Path) -> None:
+    """Refuse a folder that cannot be written to, before any work; it is not made yet."""
+    nearest = folder
+    while not nearest.exists() and nearest != nearest.parent:
+        nearest = nearest.parent
+    if not nearest.is_dir():
+        raise ValueError(f"--out: {nearest} is a file, not a folder")
+    try:
+        with tempfile.TemporaryFile(dir=nearest):
+            pass
+    except OSError as error:
+        raise ValueError(f"--out: cannot write to {nearest}: {error.strerror}") from error

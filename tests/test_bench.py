@@ -1,0 +1,464 @@
+"""The benchmark's own arithmetic: pools, interleaving, statistics, targets, and what each contender is given."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+import numpy as np
+import pytest
+
+import boostsoft.lightgbm as bl
+from boostsoft.bench import accuracy, children, cold_start, nodes, peers, training_cost
+from boostsoft.bench.boosting import CATBOOST_ITERATIONS, CatBoostIterations, LightGBMIterations, XGBoostIterations
+from boostsoft.bench.objective_cost import LIGHTGBM, REFERENCE, measure_objectives
+from boostsoft.bench.peers import Peers, find_peers
+from boostsoft.bench.pools import PROPORTIONS, pool_of_files, synthetic_pool
+from boostsoft.bench.results import Column, Section, Target, cell_text
+from boostsoft.bench.settings import full, quick
+from boostsoft.bench.tables import section_markdown, summary
+from boostsoft.bench.timing import Contender, Rounds, Silent, Spread, interleave, ratio, timed
+from boostsoft.kernels.noise import LAWS
+from boostsoft.metrics.spread import spread
+
+# ---------------------------------------------------------------------------------------------------------
+# Pools
+# ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_synthetic_pool_has_the_shape_of_mslr():
+    pool = synthetic_pool()
+    assert pool.sizes.tolist() == [120] * 2000
+    shares = np.bincount(pool.labels.astype(int), minlength=5) / pool.labels.size
+    np.testing.assert_allclose(shares, (0.52, 0.32, 0.13, 0.02, 0.01), atol=3e-3)
+    assert sum(PROPORTIONS) == pytest.approx(1.0)
+    assert spread(pool.groups, pool.scores, np.ones(2000)) == pytest.approx(1.0, abs=1e-12)
+    assert np.abs(np.corrcoef(pool.scores, pool.labels)[0, 1]) < 0.01
+
+
+def test_a_seed_settles_the_pool():
+    first, again, other = (synthetic_pool(20, 30, seed) for seed in (5, 5, 6))
+    for name in ("labels", "scores"):
+        assert np.array_equal(getattr(first, name), getattr(again, name))
+        assert not np.array_equal(getattr(first, name), getattr(other, name))
+    assert np.array_equal(first.features(), again.features())
+
+
+def test_the_first_queries_of_a_pool():
+    pool = synthetic_pool(6, 10)
+    part = pool.first(2)
+    assert part.n_queries == 2
+    assert np.array_equal(part.labels, pool.labels[:20])
+    assert np.array_equal(part.scores, pool.scores[:20])
+    assert pool.first(99).n_queries == 6
+
+
+def test_features_tell_the_grade():
+    pool = synthetic_pool(50)
+    X = pool.features()
+    assert X.shape == (6000, 136)
+    assert np.corrcoef(X[:, 0], pool.labels)[0, 1] > 0.3
+    assert abs(np.corrcoef(X[:, -1], pool.labels)[0, 1]) < 0.05
+
+
+def test_a_pool_of_files(tmp_path):
+    files = [tmp_path / "a.txt", tmp_path / "b.txt"]
+    files[0].write_text("2 qid:1 1:0.5 2:1\n0 qid:1 1:0.25 2:3\n1 qid:2 1:7 2:0\n")
+    files[1].write_text("0 qid:3 1:1 2:1\n4 qid:3 1:2 2:5\n")
+    pool = pool_of_files(files, seed=3)
+    assert pool.labels.tolist() == [2, 0, 1, 0, 4]
+    assert pool.sizes.tolist() == [2, 1, 2]
+    assert pool.qid.tolist() == [0, 0, 1, 2, 2]
+    assert pool.features()[:, 0].tolist() == [0.5, 0.25, 7, 1, 2]
+    assert pool.name == "a.txt, b.txt: 3 queries, 5 documents"  # no folders
+    assert spread(pool.groups, pool.scores, np.ones(3)) == pytest.approx(1.0, abs=1e-12)
+    assert pool.first(1).features().shape == (2, 2)
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Timing
+# ---------------------------------------------------------------------------------------------------------
+
+
+class Clock:
+    """A clock that moves when told."""
+
+    def __init__(self):
+        self.now = 0.0
+
+    def __call__(self):
+        return self.now
+
+
+def test_contenders_take_turns_and_the_first_round_does_not_count():
+    order, told = [], []
+    seconds = {"a": iter([100.0, 1.0, 2.0, 6.0]), "b": iter([100.0, 2.0, 2.0, 2.0])}
+
+    def measure(name):
+        order.append(name)
+        return next(seconds[name])
+
+    class Told:
+        def begin(self, steps):
+            told.append(steps)
+
+        def step(self, text):
+            told.append(text)
+
+    rounds = interleave([Contender(name, lambda name=name: measure(name)) for name in "ab"], 3, Told())
+    assert order == list("abababab")
+    assert rounds.seconds["a"].tolist() == [1.0, 2.0, 6.0]
+    assert told[:4] == [8, "a, warming up", "b, warming up", "a, round 1 of 3"]
+    assert rounds.spread("a") == Spread(2.0, 1.5, 4.0)
+    assert rounds.spread("a", "b") == Spread(0.0, -0.5, 2.0)
+    # within rounds .5, 1 and 3: the ratio of the medians would have the same median, but not the same quartiles
+    assert ratio(rounds.seconds["a"], rounds.seconds["b"]) == Spread(1.0, 0.75, 2.0)
+
+
+def test_something_else_may_warm_up():
+    order = []
+    contender = Contender("a", lambda: order.append("measured") or 1.0, warm_up=lambda: order.append("warmed"))
+    interleave([contender], 2)
+    assert order == ["warmed", "measured", "measured"]
+
+
+def test_a_peer_that_refuses_is_named_and_left_out_and_ours_never_is():
+    def refuse():
+        raise RuntimeError("too many documents\nsecond line")
+
+    rounds = interleave([Contender("peer", refuse, peer=True), Contender("ours", lambda: 1.0)], 2)
+    assert rounds.left_out == {"peer": "too many documents"}
+    assert list(rounds.seconds) == ["ours"]
+    with pytest.raises(RuntimeError, match="too many"):
+        interleave([Contender("ours", refuse)], 2)
+
+
+def test_a_ratio_to_nothing_says_nothing():
+    found = ratio(np.array([1.0, 2.0, 3.0]), np.array([0.0, 1.0, -1.0]))
+    assert found == Spread(2.0, 2.0, 2.0)
+    assert np.isnan(ratio(np.ones(1), np.zeros(1)).median)
+
+
+def test_an_action_is_repeated_until_there_is_something_to_measure():
+    clock, calls = Clock(), []
+
+    def action():
+        calls.append(clock.now)
+        clock.now += 0.3
+
+    assert timed(action, 1.0, clock)() == pytest.approx(0.3)
+    assert len(calls) == 4
+    assert timed(action, 0.0, clock)() == pytest.approx(0.3)
+    assert len(calls) == 5
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Results
+# ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("target", "value", "met"),
+    [
+        (Target(1.0, "x"), 1.0, True),
+        (Target(1.0, "x"), 1.01, False),
+        (Target(10, "x", at_least=True), 10.0, True),
+        (Target(10, "x", at_least=True), 9.9, False),
+        (Target(1.0, "x"), float("nan"), False),
+        (Target(1.0, "x", at_least=True), float("nan"), False),
+        (Target(1.0, "x"), Spread(0.9, 0.1, 5.0), True),
+        (Target(1.0, "x"), Spread(1.1, 0.1, 5.0), False),
+    ],
+)
+def test_targets(target, value, met):
+    assert target.judge(value).met is met
+
+
+@pytest.mark.parametrize(
+    ("cell", "unit", "text"),
+    [
+        (Spread(12.345, 11.0, 13.999), "µs", "12.3 [11, 14]"),
+        (Spread(float("nan"), 1.0, 2.0), "ratio", "-"),
+        (Spread(1.0, 0.95, 1.25), "ratio", "1 [0.950, 1.25]"),
+        (3.2e-7, "error", "3e-07"),
+        (0.125, "share", "12 %"),
+        (100_000, "count", "100,000"),
+        (0.05, "plain", "0.05"),
+        (None, "µs", ""),
+        ("ranx", "text", "ranx"),
+        ([Target(1.0, "<= 1x").judge(2.0), Target(0.5, "<= 0.5x", wish=True).judge(0.4)], "targets",
+         "<= 1x: missed; wish <= 0.5x: met"),
+    ],
+)  # fmt: skip
+def test_cells(cell, unit, text):
+    assert cell_text(cell, unit) == text
+
+
+def test_a_section_as_markdown():
+    columns = (Column("name", "by"), Column("cost", "µs", "µs"), Column("targets", "targets", "targets"))
+    rows = [{"name": "a", "cost": Spread(1.5, 1.0, 2.0), "targets": [Target(1.0, "<= 1").judge(1.5)]}, {"name": "b"}]
+    section = Section("key", "Title", "Note.", columns, rows, left_out={"c": "refused"})
+    assert section_markdown(section).splitlines() == [
+        "## Title",
+        "",
+        "Note.",
+        "",
+        "| by | µs | targets |",
+        "| --- | ---: | --- |",
+        "| a | 1.50 [1, 2] | <= 1: missed |",
+        "| b |  |  |",
+        "",
+        "Left out: c (refused).",
+    ]
+    assert summary([section]) == "Targets met: 0 of 1."
+
+
+def test_wishes_are_counted_apart():
+    row = {"targets": [Target(1.0, "a").judge(0.9), Target(0.5, "b", wish=True).judge(0.9), Target(1.0, "c").judge(2)]}
+    assert summary([Section("key", "", "", (), [row])]) == "Targets met: 1 of 2; wishes: 0 of 1."
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Peers
+# ---------------------------------------------------------------------------------------------------------
+
+
+def test_peers_that_are_not_there_are_named_and_left_out(monkeypatch):
+    real = importlib.import_module
+
+    def without(name, *package):
+        if name == "catboost":
+            raise ModuleNotFoundError("No module named 'catboost'", name="catboost")
+        if name == "ranx":
+            raise ImportError("libwrong.so: not found")
+        if name == "pytrec_eval":
+            raise ModuleNotFoundError("No module named 'other'", name="other")
+        return real(name, *package)
+
+    monkeypatch.setattr(peers.importlib, "import_module", without)
+    found = find_peers(["objective", "hard"])
+    assert found.has("lightgbm")
+    assert not found.has("catboost")
+    assert found.missing == {
+        "catboost": "not installed",
+        "ranx": "cannot be imported: libwrong.so: not found",
+        "pytrec_eval": "cannot be imported: No module named 'other'",
+    }
+    assert "left out: CatBoost (not installed), ranx (cannot" in found.in_words()
+    assert find_peers(["cold"]) == Peers({}, {})
+
+    names = {row["name"] for row in objectives(synthetic_pool(4, 10), found).rows}
+    assert not any("CatBoost" in name for name in names)
+    assert {"LightGBM lambdarank@30", "boostsoft gaussian"} <= names
+
+
+def objectives(pool, found, **changes):
+    settings = quick(4, 1, 0)
+    for name, value in {"at_least": 0.0, "sigmas": (0.5,), **changes}.items():
+        object.__setattr__(settings, name, value)
+    return measure_objectives(pool, settings, found, Silent())
+
+
+def test_an_objective_is_charged_without_its_tree():
+    section = objectives(synthetic_pool(4, 10), Peers({}, {}), rounds=3)
+    seconds = section.rounds.seconds
+    row = next(row for row in section.rows if row["name"] == "boostsoft gaussian")
+    name = "boostsoft gaussian, k=10, sigma=0.5"
+    net, other = seconds[name] - seconds[LIGHTGBM], seconds[REFERENCE] - seconds[LIGHTGBM]
+    assert row["cost"].median == pytest.approx(np.median(net) / 4 * 1e6)
+    wanted = [a / b for a, b in zip(net, other, strict=True) if b > 0] or [np.nan]
+    assert row["reference"].median == pytest.approx(np.median(wanted), nan_ok=True)
+    assert len(row["targets"]) == 3
+    tree = next(row for row in section.rows if row["name"] == LIGHTGBM)
+    assert tree["cost"].median == pytest.approx(np.median(seconds[LIGHTGBM]) / 4 * 1e6)
+    assert "targets" not in tree
+
+
+def test_labels_that_lambdarank_refuses_leave_it_out():
+    pool = synthetic_pool(4, 10)
+    pool.labels[0] = 0.5
+    section = objectives(pool, Peers({}, {}))
+    assert "lambdarank" in " ".join(section.left_out)
+    assert any(row["name"] == "boostsoft gaussian" and row["cost"].median for row in section.rows)
+    assert all("reference" not in row for row in section.rows)
+
+
+# ---------------------------------------------------------------------------------------------------------
+# What the contenders are given
+# ---------------------------------------------------------------------------------------------------------
+
+
+class Spy:
+    """An objective that keeps what it is called with."""
+
+    def __init__(self, rule):
+        self.rule, self.seen = rule, []
+
+    def __call__(self, preds, data):
+        self.seen.append(np.array(preds, dtype=float).ravel())
+        return self.rule(preds, data)
+
+
+@pytest.mark.parametrize("sigma", [0.2, 1.0])
+@pytest.mark.parametrize("booster", ["lightgbm", "xgboost"])
+def test_scores_stay_where_they_are_put(booster, sigma):
+    pool = synthetic_pool(5, 12, seed=1)
+    pytest.importorskip(booster)
+    if booster == "lightgbm":
+        spy, boosting = Spy(bl.objective("ndcg@10")), LightGBMIterations(pool, 0.0)
+    else:
+        import boostsoft.xgboost as bx
+
+        spy, boosting = Spy(bx.objective("ndcg@10")), XGBoostIterations(pool, 0.0)
+    measure = boosting.measure(spy, sigma)
+    assert all(measure() > 0 for _ in range(3))
+    assert len(spy.seen) == 3
+    for scores in spy.seen:
+        np.testing.assert_allclose(scores, pool.scores / sigma, atol=2e-6)
+
+
+def test_catboost_is_timed_between_iterations_from_the_given_scores():
+    catboost = pytest.importorskip("catboost")
+    pool, baselines, ticks = synthetic_pool(5, 12), [], []
+    real = catboost.CatBoost.fit
+
+    def fit(self, data, callbacks):
+        baselines.append(np.ravel(data.get_baseline()))
+        np.testing.assert_array_equal(np.array(data.get_label(), float), pool.labels)
+        ticks.append(callbacks[0]._ticks)
+        return real(self, data, callbacks=callbacks)
+
+    catboost.CatBoost.fit = fit
+    try:
+        seconds = CatBoostIterations(pool).measure("StochasticRank:metric=NDCG;top=10;num_estimations=1")()
+    finally:
+        catboost.CatBoost.fit = real
+    np.testing.assert_allclose(baselines[0], pool.scores, atol=1e-6)
+    assert len(ticks[0]) == CATBOOST_ITERATIONS + 1
+    assert seconds == np.median(np.diff(ticks[0])) > 0
+
+
+def test_the_gradients_error_is_seen(monkeypatch):
+    pool = synthetic_pool(4, 20)
+    assert 0 < accuracy.worst_error(pool, "ndcg@5", "gaussian", 0.3) < 1e-4
+    real = accuracy.SoftObjective.gradient_curvature
+
+    def wrong_in_one_query(self, queries, scores):
+        gradient, curvature = real(self, queries, scores)
+        gradient[20:40] *= 1.01
+        return gradient, curvature
+
+    monkeypatch.setattr(accuracy.SoftObjective, "gradient_curvature", wrong_in_one_query)
+    assert accuracy.worst_error(pool, "ndcg@5", "gaussian", 0.3) == pytest.approx(0.01, rel=1e-3)
+
+
+def test_gradients_that_nobody_promised_do_not_count_as_errors():
+    """Two documents 12 sigma apart pull at each other with 1e-16; at 5 sigma with 1e-3, which is held to 1e-4."""
+    pool = synthetic_pool(1, 2)
+    pool.labels[:] = 0, 1
+    pool.scores[:] = 1, 0
+    assert accuracy.worst_error(pool, "ndcg@5", "gaussian", 1 / 12) < 1e-4
+    assert 0 < accuracy.worst_error(pool, "ndcg@5", "gaussian", 1 / 5) < 1e-4
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Nodes and cells
+# ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("noise", LAWS)
+def test_where_every_node_sees_every_document_cells_are_a_product(noise):
+    pool = synthetic_pool(1, 30)
+    pool.scores[:] = 0.0
+    count = nodes.count_cells(pool, "ndcg@7", noise, 1.0)
+    seen = count.cells / (30 * 7)
+    # nodes come in eights
+    assert count.nodes <= seen < count.nodes + 8
+    least = (pool.labels == pool.labels.min()).sum()
+    documents = 30 * nodes.LAW_OPERATIONS[noise] + least * nodes.PLAIN_END + (30 - least) * nodes.PICKED_END
+    cells = 7 * (least * nodes.PLAIN_CELL + (30 - least) * nodes.PICKED_CELL)
+    assert count.operations > 0.999 * seen * (documents + cells)
+    assert count.operations < 2.0 * seen * (documents + cells)
+
+
+def test_spread_out_scores_need_fewer_cells_and_far_apart_ones_none():
+    pool = synthetic_pool(3, 50)
+    near, far = (nodes.count_cells(pool, "ndcg@10", "gaussian", sigma) for sigma in (1.0, 0.05))
+    assert 20 <= near.nodes <= 60
+    assert far.cells < 0.5 * near.cells
+    assert nodes.count_cells(pool, "ndcg@10", "gaussian", 1e-9) == (0, 0, 0)
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Processes
+# ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_child_reports_and_a_failing_one_is_named():
+    found = children.ask("hard")
+    assert set(found) == {"import", "first", "second"}
+    assert found["first"] > found["second"] > 0
+    with pytest.raises(ChildProcessError, match=r"the process for 'memory' failed: .*noise"):
+        children.ask("memory", documents=10, noise="pink", sigma=1.0)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems cannot start the peak anew")
+def test_memory_that_is_given_back_counts():
+    np.ones(20_000_000)  # an earlier peak of 160 MB must not hide a later one
+    before = children._restart_peak()
+    np.ones(8_000_000)
+    assert 55 < children._peak() - before < 90
+
+
+def test_cold_start_compiles_once_into_a_new_folder_and_reads_it_afterwards(monkeypatch):
+    asked = []
+
+    def ask(task, environment=None):
+        folder = (environment or {}).get("NUMBA_CACHE_DIR")
+        asked.append((task, folder))
+        return {"import": 0.25, "first": 7.0 if asked.count((task, folder)) == 1 else 0.125}
+
+    monkeypatch.setattr(cold_start, "ask", ask)
+    section = cold_start.measure_cold_start(full(None, 3, 0), Silent())
+    assert [task for task, _ in asked] == ["import"] * 3 + ["gradient"] * 4 + ["hard"] * 4
+    folders = {task: {folder for name, folder in asked if name == task} for task in ("import", "gradient", "hard")}
+    assert folders["import"] == {None}
+    assert len(folders["gradient"] | folders["hard"]) == 2
+    first = section.rows[1]
+    assert (first["cold"], first["warm"]) == (7.0, Spread(0.125, 0.125, 0.125))
+    assert [verdict.met for verdict in first["targets"]] == [False, True]
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Sizes
+# ---------------------------------------------------------------------------------------------------------
+
+
+def test_full_and_quick_sizes():
+    run = full(None, None, 4)
+    assert (run.queries, run.rounds, run.training_rounds, run.seed) == (2000, 5, 2, 4)
+    assert run.sigmas == (0.05, 0.2, 0.5, 1.0)
+    assert run.cutoffs == (5, 10, 30)
+    assert (run.trees, run.leaves, run.longest) == (100, 63, 100_000)
+    assert full(30, 1, 0).training_queries == 30
+    assert full(30, 1, 0).training_rounds == 1
+    look = quick(None, None, 0)
+    parts = list(peers.NEEDED)
+    assert look.minutes(parts, 1) < 0.2 * run.minutes(parts, 1)
+    assert run.minutes(parts, 2) > run.minutes(parts, 1) > run.minutes(["hard"], 1)
+
+
+def test_leaves_are_counted_from_either_boosters_text():
+    xgb = pytest.importorskip("xgboost")
+    lgb = pytest.importorskip("lightgbm")
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(400, 3)), rng.normal(size=400)
+    model = lgb.train({"num_leaves": 5, "verbosity": -1}, lgb.Dataset(X, y), 3)
+    assert training_cost.leaves_per_tree(model.model_to_string()) == 5.0
+    booster = xgb.train({"max_leaves": 4, "grow_policy": "lossguide", "max_depth": 0}, xgb.DMatrix(X, y), 3)
+    assert training_cost.leaves_per_tree("\n".join(booster.get_dump())) == 4.0
+
+
+def test_rounds_without_a_baseline_are_the_seconds_themselves():
+    rounds = Rounds({"a": np.array([1.0, 3.0])})
+    assert rounds.spread("a") == Spread(2.0, 1.5, 2.5)

@@ -1,0 +1,216 @@
+"""``python -m boostsoft bench`` from end to end on a tiny pool, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+import platform
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from boostsoft import cli
+from boostsoft.bench import growth, limits, run, settings
+
+pytestmark = pytest.mark.filterwarnings("ignore:unsafe cast from uint64 to int64:Warning")
+
+
+def letor_file(path, n_queries=4):
+    rng = np.random.default_rng(0)
+    lines = [
+        f"{rng.integers(0, 3)} qid:{q} " + " ".join(f"{i}:{x:.3f}" for i, x in enumerate(rng.normal(size=4), 1))
+        for q in range(n_queries)
+        for _ in range(12)
+    ]
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def answer(task, environment=None, **arguments):
+    """What processes of their own would report."""
+    if task == "memory":
+        return {"megabytes": 123.0, "seconds": 0.5}
+    count = float(environment["NUMBA_NUM_THREADS"])
+    seconds = {growth._TREE: 1e-6, growth.GAUSSIAN: 1e-4 / count, growth.GUMBEL: 2e-4 / count, growth.LAMBDARANK: 1e-4}
+    return {"seconds": {name: [value] * arguments["rounds"] for name, value in seconds.items()}}
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory):
+    """The folder and the printed text of a quick run over all parts but cold starts."""
+    folder = tmp_path_factory.mktemp("bench")
+    file = letor_file(folder / "real.txt")
+    patch = pytest.MonkeyPatch()
+    patch.setattr(growth, "ask", answer)
+    patch.setattr(limits, "ask", answer)
+    for name, values in (("_DOCUMENTS", (10, 40)), ("_CUTOFFS", (1, 10)), ("_SIGMAS", (0.1, 1.0)), ("_QUERIES", (8,))):
+        patch.setattr(growth, name, values)
+    small = settings.quick
+    patch.setattr(settings, "quick", lambda *given: replace(small(*given), trees=3, leaves=4))
+    arguments = ["bench", "--quick", "--queries", "8", "--rounds", "1", "--data", str(file), "--seed", "3"]
+    arguments += ["--parts", "limits,growth,hard,training,objective", "--out", str(folder / "out")]
+    shown = []
+    patch.setattr(run.Console, "print", lambda self, *things: shown.extend(map(str, things)))
+    try:
+        assert cli.main(arguments) == 0
+    finally:
+        patch.undo()
+    return folder / "out", "\n".join(shown)
+
+
+@pytest.fixture(scope="module")
+def report(done):
+    return json.loads((done[0] / "bench.json").read_text())
+
+
+def section(report, key):
+    return next(found for found in report["sections"] if found["key"] == key)
+
+
+def test_all_files_are_written(done):
+    out, shown = done
+    assert {path.name for path in out.iterdir()} == {"bench.json", "bench.md", "cost.png", "growth.png"}
+    for name in ("cost.png", "growth.png"):
+        with Image.open(out / name) as image:
+            image.load()
+            shades = np.asarray(image.convert("L"))
+        assert shades.min() < 100
+        assert np.mean(shades == 255) > 0.5
+    assert "limits: about a minute; Ctrl-C stops" in shown
+    assert re.search(r"Targets met: \d+ of \d+", shown)
+
+
+def test_sections_come_in_the_order_of_the_full_run(report):
+    assert [found["key"] for found in report["sections"]] == [
+        "objective_synthetic", "objective_files", "value_synthetic", "roofline_synthetic",
+        "training_synthetic", "training_files", "hard_synthetic", "hard_files",
+        "growth_documents", "growth_cutoff", "growth_sigma", "growth_queries", "growth_threads",
+        "long_query", "whole_list",
+    ]  # fmt: skip
+    assert report["settings"]["queries"] == 8
+    assert report["settings"]["seed"] == 3
+    assert list(report["settings"]["seconds"]) == ["objective", "training", "hard", "growth", "limits"]
+
+
+def test_the_objectives_and_their_peers_are_there(report):
+    rows = section(report, "objective_synthetic")["rows"]
+    names = {row["name"] for row in rows}
+    wanted = {"LightGBM regression", "LightGBM lambdarank@10", "LightGBM lambdarank@30", "LightGBM rank_xendcg"}
+    wanted |= {"boostsoft gaussian", "boostsoft gumbel", "PL-Rank-3, 200 samples (ours)"}
+    if "xgboost" in report["peers"]["versions"]:
+        wanted |= {"XGBoost rank:ndcg, topk 10", "XGBoost rank:ndcg, topk 30", "boostsoft gaussian in XGBoost"}
+    if "catboost" in report["peers"]["versions"]:
+        wanted |= {"CatBoost StochasticRank, 1 sample", "CatBoost StochasticRank, 10 samples", "CatBoost YetiRank"}
+    assert wanted <= names
+    ours = [row for row in rows if row["name"] in ("boostsoft gaussian", "boostsoft gumbel")]
+    assert len(ours) == 6
+    assert all(0 <= row["error"] < 1e-4 for row in ours)
+    assert all({"target", "met", "wish"} == set(verdict) for row in ours for verdict in row["targets"])
+    files = section(report, "objective_files")
+    assert "real.txt: 4 queries, 48 documents" in files["title"]
+    assert all(len(row["targets"]) == 1 for row in files["rows"] if "targets" in row)  # of the error alone
+
+
+def test_hard_metrics_agree_with_every_peer(report):
+    for pool in ("synthetic", "files"):
+        rows = [row for row in section(report, f"hard_{pool}")["rows"] if "difference" in row]
+        assert {row["name"] for row in rows} >= {"scikit-learn", "LightGBM"}
+        assert len(rows) == 2 * (2 + sum(name in report["peers"]["versions"] for name in ("ranx", "pytrec_eval")))
+        assert all(row["difference"] < 1e-12 for row in rows)
+        assert all(row["cost"]["median"] > 0 for row in rows)
+
+
+def test_training_grows_the_same_trees(report):
+    rows = section(report, "training_synthetic")["rows"]
+    assert {row["name"] for row in rows} >= {"LightGBM lambdarank", "LightGBM, boostsoft gaussian"}
+    assert {row["leaves"] for row in rows} == {4.0}
+    assert all(row["wall"]["median"] > 0 for row in rows)
+    assert "136 features" in section(report, "training_synthetic")["note"]
+    assert "on 4 features" in section(report, "training_files")["note"]
+
+
+def test_limits_take_memory_from_another_process(report):
+    rows = section(report, "long_query")["rows"]
+    assert len(rows) == 4
+    assert {row["memory"] for row in rows} == {123.0}
+    assert all(row["time"]["median"] > 0 for row in rows)
+
+
+def test_threads_are_those_of_the_children(report):
+    for row in section(report, "growth_threads")["rows"]:
+        assert row["boostsoft gaussian"]["median"] == pytest.approx(100 / row["at"] - 1)
+
+
+def test_the_tables_are_whole_and_name_no_host(done, report):
+    text = (done[0] / "bench.md").read_text()
+    assert text.count("\n## ") == len(report["sections"])
+    for table in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):
+        widths = {line.count("|") for line in table.splitlines()}
+        assert len(widths) == 1
+    assert f"{report['machine']['threads']} threads on" in text
+    assert not platform.node() or platform.node() not in text + json.dumps(report)
+    assert str(done[0].parent) not in text
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Errors
+# ---------------------------------------------------------------------------------------------------------
+
+BAD = {
+    "part": (["--parts", "objective,speed"], "--parts: must be some of objective,training,"),
+    "no part": (["--parts", ""], "--parts: must be some of"),
+    "rounds": (["--rounds", "0"], "--rounds: must be a whole number of at least 1, got '0'"),
+    "queries": (["--queries", "many"], "--queries: must be a whole number of at least 1, got 'many'"),
+    "seed": (["--seed", "-1"], "--seed"),
+    "missing file": (["--data", "{tmp}/none"], "--data: there is no file {tmp}/none"),
+    "out is a file": (
+        ["--out", "{tmp}/file/x", "--quick", "--queries", "2", "--parts", "hard"],
+        "--out: {tmp}/file is a file, not a folder",
+    ),
+    "what": (["quality"], "invalid choice: 'quality'"),
+    "no letor": (["--data", "{tmp}/file", "--quick", "--parts", "hard"], "{tmp}/file"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "message"), BAD.values(), ids=BAD.keys())
+def test_bad_input_is_one_line_and_leaves_nothing(tmp_path, capsys, monkeypatch, arguments, message):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").write_text("not a letor file\n")
+    assert cli.main(["bench", *(argument.replace("{tmp}", str(tmp_path)) for argument in arguments)]) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert shown.err.startswith("boostsoft: ")
+    assert shown.err.count("\n") == 1
+    assert message.replace("{tmp}", str(tmp_path)) in shown.err
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_an_interrupt_leaves_nothing(tmp_path, capsys, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(run, "measure_hard", interrupted)
+    out = tmp_path / "out"
+    assert cli.main(["bench", "--quick", "--queries", "2", "--parts", "hard", "--out", str(out)]) == 130
+    assert capsys.readouterr().err == "boostsoft: interrupted; no file is half written\n"
+    assert not out.exists()
+
+
+def test_speed_is_what_is_measured_unless_said(monkeypatch, tmp_path):
+    seen = []
+    monkeypatch.setattr(run, "run_bench", lambda *given: seen.append(given))
+    for what in ([], ["speed"]):
+        assert cli.main(["bench", *what, "--parts", "cold, hard,hard", "--out", str(tmp_path / "out")]) == 0
+    assert seen[0] == seen[1]
+    assert seen[0][0] == ("hard", "cold")
+
+
+def test_help_names_every_part(capsys):
+    with pytest.raises(SystemExit) as ending:
+        cli.main(["bench", "--help"])
+    assert ending.value.code == 0
+    text = capsys.readouterr().out
+    for part in ("objective", "training", "hard", "growth", "limits", "cold"):
+        assert re.search(rf"^  {part} ", text, re.MULTILINE)
