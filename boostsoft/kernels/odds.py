@@ -21,7 +21,7 @@ from __future__ import annotations
 import math
 
 from .compile import routine
-from .noise import GAUSSIAN, GUMBEL, gaussian_odds, short_exponential
+from .noise import GAUSSIAN, GUMBEL, gaussian_odds, second_ratio, short_exponential
 from .simd import LANES, add_lane_sums, lane_sum, larger, load, splat, store, where_negative
 from .workspace import PAD
 
@@ -190,15 +190,6 @@ def law_ratio(law, at, position, v):
 
 
 @routine
-def _second(law, w, r):
-    if law == GAUSSIAN:
-        return r * r - splat(1.0)
-    elif law == GUMBEL:
-        return r * r + r - splat(1.0)
-    return r * r - w - w
-
-
-@routine
 def _finish_picked(law, x, u, weights, j, coef, t, v, g, h, k, exact, sums, second, i):
     at = load(x, 0)
     r = law_ratio(law, at, u[j], v)
@@ -209,7 +200,7 @@ def _finish_picked(law, x, u, weights, j, coef, t, v, g, h, k, exact, sums, seco
     rule = w * load(weights, 0)
     add_lane_sums(sums, 4 * i, loss, pull * r, rule * r, splat(0.0))
     if exact:
-        r2 = _second(law, w, r)
+        r2 = second_ratio(law, w, r)
         add_lane_sums(second, 4 * i, c * pull * r2 - loss * r, rule * r2, splat(0.0), splat(0.0))
 
 
