@@ -24,7 +24,7 @@ from .pools import Pool
 # certain one goes through the rows of the recursion, forward (3 + 5) and backward (3 + 3 + 5, and 6 in two sums).
 PLAIN_CELL, PICKED_CELL, ROW_CELL = 4, 12, 25
 # ... and in a document at a node: p / q and w / q by the law's polynomials, and the sums of its derivatives.
-LAW_OPERATIONS = {"gaussian": 75, "gumbel": 30, "logistic": 5}
+LAW_OPERATIONS = {"gaussian": 56, "gumbel": 22, "logistic": 5}
 PLAIN_END, PICKED_END = 2, 14
 
 

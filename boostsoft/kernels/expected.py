@@ -17,7 +17,7 @@ import math
 import numpy as np
 
 from .blocks import call_block
-from .compile import kernel, routine
+from .compile import kernel, merged, routine
 from .families import ABSORBING, MARKED, PLAIN
 from .noise import GAUSSIAN, pair_flow, pair_reach, reach
 from .plain import collect_documents, list_documents
@@ -43,11 +43,12 @@ ACCURACY = {"default": (0.4, 1e-6), "high": (0.17, 1e-10), "fast": (0.5, 1e-5)}
 
 _FLOW_FLOOR = 1e-9
 # how much rounding errors (1e-16) may grow where documents are divided out: at most, and per tolerance and faintness
-_MOST_GROWTH, _GROWTH, _FAINTEST = 1e6, 1e13, 5e-12
+_MOST_GROWTH, _GROWTH, _FAINTEST = 1e9, 1e14, 5e-12
+_ODDS_DIGITS = 1e-8  # below this tolerance the odds are not exact enough: all documents go through rows
 _MOST_GAIN = 1e90
 # what may be left out, per tolerance: so much of K / n, and so much; a cascade may depend on the best document alone
 _NEGLIGIBLE, _NEGLIGIBLE_IN_CASCADES = (0.15, 5e-3), (0.01, 3e-4)
-_MISS = 1e-3  # how far a node may lie from its place, per tolerance and faintness
+_MISS = 1e-1  # how far a node may lie from its place, per tolerance and faintness
 # the node rule's count of documents above, and its variance, are not exact: they are trusted this far
 _CERTAIN_SHARE, _MORE_SCATTER = 0.95, 0.5
 _RULE_DIGITS = 7.0  # what the default step gives; the error falls exponentially in 1 / h
@@ -185,7 +186,7 @@ def _take_least(family, coef, first, last):
     return least
 
 
-@routine
+@merged
 def _query_expectation(
     block, engine, law, family, scores, gains, ranks, smooth, discount, sigma, h, tol, nobody, derive, space, room,
     grad, push, hess,
@@ -216,7 +217,8 @@ def _query_expectation(
     h *= _RULE_DIGITS / (_RULE_DIGITS + max(-math.log10(faint) - 4.0, 0.0))
     apart = pair_reach(law, eps)
     miss_allowed = _MISS * tol * faint
-    growth = min(_MOST_GROWTH, _GROWTH * tol * faint) if tol * faint > _FAINTEST else 0.0
+    by_odds = tol > _ODDS_DIGITS and tol * faint > _FAINTEST
+    growth = min(_MOST_GROWTH, _GROWTH * tol * faint) if by_odds else 0.0
     for j in range(n):
         if coef[j] > _MOST_GAIN:  # its products with those of odds might overflow
             growth = 0.0

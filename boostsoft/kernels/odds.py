@@ -21,7 +21,7 @@ from __future__ import annotations
 import math
 
 from .compile import routine
-from .noise import GAUSSIAN, GUMBEL, gaussian_odds, second_ratio, short_exponential
+from .noise import GAUSSIAN, GUMBEL, gaussian_odds, gumbel_odds, second_ratio, short_exponential
 from .simd import LANES, add_lane_sums, lane_sum, larger, load, splat, store, where_negative
 from .workspace import PAD
 
@@ -56,7 +56,7 @@ def fill_odds(law, x, u, low, high, factors, T, V):
         for j in range(low, high):
             e = here * splat(factors[j])
             if law == GUMBEL:
-                store(T, LANES * j, short_exponential(e) - splat(1.0))
+                store(T, LANES * j, gumbel_odds(e))
                 store(V, LANES * j, e)
             else:
                 store(T, LANES * j, e)

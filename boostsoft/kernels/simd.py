@@ -21,6 +21,8 @@ from numba.core.typing.templates import signature as typing_signature
 from numba.extending import intrinsic, lower_builtin, models, register_model
 
 LANES = 8
+# added to a number below 2^51 it leaves the nearest whole number and, in its last bits, that plus float64's bias
+ROUNDER = 1.5 * 2.0**52 + 1023.0
 
 _DOUBLES = ir.VectorType(ir.DoubleType(), LANES)
 _LONGS = ir.VectorType(ir.IntType(64), LANES)
@@ -255,18 +257,18 @@ def count_larger(typingctx: Any, count: Any, value: Any, threshold: Any) -> Any:
     """``count`` + 1 in the lanes where ``value`` > ``threshold``."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        one, zero = (ir.Constant(_DOUBLES, [number] * LANES) for number in (1.0, 0.0))
-        return builder.fadd(args[0], builder.select(builder.fcmp_ordered(">", args[1], args[2]), one, zero))
+        more = builder.fadd(args[0], ir.Constant(_DOUBLES, [1.0] * LANES))  # one masked addition
+        return builder.select(builder.fcmp_ordered(">", args[1], args[2]), more, args[0])
 
     return vec8(vec8, vec8, vec8), codegen
 
 
 @intrinsic
-def nearest(typingctx: Any, value: Any) -> Any:
-    """Round every lane to the nearest whole number, halves to even."""
+def magnitude(typingctx: Any, value: Any) -> Any:
+    """Absolute value of every lane."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return _call(builder, "llvm.rint.v8f64", [args[0]])
+        return _call(builder, "llvm.fabs.v8f64", [args[0]])
 
     return vec8(vec8), codegen
 
@@ -282,13 +284,13 @@ def root(typingctx: Any, value: Any) -> Any:
 
 
 @intrinsic
-def power_of_two(typingctx: Any, exponent: Any) -> Any:
-    """2 to a whole power between -1022 and 1023, by writing the exponent bits."""
+def power_of_two(typingctx: Any, shifted: Any) -> Any:
+    """2^n from ``ROUNDER`` + n, n whole and between -1022 and 1023: its last bits are the power's exponent."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        whole = builder.fptosi(args[0], _LONGS)
-        biased = builder.add(whole, ir.Constant(_LONGS, [1023] * LANES))
-        return builder.bitcast(builder.shl(biased, ir.Constant(_LONGS, [52] * LANES)), _DOUBLES)
+        return builder.bitcast(
+            builder.shl(builder.bitcast(args[0], _LONGS), ir.Constant(_LONGS, [52] * LANES)), _DOUBLES
+        )
 
     return vec8(vec8), codegen
 
@@ -341,10 +343,10 @@ if config.DISABLE_JIT:  # the same operations on numpy arrays of eight
     def count_larger(count, value, threshold):  # noqa: D103
         return count + (value > threshold)
 
-    larger, smaller, nearest = np.maximum, np.minimum, np.rint
+    larger, smaller, magnitude = np.maximum, np.minimum, np.abs
 
     def where_negative(sign, negative, otherwise):  # noqa: D103
         return np.where(sign < 0, negative, otherwise)
 
-    def power_of_two(exponent):  # noqa: D103
-        return np.ldexp(1.0, exponent.astype(np.int64))
+    def power_of_two(shifted):  # noqa: D103
+        return np.ldexp(1.0, (shifted - ROUNDER).astype(np.int64))
