@@ -10,6 +10,9 @@ from .query_groups import QueryGroups
 if TYPE_CHECKING:
     from .ranker import SoftRanker
     from .scoring import make_ranking_scorer
+    from .smoothness import approximation_error, smoothness_error
+    from .tracking import compare, marginal_value, track_trees
+    from .tracks import TreeTrack
 
 __version__ = "0.1.0"
 __all__ = [
@@ -17,13 +20,28 @@ __all__ = [
     "QueryGroups",
     "SoftMetric",
     "SoftRanker",
+    "TreeTrack",
     "__version__",
+    "approximation_error",
+    "compare",
     "load_letor",
     "make_ranking_scorer",
+    "marginal_value",
+    "smoothness_error",
+    "track_trees",
 ]
 
-# what needs scikit-learn is imported when it is asked for
-_LATER = {"SoftRanker": ".ranker", "make_ranking_scorer": ".scoring"}
+# what needs scikit-learn or SciPy's larger parts is imported when it is asked for
+_LATER = {
+    "SoftRanker": ".ranker",
+    "TreeTrack": ".tracks",
+    "approximation_error": ".smoothness",
+    "compare": ".tracking",
+    "make_ranking_scorer": ".scoring",
+    "marginal_value": ".tracking",
+    "smoothness_error": ".smoothness",
+    "track_trees": ".tracking",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""The command line: ``python -m boostsoft demo``, ``train`` and ``bench``."""
+"""The command line: ``python -m boostsoft demo``, ``train``, ``track`` and ``bench``."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from .kernels.noise import LAWS
 from .options import check_folder, positive, whole
 from .plots import curves_figure, differences_figure, png
 from .report import TreeBars, curve_csv, folds_csv, folds_report, per_query_csv, split_report, write_files
+from .track_command import add_track
 
 FAILED, INTERRUPTED = 2, 130
 _DEMO = "Train on the ranking task made of scikit-learn's digit images; nothing is downloaded."
@@ -51,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options.run(options)
     except KeyboardInterrupt:
         return _stop("interrupted; no file is half written", INTERRUPTED)
-    except (OSError, ValueError, LightGBMError) as error:
+    except (ImportError, OSError, ValueError, LightGBMError) as error:
         return _stop(str(error), FAILED)
     return 0
 
@@ -72,7 +73,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="python -m boostsoft", description="Train LightGBM on a soft ranking metric, next to its own lambdarank."
     )
-    commands = parser.add_subparsers(title="commands", required=True, metavar="{demo,train,bench}")
+    commands = parser.add_subparsers(title="commands", required=True, metavar="{demo,train,track,bench}")
     demo = commands.add_parser("demo", help="try it on an embedded data set", description=_DEMO)
     demo.set_defaults(run=_demo)
     _add_shared(demo, "boostsoft-demo", trees=100)
@@ -87,6 +88,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_data(train)
     _add_shared(train, "boostsoft-train", trees=300)
     _add_training(train)
+    add_track(commands)
     add_bench(commands)
     return parser
 

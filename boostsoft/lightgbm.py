@@ -19,16 +19,17 @@ LightGBM does (``num_threads``, ``n_jobs``).
 
 from __future__ import annotations
 
-import ctypes
-import sys
 from typing import Any
 
-import numpy as np
-
-from .adapters import AnyMetric, MetricList, PreparedCache, as_booster, threads_in
+from .adapters import AnyMetric, MetricList, PreparedCache, as_booster
+from .lightgbm_callback import LightGBMTrack
+from .lightgbm_data import query_means, read_groups, refuse_cut_queries, refuse_traps, row_weights
+from .lightgbm_data import threads as _threads
 from .metrics.hard import Metric
 from .objectives import LambdaObjective, Objective, SoftObjective
-from .query_groups import FloatArray, QueryGroups, finite_vector
+from .query_groups import FloatArray, finite_vector
+from .tracks.live import LiveTrack
+from .tracks.stopping import StoppingRule
 
 __all__ = [
     "feval",
@@ -37,9 +38,8 @@ __all__ = [
     "sklearn_eval_metric",
     "sklearn_lambda_objective",
     "sklearn_objective",
+    "track_callback",
 ]
-
-_THREADS = ("num_threads", "num_thread", "nthread", "nthreads", "n_jobs")
 
 
 def objective(
@@ -120,6 +120,86 @@ def sklearn_eval_metric(*metrics: str | AnyMetric) -> SklearnMetrics:
     return SklearnMetrics(MetricList("boostsoft.lightgbm.sklearn_eval_metric", metrics))
 
 
+def track_callback(
+    *metrics: str | AnyMetric,
+    every: int = 1,
+    stop: int | StoppingRule | None = None,
+    confidence: float = 0.9,
+    watch: int | str | AnyMetric | None = None,
+    watch_data: str | None = None,
+    training: bool | None = None,
+    progress: bool | str = "auto",
+    writer: Any = None,
+) -> LightGBMTrack:
+    """Build a callback that records metrics of every query while LightGBM trains.
+
+    For ``callbacks=`` of ``lgb.train``, ``lgb.cv`` and ``LGBMRanker.fit``. It runs before other callbacks, which see
+    its means as they see those of a feval: ``lgb.record_evaluation``, ``lgb.log_evaluation``, MLflow.
+
+    Parameters
+    ----------
+    *metrics : str, Metric or SoftMetric
+        What to measure on all ``valid_sets``; without any, ndcg@10, hard and soft, with noise of a fifth of the
+        scores' spread.
+    every : int
+        Record after every so many trees, and after the last one.
+    stop : int or StoppingRule, optional
+        Stop when the last ``stop`` trees together no longer improve what is watched, at this confidence: see
+        :class:`boostsoft.tracks.StoppingRule`. ``best_iteration`` is then the tree of the highest mean. One tree more
+        is grown and taken back, so that the other callbacks see the last one.
+    confidence : float
+        One-sided, in (0, 1): how sure the improvement must be for the training to go on.
+    watch : int, str or metric, optional
+        What ``stop`` and the progress bar look at, by position, name or value: by default the first soft metric, or
+        else the first one.
+    watch_data : str, optional
+        On which of the ``valid_names``, if there are several besides the training data.
+    training : bool, optional
+        Whether to record on the training data as well; by default if LightGBM evaluates something else on it, since
+        otherwise it cannot be seen among ``valid_sets``.
+    progress : bool or "auto"
+        Whether to show a line with the watched metric and its standard error; "auto" on a terminal.
+    writer : object with ``add_scalar(tag, value, step)``, optional
+        Gets every recorded mean: TensorBoard's ``SummaryWriter``, for one.
+
+    Returns
+    -------
+    LightGBMTrack
+        The callback, with ``tracks`` (a TreeTrack of each data set), ``track`` (of the only one), ``evals_result``
+        (its means, one per tree; trees that are not recorded repeat the record before) and ``stopped``.
+
+    Raises
+    ------
+    ValueError
+        While training: if there are no ``valid_sets`` or no groups, if LightGBM's log holds a metric of this name
+        already, on several machines, or if ``stop`` is given for dart, which goes on rescaling the best trees.
+
+    Notes
+    -----
+    Scores are raw. LightGBM shows those of ``binary``, ``cross_entropy``, ``poisson``, ``gamma``, ``tweedie`` and
+    ``reg_sqrt`` after their link only, which is undone. Scores of rf are the mean over its trees. In ``lgb.cv`` the
+    tracks are called ``"fold 0"``, ...; ``stop`` and the bar look at the queries of all folds together.
+
+    Examples
+    --------
+    >>> import lightgbm as lgb, numpy as np, boostsoft.lightgbm as bl
+    >>> rng = np.random.default_rng(0)
+    >>> X, y = rng.normal(size=(200, 3)), rng.integers(0, 3, 200)
+    >>> train = lgb.Dataset(X, y, group=[20] * 10)
+    >>> valid = lgb.Dataset(X[:60], y[:60], group=[20] * 3, reference=train)
+    >>> callback = bl.track_callback("ndcg@10")
+    >>> params = {"objective": bl.objective("ndcg@10"), "metric": "None", "verbose": -1}
+    >>> booster = lgb.train(params, train, 5, valid_sets=[valid], callbacks=[callback])
+    >>> callback.track.per_query.shape
+    (5, 1, 3)
+    """
+    live = LiveTrack(
+        "boostsoft.lightgbm.track_callback", metrics, every=every, stop=stop, confidence=confidence, watch=watch,
+        watch_data=watch_data, progress=progress, writer=writer,
+    )  # fmt: skip
+    return LightGBMTrack(live, training)
+
+
 class LightGBMObjective:
     """A callable ``(preds, train_data) -> gradient, hessian`` of what LightGBM minimises."""
 
@@ -131,7 +211,7 @@ class LightGBMObjective:
         """Gradient and curvature of minus the soft metric."""
         caller = "boostsoft.lightgbm.objective"
         _refuse_other_calls(caller, "sklearn_objective", train_data)
-        _refuse_traps(caller, train_data)
+        refuse_traps(caller, train_data)
         with as_booster(_threads(train_data)):
             return _descent(
                 self.rule, self._cache, train_data.get_label(), preds, train_data.get_weight(), train_data.get_group()
@@ -166,7 +246,7 @@ class LightGBMMetrics:
     def __call__(self, preds: Any, eval_data: Any) -> list[tuple[str, float, bool]]:
         """Evaluate every metric on one data set."""
         _refuse_other_calls(self.metrics.caller, "sklearn_eval_metric", eval_data)
-        _refuse_cut_queries(self.metrics.caller, eval_data)
+        refuse_cut_queries(self.metrics.caller, eval_data)
         with as_booster(_threads(eval_data)):
             return _logged(self.metrics, eval_data.get_label(), preds, eval_data.get_weight(), eval_data.get_group())
 
@@ -187,51 +267,19 @@ def _descent(
     rule: Objective, cache: PreparedCache, labels: Any, preds: Any, weight: Any, group: Any
 ) -> tuple[FloatArray, FloatArray]:
     caller = "boostsoft.lightgbm.objective"
-    groups = _groups(caller, labels, group)
+    groups = read_groups(caller, labels, group)
     queries = cache.get(labels, groups, rule.prepare)
     gradient, curvature = rule.gradient_curvature(queries, finite_vector(caller, "predictions", preds, groups.n_docs))
     if weight is not None:
-        rows = _row_weights(caller, weight, groups)
+        rows = row_weights(caller, weight, groups)
         gradient, curvature = gradient * rows, curvature * rows
     return -gradient, curvature
 
 
 def _logged(metrics: MetricList, labels: Any, preds: Any, weight: Any, group: Any) -> list[tuple[str, float, bool]]:
-    groups = _groups(metrics.caller, labels, group)
-    weights = np.ones(groups.n_queries)
-    if weight is not None:
-        rows = _row_weights(metrics.caller, weight, groups)
-        weights = groups.sums(rows) / np.maximum(groups.sizes, 1)
+    groups = read_groups(metrics.caller, labels, group)
+    weights = query_means(metrics.caller, weight, groups)
     return [(name, value, True) for name, value in metrics.values(labels, groups, preds, weights)]
-
-
-def _threads(data: Any = None) -> int | None:
-    """The threads that LightGBM runs on, None for its default.
-
-    It keeps one number for the whole process, set whenever a booster is made. Its library exports it, to be read
-    only; no function returns it. The parameters of the Dataset are second best: one that was constructed before keeps
-    those of its first training, and LGBMRanker shows its metrics no Dataset.
-    """
-    library = getattr(sys.modules.get("lightgbm.basic"), "_LIB", None)
-    try:
-        return ctypes.c_int.in_dll(library, "LGBM_DEFAULT_NUM_THREADS").value  # type: ignore[arg-type]
-    except (AttributeError, TypeError, ValueError):  # no library, or not exported
-        return threads_in(getattr(data, "params", None) or {}, _THREADS)
-
-
-def _groups(caller: str, labels: Any, group: Any) -> QueryGroups:
-    if group is None:
-        raise ValueError(f"{caller}: the data has no groups; give lgb.Dataset or fit group= (documents per query)")
-    return QueryGroups.from_sizes(group, np.asarray(labels).size)
-
-
-def _row_weights(caller: str, weight: Any, groups: QueryGroups) -> FloatArray:
-    rows = finite_vector(caller, "weight", weight, groups.n_docs)
-    if np.any(rows < 0):
-        raise ValueError(f"{caller}: weight must not be negative; got {rows.min()}")
-    if not rows.any():
-        raise ValueError(f"{caller}: weight must not be 0 for every row")
-    return rows
 
 
 def _refuse_other_calls(caller: str, twin: str, data: Any) -> None:
@@ -239,30 +287,4 @@ def _refuse_other_calls(caller: str, twin: str, data: Any) -> None:
         raise TypeError(
             f"{caller}: is called by lgb.train and lgb.cv, with a Dataset; got {type(data).__name__}. "
             f"LGBMRanker takes boostsoft.lightgbm.{twin}"
-        )
-
-
-def _refuse_traps(caller: str, train_data: Any) -> None:
-    if train_data.get_position() is not None:
-        raise ValueError(f"{caller}: the Dataset has positions; correcting position bias is not supported")
-    if str((train_data.params or {}).get("bagging_by_query")).lower() in ("true", "+", "1"):
-        raise ValueError(
-            f"{caller}: bagging_by_query=True trains stumps under any custom objective; leave it out and build a "
-            "new Dataset, for this one remembers it (bagging_fraction and feature_fraction work)"
-        )
-    _refuse_cut_queries(caller, train_data)
-
-
-def _refuse_cut_queries(caller: str, data: Any) -> None:
-    rows, whole = getattr(data, "used_indices", None), getattr(data, "reference", None)
-    if rows is None or whole is None or whole.get_group() is None:
-        return
-    sizes = np.asarray(whole.get_group(), dtype=np.int64)
-    kept = np.bincount(np.repeat(np.arange(sizes.size), sizes)[np.asarray(rows)], minlength=sizes.size)
-    cut = np.flatnonzero((kept > 0) & (kept < sizes))
-    if cut.size:
-        q = int(cut[0])
-        raise ValueError(
-            f"{caller}: the folds cut through {cut.size} queries (query {q} has {kept[q]} of its {sizes[q]} "
-            "documents here); give lgb.cv whole queries: folds=sklearn.model_selection.GroupKFold(n)"
         )

@@ -18,10 +18,9 @@ these itself.
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,11 +28,17 @@ from .adapters import AnyMetric, MetricList, PreparedCache, as_booster, threads_
 from .metrics.hard import Metric
 from .metrics.soft import SoftMetric
 from .objectives import LambdaObjective, Objective, SoftObjective
-from .query_groups import FloatArray, QueryGroups, finite_vector, query_weights
+from .query_groups import FloatArray, finite_vector
+from .xgboost_data import THREADS as THREADS
+from .xgboost_data import groups_and_weights, is_empty, over_workers
+from .xgboost_data import import_xgboost as import_xgboost
+from .xgboost_data import threads as _threads
 
-__all__ = ["custom_metric", "lambda_objective", "objective", "train"]
+if TYPE_CHECKING:
+    from .xgboost_callback import TrackCallback
 
-THREADS = ("nthread", "n_jobs")
+__all__ = ["TrackCallback", "custom_metric", "lambda_objective", "objective", "train"]
+
 # Gradient and curvature times a constant: the leaves' Newton steps stay, but XGBoost's stock lambda = 1 and
 # min_child_weight = 1 are made for curvatures of about .25 per document. A query's sum to about .1, whatever its
 # length, and without this stock trees hardly learn; with it they keep pace with rank:ndcg (README, "Curvature").
@@ -154,6 +159,19 @@ def train(
         )  # fmt: skip
 
 
+def __getattr__(name: str) -> Any:
+    if name != "TrackCallback":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import_xgboost("boostsoft.xgboost.TrackCallback")
+    from .xgboost_callback import TrackCallback  # which imports XGBoost, to be a callback of it
+
+    return TrackCallback
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
 class XGBoostObjective:
     """A callable ``(predt, dtrain) -> gradient, hessian`` of what XGBoost minimises."""
 
@@ -164,10 +182,10 @@ class XGBoostObjective:
     def __call__(self, predt: Any, dtrain: Any) -> tuple[FloatArray, FloatArray]:
         """Gradient and curvature of minus the soft metric."""
         caller = "boostsoft.xgboost.objective"
-        part = _over_workers() is not None
-        if part and _is_empty(dtrain):
+        part = over_workers() is not None
+        if part and is_empty(dtrain):
             return np.zeros(0), np.zeros(0)
-        groups, weights = _groups_and_weights(caller, dtrain)
+        groups, weights = groups_and_weights(caller, dtrain)
         queries = self._cache.get(dtrain.get_label(), groups, partial(self.rule.prepare, part=part))
         scores = finite_vector(caller, "predictions", np.ravel(predt), groups.n_docs)
         with as_booster(_threads()):
@@ -188,56 +206,14 @@ class XGBoostMetrics:
 
     def __call__(self, predt: Any, dmatrix: Any) -> list[tuple[str, float]]:
         """Evaluate every metric on one data set, on the parts of all workers together."""
-        total = _over_workers()
-        if total is not None and _is_empty(dmatrix):
+        total = over_workers()
+        if total is not None and is_empty(dmatrix):
             return self.metrics.pooled_values(None, None, None, np.zeros(0), total)
-        groups, weights = _groups_and_weights(self.metrics.caller, dmatrix)
+        groups, weights = groups_and_weights(self.metrics.caller, dmatrix)
         with as_booster(_threads()):
             if total is None:
                 return self.metrics.values(dmatrix.get_label(), groups, np.ravel(predt), weights)
             return self.metrics.pooled_values(dmatrix.get_label(), groups, np.ravel(predt), weights, total)
-
-
-def _groups_and_weights(caller: str, dmatrix: Any) -> tuple[QueryGroups, FloatArray]:
-    if not hasattr(dmatrix, "get_uint_info"):
-        raise TypeError(f"{caller}: is called by xgb.train and xgb.cv, with a DMatrix; got {type(dmatrix).__name__}")
-    offsets = dmatrix.get_uint_info("group_ptr")
-    if offsets.size == 0:
-        raise ValueError(f"{caller}: the DMatrix has no groups; give it group= (documents per query) or qid=")
-    groups = QueryGroups.from_offsets(offsets.astype(np.int64))
-    weights = dmatrix.get_weight()
-    if weights.size and not weights.any() and _over_workers() is not None:  # others may have the weight
-        return groups, np.zeros(groups.n_queries)
-    return groups, query_weights(caller, weights if weights.size else None, groups)
-
-
-def _over_workers() -> Callable[[FloatArray], FloatArray] | None:
-    """What adds up arrays over the workers of a distributed training; None outside of one."""
-    collective = sys.modules.get("xgboost.collective")  # whoever trains has imported it
-    if collective is None or collective.get_world_size() == 1:
-        return None
-    return partial(collective.allreduce, op=collective.Op.SUM)
-
-
-def _threads() -> int | None:
-    """XGBoost's global number of threads (``xgboost.config_context``), None for its default."""
-    xgboost = sys.modules.get("xgboost")  # whoever trains has imported it
-    return None if xgboost is None else threads_in(xgboost.get_config(), THREADS)
-
-
-def _is_empty(dmatrix: Any) -> bool:
-    """Whether a worker of a distributed training got no part of this data."""
-    return bool(dmatrix.num_row() == 0)
-
-
-def import_xgboost(caller: str) -> Any:
-    try:
-        import xgboost
-    except ImportError as error:
-        raise ImportError(
-            f"{caller}: XGBoost is not installed: pip install 'boostsoft[xgboost-cpu]' (or 'boostsoft[xgboost]')"
-        ) from error
-    return xgboost
 
 
 def settle(params: Mapping[str, Any], caller: str = "boostsoft.xgboost.train") -> dict[str, Any]:

@@ -19,23 +19,36 @@ LAYERS = [
     ("metrics",),
     ("objectives",),
     ("pooling",),
+    ("statistics",),
     ("adapters",),
+    ("tracks",),
+    ("lightgbm_data", "xgboost_data"),
+    ("lightgbm_callback", "xgboost_callback"),
     ("lightgbm", "xgboost"),
     ("dask",),
     ("ranker",),
     ("scoring",),
+    ("tracking",),
+    ("smoothness",),
     ("ranking_data",),
     ("_letor", "_digits"),
     ("datasets",),
-    ("statistics",),
     ("experiment",),
     ("report",),
     ("plots",),
+    ("track_plots",),
+    ("track_report",),
     ("options",),
     ("bench",),
+    ("track_command",),
     ("cli",),
     ("__main__",),
 ]
+# what trains or reads a booster
+TRAINERS = (
+    "bench", "cli", "dask", "experiment", "lightgbm_callback", "ranker", "track_command", "tracking", "xgboost",
+    "xgboost_callback", "xgboost_data",
+)  # fmt: skip
 # what others wrote: the benchmark compares with it
 PEERS = ("catboost", "ranx", "pytrec_eval")
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
@@ -90,7 +103,7 @@ def test_kernels_know_neither_boosters_nor_tables(path):
     assert not known & {"pandas", "polars"}
     if own_layer(path) != "bench":
         assert not known & set(PEERS)
-    if own_layer(path) not in ("experiment", "cli", "ranker", "dask", "xgboost", "bench"):
+    if own_layer(path) not in TRAINERS:
         assert not known & {"lightgbm", "xgboost"}
 
 

@@ -1,0 +1,81 @@
+"""What a LightGBM Dataset tells: its queries, their weights, the threads, and what cannot be trained on."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from typing import Any
+
+import numpy as np
+
+from .adapters import threads_in
+from .query_groups import FloatArray, QueryGroups, finite_vector
+
+_THREADS = ("num_threads", "num_thread", "nthread", "nthreads", "n_jobs")
+
+
+def threads(data: Any = None) -> int | None:
+    """The threads that LightGBM runs on, None for its default.
+
+    It keeps one number for the whole process, set whenever a booster is made. Its library exports it, to be read
+    only; no function returns it. The parameters of the Dataset are second best: one that was constructed before keeps
+    those of its first training, and LGBMRanker shows its metrics no Dataset.
+    """
+    library = getattr(sys.modules.get("lightgbm.basic"), "_LIB", None)
+    try:
+        return ctypes.c_int.in_dll(library, "LGBM_DEFAULT_NUM_THREADS").value  # type: ignore[arg-type]
+    except (AttributeError, TypeError, ValueError):  # no library, or not exported
+        return threads_in(getattr(data, "params", None) or {}, _THREADS)
+
+
+def read_groups(caller: str, labels: Any, group: Any) -> QueryGroups:
+    """The queries, from the documents of each."""
+    if group is None:
+        raise ValueError(f"{caller}: the data has no groups; give lgb.Dataset or fit group= (documents per query)")
+    return QueryGroups.from_sizes(group, np.asarray(labels).size)
+
+
+def row_weights(caller: str, weight: Any, groups: QueryGroups) -> FloatArray:
+    """The weight of each document, none below 0 and not all 0."""
+    rows = finite_vector(caller, "weight", weight, groups.n_docs)
+    if np.any(rows < 0):
+        raise ValueError(f"{caller}: weight must not be negative; got {rows.min()}")
+    if not rows.any():
+        raise ValueError(f"{caller}: weight must not be 0 for every row")
+    return rows
+
+
+def query_means(caller: str, weight: Any, groups: QueryGroups) -> FloatArray:
+    """The weight of each query: the mean of its rows', as in LightGBM's own ndcg; ones if there are none."""
+    if weight is None:
+        return np.ones(groups.n_queries)
+    means: FloatArray = groups.sums(row_weights(caller, weight, groups)) / np.maximum(groups.sizes, 1)
+    return means
+
+
+def refuse_traps(caller: str, train_data: Any) -> None:
+    """Raise if a custom objective could not train on this Dataset."""
+    if train_data.get_position() is not None:
+        raise ValueError(f"{caller}: the Dataset has positions; correcting position bias is not supported")
+    if str((train_data.params or {}).get("bagging_by_query")).lower() in ("true", "+", "1"):
+        raise ValueError(
+            f"{caller}: bagging_by_query=True trains stumps under any custom objective; leave it out and build a "
+            "new Dataset, for this one remembers it (bagging_fraction and feature_fraction work)"
+        )
+    refuse_cut_queries(caller, train_data)
+
+
+def refuse_cut_queries(caller: str, data: Any) -> None:
+    """Raise if the Dataset is a fold that holds parts of queries."""
+    rows, whole = getattr(data, "used_indices", None), getattr(data, "reference", None)
+    if rows is None or whole is None or whole.get_group() is None:
+        return
+    sizes = np.asarray(whole.get_group(), dtype=np.int64)
+    kept = np.bincount(np.repeat(np.arange(sizes.size), sizes)[np.asarray(rows)], minlength=sizes.size)
+    cut = np.flatnonzero((kept > 0) & (kept < sizes))
+    if cut.size:
+        q = int(cut[0])
+        raise ValueError(
+            f"{caller}: the folds cut through {cut.size} queries (query {q} has {kept[q]} of its {sizes[q]} "
+            "documents here); give lgb.cv whole queries: folds=sklearn.model_selection.GroupKFold(n)"
+        )

@@ -1,0 +1,245 @@
+"""The command ``python -m boostsoft track``: what each tree of a finished model adds, in a table and on a page."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich import box
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from .adapters import AnyMetric
+from .datasets import load_letor
+from .kernels.noise import LAWS
+from .metrics import Metric, SoftMetric
+from .metrics.registry import REGISTRY
+from .options import check_folder, positive, whole
+from .plots import png
+from .ranking_data import RankingData
+from .report import write_files
+from .track_plots import track_figure
+from .track_report import write_report
+from .track_report.figures import MetricFigures, amount, metric_figures
+from .tracking import track_trees
+from .tracks import TreeTrack
+from .tracks.files import SUFFIXES
+from .tracks.frames import optional
+
+_DESCRIPTION = (
+    "Measure a finished model after each of its trees: the metric and its expectation under noise, which trees hurt, "
+    "and how many to keep."
+)
+_EPILOG = """\
+MODEL is a LightGBM text model, an XGBoost JSON or UBJ model, or a CatBoost .cbm model; DATA are LETOR / SVMlight
+files (label qid:id index:value ...), plain or gzip, with queries that the model was not trained on. Feature i of the
+files is column i - 1 of the model.
+
+a look:       python -m boostsoft track model.txt S5.txt
+a page:       python -m boostsoft track model.json S4.txt S5.txt --metric ndcg@10 --metric map --report report.html
+everything:   python -m boostsoft track model.txt S5.txt --out tracked
+"""
+_LIGHTGBM, _XGBOOST, _CATBOOST = b"tree", b"{", b"CBM1"  # how a model's file begins
+_LEVEL = 0.95
+_WIDTH = 110
+
+
+def add_track(commands: Any) -> None:
+    """Add the command to the subparsers of the command line."""
+    parser = commands.add_parser(
+        "track",
+        help="what each tree of a finished model adds",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.set_defaults(run=track)
+    add = parser.add_argument
+    add("model", type=Path, metavar="MODEL", help="the model's file")
+    add("data", type=Path, nargs="+", metavar="DATA", help="files of labelled queries")
+    add("--metric", action="append", metavar="NAME@K", help="metric to track, hard and soft; may be repeated (ndcg@10)")
+    add("--noise", choices=list(LAWS), default="gaussian", help="what softens the metric (gaussian)")
+    add("--sigma", type=positive, default=0.2, metavar="X", help="its scale, in spreads of the scores (0.2)")
+    add("--every", type=whole(1), default=1, metavar="N", help="measure after every N trees, and after the last (1)")
+    add("--start", type=whole(0), default=0, metavar="N", help="begin behind so many trees (0)")
+    add("--label", metavar="TEXT", help="what the model is called (its file's name)")
+    add("--absent", choices=["0", "nan"], default="0", help="value of a feature that a line leaves out (0)")
+    written = parser.add_argument_group("what is written (nothing by default)")
+    add = written.add_argument
+    add("--report", type=Path, metavar="FILE", help="interactive page; needs plotly")
+    add("--png", type=Path, metavar="FILE", help="picture of the first metric")
+    add("--save", type=Path, metavar="FILE", help="the values of every query at every step: .npz or .parquet")
+    add("--out", type=Path, metavar="DIR", help="all of it: report.html (if plotly is installed), track.png, track.npz")
+
+
+def track(options: argparse.Namespace) -> None:
+    """Run the command; what cannot work is refused before anything is measured."""
+    metrics = tracked_metrics(options.metric or ["ndcg@10"], options.noise, options.sigma)
+    targets = _targets(options)
+    model, n_features = read_model(options.model)
+    data = load_letor(options.data, n_features=n_features, absent=float(options.absent))
+    found = track_trees(
+        model, data.X, data.y, qid=data.qid, metrics=metrics,
+        every=options.every, start=options.start, label=options.label or options.model.stem,
+    )  # fmt: skip
+    for kind, path in targets:
+        _WRITERS[kind](found, path)
+    console = Console()
+    if not console.is_terminal:  # a file has no width: nothing is cut off
+        console = Console(width=_WIDTH)
+    console.print(_summary(found, data))
+    for _, path in targets:
+        console.print(Text(f"Written: {path}"))
+    if options.out is not None and "report" not in dict(targets):
+        console.print(Text("No report.html: pip install 'boostsoft[report]'"))
+
+
+def tracked_metrics(specs: Sequence[str], noise: str, sigma: float) -> list[AnyMetric]:
+    """Each metric and, where there is one, its expectation under noise in units of the scores' spread."""
+    metrics: list[AnyMetric] = []
+    for spec in dict.fromkeys(specs):
+        hard = Metric(spec)
+        if hard.metric == "pnr":
+            raise ValueError(
+                "track: pnr is infinite for a query in perfect order, and then so is its mean over queries: use auc or "
+                "kendall, which count the same pairs"
+            )
+        metrics.append(hard)
+        if REGISTRY[hard.metric].exact:
+            metrics.append(SoftMetric(hard, noise=noise, sigma=sigma, sigma_unit="spread"))
+    return metrics
+
+
+def read_model(path: Path) -> tuple[Any, int]:
+    """Read a model of whichever library wrote the file, known by its first bytes, and its number of features.
+
+    Raises
+    ------
+    ImportError
+        If that library is not installed.
+    ValueError
+        If the file is no model, or a damaged one.
+    """
+    if path.is_dir():
+        raise ValueError(f"track: MODEL must be a file; got the folder {path}")
+    with path.open("rb") as file:
+        head = file.read(64)
+    for known, read in ((_LIGHTGBM, _read_lightgbm), (_CATBOOST, _read_catboost), (_XGBOOST, _read_xgboost)):
+        if head.startswith(known):
+            try:
+                return read(path)
+            except (ImportError, OSError):
+                raise
+            except Exception as error:  # every library has its own
+                reason = str(error).partition("Stack trace")[0]
+                raise ValueError(f"track: cannot read the model {path}: {reason}") from error
+    kinds = "a LightGBM text model, an XGBoost JSON or UBJ model, or a CatBoost .cbm model"
+    raise ValueError(f"track: MODEL must be {kinds}; got {path}")
+
+
+def _read_lightgbm(path: Path) -> tuple[Any, int]:
+    if b"\nend of trees" not in path.read_bytes():  # LightGBM would end the process
+        raise ValueError("it is cut off: the line 'end of trees' is missing")
+    booster = optional("track", "lightgbm", "all").Booster(model_file=path)
+    return booster, int(booster.num_feature())
+
+
+def _read_xgboost(path: Path) -> tuple[Any, int]:
+    booster = optional("track", "xgboost", "xgboost").Booster()
+    booster.load_model(bytearray(path.read_bytes()))
+    return booster, int(booster.num_features())
+
+
+def _read_catboost(path: Path) -> tuple[Any, int]:
+    model = optional("track", "catboost", "bench").CatBoost().load_model(str(path))
+    return model, len(model.feature_names_)
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Files
+# ---------------------------------------------------------------------------------------------------------
+
+
+def _targets(options: argparse.Namespace) -> list[tuple[str, Path]]:
+    """What to write, each checked: it can be written, and what it needs is installed."""
+    given = [(kind, getattr(options, kind)) for kind in _WRITERS if getattr(options, kind) is not None]
+    for kind, path in given:
+        _check_target(f"--{kind}", path)
+    if options.save is not None and options.save.suffix not in SUFFIXES:
+        raise ValueError(f"--save: must end in {' or '.join(SUFFIXES)}; got {options.save}")
+    if options.save is not None and options.save.suffix == ".parquet":
+        optional("track --save", "pyarrow", "parquet")
+    if options.report is not None:
+        optional("track --report", "plotly", "report")
+    if options.out is not None:
+        check_folder(options.out)
+        names = {"report": "report.html", "png": "track.png", "save": "track.npz"}
+        if find_spec("plotly") is None:
+            del names["report"]
+        given += [(kind, options.out / name) for kind, name in names.items()]
+    return given
+
+
+def _check_target(option: str, path: Path) -> None:
+    if path.is_dir():
+        raise ValueError(f"{option}: must be a file; got the folder {path}")
+    try:
+        check_folder(path.parent)
+    except ValueError as error:
+        raise ValueError(str(error).replace("--out", option, 1)) from error
+
+
+def _write_png(found: TreeTrack, path: Path) -> None:
+    write_files(path.parent, {path.name: png(track_figure(found))})
+
+
+def _write_track(found: TreeTrack, path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    found.save(path)
+
+
+_WRITERS: dict[str, Callable[[TreeTrack, Path], Any]] = {
+    "report": write_report,
+    "png": _write_png,
+    "save": _write_track,
+}
+
+
+# ---------------------------------------------------------------------------------------------------------
+# The table
+# ---------------------------------------------------------------------------------------------------------
+
+
+def _summary(found: TreeTrack, data: RankingData) -> RenderableType:
+    """One row per metric, and the advice on each in words."""
+    all_figures = [metric_figures(found, metric, _LEVEL) for metric in range(found.n_metrics)]
+    trees = int(found.steps[-1])
+    title = f"{found.label}: {amount(trees, 'tree')} on {amount(data.n_queries, 'query')}, "
+    title += amount(data.n_docs, "document")
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("metric", no_wrap=True)
+    for heading in ("last step", "best", "with trees", "keep", "hurt"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for figures in all_figures:
+        table.add_row(*_cells(figures))
+    chance = f"Of {found.n_steps:,} steps that do nothing, {found.n_steps * (1 - _LEVEL) / 2:.2g} would seem to hurt."
+    notes = f"With the standard error over queries, and the 95 % interval of the best number of trees. {chance}"
+    if all_figures[0].alike:
+        notes += f" {all_figures[0].alike_words}: no order changes their value."
+    advice = [Text(f"{figures.name}: {figures.advice}", style="bold") for figures in all_figures]
+    return Group(Text(title, style="italic"), table, Text(notes + "\n"), *advice, Text())
+
+
+def _cells(figures: MetricFigures) -> list[str]:
+    error = "" if np.isnan(figures.value_error) else f" ± {figures.value_error:.4f}"
+    cells = [figures.name, f"{figures.value:.4f}{error}", f"{figures.value_at_best:.4f}"]
+    effects = figures.effects
+    if effects is None:
+        return [*cells, "-", "-", "-"]
+    reach = f"{effects.best:,} ({effects.best_low:,} to {effects.best_high:,})"
+    return [*cells, reach, f"{effects.keep:,}", f"{effects.hurting.size:,} of {effects.steps.size:,}"]

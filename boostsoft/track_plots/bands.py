@@ -1,0 +1,49 @@
+"""Bootstrap bands of a curve: of the mean itself, or of its difference from the best step."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..query_groups import FloatArray
+from ..tracks.checks import check_level
+from ..tracks.tree_track import TreeTrack
+
+BANDS = ("paired", "mean")
+Band = tuple[FloatArray, FloatArray]
+
+
+def best_step(track: TreeTrack, metric: int) -> int:
+    """Position of the step with the highest mean, the first if several have it; 0 where no mean is a number."""
+    means = track.mean[:, metric]
+    return int(np.argmax(np.where(np.isnan(means), -np.inf, means)))
+
+
+def band_of(track: TreeTrack, metric: int, kind: str, level: float, n_boot: int = 1000) -> Band:
+    """Ends of the band at each step, each (n_steps,).
+
+    A band of the mean is as wide as queries differ, at every step alike. Steps share their queries, so that the
+    difference between two is known far better: the paired band holds, at each step, mean(best step) + the
+    percentiles of mean(step) - mean(best step) over resampled queries. It has no width at the best step, and where
+    its upper end is below the best mean, the step is worse.
+
+    >>> from boostsoft import Metric
+    >>> track = TreeTrack(
+    ...     metrics=(Metric("ndcg@10"),), steps=np.array([1, 2]), per_query=np.array([[[0.5, 0.7]], [[0.6, 0.8]]]),
+    ...     beginning=np.array([[0.5, 0.5]]), start=0, query_weight=np.ones(2), spread=np.array([0.1, 0.2]),
+    ...     groups=None, y_true=None, scores=None, qid=None)
+    >>> [ends.round(6).tolist() for ends in band_of(track, 0, "paired", 0.95)]  # the step adds .1 to either query
+    [[0.6, 0.7], [0.6, 0.7]]
+    >>> [ends.round(6).tolist() for ends in band_of(track, 0, "mean", 0.95)]
+    [[0.5, 0.6], [0.7, 0.8]]
+    """
+    tail = (1.0 - check_level("band_of", level)) / 2.0
+    means = track.resampled(metric, n_boot)
+    shift = 0.0
+    if kind == "paired":
+        best = best_step(track, metric)
+        with np.errstate(invalid="ignore"):  # of infinite means
+            means = means - means[:, [best]]
+        shift = float(track.mean[best, metric])
+    with np.errstate(invalid="ignore"):
+        low, high = np.quantile(means, [tail, 1.0 - tail], axis=0)
+    return low + shift, high + shift

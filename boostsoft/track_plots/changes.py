@@ -1,0 +1,134 @@
+"""The change that each tree makes, with its error."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..metrics import SoftMetric
+from ..plots import INK, QUIET, frame, new_figure
+from ..tracks.effects import STILL, TreeEffects, tree_effects
+from ..tracks.tree_track import TreeTrack
+from .curves import MetricChoice
+from .labels import FLAT, remark, signed, tree_axis
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+UNSURE = "#8C8C8C"
+COLOURS = {"unsure": UNSURE, "helps": "#0072B2", "hurts": "#D55E00"}
+_CUT_SHARE = 33  # one of so many steps may lie beyond the range; they are marked at its edge
+_LEAST_TO_CUT = 8  # steps
+_NEAR = 0.6  # of the range: what reaches no further beyond is shown in full
+_WIDTH = 560.0  # width of the picture in points, nearly
+
+
+def plot_changes(
+    track: TreeTrack, metric: MetricChoice | None = None, *, level: float = 0.95, ax: Axes | None = None
+) -> Axes:
+    """Change of the mean with each step, with intervals: which trees help, and which hurt.
+
+    A step hurts (vermilion) if its whole interval is below 0, and helps (blue) if it is above. The first steps may
+    change far more than all others: what leaves the range is marked at its edge, the largest with its value.
+
+    Parameters
+    ----------
+    track : TreeTrack
+        What to draw, of one step or of thousands.
+    metric : int, str or metric, optional
+        By position, name or value; by default the first soft metric, or the first of all.
+    level : float
+        Level of the intervals of the paired change over queries. Where no step changes anything, a share of
+        (1 - level) / 2 of them still seems to hurt: the picture says how many that would be.
+    ax : Axes, optional
+        Where to draw.
+    """
+    chosen = main_metric(track) if metric is None else track.index(metric)
+    effects = tree_effects(track, chosen, level=level)
+    axes = new_figure(8.0, 3.6).add_subplot() if ax is None else ax
+    draw_changes(axes, effects)
+    return axes
+
+
+def draw_changes(axes: Axes, effects: TreeEffects) -> None:
+    """Draw the changes, with what is said over, beside and below them."""
+    kinds = step_kinds(effects)
+    for order, (kind, colour) in enumerate(COLOURS.items(), 2):
+        _draw_steps(axes, effects, kinds == kind, colour, order)
+    frame(axes)
+    axes.axhline(0, color=INK, lw=0.8, zorder=1.5)
+    axes.set_ylim(*change_range(effects))
+    tree_axis(axes, [effects.steps])
+    axes.yaxis.set_major_formatter(lambda value, _: signed(value))
+    axes.set_xlabel(f"trees (bars: {100 * effects.level:g} % intervals, paired over queries)", color=QUIET)
+    _mark_beyond(axes, effects, kinds)
+    _say_counts(axes, effects, kinds)
+
+
+def main_metric(track: TreeTrack) -> int:
+    """The first soft metric, or the first of all: what shows single trees best."""
+    return next((i for i, metric in enumerate(track.metrics) if isinstance(metric, SoftMetric)), 0)
+
+
+def step_kinds(effects: TreeEffects) -> NDArray[np.str_]:
+    """``"helps"``, ``"hurts"`` or ``"unsure"`` for each step: its interval above 0, below 0, or neither."""
+    return np.where(effects.low > STILL, "helps", np.where(effects.high < -STILL, "hurts", "unsure"))
+
+
+def change_range(effects: TreeEffects) -> tuple[float, float]:
+    """A range of changes that holds nearly all intervals, and 0: all of them unless a few lie far beyond."""
+    lows, highs = (np.where(np.isfinite(end), end, effects.change) for end in (effects.low, effects.high))
+    lows, highs = np.sort(lows[np.isfinite(lows)]), np.sort(highs[np.isfinite(highs)])[::-1]
+    if not highs.size:
+        return -1.0, 1.0
+    few = max(2, highs.size // _CUT_SHARE) if highs.size >= _LEAST_TO_CUT else 0
+    low, high = min(float(lows[few]), 0.0), max(float(highs[few]), 0.0)
+    room = max(high - low, 1e-9)
+    low = min(float(lows[0]), 0.0) if lows[0] > low - _NEAR * room else low
+    high = max(float(highs[0]), 0.0) if highs[0] < high + _NEAR * room else high
+    room = high - low if high - low > FLAT else 0.01
+    return low - 0.08 * room, high + 0.08 * room
+
+
+def _draw_steps(axes: Axes, effects: TreeEffects, chosen: Any, colour: str, order: float) -> None:
+    share = _WIDTH / max(effects.steps.size, 1)  # points that a step has
+    x, strong = effects.steps[chosen], colour != UNSURE
+    width = float(np.clip(0.55 * share, 0.6 if strong else 0.5, 1.6))
+    alpha = 0.55 if share > 4 else (0.75 if strong else 0.35)
+    axes.vlines(x, effects.low[chosen], effects.high[chosen], color=colour, lw=width, alpha=alpha, zorder=order)
+    size = float(np.clip(0.9 * share, 1.5 if strong else 1.0, 5.0))
+    axes.plot(x, effects.change[chosen], "o", ms=size, mew=0, color=colour, zorder=order + 0.5)
+
+
+def _mark_beyond(axes: Axes, effects: TreeEffects, kinds: NDArray[np.str_]) -> None:
+    """A triangle at the edge for each step whose change lies beyond it, and the value of the farthest."""
+    low, high = axes.get_ylim()
+    for edge, beyond, marker in ((high, effects.change > high, "^"), (low, effects.change < low, "v")):
+        at = np.flatnonzero(beyond)
+        if not at.size:
+            continue
+        for kind in np.unique(kinds[at]):
+            x = effects.steps[at[kinds[at] == kind]]
+            axes.plot(x, np.full(x.size, edge), marker, ms=5, mew=0, color=COLOURS[kind], clip_on=False, zorder=6)
+        far = int(at[np.argmax(np.abs(effects.change[at]))])
+        others = f", {at.size - 1} more beyond" if at.size > 1 else ""
+        text = f"{signed(round(effects.change[far], 4))} with tree {effects.steps[far]}{others}"
+        trees, (va, up) = effects.steps[at], ("top", 2) if edge == high else ("bottom", 3)
+        if trees.max() <= sum(axes.get_xlim()) / 2:
+            remark(axes, text, (int(trees.max()), edge), (8, up), "left", va)
+        else:
+            remark(axes, text, (int(trees.min()), edge), (-8, up), "right", va)
+
+
+def _say_counts(axes: Axes, effects: TreeEffects, kinds: NDArray[np.str_]) -> None:
+    """One line over the picture: what is drawn, and how many steps of each kind there are, in their colours."""
+    what = "tree" if np.all(np.diff(effects.steps) == 1) else "step"
+    chance = f"{effects.by_chance:.0f}" if effects.by_chance >= 10 else f"{effects.by_chance:.2g}"
+    shown: Any = axes.set_title(f"Change of {effects.metric} by {what}", loc="left", fontsize=10, color=QUIET, pad=9)
+    for kind, words in (("helps", "help"), ("unsure", "unsure"), ("hurts", f"hurt (by chance alone {chance})")):
+        shown = axes.annotate(
+            f"{(kinds == kind).sum():,} {words}", (1, 0), xycoords=shown, xytext=(10, 0), textcoords="offset points",
+            va="bottom", fontsize=10, color=COLOURS[kind], fontweight="bold", annotation_clip=False,
+        )  # fmt: skip

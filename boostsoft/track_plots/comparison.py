@@ -1,0 +1,69 @@
+"""What two systems differ in, metric by metric."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..plots import INK, QUIET, frame, new_figure
+from ..tracking.compared import ComparedMetric, Comparison
+from .changes import COLOURS
+from .labels import signed
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def plot_comparison(comparison: Comparison, *, ax: Axes | None = None) -> Axes:
+    """The difference of two systems in every metric with its interval, and how many queries it takes to see it.
+
+    A difference is blue if its interval is above 0, vermilion if it is below. Controls, which show what a mere change
+    of scale does, are hollow.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        What :func:`boostsoft.compare` found.
+    ax : Axes, optional
+        Where to draw.
+    """
+    rows = comparison.rows
+    axes = new_figure(8.5, 1.3 + 0.42 * len(rows)).add_subplot() if ax is None else ax
+    for place, row in zip(range(len(rows), 0, -1), rows, strict=True):
+        _draw_row(axes, place, row)
+    frame(axes, grid="x")
+    axes.axvline(0, color=INK, lw=0.9, zorder=1)
+    axes.set_yticks(range(len(rows), 0, -1), [_name(row) for row in rows], color=INK)
+    axes.set_ylim(0.4, len(rows) + 0.6)
+    axes.locator_params(axis="x", nbins=6)
+    axes.xaxis.set_major_formatter(lambda value, _: signed(value))
+    first, second = comparison.labels
+    axes.set_xlabel(f"{second} minus {first}, {100 * comparison.level:g} % intervals", color=QUIET)
+    axes.set_title("Difference over queries", loc="left", fontsize=10, color=QUIET)
+    axes.annotate(
+        "mean / sd; queries needed", (1.02, 1), xycoords="axes fraction", xytext=(0, 6), textcoords="offset points",
+        va="bottom", fontsize=8.5, color=QUIET, annotation_clip=False,
+    )  # fmt: skip
+    return axes
+
+
+def _name(row: ComparedMetric) -> str:
+    return f"control of {row.metric}" if row.kind == "control" else row.metric
+
+
+def _draw_row(axes: Axes, place: float, row: ComparedMetric) -> None:
+    kind = "helps" if row.low > 0 else "hurts" if row.high < 0 else "unsure"
+    colour = INK if kind == "unsure" else COLOURS[kind]
+    control = row.kind == "control"
+    width = 2.6 if row.kind == "soft" else 1.4
+    if np.isfinite([row.low, row.high]).all():
+        axes.plot([row.low, row.high], [place, place], color=colour, lw=width, solid_capstyle="round")
+    axes.plot(row.difference, place, "o", ms=7, mfc="white" if control else colour, mec=colour, mew=1.5, zorder=3)
+    if control or np.isnan(row.effect):
+        return
+    needed = f"; {row.queries_needed:,.0f}" if np.isfinite(row.queries_needed) else ""
+    axes.annotate(
+        f"{signed(round(row.effect, 3))}{needed}", (1.02, place), xycoords=("axes fraction", "data"), va="center",
+        fontsize=9.5, color=colour, annotation_clip=False,
+    )  # fmt: skip

@@ -1,0 +1,270 @@
+"""Curves of the mean over queries after each tree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..adapters import AnyMetric
+from ..metrics import Metric, SoftMetric
+from ..plots import INK, QUIET, frame, new_figure
+from ..query_groups import FloatArray, one_of
+from ..tracks.tree_track import TreeTrack
+from .bands import BANDS, Band, band_of, best_step
+from .labels import FEW_STEPS, EndLabel, Tracks, as_tracks, colour_of, label_ends, track_names, tree_axis, value_range
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+MetricChoice = int | str | AnyMetric
+_DASHES: tuple[Any, ...] = ("-", (0, (4, 1.6)), (0, (1, 1.4)), (0, (6, 1.6, 1.2, 1.6)))
+_MOST_BANDS = 3  # more of them hide each other
+_BAND_WORDS = {
+    "paired": "band: {:g} % interval of the difference from it",
+    "mean": "band: {:g} % interval of the mean over queries",
+}
+_SIDES = ("Hard: the metric itself", "Soft: its expectation under noise")
+
+
+@dataclass(frozen=True)
+class _Curve:
+    """One line: whose it is, its band (or None), and how it is drawn."""
+
+    track: TreeTrack
+    metric: int
+    name: str
+    colour: str
+    style: dict[str, Any]
+    band: Band | None
+
+    @property
+    def mean(self) -> FloatArray:
+        values: FloatArray = self.track.mean[:, self.metric]
+        return values
+
+
+@dataclass(frozen=True)
+class _BandChoice:
+    """Which bands to draw."""
+
+    kind: str
+    level: float
+    n_boot: int
+
+    @property
+    def words(self) -> str:
+        return _BAND_WORDS[self.kind].format(100 * self.level)
+
+
+def plot_curves(
+    tracks: Tracks,
+    metrics: MetricChoice | Sequence[MetricChoice] | None = None,
+    *,
+    band: str | None = "paired",
+    level: float = 0.95,
+    n_boot: int = 1000,
+    ax: Axes | None = None,
+) -> Axes:
+    """Mean after each tree, of one or several tracks and metrics, with bootstrap bands over queries.
+
+    Several tracks are told apart by colour, and their metrics by dashes; of one track each metric has its colour.
+    Hard metrics are thin lines, soft ones thick; a ring marks the best step. Of more than three lines the bands are
+    left out. The steep rise of the first few trees may start below the picture.
+
+    Parameters
+    ----------
+    tracks : TreeTrack or sequence of TreeTrack
+        What to draw; each is called by its ``label``.
+    metrics : int, str or metric, or a sequence of them, optional
+        By position, name or value, as in :meth:`TreeTrack.index`; all by default.
+    band : "paired", "mean" or None
+        The interval of the difference from the best step, drawn around the curve: it has no width at the best step,
+        and a step is worse where the band is below the ring. Or the interval of the mean itself, which is wide, since
+        queries differ, and says nothing on how steps compare. Or no band.
+    level : float
+        Level of the bands.
+    n_boot : int
+        Number of resamples behind them.
+    ax : Axes, optional
+        Where to draw.
+
+    Raises
+    ------
+    TypeError
+        If ``tracks`` holds something else.
+    ValueError
+        If a track has no such metric, or an option is out of range.
+
+    Examples
+    --------
+    >>> from boostsoft import Metric
+    >>> track = TreeTrack(
+    ...     metrics=(Metric("ndcg@10"),), steps=np.array([1, 2]), per_query=np.array([[[0.5, 0.7]], [[0.6, 1.0]]]),
+    ...     beginning=np.array([[0.5, 0.5]]), start=0, query_weight=np.ones(2), spread=np.array([0.1, 0.2]),
+    ...     groups=None, y_true=None, scores=None, qid=None)
+    >>> axes = plot_curves(track)
+    >>> [text.get_text() for text in axes.texts]
+    ['ndcg@10', '0.8000; best with 2 trees']
+    """
+    found = as_tracks("plot_curves", tracks)
+    bands = _band_choice("plot_curves", band, level, n_boot)
+    axes = new_figure(8.0, 4.6).add_subplot() if ax is None else ax
+    curves = []
+    for i, (track, owner) in enumerate(zip(found, track_names(found), strict=True)):
+        chosen = _chosen(track, metrics)
+        for j, metric in enumerate(chosen):
+            name = track.names[metric]
+            if len(found) > 1:
+                name = owner if len(chosen) == 1 else f"{owner}: {name}"
+            colour, dashes = (colour_of(j), "-") if len(found) == 1 else (colour_of(i), _DASHES[j % len(_DASHES)])
+            curves.append((track, metric, name, colour, dashes))
+    shown = bands if len(curves) <= _MOST_BANDS else None
+    _draw(axes, [_curve(*curve, shown) for curve in curves], bands)
+    return axes
+
+
+def plot_hard_soft(
+    track: TreeTrack, *, band: str | None = "paired", level: float = 0.95, ax: Axes | None = None
+) -> Axes:
+    """The soft metric with its band over the light line of the hard one, which jumps and stands still.
+
+    Parameters
+    ----------
+    track : TreeTrack
+        Must hold a soft metric; its hard twin is drawn if it is there, otherwise the first hard metric.
+    band : "paired", "mean" or None
+        Of the soft metric, as in :func:`plot_curves`.
+    level : float
+        Level of the band.
+    ax : Axes, optional
+        Where to draw.
+
+    Raises
+    ------
+    ValueError
+        If the track holds no hard or no soft metric, or an option is out of range.
+    """
+    hard, soft = hard_and_soft("plot_hard_soft", track)
+    bands = _band_choice("plot_hard_soft", band, level, 1000)
+    axes = new_figure(8.0, 4.6).add_subplot() if ax is None else ax
+    light = _Curve(track, hard, track.names[hard], QUIET, {"lw": 1.0, "alpha": 0.8}, None)
+    _draw(axes, [light, _curve(track, soft, track.names[soft], colour_of(0), "-", bands)], bands)
+    return axes
+
+
+def hard_soft_figure(tracks: Tracks, *, band: str | None = "paired", level: float = 0.95) -> Figure:
+    """The hard metric beside the soft one on one scale, a colour for each track.
+
+    Parameters
+    ----------
+    tracks : TreeTrack or sequence of TreeTrack
+        Each must hold a hard and a soft metric.
+    band : "paired", "mean" or None
+        As in :func:`plot_curves`.
+    level : float
+        Level of the bands.
+
+    Raises
+    ------
+    ValueError
+        If a track holds no hard or no soft metric, or an option is out of range.
+    """
+    caller = "hard_soft_figure"
+    found, bands = as_tracks(caller, tracks), _band_choice(caller, band, level, 1000)
+    pairs = [hard_and_soft(caller, track) for track in found]
+    figure = new_figure(11.5, 4.9)
+    panels = figure.subplots(1, 2, sharey=True)
+    drawn = []
+    for side, axes in enumerate(panels):
+        names = track_names(found) if len(found) > 1 else (found[0].names[pairs[0][side]],)
+        looks = [(colour_of(i), "-", bands) for i in range(len(found))]
+        owners = zip(found, pairs, names, looks, strict=True)
+        drawn.append([_curve(track, pair[side], name, *look) for track, pair, name, look in owners])
+        _draw_lines(axes, drawn[side])
+    _set_range(panels[0], [curve for curves in drawn for curve in curves])
+    for axes, curves, words in zip(panels, drawn, _SIDES, strict=True):
+        _name_lines(axes, curves)
+        axes.set_title(words, loc="left", fontsize=10, color=QUIET)
+        axes.set_xlabel("trees", color=QUIET)
+    panels[1].tick_params(labelleft=False)
+    figure.suptitle(f"{found[0].names[pairs[0][0]]} after each tree", x=0.01, ha="left", fontsize=14, color=INK)
+    figure.supxlabel(_caption(bands), fontsize=9, color=QUIET)
+    return figure
+
+
+def has_hard_and_soft(track: TreeTrack) -> bool:
+    """Whether the track holds a metric of each kind."""
+    return len({isinstance(metric, SoftMetric) for metric in track.metrics}) == 2
+
+
+def hard_and_soft(caller: str, track: TreeTrack) -> tuple[int, int]:
+    """The places of the first soft metric that has its hard twin beside it, or else of the first of each kind."""
+    if not has_hard_and_soft(track):
+        raise ValueError(f"{caller}: track must hold a hard and a soft metric; got {', '.join(track.names)}")
+    softs = [i for i, metric in enumerate(track.metrics) if isinstance(metric, SoftMetric)]
+    hards = [i for i in range(track.n_metrics) if i not in softs]
+    twins = [(i, j) for j in softs for i in hards if track.metrics[j].hard == track.metrics[i]]
+    return (twins or [(hards[0], softs[0])])[0]
+
+
+def _band_choice(caller: str, band: str | None, level: float, n_boot: int) -> _BandChoice | None:
+    return None if band is None else _BandChoice(one_of(caller, "band", band, BANDS), level, n_boot)
+
+
+def _chosen(track: TreeTrack, metrics: Any) -> list[int]:
+    if metrics is None:
+        return list(range(track.n_metrics))
+    single = isinstance(metrics, (int, str, np.integer, Metric, SoftMetric))
+    return [track.index(metric) for metric in ([metrics] if single else metrics)]
+
+
+def _curve(track: TreeTrack, metric: int, name: str, colour: str, dashes: Any, bands: _BandChoice | None) -> _Curve:
+    soft = isinstance(track.metrics[metric], SoftMetric)
+    style = {"lw": (2.0 if dashes == "-" else 1.6) if soft else 1.1, "ls": dashes}
+    band = None if bands is None else band_of(track, metric, bands.kind, bands.level, bands.n_boot)
+    return _Curve(track, metric, name, colour, style, band)
+
+
+def _draw(axes: Axes, curves: Sequence[_Curve], bands: _BandChoice | None) -> None:
+    _draw_lines(axes, curves)
+    _set_range(axes, curves)
+    _name_lines(axes, curves)
+    shown = any(curve.band is not None for curve in curves)
+    axes.set_xlabel(f"trees ({_caption(bands if shown else None)})", color=QUIET)
+
+
+def _caption(bands: _BandChoice | None) -> str:
+    return f"ring: the best step{'' if bands is None else f'; {bands.words}'}"
+
+
+def _draw_lines(axes: Axes, curves: Sequence[_Curve]) -> None:
+    for curve in curves:
+        steps = curve.track.steps
+        if curve.band is not None:
+            axes.fill_between(steps, *curve.band, color=curve.colour, alpha=0.14, lw=0, zorder=1)
+        points: dict[str, Any] = {"marker": "o", "ms": 3.5} if steps.size <= FEW_STEPS else {}
+        axes.plot(steps, curve.mean, color=curve.colour, solid_capstyle="round", **points, **curve.style)
+        best = best_step(curve.track, curve.metric)
+        axes.plot(steps[best], curve.mean[best], "o", ms=7, mfc="white", mec=curve.colour, mew=1.6, zorder=5)
+    frame(axes)
+    tree_axis(axes, [curve.track.steps for curve in curves])
+
+
+def _set_range(axes: Axes, curves: Sequence[_Curve]) -> None:
+    bands = [end for curve in curves if curve.band is not None for end in curve.band]
+    axes.set_ylim(*value_range([*(curve.mean for curve in curves), *bands]))
+
+
+def _name_lines(axes: Axes, curves: Sequence[_Curve]) -> None:
+    labels = []
+    for curve in curves:
+        value, best = float(curve.mean[-1]), best_step(curve.track, curve.metric)
+        trees, last = int(curve.track.steps[best]), best == curve.track.n_steps - 1
+        peak = "best" if last else f"best {curve.mean[best]:.4f}"
+        text = f"{value:.4f}; {peak} with {trees:,} {'tree' if trees == 1 else 'trees'}"
+        labels.append(EndLabel(value, curve.name, text, curve.colour))
+    label_ends(axes, labels)

@@ -1,0 +1,65 @@
+"""The whole picture of a track: the curve, and under it what each tree did."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..plots import INK, new_figure
+from ..tracks.effects import TreeEffects, tree_effects
+from ..tracks.tree_track import TreeTrack
+from .changes import draw_changes, main_metric
+from .curves import MetricChoice, has_hard_and_soft, plot_curves, plot_hard_soft
+from .labels import colour_of, remark
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+def track_figure(track: TreeTrack, metric: MetricChoice | None = None, *, level: float = 0.95) -> Figure:
+    """The curve with its band over the change by tree, the advice in words, and where the best number of trees may be.
+
+    Parameters
+    ----------
+    track : TreeTrack
+        What to draw.
+    metric : int, str or metric, optional
+        By position, name or value; by default the first soft metric, with the light line of its hard twin, or the
+        first of all.
+    level : float
+        Level of the band and of all intervals.
+
+    Raises
+    ------
+    ValueError
+        If the metric counts no query, or is infinite for one.
+    """
+    chosen = main_metric(track) if metric is None else track.index(metric)
+    effects = tree_effects(track, chosen, level=level)
+    figure = new_figure(10.0, 7.4)
+    top, bottom = figure.subplots(2, 1, height_ratios=[1.2, 1], gridspec_kw={"hspace": 0.1})
+    if metric is None and has_hard_and_soft(track):
+        plot_hard_soft(track, level=level, ax=top)
+    else:
+        plot_curves(track, chosen, level=level, ax=top)
+    draw_changes(bottom, effects)
+    advice = effects.advice.replace("+-", "\N{PLUS-MINUS SIGN}")
+    figure.suptitle(track.label or "What each tree adds", x=0.01, ha="left", fontsize=14, color=INK)
+    top.set_title(f"{advice[:1].upper()}{advice[1:]}", loc="left", fontsize=10.5, color=INK, pad=10)
+    _mark_best(top, effects, colour_of(0))
+    return figure
+
+
+def _mark_best(axes: Axes, effects: TreeEffects, colour: str) -> None:
+    """A bar along the bottom: between what numbers of trees the best may lie."""
+    low, high = axes.get_ylim()
+    height = low + 0.05 * (high - low)
+    ends = np.clip([effects.best_low, effects.best_high], *axes.get_xlim())  # the beginning may be left of the axis
+    axes.plot(ends, [height, height], "|-", color=colour, lw=1.6, ms=7, mew=1.6, zorder=6)
+    text = f"best number of trees: {100 * effects.level:g} % interval {effects.best_low:,} to {effects.best_high:,}"
+    if ends[1] <= sum(axes.get_xlim()) / 2:
+        remark(axes, text, (ends[1], height), (8, 0), "left", "center")
+    else:
+        remark(axes, text, (ends[0], height), (4, 5), "left", "bottom")

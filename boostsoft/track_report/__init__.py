@@ -1,0 +1,5 @@
+"""One interactive page on what each tree adds: self-contained, so that it can be sent, and opened offline."""
+
+from .write import write_report
+
+__all__ = ["write_report"]

@@ -1,0 +1,154 @@
+"""The figures of the page: what is known of one metric of one track, as plain numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..metrics import SoftMetric
+from ..query_groups import QueryGroups
+from ..track_plots.bands import BANDS, band_of, best_step
+from ..track_plots.changes import change_range, step_kinds
+from ..track_plots.labels import value_range
+from ..tracks.effects import TreeEffects, tree_effects
+from ..tracks.means import mean_errors
+from ..tracks.tree_track import TreeTrack, WorstQuery
+
+N_WORST = 10
+
+
+@dataclass(frozen=True)
+class MetricFigures:
+    """One metric of one track.
+
+    Attributes
+    ----------
+    track, metric : the track, and the metric's position in it.
+    effects : what each tree did; None if the metric has none, and ``trouble`` says why.
+    value, value_error : the mean at the last step and its standard error over queries.
+    best : the step with the highest mean, as a position.
+    worst, fallen : the queries of the least value, and of the largest losses at the last step.
+    alike : how many queries are left out of both, since no order changes their value.
+    """
+
+    track: TreeTrack
+    metric: int
+    effects: TreeEffects | None
+    trouble: str
+    value: float
+    value_error: float
+    best: int
+    worst: Sequence[WorstQuery]
+    fallen: Sequence[WorstQuery]
+    alike: int
+
+    @property
+    def name(self) -> str:
+        """The metric's name."""
+        return self.track.names[self.metric]
+
+    @property
+    def alike_words(self) -> str:
+        """How many queries no order changes, in words."""
+        return f"{amount(self.alike, 'query')} with documents of one label only"
+
+    @property
+    def advice(self) -> str:
+        """How many trees to keep, as a sentence."""
+        if self.effects is None:
+            return f"No advice: {self.trouble}"
+        advice = self.effects.advice.replace("+-", "\N{PLUS-MINUS SIGN}")
+        return f"{advice[:1].upper()}{advice[1:]}."
+
+    @property
+    def value_at_best(self) -> float:
+        """The mean with the best number of trees, which may be that of the beginning."""
+        if self.effects is not None and self.effects.best == self.track.start:
+            return float(self.track.beginning_mean[self.metric])
+        return float(self.track.mean[self.best, self.metric])
+
+    @property
+    def twin(self) -> int | None:
+        """The position of the hard metric that this one softens, if it was tracked too."""
+        metric = self.track.metrics[self.metric]
+        same = [i for i, other in enumerate(self.track.metrics) if other == metric.hard]
+        return same[0] if same and isinstance(metric, SoftMetric) else None
+
+    def plotted(self, level: float) -> dict[str, Any]:
+        """What the page's script draws: numbers that are none become null."""
+        track, at = self.track, self.metric
+        mean = track.mean[:, at]
+        hard = [] if self.twin is None else [track.mean[:, self.twin]]
+        bands = {kind: band_of(track, at, kind, level) for kind in BANDS}
+        found: dict[str, Any] = {
+            "name": self.name,
+            "mean": listed(mean),
+            "hard": listed(hard[0]) if hard else None,
+            "hardName": None if self.twin is None else track.names[self.twin],
+            "best": self.best,
+            "ranges": {kind: list(value_range([mean, *hard, *bands.get(kind, ())])) for kind in (*BANDS, "none")},
+            "bands": {kind: [listed(end) for end in ends] for kind, ends in bands.items()},
+            "effects": None,
+        }
+        if self.effects is not None:
+            columns = {name: listed(getattr(self.effects, name)) for name in ("change", "error", "low", "high")}
+            kinds = step_kinds(self.effects).tolist()
+            found["effects"] = {**columns, "kinds": kinds, "range": list(change_range(self.effects))}
+        return found
+
+
+def metric_figures(track: TreeTrack, metric: int, level: float) -> MetricFigures:
+    """Work out what the page says of a metric."""
+    effects, trouble = None, ""
+    try:
+        effects = tree_effects(track, metric, level=level)
+    except ValueError as error:  # no query counts, or one is infinite
+        trouble = str(error)
+    alike = labels_alike(track)
+    return MetricFigures(
+        track=track,
+        metric=metric,
+        effects=effects,
+        trouble=trouble,
+        value=float(track.mean[-1, metric]),
+        value_error=float(mean_errors(track.per_query[[-1], metric], track.counted(metric))[0]),
+        best=best_step(track, metric),
+        worst=_worst(track, metric, "value", alike),
+        fallen=[query for query in _worst(track, metric, "change", alike) if query.change < 0],
+        alike=int(alike.sum()),
+    )
+
+
+def labels_alike(track: TreeTrack) -> NDArray[np.bool_]:
+    """Which queries have documents of one label only, so that no order changes their value; none if unknown."""
+    groups: QueryGroups | None = track.groups
+    if groups is None or track.y_true is None:
+        return np.zeros(track.n_queries, dtype=np.bool_)
+    largest = groups.largest(track.y_true, -np.inf)
+    alike: NDArray[np.bool_] = largest <= -groups.largest(-track.y_true, -np.inf)
+    return alike
+
+
+def listed(values: ArrayLike) -> list[float | None]:
+    """Numbers for JSON, which knows neither NaN nor infinity."""
+    array = np.asarray(values, dtype=np.float64)
+    return [value if np.isfinite(value) else None for value in array.tolist()]
+
+
+def amount(count: int, what: str) -> str:
+    """A count with its word.
+
+    >>> amount(1, "query"), amount(1200, "query"), amount(2, "tree")
+    ('1 query', '1,200 queries', '2 trees')
+    """
+    plural = f"{what[:-1]}ies" if what.endswith("y") else f"{what}s"
+    return f"{count:,} {what if count == 1 else plural}"
+
+
+def _worst(track: TreeTrack, metric: int, by: str, alike: NDArray[np.bool_]) -> list[WorstQuery]:
+    found = track.worst_queries(metric=metric, n=N_WORST + int(alike.sum()), by=by)
+    return [query for query in found if not alike[query.query]][:N_WORST]

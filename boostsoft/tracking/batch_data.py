@@ -1,0 +1,96 @@
+"""Candidate batches as the user gives them, checked before anything is trained."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..query_groups import FloatArray, QueryGroups, finite_vector, query_weights, resolve_groups
+from .staged import _matrix, ids_in_features
+
+CALLER = "marginal_value"
+_KEYS = ("X", "y", "group", "qid", "query_weight", "init_score", "base_margin")
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Documents with labels that a model may be continued on.
+
+    Attributes
+    ----------
+    name : what the user calls it, or its place.
+    X, labels, groups : the documents, their labels and queries.
+    weights : (n_queries,) or None.
+    start : (n_docs,) what the scores start from, or None.
+    """
+
+    name: Any
+    X: Any
+    labels: FloatArray
+    groups: QueryGroups
+    weights: FloatArray | None
+    start: FloatArray | None
+
+    @property
+    def ordered(self) -> bool:
+        """Whether a query has two labels: otherwise no order of its documents is better than another."""
+        lowest = -self.groups.largest(-self.labels, -np.inf)
+        return bool(np.any(self.groups.largest(self.labels, np.inf) > lowest))
+
+
+def read_batches(batches: Any, model: Any, start: str) -> list[Batch]:
+    """Batches from a list or from a mapping of names; ``start`` is what the model's library calls a start of scores."""
+    if isinstance(batches, Mapping):
+        named = list(batches.items())
+    elif isinstance(batches, Iterable) and not isinstance(batches, (str, bytes, np.ndarray)):
+        named = list(enumerate(batches))
+    else:
+        raise TypeError(f"{CALLER}: batches must be a list or a mapping of batches; got {type(batches).__name__}")
+    if not named:
+        raise ValueError(f"{CALLER}: batches must hold one at least")
+    return [_read(name, batch, model, start) for name, batch in named]
+
+
+def _read(name: Any, batch: Any, model: Any, start: str) -> Batch:
+    caller = f"{CALLER}: batches[{name!r}]"
+    parts = _parts(caller, batch)
+    labels = finite_vector(caller, "y", parts["y"])
+    group, qid = parts.get("group"), parts.get("qid")
+    if group is None and qid is None:
+        qid = ids_in_features(model, parts["X"])
+        if qid is None:
+            raise ValueError(f"{caller}: group (documents per query) or qid (one id per document) must be given")
+    groups = resolve_groups(caller, labels.size, group, qid)
+    weights = parts.get("query_weight")
+    for other in ("init_score", "base_margin"):
+        if parts.get(other) is not None and other != start:
+            raise ValueError(f"{caller}: {other} is not for a {type(model).__name__}")
+    begun = parts.get(start) if start else None
+    return Batch(
+        name=name,
+        X=_matrix(caller, parts["X"], labels.size),
+        labels=labels,
+        groups=groups,
+        weights=None if weights is None else query_weights(caller, weights, groups),
+        start=None if begun is None else finite_vector(caller, start, begun, labels.size),
+    )
+
+
+def _parts(caller: str, batch: Any) -> dict[str, Any]:
+    if isinstance(batch, Mapping):
+        unknown = [key for key in batch if key not in _KEYS]
+        missing = [key for key in ("X", "y") if batch.get(key) is None]
+        if unknown or missing:
+            problem = f"knows no {unknown[0]!r}" if unknown else f"must hold {missing[0]!r}"
+            raise ValueError(f"{caller}: a batch {problem}; its keys are {', '.join(_KEYS)}")
+        return dict(batch)
+    if isinstance(batch, (tuple, list)) and len(batch) == 3:
+        return dict(zip(("X", "y", "group"), batch, strict=True))
+    raise TypeError(f"{caller}: a batch must be (X, y, group) or a dict with X, y and group or qid; got {_kind(batch)}")
+
+
+def _kind(batch: Any) -> str:
+    return f"{len(batch)} parts" if isinstance(batch, (tuple, list)) else type(batch).__name__

@@ -1,0 +1,42 @@
+"""What the boosters' modules share: how many trees at a time, and the check of X's width."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+_BYTES = 2**26  # 64 MB
+_MOST = 256  # trees whose text is read at a time
+
+
+def tree_blocks(first: int, n_trees: int, n_docs: int, bytes_each: int) -> Iterator[tuple[int, int]]:
+    """Ranges of trees from ``first`` on, so few that their leaves of all documents take no more than 64 MB.
+
+    Examples
+    --------
+    >>> list(tree_blocks(1, 8, n_docs=2**20, bytes_each=16))
+    [(1, 5), (5, 8)]
+    """
+    size = int(np.clip(_BYTES // max(n_docs * bytes_each, 1), 1, _MOST))
+    for begin in range(first, n_trees, size):
+        yield begin, min(begin + size, n_trees)
+
+
+def refuse_other_width(caller: str, X: Any, n_features: int) -> None:
+    """Raise if X has another number of features than the model."""
+    if X.shape[1] != n_features:
+        raise ValueError(f"{caller}: X must have the {n_features} features of the model; got {X.shape[1]}")
+
+
+def refuse_no_trees(caller: str, n_trees: int | None) -> None:
+    """Raise if the model has none."""
+    if not n_trees:
+        raise ValueError(f"{caller}: model must have trees; got none")
+
+
+def by_tree(leaves: Any, n_docs: int) -> NDArray[Any]:
+    """The leaf of every document in each tree, (n_trees, n_docs): a tree's side by side, for they are read so."""
+    return np.ascontiguousarray(np.asarray(leaves).reshape(n_docs, -1).T)

@@ -1,0 +1,176 @@
+"""Compare two models on the same queries: which is better, how sure that is, and what a soft metric adds to that."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..metrics.soft import SoftMetric
+from ..query_groups import positive_number, whole_number
+from ..tracks import TreeTrack
+from ..tracks.checks import check_level
+from .compared import ComparedMetric, Comparison
+from .paired import NAN, Paired, Plan, gain, interval, pair, queries_needed, sample_sums, significance
+from .systems import CALLER, Systems, from_scores, from_tracks
+
+
+def compare(
+    a: Any,
+    b: Any,
+    *,
+    metrics: Any = None,
+    y_true: Any = None,
+    group: Any = None,
+    qid: Any = None,
+    query_weight: Any = None,
+    level: float = 0.95,
+    n_boot: int = 2000,
+    seed: int = 0,
+    step_a: int = -1,
+    step_b: int = -1,
+    power: float = 0.8,
+    small: int | None = None,
+) -> Comparison:
+    """Compare two systems on the same queries, in hard and soft metrics side by side.
+
+    All differences are b - a: what b adds. Every metric gets a paired test, how well it tells the two apart, and the
+    number of queries that takes; every soft metric besides its agreement with the hard one on all queries, and a
+    control: what it shows when only the spread of the scores changes.
+
+    Parameters
+    ----------
+    a, b : TreeTrack, or (n_docs,) scores
+        Two tracks on the same queries, or two score vectors for the same documents. Two steps of one track are
+        ``compare(track, track, step_a=9)``.
+    metrics : metric or list of them, optional
+        For tracks those that both have, by name or value; by default all. For scores specs, Metrics and SoftMetrics,
+        to which the hard twins of soft ones are added; by default NDCG@10, hard and soft, with noise of a fifth of the
+        scores' spread.
+    y_true, group, qid, query_weight : optional
+        With scores: labels, the queries by either, and their weights, as metrics take them.
+    level : float
+        Confidence of intervals; tests are at 1 - ``level``.
+    n_boot, seed : int
+        Number of resamples and of samples, and their seed. All rows share them.
+    step_a, step_b : int
+        With tracks: position of the step, from the end if negative; the last by default.
+    power : float
+        Chance to find the difference, for ``queries_needed``.
+    small : int, optional
+        Queries of a small sample, a tenth of all by default, at least 2.
+
+    Returns
+    -------
+    Comparison
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a and b are of different kinds or on different queries, labels or queries are missing, a metric is unknown,
+        pooled or infinite, or an option is out of range.
+
+    Notes
+    -----
+    Differences within 1e-9 count as 0. A track knows the scores of its last step only: the control then rescales
+    those of a, or those of b back to a's spread; where neither step is the last, there is no control, and a note says
+    so.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.integers(0, 3, 400)
+    >>> a, b = y + rng.normal(size=400), y + 3 * rng.normal(size=400)
+    >>> found = compare(a, b, y_true=y, group=[10] * 40)
+    >>> [(row.metric, row.kind, round(row.difference, 2)) for row in found.rows]
+    [('ndcg@10', 'hard', -0.12), ('ndcg_gaussian@10', 'soft', -0.12), ('ndcg_gaussian@10', 'control', 0.0)]
+    """
+    systems = _systems(a, b, metrics, (y_true, group, qid, query_weight), (step_a, step_b))
+    n_queries = systems.weights.size
+    plan = Plan(
+        level=check_level(CALLER, level),
+        power=_power(power),
+        n_boot=whole_number(CALLER, "n_boot", n_boot, 1),
+        seed=whole_number(CALLER, "seed", seed, 0),
+        small=max(2, n_queries // 10) if small is None else whole_number(CALLER, "small", small, 1),
+    )
+    if plan.small > n_queries:
+        raise ValueError(f"{CALLER}: small must be at most the number of queries, {n_queries}; got {plan.small}")
+    rows, notes = _rows(systems, plan)
+    return Comparison(
+        rows, systems.labels, systems.spreads, plan.level, plan.power, plan.n_boot, plan.small, tuple(notes)
+    )
+
+
+def _systems(a: Any, b: Any, metrics: Any, data: Sequence[Any], steps: tuple[int, int]) -> Systems:
+    tracks = [isinstance(system, TreeTrack) for system in (a, b)]
+    if all(tracks):
+        if any(given is not None for given in data):
+            raise TypeError(
+                f"{CALLER}: y_true, group, qid and query_weight belong to score vectors; tracks have theirs"
+            )
+        return from_tracks(a, b, metrics, *steps)
+    if any(tracks):
+        raise TypeError(f"{CALLER}: a and b must be two tracks or two score vectors; got one of each")
+    if steps != (-1, -1):
+        raise TypeError(f"{CALLER}: step_a and step_b belong to tracks; got score vectors")
+    return from_scores(a, b, metrics, *data)
+
+
+def _rows(systems: Systems, plan: Plan) -> tuple[tuple[ComparedMetric, ...], list[str]]:
+    rows, notes, missing = [], [], []
+    paired = []
+    for metric, a, b in zip(systems.metrics, *systems.values, strict=True):
+        _refuse_infinite(metric.name, a, b)
+        paired.append(pair(a, b, systems.weights, plan))
+    for metric, found in zip(systems.metrics, paired, strict=True):
+        soft = isinstance(metric, SoftMetric)
+        twin = paired[systems.metrics.index(metric.hard)] if metric.hard in systems.metrics else None
+        rows.append(_row(metric.name, "soft" if soft else "hard", found, twin, plan))
+        if found.identical:
+            notes.append(f"{metric.name}: no query differs (within 1e-9); nothing to test.")
+        if isinstance(metric, SoftMetric):
+            control = systems.control(metric)
+            if control is None:
+                missing.append(metric.name)
+            else:
+                rows.append(_row(metric.name, "control", pair(*control, systems.weights, plan), None, plan))
+    if missing:
+        notes.append(
+            f"No control of {', '.join(missing)}: it needs labels, the scores of one of both steps (a track knows "
+            "those of its last), and spreads above 0."
+        )
+    return tuple(rows), notes
+
+
+def _row(name: str, kind: str, paired: Paired, twin: Paired | None, plan: Plan) -> ComparedMetric:
+    low, high = interval(paired, plan.level)
+    t, p_t, p_wilcoxon = significance(paired)
+    ratio = (NAN, NAN, NAN) if twin is None or kind == "hard" else gain(paired, twin, plan.level)
+    reference = NAN if twin is None else twin.difference
+    half, small = (paired.sign_kept(sample_sums(paired, size, plan), reference) for size in (paired.n // 2, plan.small))
+    effect = paired.effect
+    return ComparedMetric(
+        metric=name, kind=kind, n=paired.n, a=float(paired.means[0]), b=float(paired.means[1]),
+        difference=paired.difference, error=paired.error, low=low, high=high, t=t, p_t=p_t, p_wilcoxon=p_wilcoxon,
+        sd=paired.error * float(np.sqrt(paired.n)), effect=effect,
+        same_sign=paired.sign_kept(paired.boot, paired.difference),
+        queries_needed=queries_needed(effect, plan.level, plan.power),
+        gain=ratio[0], gain_low=ratio[1], gain_high=ratio[2], agrees_half=half, agrees_small=small,
+        identical=paired.identical,
+    )  # fmt: skip
+
+
+def _power(power: float) -> float:
+    if positive_number(CALLER, "power", power) >= 1.0:
+        raise ValueError(f"{CALLER}: power must be below 1; got {power!r}")
+    return float(power)
+
+
+def _refuse_infinite(name: str, a: Any, b: Any) -> None:
+    infinite = np.isinf(a) | np.isinf(b)
+    if infinite.any():
+        query = int(np.argmax(infinite))
+        raise ValueError(f"{CALLER}: {name} must be finite for every query; query {query} has an infinite value")

@@ -1,0 +1,180 @@
+"""Statistics of one metric of two systems on the same queries."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats
+
+from ..query_groups import FloatArray
+from ..tracks.effects import STILL
+from ..tracks.means import bootstrap_means, counted_weights, mean_errors, weighted_means
+
+NAN = float("nan")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What all rows of a table share.
+
+    Attributes
+    ----------
+    level : confidence of the intervals; the tests' level is 1 - ``level``.
+    power : chance to find the difference that ``queries_needed`` is for.
+    n_boot, seed : resamples, and where they begin.
+    small : queries of a small sample.
+    """
+
+    level: float
+    power: float
+    n_boot: int
+    seed: int
+    small: int
+
+
+@dataclass(frozen=True, eq=False)
+class Paired:
+    """The differences of two systems in one metric, query by query, and what they were resampled to.
+
+    Attributes
+    ----------
+    means : (2,) of both systems.
+    differences : (n,) b - a of the queries that count, 0 where they differ by rounding alone.
+    weights : (n,) of these queries.
+    boot : (n_boot,) mean differences over resampled queries.
+    boot_effect : (n_boot,) the same over their standard errors, up to a factor that all metrics share.
+    """
+
+    means: FloatArray
+    differences: FloatArray
+    weights: FloatArray
+    boot: FloatArray
+    boot_effect: FloatArray
+
+    @property
+    def n(self) -> int:
+        """Number of queries that count."""
+        return int(self.differences.size)
+
+    @property
+    def difference(self) -> float:
+        """Weighted mean of the differences."""
+        return float(weighted_means(self.differences[None], self.weights)[0])
+
+    @property
+    def error(self) -> float:
+        """Its standard error; NaN with fewer than two queries, exactly 0 if all differ by the same."""
+        error = float(mean_errors(self.differences[None], self.weights)[0])
+        return 0.0 if error <= 1e-12 * abs(self.difference) else error  # what rounding leaves of equal numbers
+
+    @property
+    def identical(self) -> bool:
+        """Whether no query differs."""
+        return not self.differences.any()
+
+    @property
+    def effect(self) -> float:
+        """Mean over standard deviation of the differences: the t statistic of one query."""
+        return NAN if self.identical or self.n < 2 else _over(self.difference, self.error * np.sqrt(self.n))
+
+    def sign_kept(self, sums: FloatArray, reference: float) -> float:
+        """Share of samples that agree in sign with the reference; a sample of 0 counts half."""
+        if reference == 0 or np.isnan(reference) or sums.size == 0:
+            return NAN
+        return float(np.where(sums == 0, 0.5, np.sign(sums) == np.sign(reference)).mean())
+
+
+def pair(a: FloatArray, b: FloatArray, weights: FloatArray, plan: Plan) -> Paired:
+    """Compare values of shape (n_queries,), NaN in both where a query does not count."""
+    counted = counted_weights(a, weights)
+    at = np.flatnonzero(counted > 0)
+    size = max(1.0, float(np.abs([a[at], b[at]]).max(initial=0.0)))
+    differences, kept = b[at] - a[at], counted[at]
+    differences = np.where(np.abs(differences) <= STILL * size, 0.0, differences)
+    boot, effect = _resampled(differences, kept, plan)
+    return Paired(weighted_means(np.stack([a, b]), counted), differences, kept, boot, effect)
+
+
+def _resampled(differences: FloatArray, weights: FloatArray, plan: Plan) -> tuple[FloatArray, FloatArray]:
+    """Means over resampled queries, and these over their standard errors up to a factor that all metrics share.
+
+    The error is the root of sum w^2 (d - mean)^2 over the sum of w, as :func:`mean_errors` has it; a mean of w x is
+    the sum of w^2 x over the sum of w, whose root is the factor.
+    """
+    rows = np.stack([differences, weights * differences**2, weights * differences, weights])
+    mean, squares, cross, weight = bootstrap_means(rows, weights, plan.n_boot, plan.seed).T
+    error = np.sqrt(np.maximum(squares - 2 * mean * cross + mean**2 * weight, 0.0))
+    with np.errstate(divide="ignore", invalid="ignore"):  # resamples of equal differences
+        return mean, mean / error
+
+
+def sample_sums(paired: Paired, size: int, plan: Plan) -> FloatArray:
+    """Weighted sums of the differences over samples of some queries, drawn without replacement; (n_boot,)."""
+    rng, shares = np.random.default_rng(plan.seed), paired.weights * paired.differences
+    if paired.n == 0:
+        return np.empty(0)
+    return np.array([shares[rng.permutation(paired.n)[:size]].sum() for _ in range(plan.n_boot)])
+
+
+def significance(paired: Paired) -> tuple[float, float, float]:
+    """The t statistic, its two-sided p-value, and Wilcoxon's signed-rank test's.
+
+    NaN if no query differs or there are fewer than two; Wilcoxon's also if queries differ in weight, which it does not
+    know.
+    """
+    if paired.identical or paired.n < 2:
+        return NAN, NAN, NAN
+    t = _over(paired.difference, paired.error)
+    ranked = NAN
+    if (paired.weights == paired.weights[0]).all():
+        with warnings.catch_warnings():  # older SciPys warn of few queries
+            warnings.simplefilter("ignore")
+            ranked = float(stats.wilcoxon(paired.differences[paired.differences != 0]).pvalue)
+    return t, float(2 * stats.t.sf(abs(t), paired.n - 1)), ranked
+
+
+def interval(paired: Paired, level: float) -> tuple[float, float]:
+    """Percentiles of the mean over resampled queries; infinite with fewer than two."""
+    if paired.n < 2:
+        return -np.inf, np.inf
+    low, high = np.quantile(paired.boot, [(1 - level) / 2, (1 + level) / 2])
+    return float(low), float(high)
+
+
+def queries_needed(effect: float, level: float, power: float) -> float:
+    """((z(1 - alpha / 2) + z(power)) / effect)^2, rounded up, at least 2; infinite without an effect, NaN if unknown.
+
+    The number of queries with which a two-sided test at alpha = 1 - level finds a difference of this mean over its
+    standard deviation with the chance ``power``, the mean being normally distributed.
+
+    >>> queries_needed(0.1, 0.95, 0.8), queries_needed(-0.1, 0.95, 0.8), queries_needed(0.0, 0.95, 0.8)
+    (785.0, 785.0, inf)
+    """
+    if effect == 0:
+        return np.inf
+    reach = float(stats.norm.ppf((1 + level) / 2) + stats.norm.ppf(power))
+    with np.errstate(over="ignore"):
+        return NAN if np.isnan(effect) else max(float(np.ceil(np.square(reach / effect))), 2.0)
+
+
+def gain(paired: Paired, hard: Paired, level: float) -> tuple[float, float, float]:
+    """How many times the hard metric's effect this one has, and the interval of that over the same resamples."""
+    same = paired.n == hard.n
+    if not same or paired.n < 2 or paired.identical or hard.identical:
+        return NAN, NAN, NAN
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratios = paired.boot_effect / hard.boot_effect
+    ratios = ratios[~np.isnan(ratios)]
+    if ratios.size == 0:
+        return NAN, NAN, NAN
+    low, high = np.quantile(ratios, [(1 - level) / 2, (1 + level) / 2], method="inverted_cdf")
+    return _over(paired.effect, hard.effect), float(low), float(high)
+
+
+def _over(value: float, by: float) -> float:
+    """A quotient with 0 / 0 = NaN and an infinite one of other numbers by 0."""
+    if by == 0:
+        return NAN if value == 0 else float(np.copysign(np.inf, value))
+    return value / by

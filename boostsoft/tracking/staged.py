@@ -1,0 +1,137 @@
+"""Scores of a finished model after each of its trees, whichever library grew them.
+
+A model is known by its class, which exists only if its library has been imported: none is imported here.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from numpy.typing import NDArray
+
+from ..query_groups import FloatArray, as_array, finite_vector
+from . import staged_lightgbm, staged_other, staged_xgboost
+
+KNOWN = (
+    "a LightGBM Booster or LGBMRanker, an XGBoost Booster or XGBRanker, a CatBoost model, a SoftRanker or another "
+    "model with staged_predict"
+)
+_STARTS = {"init_score": "LightGBM", "base_margin": "XGBoost"}
+
+
+@dataclass(frozen=True)
+class Stages:
+    """A model on the documents of X.
+
+    Attributes
+    ----------
+    n_trees : how many it has; None if only its end will tell.
+    scores : after 0, 1, 2, ... trees, each (n_docs,) of its own memory; every tree is evaluated once.
+    """
+
+    n_trees: int | None
+    scores: Iterator[FloatArray]
+
+
+def open_model(
+    caller: str, model: Any, X: Any, n_docs: int, *, init_score: Any = None, base_margin: Any = None
+) -> Stages:
+    """Check that X suits the model, and the model the method; nothing is predicted yet.
+
+    Raises
+    ------
+    TypeError
+        If the model is of no known kind.
+    ValueError
+        If it has no trees (or is gblinear) or several scores per document, if X has another number of features or
+        rows, or if ``init_score`` is given to another model than LightGBM's, ``base_margin`` than XGBoost's.
+    """
+    X = _matrix(caller, X, n_docs)
+    starts = {"init_score": init_score, "base_margin": base_margin}
+    ranker = _soft_ranker(model)
+    if ranker is not None:
+        _refuse_starts(caller, starts, "SoftRanker", "")
+        return Stages(*_of_ranker(caller, ranker, X))
+    if _is(model, "lightgbm", "LGBMModel"):
+        model = model.booster_
+    if _is(model, "lightgbm", "Booster"):
+        _refuse_starts(caller, starts, "LightGBM", "init_score")
+        return Stages(*staged_lightgbm.stages(caller, model, X, _start(caller, "init_score", init_score, n_docs)))
+    if _is(model, "xgboost", "XGBModel", "Booster"):
+        _refuse_starts(caller, starts, "XGBoost", "base_margin")
+        margin = _start(caller, "base_margin", base_margin, n_docs)
+        return Stages(*staged_xgboost.stages(caller, *staged_xgboost.on_data(caller, model, X), margin))
+    _refuse_starts(caller, starts, type(model).__name__, "")
+    if _is(model, "catboost", "CatBoost"):
+        return Stages(*staged_other.of_catboost(caller, model, X))
+    if callable(getattr(type(model), "staged_predict", None)):  # lgb.CVBooster claims to have any method
+        return Stages(*staged_other.of_estimator(caller, model, X))
+    raise TypeError(f"{caller}: model must be {KNOWN}; got {type(model).__name__}")
+
+
+def ids_in_features(model: Any, X: Any) -> NDArray[Any] | None:
+    """The query ids in a column of X if the model is a SoftRanker that was told so."""
+    ranker = _soft_ranker(model)
+    return None if ranker is None or not hasattr(ranker, "_encoder") else ranker._query_ids(X)
+
+
+def threads_of(model: Any) -> int | None:
+    """The threads that a SoftRanker was given, None for its default and other models."""
+    ranker = _soft_ranker(model)
+    if ranker is None:
+        return None
+    from ..ranker.settings import check_threads
+
+    return check_threads("track_trees", ranker.n_jobs)
+
+
+def _of_ranker(caller: str, ranker: Any, X: Any) -> tuple[int, Iterator[FloatArray]]:
+    """The ranker's booster on the features that it makes of X."""
+    from ..ranker import xgboost_trees
+
+    trees, features = ranker._encoded(caller, X)
+    threads = threads_of(ranker)
+    if trees.NAME == "lightgbm":
+        return staged_lightgbm.stages(caller, ranker.booster_, features.matrix, None, threads)
+    return staged_xgboost.stages(caller, ranker.booster_, xgboost_trees._dmatrix(features, threads), None)
+
+
+def _soft_ranker(model: Any) -> Any:
+    module = sys.modules.get("boostsoft.ranker.estimator")
+    return model if module is not None and isinstance(model, module.SoftRanker) else None
+
+
+def _is(model: Any, library: str, *names: str) -> bool:
+    """Whether the model is of one of the classes of a library, if that has been imported."""
+    module = sys.modules.get(library)
+    kinds = [getattr(module, name, None) for name in names]
+    return any(isinstance(kind, type) and isinstance(model, kind) for kind in kinds)
+
+
+def _matrix(caller: str, X: Any, n_docs: int) -> Any:
+    """X if it has rows and columns, an array if it can become one."""
+    found = X if hasattr(X, "shape") else as_array(caller, "X", X)
+    if hasattr(X, "get_label") or len(found.shape) != 2:
+        shape = "" if hasattr(X, "get_label") else f" of shape {found.shape}"
+        raise ValueError(
+            f"{caller}: X must have a row per document and a column per feature: an array, a sparse matrix or a "
+            f"DataFrame; got {type(X).__name__}{shape}"
+        )
+    if found.shape[0] != n_docs:
+        raise ValueError(f"{caller}: X must have one row per label, {n_docs}; got {found.shape[0]}")
+    return found
+
+
+def _start(caller: str, argument: str, values: Any, n_docs: int) -> FloatArray | None:
+    return None if values is None else finite_vector(caller, argument, values, n_docs)
+
+
+def _refuse_starts(caller: str, starts: dict[str, Any], kind: str, own: str) -> None:
+    """Raise if a start of the scores is given under another library's name."""
+    for name, value in starts.items():
+        if value is not None and name != own:
+            remedy = f"give {own}=" if own else "leave it out"
+            raise ValueError(f"{caller}: {name} belongs to {_STARTS[name]}; the model is of {kind}: {remedy}")

@@ -1,0 +1,84 @@
+"""Scores of a LightGBM model after each of its trees.
+
+LightGBM adds up leaf values in double precision, tree after tree from 0. The same additions are made here, with the
+leaves of a block of trees at a time and their values from the model's text, which holds them to the last digit: the
+scores are those of ``predict(num_iteration=t, raw_score=True)`` bit for bit. Trees with a linear model in their
+leaves predict one at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from ..query_groups import FloatArray
+from .blocks import by_tree, refuse_no_trees, refuse_other_width, tree_blocks
+
+_BYTES_PER_LEAF = 16  # a float64 and an int32 of LightGBM's, and the int32 turned round
+_LEAVES, _LINEAR, _AVERAGE = "leaf_value=", "is_linear=1", "average_output"
+
+
+def stages(
+    caller: str, booster: Any, X: Any, init_score: FloatArray | None, threads: int | None = None
+) -> tuple[int, Iterator[FloatArray]]:
+    """The number of trees, and the scores after 0, 1, 2, ... of them; a random forest's are averages."""
+    if booster.num_model_per_iteration() != 1:
+        raise ValueError(
+            f"{caller}: model must have one score per document; got a LightGBM model of "
+            f"{booster.num_model_per_iteration()} classes"
+        )
+    n_trees = int(booster.num_trees())
+    refuse_no_trees(caller, n_trees)
+    refuse_other_width(caller, X, int(booster.num_feature()))
+    return n_trees, _scores(booster, _as_lightgbm_reads(X), n_trees, init_score, threads)
+
+
+def _scores(
+    booster: Any, X: Any, n_trees: int, init_score: FloatArray | None, threads: int | None
+) -> Iterator[FloatArray]:
+    n_docs = X.shape[0]
+    averaged = _AVERAGE in booster.model_to_string(num_iteration=1).splitlines()
+    total = np.zeros(n_docs)
+    yield total if init_score is None else total + init_score
+    for done, outputs in enumerate(_outputs(booster, X, n_docs, n_trees, threads), start=1):
+        total = total + outputs
+        scores = total / done if averaged else total
+        yield scores if init_score is None else scores + init_score
+
+
+def _outputs(booster: Any, X: Any, n_docs: int, n_trees: int, threads: int | None) -> Iterator[FloatArray]:
+    """What each tree gives to each document."""
+    options = {} if threads is None else {"num_threads": threads}
+    for begin, end in tree_blocks(0, n_trees, n_docs, _BYTES_PER_LEAF):
+        lines = booster.model_to_string(start_iteration=begin, num_iteration=end - begin).splitlines()
+        if _LINEAR in lines:
+            for tree in range(begin, end):
+                yield booster.predict(X, start_iteration=tree, num_iteration=1, raw_score=True, **options)
+            continue
+        leaves = booster.predict(X, start_iteration=begin, num_iteration=end - begin, pred_leaf=True, **options)
+        texts = (line.removeprefix(_LEAVES) for line in lines if line.startswith(_LEAVES))
+        for text, leaf in zip(texts, by_tree(leaves, n_docs), strict=True):
+            yield np.array(text.split(), dtype=np.float64)[leaf]
+
+
+def _as_lightgbm_reads(X: Any) -> Any:
+    """X as LightGBM would convert it at every call, converted once; frames with categories are left to it."""
+    if sparse.issparse(X):
+        return sparse.csr_matrix(X)  # LightGBM knows SciPy's matrices, and not its arrays
+    if hasattr(X, "columns"):
+        return _numbers(X)
+    if isinstance(X, np.ndarray):
+        return np.ascontiguousarray(X, X.dtype if X.dtype in (np.float32, np.float64) else np.float64)
+    return X
+
+
+def _numbers(frame: Any) -> Any:
+    """A frame of numbers as an array: of pandas its nullable types too, of polars, which LightGBM does not read."""
+    if hasattr(frame, "get_columns"):
+        numeric = all(dtype.is_numeric() or str(dtype) == "Boolean" for dtype in frame.dtypes)
+        return np.ascontiguousarray(frame.to_numpy(), np.float64) if numeric else frame
+    numeric = all(getattr(dtype, "kind", "O") in "iufb" for dtype in frame.dtypes)
+    return np.ascontiguousarray(frame.to_numpy(dtype=np.float64, na_value=np.nan)) if numeric else frame

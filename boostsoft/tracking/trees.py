@@ -1,0 +1,152 @@
+"""track_trees: what each tree of a finished model adds, query by query."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels.threads import at_most
+from ..query_groups import QueryGroups, finite_vector, query_weights, resolve_groups, whole_number
+from ..tracks.builder import TRACKED, TrackBuilder, as_metrics
+from ..tracks.tree_track import TreeTrack
+from .progress import watched
+from .staged import Stages, ids_in_features, open_model, threads_of
+
+CALLER = "track_trees"
+
+
+def track_trees(
+    model: Any,
+    X: Any,
+    y: Any,
+    *,
+    group: Any = None,
+    qid: Any = None,
+    metrics: Any = TRACKED,
+    every: int = 1,
+    start: int = 0,
+    init_score: Any = None,
+    base_margin: Any = None,
+    query_weight: Any = None,
+    label: str = "",
+    progress: bool = True,
+) -> TreeTrack:
+    r"""Measure a finished model after each of its trees.
+
+    Every tree is evaluated once, a block of trees at a time, whose leaves take no more than 64 MB.
+
+    Parameters
+    ----------
+    model : object
+        A LightGBM Booster, LGBMRanker or other LGBMModel, an XGBoost Booster, XGBRanker or other XGBModel, a CatBoost
+        model, a SoftRanker, or anything with ``staged_predict(X)``. All its trees are tracked, also those behind
+        ``best_iteration``, which its own ``predict`` may leave out.
+    X : (n_docs, n_features)
+        What the model reads: an array, a SciPy sparse matrix or a DataFrame, without other columns than its features;
+        no Dataset, DMatrix or Pool.
+    y : (n_docs,)
+        Labels.
+    group : (n_queries,) or QueryGroups, optional
+        Documents of each query; either this or ``qid`` must be given.
+    qid : (n_docs,), optional
+        Query of each document, those of a query adjacent. A SoftRanker with ``qid_column`` finds it in X.
+    metrics : sequence of str, Metric and SoftMetric
+        What to measure; strings are hard Metrics. By default ndcg@10 and its expectation under noise of a fifth of
+        the scores' spread: in units of the scores a soft metric rises merely because they grow with every tree.
+    every : int
+        Trees from one step to the next; the last tree is always a step.
+    start : int
+        Number of trees of the beginning; steps are ``start + every``, ``start + 2 every``, ...
+    init_score, base_margin : (n_docs,), optional
+        What the scores start from, of a LightGBM and an XGBoost model.
+    query_weight : (n_queries,), optional
+        Weight of each query in the means.
+    label : str
+        What the model is called in plots.
+    progress : bool
+        Whether to show a bar, where stderr is a terminal.
+
+    Returns
+    -------
+    TreeTrack
+        The values of every query at each step.
+
+    Raises
+    ------
+    TypeError
+        If the model is of another kind.
+    ValueError
+        If it has no trees, or none of an order (gblinear), or several scores per document (classes, targets); if X
+        has another number of features or of rows; if neither ``group`` nor ``qid`` is given; if a metric is pooled
+        or two have one name; if ``init_score`` or ``base_margin`` is of the other library.
+
+    Notes
+    -----
+    The scores after t trees are what the booster itself gives: ``predict(num_iteration=t, raw_score=True)`` of
+    LightGBM, ``predict(iteration_range=(0, t), output_margin=True)`` of XGBoost, exactly, and raw values of CatBoost.
+
+    - DART drops trees while it trains and rescales those that it had: measured are the sums of the first t trees as
+      they are in the finished model, not what the model was after t rounds.
+    - A random forest's trees are independent, so that their order is that of drawing. LightGBM's (``boosting="rf"``)
+      are averaged: the scores are those of ``predict(num_iteration=t)`` for objectives that leave them as they are.
+    - With ``num_parallel_tree`` a step of XGBoost is a round of so many trees, as it is in ``iteration_range``.
+    - Before the first tree all documents score alike, unless a start is given. (scikit-learn's gradient boosting has
+      one in itself, ``init_``.)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.ensemble import GradientBoostingRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(200, 3))
+    >>> y = (X[:, 0] > 0.5).astype(float)
+    >>> model = GradientBoostingRegressor(n_estimators=5, random_state=0).fit(X, y)
+    >>> track = track_trees(model, X, y, group=[20] * 10, metrics=["ndcg@10", "mrr"], every=2)
+    >>> track
+    TreeTrack(ndcg@10, mrr; 3 steps from 2 to 5 trees, 10 queries)
+    >>> scores = list(model.staged_predict(X))[1]
+    >>> bool(track.mean[0, 1] == track.metrics[1](y, scores, group=[20] * 10))
+    True
+    """
+    measured = as_metrics(CALLER, metrics)
+    every, start = whole_number(CALLER, "every", every, 1), whole_number(CALLER, "start", start, 0)
+    groups, ids = _queries(model, X, y, group, qid)
+    weights = query_weights(CALLER, query_weight, groups)
+    builder = TrackBuilder(CALLER, measured, y, groups, weights, qid=ids, label=label)
+    stages = open_model(CALLER, model, X, groups.n_docs, init_score=init_score, base_margin=base_margin)
+    if stages.n_trees is not None:
+        _refuse_late_start(start, stages.n_trees)
+    with at_most(threads_of(model)):
+        _measure(builder, stages, start, every, progress)
+    return builder.track()
+
+
+def _measure(builder: TrackBuilder, stages: Stages, start: int, every: int, progress: bool) -> None:
+    trees, scores = -1, np.zeros(0)
+    known = None if stages.n_trees is None else stages.n_trees + 1
+    for trees, scores in enumerate(watched(stages.scores, known, CALLER, progress)):
+        if trees == start:
+            builder.begin(start, scores)
+        elif trees > start and (trees - start) % every == 0:
+            builder.add(trees, scores)
+    _refuse_late_start(start, trees)
+    if (trees - start) % every:
+        builder.add(trees, scores)
+
+
+def _queries(model: Any, X: Any, y: Any, group: Any, qid: Any) -> tuple[QueryGroups, NDArray[Any] | None]:
+    """The queries, and what the user calls them."""
+    n_docs = finite_vector(CALLER, "y", y).size
+    if group is None and qid is None:
+        qid = ids_in_features(model, X)
+        if qid is None:
+            raise ValueError(f"{CALLER}: group= (documents per query) or qid= (one id per document) must be given")
+    groups = resolve_groups(CALLER, n_docs, group, qid)
+    return groups, None if qid is None else np.asarray(qid)[groups.offsets[:-1]]
+
+
+def _refuse_late_start(start: int, n_trees: int) -> None:
+    if start >= n_trees:
+        raise ValueError(f"{CALLER}: start must be below the number of trees of the model, {n_trees}; got {start}")

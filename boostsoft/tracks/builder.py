@@ -1,0 +1,130 @@
+"""A TreeTrack in the making: scores in, step by step, whoever grows or reads the trees."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..adapters import AnyMetric, MetricList
+from ..metrics.hard import Metric
+from ..metrics.prepared import prepare
+from ..metrics.soft import SoftMetric
+from ..metrics.spread import spread
+from ..pooling import in_score_units
+from ..query_groups import FloatArray, QueryGroups, finite_vector
+from .tree_track import TreeTrack
+
+TRACKED: tuple[str | AnyMetric, ...] = ("ndcg@10", SoftMetric("ndcg@10", sigma=0.2, sigma_unit="spread"))
+
+
+def as_metrics(caller: str, metrics: Any) -> tuple[AnyMetric, ...]:
+    """Metrics from specs, Metrics and SoftMetrics, or one of them; pooled ones have no value per query and raise."""
+    given: Sequence[Any] = (metrics,) if isinstance(metrics, (str, Metric, SoftMetric)) else tuple(metrics)
+    found = tuple(MetricList(caller, given).metrics)
+    for metric in found:
+        metric.hard.refuse_pooled(caller)
+    return found
+
+
+class TrackBuilder:
+    """Values of every query at each step; labels are prepared and memory is grown ahead of it.
+
+    Parameters
+    ----------
+    caller : str
+        Who is named in errors.
+    metrics : sequence of Metric and SoftMetric
+        As of :func:`as_metrics`.
+    y_true : (n_docs,)
+        Labels.
+    groups : QueryGroups
+        Their queries.
+    weights : (n_queries,)
+        Weight of each query.
+    qid : (n_queries,), optional
+        What the user calls each query.
+    label : str
+        Of the track.
+
+    Examples
+    --------
+    >>> from boostsoft import QueryGroups
+    >>> builder = TrackBuilder("example", as_metrics("example", "mrr"), [0, 1], QueryGroups.from_sizes([2]), np.ones(1))
+    >>> builder.begin(0, [0.0, 0.0])
+    array([[0.75]])
+    >>> builder.add(1, [0.1, 0.2])
+    array([[1.]])
+    >>> builder.track().change
+    array([[0.25]])
+    """
+
+    def __init__(
+        self,
+        caller: str,
+        metrics: Sequence[AnyMetric],
+        y_true: Any,
+        groups: QueryGroups,
+        weights: FloatArray,
+        *,
+        qid: NDArray[Any] | None = None,
+        label: str = "",
+    ) -> None:
+        self.caller, self.metrics, self.groups, self.weights = caller, tuple(metrics), groups, weights
+        self.qid, self.label = qid, label
+        self.y_true = finite_vector(caller, "y", y_true, groups.n_docs)
+        self._prepared = [prepare(metric.hard, caller, self.y_true, groups) for metric in self.metrics]
+        self._values = np.empty((16, len(self.metrics), groups.n_queries))
+        self._steps: list[int] = []
+        self._spread: list[float] = []
+        self._start: int | None = None
+        self._beginning = self._values[0]
+        self._scores = np.zeros(0)
+
+    def begin(self, start: int, scores: Any) -> FloatArray:
+        """Measure before the first step, at ``start`` trees; (n_metrics, n_queries)."""
+        found, _ = self._measured(scores)
+        self._start, self._beginning = start, found
+        return found
+
+    def add(self, trees: int, scores: Any) -> FloatArray:
+        """Measure a step; (n_metrics, n_queries)."""
+        found, spread_now = self._measured(scores)
+        if len(self._steps) == len(self._values):
+            self._values = np.concatenate([self._values, np.empty_like(self._values)])
+        self._values[len(self._steps)] = found
+        self._steps.append(trees)
+        self._spread.append(spread_now)
+        return found
+
+    def track(self) -> TreeTrack:
+        """What was measured up to now."""
+        assert self._start is not None
+        n = len(self._steps)
+        return TreeTrack(
+            metrics=self.metrics,
+            steps=np.array(self._steps, dtype=np.int64),
+            per_query=self._values[:n].copy(),
+            beginning=self._beginning,
+            start=self._start,
+            query_weight=self.weights,
+            spread=np.array(self._spread),
+            groups=self.groups,
+            y_true=self.y_true,
+            scores=self._scores,
+            qid=self.qid,
+            label=self.label,
+        )
+
+    def _measured(self, scores: Any) -> tuple[FloatArray, float]:
+        """Values of every metric, and the scores' spread, which is that of all metrics in its units."""
+        checked = finite_vector(self.caller, "scores", scores, self.groups.n_docs)
+        self._scores = checked.copy()  # boosters hand out a buffer that they write to again
+        over_all = spread(self.groups, checked, self.weights)
+        values = [
+            in_score_units(metric, over_all).evaluate(queries, checked, self.weights)
+            for metric, queries in zip(self.metrics, self._prepared, strict=True)
+        ]
+        return np.stack(values), over_all

@@ -1,0 +1,126 @@
+"""What a TreeTrack checks when it is made."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..adapters import AnyMetric
+from ..metrics.hard import Metric
+from ..metrics.soft import SoftMetric
+from ..query_groups import FloatArray, IntArray, QueryGroups, as_array, positive_number, query_weights, whole_number
+
+CALLER = "TreeTrack"
+_SHAPES = {
+    "steps": ("n_steps",),
+    "per_query": ("n_steps", "n_metrics", "n_queries"),
+    "beginning": ("n_metrics", "n_queries"),
+    "query_weight": ("n_queries",),
+    "spread": ("n_steps",),
+    "y_true": ("n_docs",),
+    "scores": ("n_docs",),
+    "qid": ("n_queries",),
+}
+_OPTIONAL = ("y_true", "scores", "qid")
+
+
+def checked(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a TreeTrack with arrays of the right type, read-only, that fit together."""
+    found = dict(given)
+    for name in _SHAPES:
+        if found[name] is not None or name not in _OPTIONAL:
+            found[name] = _array(name, found[name])
+    found["metrics"] = _metrics(found["metrics"])
+    found["start"] = whole_number(CALLER, "start", found["start"], 0)
+    if found["groups"] is not None and not isinstance(found["groups"], QueryGroups):
+        raise TypeError(f"{CALLER}: groups must be QueryGroups or None; got {found['groups']!r}")
+    if not isinstance(found["label"], str):
+        raise TypeError(f"{CALLER}: label must be a text; got {found['label']!r}")
+    _check_shapes(found)
+    _check_steps(found["steps"], found["start"])
+    query_weights(CALLER, found["query_weight"], QueryGroups.from_sizes(np.ones(found["query_weight"].size)))
+    _check_missing(found["metrics"], found["per_query"], found["beginning"])
+    return found
+
+
+def check_level(caller: str, level: float) -> float:
+    """A confidence level, in (0, 1)."""
+    if positive_number(caller, "level", level) >= 1.0:
+        raise ValueError(f"{caller}: level must be below 1; got {level!r}")
+    return float(level)
+
+
+def read_only(values: Any) -> NDArray[Any]:
+    """A view that cannot be written to."""
+    view: NDArray[Any] = np.asarray(values).view()
+    view.setflags(write=False)
+    return view
+
+
+def _array(name: str, values: Any) -> NDArray[Any]:
+    array = as_array(CALLER, name, values)
+    if name != "qid":
+        try:
+            array = np.ascontiguousarray(array, np.int64 if name == "steps" else np.float64)
+        except (TypeError, ValueError) as error:
+            raise TypeError(f"{CALLER}: {name} must hold numbers; got dtype {array.dtype}") from error
+    return read_only(array)
+
+
+def _metrics(metrics: Any) -> tuple[AnyMetric, ...]:
+    found = tuple(metrics)
+    wrong = next((metric for metric in found if not isinstance(metric, (Metric, SoftMetric))), None)
+    if wrong is not None:
+        raise TypeError(f"{CALLER}: metrics must be Metrics and SoftMetrics; got {wrong!r}")
+    twice = [name for name, count in Counter(metric.name for metric in found).items() if count > 1]
+    if twice:
+        raise ValueError(f"{CALLER}: two metrics are called {twice[0]!r}; tell them apart with name=")
+    return found
+
+
+def _check_shapes(found: Mapping[str, Any]) -> None:
+    if found["per_query"].ndim != 3 or 0 in found["per_query"].shape:
+        raise ValueError(
+            f"{CALLER}: per_query must have the shape (n_steps, n_metrics, n_queries), none of them 0; "
+            f"got {found['per_query'].shape}"
+        )
+    sizes = dict(zip(_SHAPES["per_query"], found["per_query"].shape, strict=True))
+    groups: QueryGroups | None = found["groups"]
+    documents = next((found[name].size for name in ("y_true", "scores") if found[name] is not None), 0)
+    sizes["n_docs"] = documents if groups is None else groups.n_docs
+    for name, shape in _SHAPES.items():
+        expected = tuple(sizes[axis] for axis in shape)
+        if found[name] is not None and found[name].shape != expected:
+            raise ValueError(
+                f"{CALLER}: {name} must have the shape ({', '.join(shape)}), {expected}; got {found[name].shape}"
+            )
+    if len(found["metrics"]) != sizes["n_metrics"]:
+        raise ValueError(
+            f"{CALLER}: metrics must be as many as in per_query, {sizes['n_metrics']}; got {len(found['metrics'])}"
+        )
+    if groups is not None and groups.n_queries != sizes["n_queries"]:
+        raise ValueError(f"{CALLER}: groups must hold {sizes['n_queries']} queries; got {groups!r}")
+
+
+def _check_steps(steps: IntArray, start: int) -> None:
+    falls = np.diff(steps, prepend=start) <= 0
+    if falls.any():
+        at = int(np.argmax(falls))
+        raise ValueError(f"{CALLER}: steps must rise from above start={start}; got {steps[at]} at position {at}")
+
+
+def _check_missing(metrics: tuple[AnyMetric, ...], per_query: FloatArray, beginning: FloatArray) -> None:
+    """A query counts at all steps or at none: means of different queries would not compare."""
+    for at, metric in enumerate(metrics):
+        missing = np.isnan(beginning[at])
+        for step, values in enumerate(per_query[:, at]):
+            differs = np.isnan(values) != missing
+            if differs.any():
+                raise ValueError(
+                    f"{CALLER}: per_query must be NaN at all steps or at none; query {int(np.argmax(differs))} of "
+                    f"{metric.name} differs from the beginning at step {step}"
+                )

@@ -1,0 +1,237 @@
+"""The effect of each tree: what it changed and how sure that is, which trees hurt, and how many to keep."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from ..adapters import AnyMetric
+from ..query_groups import FloatArray, IntArray, whole_number
+from .checks import check_level
+from .frames import as_frame
+from .means import bootstrap_means, mean_errors, weighted_means
+from .tree_track import TreeTrack
+
+STILL = 1e-9  # what moves less stands still: soft metrics are rounded, and two of them differ by as much
+
+
+@dataclass(frozen=True, eq=False)
+class TreeEffects:
+    r"""What each step of a :class:`TreeTrack` did to one metric.
+
+    Attributes
+    ----------
+    metric : str
+        Name of the metric.
+    level : float
+        Confidence of all intervals below.
+    start : int
+        Trees at the beginning.
+    steps : ndarray of int64, shape (n_steps,)
+        Number of trees at each step.
+    mean, change, error : ndarray, shape (n_steps,)
+        The metric, its change against the step before, and the standard error of the change, paired over queries.
+    low, high : ndarray, shape (n_steps,)
+        Interval of each change, by Student's t; infinite with fewer than two queries.
+    best : int
+        Trees of the highest mean, the fewest if several have it; the beginning is a candidate too.
+    best_low, best_high : int
+        Interval of ``best``: percentiles over resampled queries. It is wide where the curve is flat.
+    keep : int
+        The fewest trees whose mean is not worse than the best's beyond the one-sided confidence ``level``: mean(best)
+        - mean(keep) is at most t(level) times its standard error, paired over queries.
+    given_up, given_up_error : float
+        mean(best) - mean(keep), which is at least 0, and its standard error.
+    lost, lost_error : float
+        mean(best) - mean(last step): what the trees behind the best have cost, and its standard error.
+
+    Notes
+    -----
+    Errors are those of drawing queries; that another training would have grown other trees is not in them. Of many
+    trees that change nothing, ``by_chance`` are expected among ``hurting``. The best was picked for its mean, which is
+    therefore a little too high on these queries, and so is ``lost``: confirm a truncation on other queries.
+    """
+
+    metric: str
+    level: float
+    start: int
+    steps: IntArray
+    mean: FloatArray
+    change: FloatArray
+    error: FloatArray
+    low: FloatArray
+    high: FloatArray
+    best: int
+    best_low: int
+    best_high: int
+    keep: int
+    given_up: float
+    given_up_error: float
+    lost: float
+    lost_error: float
+
+    @property
+    def hurting(self) -> IntArray:
+        """The steps whose interval is below 0, as numbers of trees."""
+        return self.steps[self.high < -STILL]
+
+    @property
+    def by_chance(self) -> float:
+        """How many steps would be ``hurting`` by chance if no tree changed anything."""
+        return self.steps.size * (1.0 - self.level) / 2.0
+
+    @property
+    def advice(self) -> str:
+        """How many trees to keep, and what that gives up, with standard errors."""
+        last = int(self.steps[-1])
+        said = []
+        if self.best > self.keep:
+            said.append(f"the next {self.best - self.keep} add {_amount(self.given_up, self.given_up_error)}")
+        if last > self.best:
+            behind = "the last" if said else "the next"
+            said.append(f"{behind} {last - self.best} lose {_amount(self.lost, self.lost_error)}")
+        if not said:
+            return f"keep all {last} trees: with fewer {self.metric} is worse"
+        return f"keep {self.keep} {'tree' if self.keep == 1 else 'trees'}: {', '.join(said)}"
+
+    def to_frame(self, kind: str = "pandas") -> Any:
+        """One row per step: trees, mean, change, error, low, high, hurts.
+
+        Parameters
+        ----------
+        kind : "pandas" or "polars"
+            Whose DataFrame.
+
+        Raises
+        ------
+        ImportError
+            If the library is not installed.
+        """
+        columns = {name: getattr(self, name) for name in ("mean", "change", "error", "low", "high")}
+        hurts = self.high < -STILL
+        return as_frame("TreeEffects.to_frame", kind, {"trees": self.steps, **columns, "hurts": hurts})
+
+    def __str__(self) -> str:
+        hurting = ", ".join(map(str, self.hurting[:10].tolist())) + (", ..." if self.hurting.size > 10 else "")
+        return (
+            f"{self.metric}: {self.advice}\n"
+            f"best with {self.best} trees ({self.level:.0%} interval {self.best_low} to {self.best_high})\n"
+            f"steps that hurt: {self.hurting.size} of {self.steps.size}{f' (to {hurting})' if hurting else ''}; "
+            f"by chance {self.by_chance:.2g}"
+        )
+
+
+def tree_effects(
+    track: TreeTrack, metric: int | str | AnyMetric = 0, *, level: float = 0.95, n_boot: int = 1000, seed: int = 0
+) -> TreeEffects:
+    """What each step did to a metric, which steps hurt, and how many trees to keep.
+
+    Parameters
+    ----------
+    track : TreeTrack
+        The metric after each tree.
+    metric : int, str or metric
+        By position, name or value.
+    level : float
+        Confidence of the intervals and of the truncation advice, in (0, 1).
+    n_boot, seed : int
+        Resamples behind the interval of the best number of trees, and their seed.
+
+    Returns
+    -------
+    TreeEffects
+
+    Raises
+    ------
+    ValueError
+        If no query counts, the metric is infinite for a query, or an option is out of range.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from boostsoft import Metric
+    >>> values = np.array([[0.4, 0.5, 0.6], [0.8, 0.7, 0.9], [0.81, 0.7, 0.9], [0.61, 0.5, 0.6]])
+    >>> track = TreeTrack(
+    ...     metrics=(Metric("ndcg@10"),), steps=np.array([1, 2, 3]), per_query=values[1:, None],
+    ...     beginning=values[:1], start=0, query_weight=np.ones(3), spread=np.ones(3),
+    ...     groups=None, y_true=None, scores=None, qid=None)
+    >>> effects = tree_effects(track)
+    >>> effects.advice
+    'keep 1 tree: the next 1 add 0.0033 +- 0.0033, the last 1 lose 0.2333 +- 0.0333'
+    >>> effects.hurting
+    array([3])
+    """
+    caller = "tree_effects"
+    if not isinstance(track, TreeTrack):
+        raise TypeError(f"{caller}: track must be a TreeTrack; got {type(track).__name__}")
+    at, level = track.index(metric), check_level(caller, level)
+    counted = track.counted(at)
+    values = np.concatenate([track.beginning[None, at], track.per_query[:, at]])
+    n_counted = _check_counted(caller, track.names[at], values, counted)
+    change = np.diff(values, axis=0)
+    error = mean_errors(change, counted)
+    reach = np.where(np.isnan(error), np.inf, _t((1.0 + level) / 2.0, n_counted) * error)
+    means = weighted_means(values, counted)
+    trees = np.concatenate([[track.start], track.steps])
+    best = int(np.argmax(means))
+    keep = _fewest(means, values, counted, best, _t(level, n_counted))
+    shortfall = mean_errors(values[best] - values[[keep, -1]], counted)
+    n_boot, seed = whole_number(caller, "n_boot", n_boot, 1), whole_number(caller, "seed", seed, 0)
+    low, high = _best_interval(trees, bootstrap_means(values, counted, n_boot, seed), level)
+    moved = np.diff(means)
+    return TreeEffects(
+        metric=track.names[at], level=level, start=track.start, steps=track.steps,
+        mean=means[1:], change=moved, error=error, low=moved - reach, high=moved + reach,
+        best=int(trees[best]), best_low=low, best_high=high, keep=int(trees[keep]),
+        given_up=float(means[best] - means[keep]), given_up_error=float(shortfall[0]),
+        lost=float(means[best] - means[-1]), lost_error=float(shortfall[1]),
+    )  # fmt: skip
+
+
+def _check_counted(caller: str, name: str, values: FloatArray, counted: FloatArray) -> int:
+    """How many queries count; their values must be finite."""
+    queries = np.flatnonzero(counted > 0)
+    if queries.size == 0:
+        raise ValueError(f"{caller}: {name} must count a query at least; all are left out or weigh 0")
+    infinite = ~np.isfinite(values[:, queries]).all(axis=0)
+    if infinite.any():
+        query = int(queries[np.argmax(infinite)])
+        raise ValueError(f"{caller}: {name} must be finite for every query; query {query} has an infinite value")
+    return int(queries.size)
+
+
+def _fewest(means: FloatArray, values: FloatArray, counted: FloatArray, best: int, t: float) -> int:
+    """The first candidate that is not worse than the best beyond t standard errors."""
+    for candidate in range(best):
+        shortfall = float(means[best] - means[candidate])
+        error = mean_errors((values[best] - values[candidate])[None], counted)[0]
+        if shortfall <= max(t * error, STILL):  # NaN, of a single query, is no evidence: then only the best itself
+            return candidate
+    return best
+
+
+def _best_interval(trees: IntArray, means: FloatArray, level: float) -> tuple[int, int]:
+    """Percentiles of the number of trees that is best in a resample, each a number that there is."""
+    tails = [(1.0 - level) / 2.0, (1.0 + level) / 2.0]
+    low, high = np.quantile(trees[np.argmax(means, axis=1)], tails, method="inverted_cdf")
+    return int(low), int(high)
+
+
+def _t(probability: float, n: int) -> float:
+    """Quantile of Student's t for a mean of n; infinite for one, which has no error."""
+    return float(stats.t.ppf(probability, n - 1)) if n > 1 else np.inf
+
+
+def _amount(value: float, error: float) -> str:
+    """A number and its standard error, to the first digit of the error and four decimals at least.
+
+    >>> _amount(0.00021, 0.00034), _amount(0.0000211, 0.00000123), _amount(0.5, float("nan"))
+    ('0.0002 +- 0.0003', '0.000021 +- 0.000001', '0.5000 (of unknown error)')
+    """
+    if np.isnan(error):
+        return f"{value:.4f} (of unknown error)"
+    decimals = 4 if error < STILL else max(4, -int(np.floor(np.log10(error))))
+    return f"{value:.{decimals}f} +- {error:.{decimals}f}"

@@ -1,0 +1,157 @@
+"""A TreeTrack on disk: ``.npz``, or ``.parquet`` with one row per step, metric and query."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..adapters import AnyMetric
+from ..metrics.hard import Metric
+from ..metrics.soft import SoftMetric
+from ..query_groups import QueryGroups
+from .frames import optional
+
+SUFFIXES = (".npz", ".parquet")
+_VERSION = 1
+_KEY = b"boostsoft.tree_track"
+_VALUES = ("steps", "per_query", "beginning")  # the columns of a Parquet file
+_REST = ("query_weight", "spread", "y_true", "scores", "qid")
+
+
+def save(track: Mapping[str, Any], path: str | Path) -> Path:
+    """Write the fields of a TreeTrack, under a temporary name first, and return the path."""
+    caller, path = "TreeTrack.save", Path(path)
+    write = {".npz": _write_npz, ".parquet": _write_parquet}[_suffix(caller, path)]
+    about = {
+        "version": _VERSION,
+        "metrics": [_text(caller, metric) for metric in track["metrics"]],
+        "start": track["start"],
+        "label": track["label"],
+    }
+    arrays = {name: track[name] for name in (*_VALUES, *_REST) if track[name] is not None}
+    if "qid" in arrays:
+        arrays["qid"] = _plain_ids(caller, arrays["qid"])
+    if track["groups"] is not None:
+        arrays["offsets"] = track["groups"].offsets
+    _replace(path, lambda target: write(target, about, arrays))
+    return path
+
+
+def load(path: str | Path) -> dict[str, Any]:
+    """Read the fields of a TreeTrack."""
+    caller, path = "TreeTrack.load", Path(path)
+    about, arrays = {".npz": _read_npz, ".parquet": _read_parquet}[_suffix(caller, path)](caller, path)
+    if about.get("version") != _VERSION:
+        raise ValueError(f"{caller}: {path} must be of version {_VERSION}; got {about.get('version')!r}")
+    offsets = arrays.pop("offsets", None)
+    return {
+        **dict.fromkeys(_REST),
+        **arrays,
+        "metrics": tuple(_metric(text) for text in about["metrics"]),
+        "start": about["start"],
+        "label": about["label"],
+        "groups": None if offsets is None else QueryGroups.from_offsets(offsets),
+    }
+
+
+def _write_npz(target: Path, about: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+    with target.open("wb") as file:
+        np.savez(file, allow_pickle=False, **arrays, about=np.array(json.dumps(about)))
+
+
+def _read_npz(caller: str, path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    with np.load(path, allow_pickle=False) as found:
+        if "about" not in found:
+            raise ValueError(f"{caller}: {path} must hold a TreeTrack; got the arrays {', '.join(found.files)}")
+        return json.loads(str(found["about"])), {name: found[name] for name in found.files if name != "about"}
+
+
+def _write_parquet(target: Path, about: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+    """The rows start with the beginning, at ``start`` trees; what is not per query goes with the schema."""
+    arrow, parquet = (optional("TreeTrack.save", name, "parquet") for name in ("pyarrow", "pyarrow.parquet"))
+    per_query = np.concatenate([arrays["beginning"][None], arrays["per_query"]])
+    n_steps, n_metrics, n_queries = per_query.shape
+    trees = np.concatenate([[about["start"]], arrays["steps"]])
+    metric = np.tile(np.repeat(np.arange(n_metrics, dtype=np.int32), n_queries), n_steps)
+    columns = {
+        "trees": np.repeat(trees, n_metrics * n_queries),
+        "metric": arrow.DictionaryArray.from_arrays(metric, [_metric(text).name for text in about["metrics"]]),
+        "query": np.tile(np.arange(n_queries), n_steps * n_metrics),
+        "value": per_query.ravel(),
+    }
+    rest = {name: _encoded(array) for name, array in arrays.items() if name not in _VALUES}
+    text = json.dumps({**about, "shape": per_query.shape, "arrays": rest})
+    parquet.write_table(arrow.table(columns).replace_schema_metadata({_KEY: text}), target)
+
+
+def _read_parquet(caller: str, path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    parquet = optional(caller, "pyarrow.parquet", "parquet")
+    table = parquet.read_table(path)
+    metadata = table.schema.metadata or {}
+    if _KEY not in metadata:
+        raise ValueError(f"{caller}: {path} must hold a TreeTrack; got the columns {', '.join(table.column_names)}")
+    about = json.loads(metadata[_KEY])
+    per_query = table["value"].to_numpy().reshape(about["shape"])
+    trees = table["trees"].to_numpy().reshape(about["shape"])[:, 0, 0]
+    arrays = {name: _decoded(text) for name, text in about["arrays"].items()}
+    return about, {**arrays, "steps": trees[1:], "per_query": per_query[1:], "beginning": per_query[0]}
+
+
+def _suffix(caller: str, path: Path) -> str:
+    if path.suffix not in SUFFIXES:
+        raise ValueError(f"{caller}: path must end in {' or '.join(SUFFIXES)}; got {str(path)!r}")
+    return path.suffix
+
+
+def _text(caller: str, metric: AnyMetric) -> str:
+    """The metric's repr, if the metric can be read back from it."""
+    try:
+        same = _metric(repr(metric)) == metric
+    except ValueError:
+        same = False
+    if not same:
+        raise ValueError(f"{caller}: metrics must not have a function as an option; got {metric!r}")
+    return repr(metric)
+
+
+def _metric(text: str) -> AnyMetric:
+    return SoftMetric.parse(text) if text.startswith("SoftMetric(") else Metric.parse(text)
+
+
+def _plain_ids(caller: str, qid: NDArray[Any]) -> NDArray[Any]:
+    """Query ids of a type that a file can hold; objects if they are texts or whole numbers."""
+    if qid.dtype.kind not in "OT":
+        return qid
+    for kind, dtype in ((str, np.str_), (int, np.int64)):
+        if all(isinstance(value, kind) for value in qid.tolist()):
+            return qid.astype(dtype)
+    raise ValueError(f"{caller}: qid must hold numbers or texts; got {qid[0]!r} of type {type(qid[0]).__name__}")
+
+
+def _encoded(array: NDArray[Any]) -> str:
+    file = io.BytesIO()
+    np.save(file, array, allow_pickle=False)
+    return base64.b64encode(file.getvalue()).decode()
+
+
+def _decoded(text: str) -> NDArray[Any]:
+    found: NDArray[Any] = np.load(io.BytesIO(base64.b64decode(text)), allow_pickle=False)
+    return found
+
+
+def _replace(path: Path, write: Callable[[Path], None]) -> None:
+    """Write beside the path, then rename: a file is whole or not there."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        write(temporary)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)

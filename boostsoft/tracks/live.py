@@ -1,0 +1,284 @@
+"""What the boosters' callbacks share: a TreeTrack that grows while a model trains, its log, and when to stop."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..adapters import AnyMetric, MetricList, as_written
+from ..metrics.soft import SoftMetric
+from ..query_groups import FloatArray, QueryGroups, query_weights, whole_number
+from .builder import TRACKED, TrackBuilder
+from .means import counted_weights, mean_errors, weighted_means
+from .progress import MetricBar
+from .stopping import StoppingRule, StoppingWatch
+from .tree_track import TreeTrack
+
+
+class LiveTrack:
+    """Records metrics per query while trees are added; knows no booster.
+
+    An adapter calls :meth:`begin`, :meth:`add` for each data set, and :meth:`step` after each round of boosting.
+
+    Parameters
+    ----------
+    caller : str
+        Who asks, for messages.
+    metrics : sequence of str, Metric and SoftMetric
+        What to measure; ``TRACKED`` if there is none.
+    every : int
+        Record after every so many rounds, and after the last one.
+    stop : int, StoppingRule or None
+        Stop by this rule, or by the one with this patience; None trains all trees.
+    confidence : float
+        Of the rule that ``stop`` is the patience of.
+    watch : int, str, metric or None
+        What the rule and the progress bar look at: a metric by position, name or value; None is the first soft
+        metric, or else the first.
+    watch_data : str or None
+        On which data set; may be None if only one is no training data.
+    progress : bool or "auto"
+        Whether to show a progress bar; "auto" on a terminal.
+    writer : object with ``add_scalar(tag, value, step)``, optional
+        Gets every recorded mean: a TensorBoard ``SummaryWriter``, or what you write.
+
+    Attributes
+    ----------
+    evals_result : data set -> name in the log -> one value per round.
+        Rounds that are not recorded repeat the last record, or the values before the first tree.
+    stopped : whether the rule has ended the training.
+    """
+
+    def __init__(
+        self,
+        caller: str,
+        metrics: Sequence[str | AnyMetric] = (),
+        *,
+        every: int = 1,
+        stop: int | StoppingRule | None = None,
+        confidence: float = 0.9,
+        watch: int | str | AnyMetric | None = None,
+        watch_data: str | None = None,
+        progress: bool | str = "auto",
+        writer: Any = None,
+    ) -> None:
+        self.caller = caller
+        listed = MetricList(caller, metrics or TRACKED)
+        self.metrics, self.names = tuple(listed.metrics), tuple(listed.names)
+        _refuse(caller, self.metrics)
+        self.every = whole_number(caller, "every", every, 1)
+        self.rule = _rule(stop, confidence)
+        self.watched = self._metric(watch)
+        if self.rule is not None:
+            _warn_of_growth(caller, self.metrics[self.watched])
+        if writer is not None and not callable(getattr(writer, "add_scalar", None)):
+            raise TypeError(f"{caller}: writer must have add_scalar(tag, value, step); got {writer!r}")
+        self._watch_data, self._writer = watch_data, writer
+        self._bar = MetricBar(caller, progress)
+        self.begin(0, None)
+
+    def begin(self, start: int, rounds: int | None) -> None:
+        """Forget everything: a model of ``start`` trees is about to get so many rounds more, or nobody knows."""
+        self._start, self._rounds, self._done, self._recorded = start, rounds, 0, 0
+        self._data: dict[str, _DataSet] = {}
+        self._training: set[str] = set()
+        self._looked_at: tuple[str, ...] = ()
+        self._stopping: StoppingWatch | None = None
+        self.evals_result: dict[str, dict[str, list[float]]] = {}
+        self.stopped = False
+
+    def add(
+        self, name: str, labels: Any, groups: QueryGroups, scores: Any, weights: Any = None, training: bool = False
+    ) -> None:
+        """Add a data set with its scores at the beginning; None for scores that are all equal."""
+        if name in self._data:
+            raise ValueError(f"{self.caller}: two data sets are called {name!r}")
+        checked = query_weights(self.caller, weights, groups)
+        builder = TrackBuilder(self.caller, self.metrics, as_written(labels), groups, checked, label=name)
+        values = builder.begin(self._start, np.zeros(groups.n_docs) if scores is None else scores)
+        self._data[name] = _DataSet(builder, values, [counted_weights(each, checked) for each in values])
+        self.evals_result[name] = {metric: [] for metric in self.names}
+        if training:
+            self._training.add(name)
+
+    def look_at(self, names: Iterable[str]) -> None:
+        """Watch these data sets, their queries together; otherwise the one of ``watch_data`` is."""
+        self._looked_at = tuple(names)
+
+    def step(self, done: int, scores: Callable[[str], Any]) -> list[tuple[str, str, float]]:
+        """Record, if due, after so many rounds; (data set, metric, mean) for the booster's log.
+
+        ``scores(name)`` is called for each data set that is recorded.
+        """
+        if not self._looked_at:
+            self._looked_at = (self._only_data(),)
+        if self.rule is not None and self._stopping is None:
+            self._stopping = self.rule.begin(self._start, *self._now())
+        self._done = done
+        if done % self.every == 0 or done == self._rounds:
+            self._record(scores)
+        rows = [(name, metric, mean) for name in self._data for metric, mean in self._means(name)]
+        for name, metric, mean in rows:
+            self.evals_result[name][metric].append(mean)
+        return rows
+
+    def finish(self, scores: Callable[[str], Any]) -> None:
+        """Record the last round after all, if :meth:`step` did not know that it was the last one."""
+        if self._recorded < self._done:
+            self._record(scores)
+            for name in self._data:
+                for metric, mean in self._means(name):
+                    self.evals_result[name][metric][-1] = mean
+        self._show(last=True)
+
+    @property
+    def best_trees(self) -> int | None:
+        """Trees of the highest mean of what is watched so far; None without a rule, or before the first record."""
+        return None if self._stopping is None else self._stopping.best_trees
+
+    @property
+    def best_mean(self) -> float:
+        """The highest mean of what is watched so far; -inf without a rule, or before the first record."""
+        return float("-inf") if self._stopping is None else self._stopping.best_mean
+
+    def tracks(self) -> dict[str, TreeTrack]:
+        """A TreeTrack of what is recorded so far for each data set."""
+        if self._recorded == 0:
+            raise ValueError(f"{self.caller}: nothing is recorded yet; train with this callback first")
+        return {name: data.builder.track() for name, data in self._data.items()}
+
+    def _record(self, scores: Callable[[str], Any]) -> None:
+        n_trees = self._start + self._done
+        for name, data in self._data.items():
+            data.values = data.builder.add(n_trees, scores(name))
+        self._recorded = self._done
+        if self._stopping is not None:
+            self.stopped = self._stopping.see(n_trees, self._now()[0])
+        self._show(last=self.stopped or self._done == self._rounds)
+        if self._writer is not None:
+            for name in self._data:
+                for metric, mean in self._means(name):
+                    # tags hold no @; MLflow writes it like this too
+                    self._writer.add_scalar(f"{metric}/{name}".replace("@", "_at_"), mean, n_trees)
+
+    def _means(self, name: str) -> list[tuple[str, float]]:
+        return list(zip(self.names, self._data[name].means(), strict=True))
+
+    def _now(self) -> tuple[FloatArray, FloatArray]:
+        """Last values of the watched metric and weights of the queries, of all data sets that are looked at."""
+        watched = [self._data[name] for name in self._looked_at]
+        values = np.concatenate([data.values[self.watched] for data in watched])
+        return values, np.concatenate([data.builder.weights for data in watched])
+
+    def _show(self, last: bool) -> None:
+        if not self._bar.due(last):
+            return
+        values, weights = self._now()
+        counted = counted_weights(values, weights)
+        mean, error = (float(of(values[None], counted)[0]) for of in (weighted_means, mean_errors))
+        text = f"{mean:.4f} ± {error:.4f}"
+        if self._stopping is not None and self._stopping.gain is not None:
+            gain = self._stopping.gain
+            text += f", last {self._stopping.rule.patience}: {gain.mean:+.4f} ± {gain.error:.4f}"
+        if self._stopping is not None:
+            text += f", best {self.best_mean:.4f} at {self.best_trees}"
+        self._bar.show(self._done, self._rounds, self.metrics[self.watched].name, text)
+        if last:
+            self._bar.close()
+
+    def _metric(self, watch: Any) -> int:
+        if watch is None:
+            return next((at for at, metric in enumerate(self.metrics) if isinstance(metric, SoftMetric)), 0)
+        if isinstance(watch, int) and not isinstance(watch, bool) and -len(self.metrics) <= watch < len(self.metrics):
+            return watch % len(self.metrics)
+        for at, metric in enumerate(self.metrics):
+            if watch in (metric.name, self.names[at]) if isinstance(watch, str) else watch == metric:
+                return at
+        known = ", ".join(repr(metric.name) for metric in self.metrics)
+        raise ValueError(f"{self.caller}: watch must be one of {known} or its position; got {watch!r}")
+
+    def _only_data(self) -> str:
+        if self._watch_data is not None:
+            if self._watch_data not in self._data:
+                known = ", ".join(map(repr, self._data))
+                raise ValueError(f"{self.caller}: watch_data must be one of {known}; got {self._watch_data!r}")
+            return self._watch_data
+        candidates = [name for name in self._data if name not in self._training]
+        if self.rule is not None and len(candidates) != 1:
+            raise ValueError(
+                f"{self.caller}: stop needs to know which data to watch: watch_data must be one of "
+                f"{', '.join(map(repr, self._data))}"
+            )
+        return candidates[0] if candidates else next(iter(self._data))
+
+
+@dataclass
+class _DataSet:
+    """Its track in the making, with the last values and their weights in the mean of each metric."""
+
+    builder: TrackBuilder
+    values: FloatArray
+    counted: list[FloatArray]
+
+    def means(self) -> list[float]:
+        """Of the last values, one for each metric."""
+        return [
+            float(weighted_means(values[None], counted)[0])
+            for values, counted in zip(self.values, self.counted, strict=True)
+        ]
+
+
+class Recording:
+    """What every booster's callback offers while it records and afterwards."""
+
+    def __init__(self, live: LiveTrack) -> None:
+        self.live = live
+
+    @property
+    def tracks(self) -> dict[str, TreeTrack]:
+        """A TreeTrack of what is recorded so far for each data set."""
+        return self.live.tracks()
+
+    @property
+    def track(self) -> TreeTrack:
+        """The TreeTrack of the only data set."""
+        tracks = self.live.tracks()
+        if len(tracks) > 1:
+            known = ", ".join(map(repr, tracks))
+            raise ValueError(f"{self.live.caller}: there are several data sets: take one of .tracks: {known}")
+        return next(iter(tracks.values()))
+
+    @property
+    def evals_result(self) -> dict[str, dict[str, list[float]]]:
+        """Data set -> metric -> one mean per round, as the booster's own records have it."""
+        return self.live.evals_result
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the stopping rule has ended the training."""
+        return self.live.stopped
+
+
+def _refuse(caller: str, metrics: Sequence[AnyMetric]) -> None:
+    names = [metric.name for metric in metrics]
+    for metric in metrics:
+        metric.hard.refuse_pooled(caller)
+        if names.count(metric.name) > 1:
+            raise ValueError(f"{caller}: two metrics are called {metric.name!r}; tell them apart with name=")
+
+
+def _rule(stop: int | StoppingRule | None, confidence: float) -> StoppingRule | None:
+    return stop if stop is None or isinstance(stop, StoppingRule) else StoppingRule(stop, confidence)
+
+
+def _warn_of_growth(caller: str, metric: AnyMetric) -> None:
+    if isinstance(metric, SoftMetric) and metric.sigma_unit == "score":
+        warnings.warn(
+            f"{caller}: stop watches {metric.name}, which rises merely because scores grow with every tree: "
+            "sigma_unit='spread' does not",
+            stacklevel=4,
+        )

@@ -1,0 +1,61 @@
+"""One line on the terminal that shows the watched metric as it moves."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any
+
+_WIDTH = 24
+_PAUSE = 0.1  # seconds between two looks
+
+
+class MetricBar:
+    """A line that is written over: a bar, the trees, and the metric with its standard error.
+
+    It holds no cursor and no thread and redirects nothing: training that ends by an exception, or by another
+    callback's early stopping, which nobody tells this one about, leaves nothing behind but the line.
+
+    Parameters
+    ----------
+    progress : bool or "auto"
+        Whether to show it; "auto" if the standard error stream is a terminal.
+    """
+
+    def __init__(self, caller: str, progress: Any) -> None:
+        if not isinstance(progress, bool) and progress != "auto":
+            raise ValueError(f"{caller}: progress must be True, False or 'auto'; got {progress!r}")
+        self._wanted = progress
+        self._next = 0.0
+        self._console: Any = None
+
+    def due(self, last: bool) -> bool:
+        """Whether to show the next value; ``last`` ones are shown whenever they come."""
+        if not (sys.stderr.isatty() if self._wanted == "auto" else self._wanted):
+            return False
+        return last or time.monotonic() >= self._next
+
+    def show(self, done: int, total: int | None, name: str, value: str) -> None:
+        """Write the line anew."""
+        from rich.console import Console
+        from rich.control import Control
+        from rich.segment import ControlType
+        from rich.text import Text
+
+        if self._console is None:
+            self._console = Console(stderr=True, force_terminal=True, force_jupyter=False)
+        full = round(_WIDTH * done / total) if total else 0
+        line = Text.assemble(
+            ("━" * full, "green"), ("━" * (_WIDTH - full if total else 0), "bright_black"),
+            f" {done}/{total} " if total else f"{done} trees ", (name, "cyan"), f" {value}",
+        )  # fmt: skip
+        line.truncate(self._console.width - 1, overflow="ellipsis", pad=True)
+        self._console.control(Control(ControlType.CARRIAGE_RETURN))
+        self._console.print(line, end="", soft_wrap=True, highlight=False)
+        self._next = time.monotonic() + _PAUSE
+
+    def close(self) -> None:
+        """End the line."""
+        if self._console is not None:
+            self._console.print()
+            self._console = None

@@ -1,0 +1,141 @@
+"""When to stop adding trees: as soon as the last of them together no longer improve the metric."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import NamedTuple
+
+import numpy as np
+
+from ..adapters import AnyMetric
+from ..query_groups import FloatArray, finite_number, positive_number, whole_number
+from .means import counted_weights, mean_errors, weighted_means
+from .tree_track import TreeTrack
+
+
+class Gain(NamedTuple):
+    """A change of the mean over queries, with its paired standard error."""
+
+    mean: float
+    error: float
+
+
+@dataclass(frozen=True)
+class StoppingRule:
+    r"""Stop once the last ``patience`` trees together no longer improve the watched metric.
+
+    With d the change in each query between t - m trees and t trees, m being the patience, training stops at t if
+
+    .. math:: \bar d - \text{min\_delta} \le z \cdot \operatorname{SE}(\bar d),
+              \qquad z = \Phi^{-1}(\text{confidence}),
+
+    that is: unless a one-sided paired test at this confidence says that the mean rose by more than ``min_delta``.
+    Mean and standard error are those of the metric's weighted mean over the queries that count (the ratio estimator's
+    error, ddof 1; see ``TreeTrack.change_error``).
+
+    Parameters
+    ----------
+    patience : int
+        How many trees to look back, m. With records of every n-th tree, to the last one at least m trees ago. The
+        values before the first tree serve too, so that t = start + m is the first that can stop.
+    confidence : float
+        In (0, 1). At .5 (z = 0) training stops when the mean has not risen at all; the higher, the earlier it stops.
+    min_delta : float
+        A rise of the mean that is not worth m trees, at least 0.
+
+    Notes
+    -----
+    The normal law stands for the mean over queries: a dozen or more should count. The test is repeated after every
+    tree, each time on its own: if m trees truly add g with error e, training stops at a given tree with probability
+    Phi(z - g / e), so that a patience whose trees add less than a few errors ends by chance. What counts as best is
+    not part of the test: it is the highest mean seen.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> watch = StoppingRule(patience=1, confidence=0.9).begin(0, np.array([0.5, 0.5]), np.ones(2))
+    >>> watch.see(1, np.array([0.75, 1.0]))  # .375 +- .125: beyond 1.28 errors
+    False
+    >>> watch.see(2, np.array([0.75, 1.25]))  # .125 +- .125
+    True
+    >>> watch.gain, watch.best_trees
+    (Gain(mean=0.125, error=0.125), 2)
+    """
+
+    patience: int
+    confidence: float = 0.9
+    min_delta: float = 0.0
+
+    def __post_init__(self) -> None:
+        caller = "StoppingRule"
+        object.__setattr__(self, "patience", whole_number(caller, "patience", self.patience, 1))
+        confidence = positive_number(caller, "confidence", self.confidence)
+        if confidence >= 1.0:
+            raise ValueError(f"{caller}: confidence must be below 1; got {self.confidence!r}")
+        object.__setattr__(self, "confidence", confidence)
+        object.__setattr__(self, "min_delta", finite_number(caller, "min_delta", self.min_delta))
+        if self.min_delta < 0.0:
+            raise ValueError(f"{caller}: min_delta must not be negative; got {self.min_delta!r}")
+
+    def begin(self, start: int, values: FloatArray, weights: FloatArray) -> StoppingWatch:
+        """Begin with the values of the queries, (n_queries,), at ``start`` trees, and the queries' weights."""
+        return StoppingWatch(self, start, values, weights)
+
+    def gives_up(self, gain: Gain) -> bool:
+        """Whether this change over the patience is a reason to stop; never if it is not a number."""
+        return gain.mean - self.min_delta <= NormalDist().inv_cdf(self.confidence) * gain.error
+
+    def stop_at(self, track: TreeTrack, metric: int | str | AnyMetric = 0) -> int | None:
+        """The number of trees at which training would have stopped; None if at none of the track's steps."""
+        at = track.index(metric)
+        watch = self.begin(track.start, track.beginning[at], track.query_weight)
+        for n_trees, values in zip(track.steps.tolist(), track.per_query[:, at], strict=True):
+            if watch.see(n_trees, values):
+                return int(n_trees)
+        return None
+
+
+class StoppingWatch:
+    """A rule at work: fed the values of the queries step by step.
+
+    Attributes
+    ----------
+    best_trees : trees of the highest mean so far, the first of equals; None before the first step.
+    best_mean : what it was.
+    gain : the last change over the patience; None while there are not that many trees.
+    """
+
+    def __init__(self, rule: StoppingRule, start: int, values: FloatArray, weights: FloatArray) -> None:
+        self.rule = rule
+        self._counted = counted_weights(values, weights)
+        counted = int((self._counted > 0).sum())
+        if counted < 2:
+            raise ValueError(
+                f"StoppingRule: at least 2 queries must count, or the change has no error; got {counted} "
+                f"of {values.size}"
+            )
+        self._seen = deque([(start, values)])
+        self.best_trees: int | None = None
+        self.best_mean = float("-inf")
+        self.gain: Gain | None = None
+
+    def see(self, n_trees: int, values: FloatArray) -> bool:
+        """Whether to stop at this number of trees, which must rise from call to call."""
+        if n_trees <= self._seen[-1][0]:
+            raise ValueError(f"StoppingRule: the number of trees must rise; got {n_trees} after {self._seen[-1][0]}")
+        mean = float(weighted_means(values[None], self._counted)[0])
+        if self.best_trees is None or mean > self.best_mean:
+            self.best_trees, self.best_mean = n_trees, mean
+        self._seen.append((n_trees, values))
+        since = n_trees - self.rule.patience
+        while self._seen[1][0] <= since:
+            self._seen.popleft()
+        before, earlier = self._seen[0]
+        if before > since:
+            return False
+        with np.errstate(invalid="ignore"):  # infinite values
+            change = (values - earlier)[None]
+        self.gain = Gain(float(weighted_means(change, self._counted)[0]), float(mean_errors(change, self._counted)[0]))
+        return self.rule.gives_up(self.gain)

@@ -1,0 +1,288 @@
+"""TreeTrack: the metrics of every query after each tree, and what follows from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..adapters import AnyMetric
+from ..metrics.hard import Metric
+from ..metrics.soft import SoftMetric
+from ..query_groups import FloatArray, IntArray, QueryGroups, one_of, whole_number
+from . import files
+from .checks import check_level, checked, read_only
+from .frames import as_frame
+from .means import bootstrap_means, counted_weights, mean_errors, weighted_means
+
+ORDERS = ("value", "change")
+
+
+class WorstQuery(NamedTuple):
+    """A query at one step: its place, its id (or None), its documents (or None), its value, and what the step did."""
+
+    query: int
+    qid: Any
+    n_docs: int | None
+    value: float
+    change: float
+
+
+@dataclass(frozen=True, eq=False)
+class TreeTrack:
+    r"""Metrics of every query after each tree of a model.
+
+    Made by :func:`boostsoft.track_trees` and by the boosters' callbacks; the arrays are read-only.
+
+    Attributes
+    ----------
+    metrics : tuple of Metric and SoftMetric
+        What was measured; their names differ.
+    steps : ndarray of int64, shape (n_steps,)
+        Number of trees at each step, rising.
+    per_query : ndarray, shape (n_steps, n_metrics, n_queries)
+        The values; NaN, at all steps, where a metric's ``empty="skip"`` leaves a query out.
+    beginning : ndarray, shape (n_metrics, n_queries)
+        The values before the first step, at ``start`` trees.
+    start : int
+        Number of trees that the beginning has.
+    query_weight : ndarray, shape (n_queries,)
+        Weight of each query in the means.
+    spread : ndarray, shape (n_steps,)
+        Pooled within-query standard deviation of the scores at each step.
+    groups : QueryGroups or None
+        The documents of each query.
+    y_true, scores : ndarray of shape (n_docs,), or None
+        The labels, and the scores at the last step.
+    qid : ndarray of shape (n_queries,), or None
+        What the user calls each query.
+    label : str
+        What the model or the data is called in plots.
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit, steps do not rise, two metrics have one name, or a query is NaN at some steps only.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from boostsoft import Metric
+    >>> track = TreeTrack(
+    ...     metrics=(Metric("ndcg@10"),), steps=np.array([1, 2]), per_query=np.array([[[0.5, 0.75]], [[0.625, 1]]]),
+    ...     beginning=np.array([[0.5, 0.5]]), start=0, query_weight=np.ones(2), spread=np.array([0.1, 0.2]),
+    ...     groups=None, y_true=None, scores=None, qid=np.array(["a", "b"]))
+    >>> track.mean.tolist(), track.change.tolist(), track.change_error.tolist()
+    ([[0.625], [0.8125]], [[0.125], [0.1875]], [[0.125], [0.0625]])
+    >>> track.worst_queries(n=1)
+    (WorstQuery(query=0, qid='a', n_docs=None, value=0.625, change=0.125),)
+    """
+
+    metrics: tuple[AnyMetric, ...]
+    steps: IntArray
+    per_query: FloatArray
+    beginning: FloatArray
+    start: int
+    query_weight: FloatArray
+    spread: FloatArray
+    groups: QueryGroups | None
+    y_true: FloatArray | None
+    scores: FloatArray | None
+    qid: NDArray[Any] | None
+    label: str = ""
+
+    def __post_init__(self) -> None:
+        for name, value in checked({field.name: getattr(self, field.name) for field in fields(self)}).items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The metrics' names: ``("ndcg@10", "ndcg_gaussian@10")``."""
+        return tuple(metric.name for metric in self.metrics)
+
+    @property
+    def n_steps(self) -> int:
+        """Number of steps."""
+        return int(self.per_query.shape[0])
+
+    @property
+    def n_metrics(self) -> int:
+        """Number of metrics."""
+        return int(self.per_query.shape[1])
+
+    @property
+    def n_queries(self) -> int:
+        """Number of queries."""
+        return int(self.per_query.shape[2])
+
+    @cached_property
+    def mean(self) -> FloatArray:
+        """Weighted mean over the queries that count, as the metrics themselves give it; (n_steps, n_metrics)."""
+        return self._by_metric(lambda metric: weighted_means(self.per_query[:, metric], self.counted(metric)))
+
+    @cached_property
+    def beginning_mean(self) -> FloatArray:
+        """The mean before the first step, (n_metrics,)."""
+        means = [weighted_means(self.beginning[[metric]], self.counted(metric)) for metric in range(self.n_metrics)]
+        return read_only(np.concatenate(means))
+
+    @cached_property
+    def change(self) -> FloatArray:
+        """The mean at each step minus that at the step before, the first minus the beginning; (n_steps, n_metrics)."""
+        with np.errstate(invalid="ignore"):  # of infinite means
+            return read_only(np.diff(self.mean, axis=0, prepend=self.beginning_mean[None]))
+
+    @cached_property
+    def change_error(self) -> FloatArray:
+        """Standard error of ``change``, paired over queries, (n_steps, n_metrics); NaN if fewer than two count."""
+        return self._by_metric(lambda metric: mean_errors(self.changes(metric), self.counted(metric)))
+
+    def changes(self, metric: int | str | AnyMetric = 0) -> FloatArray:
+        """What each step changed in each query, (n_steps, n_queries)."""
+        at = self.index(metric)
+        with np.errstate(invalid="ignore"):
+            return np.diff(self.per_query[:, at], axis=0, prepend=self.beginning[None, at])
+
+    def counted(self, metric: int | str | AnyMetric = 0) -> FloatArray:
+        """Weight of each query in the metric's mean, (n_queries,), relative to the largest; 0 for those left out."""
+        return counted_weights(self.beginning[self.index(metric)], self.query_weight)
+
+    def band(self, level: float = 0.95, n_boot: int = 1000, seed: int = 0) -> tuple[FloatArray, FloatArray]:
+        """Confidence band of the mean: percentiles over resampled queries.
+
+        Parameters
+        ----------
+        level : float
+            Share of such intervals, in (0, 1), that hold the true mean of one step.
+        n_boot : int
+            Number of resamples, the same for all steps.
+        seed : int
+            Seed of the resampling.
+
+        Returns
+        -------
+        low, high : ndarray, shape (n_steps, n_metrics)
+            NaN where no query counts or one is infinite.
+        """
+        tail = (1.0 - check_level("TreeTrack.band", level)) / 2.0
+        found = np.empty((2, self.n_steps, self.n_metrics))
+        for metric in range(self.n_metrics):
+            with np.errstate(invalid="ignore"):  # of infinite values
+                found[:, :, metric] = np.quantile(self.resampled(metric, n_boot, seed), [tail, 1.0 - tail], axis=0)
+        return found[0], found[1]
+
+    def resampled(self, metric: int | str | AnyMetric = 0, n_boot: int = 1000, seed: int = 0) -> FloatArray:
+        """Means over resampled queries, (n_boot, n_steps): the same resamples for all steps."""
+        caller = "TreeTrack.resampled"
+        at, n_boot = self.index(metric), whole_number(caller, "n_boot", n_boot, 1)
+        seed = whole_number(caller, "seed", seed, 0)
+        return bootstrap_means(self.per_query[:, at], self.counted(at), n_boot, seed)
+
+    def worst_queries(
+        self, step: int = -1, metric: int | str | AnyMetric = 0, n: int = 10, by: str = "value"
+    ) -> tuple[WorstQuery, ...]:
+        """The queries that do worst at a step, the worst first; ties in order of the queries.
+
+        Parameters
+        ----------
+        step : int
+            Position among the steps, from the end if negative: not the number of trees.
+        metric : int, str or metric
+            By position, name or value.
+        n : int
+            How many at most. Queries that do not count, or weigh 0, are left out.
+        by : "value" or "change"
+            Least value, or largest loss against the step before.
+        """
+        caller = "TreeTrack.worst_queries"
+        at, n = self.index(metric), whole_number(caller, "n", n, 1)
+        one_of(caller, "by", by, ORDERS)
+        if not -self.n_steps <= whole_number(caller, "step", step, -self.n_steps) < self.n_steps:
+            raise ValueError(f"{caller}: step must be below the number of steps, {self.n_steps}; got {step}")
+        step %= self.n_steps
+        values = self.per_query[step, at]
+        with np.errstate(invalid="ignore"):
+            change = values - (self.per_query[step - 1, at] if step else self.beginning[at])
+        queries = np.flatnonzero(self.counted(at) > 0)
+        order = queries[np.argsort((values if by == "value" else change)[queries], kind="stable")[:n]]
+        return tuple(self._worst(query, values, change) for query in order.tolist())
+
+    def index(self, metric: int | str | AnyMetric) -> int:
+        """The position of a metric, given by position, name or value."""
+        known = f"{', '.join(map(repr, self.names))}"
+        if isinstance(metric, (int, np.integer)) and not isinstance(metric, bool):
+            if not -self.n_metrics <= metric < self.n_metrics:
+                raise ValueError(f"TreeTrack: metric must be one of the {self.n_metrics} ({known}); got {metric}")
+            return int(metric % self.n_metrics)
+        if not isinstance(metric, (str, Metric, SoftMetric)):
+            raise TypeError(f"TreeTrack: metric must be a position, a name or a metric; got {metric!r}")
+        among = self.names if isinstance(metric, str) else self.metrics
+        if metric not in among:
+            raise ValueError(f"TreeTrack: metric must be one of {known}; got {metric!r}")
+        return among.index(metric)
+
+    def to_frame(self, kind: str = "pandas", per_query: bool = False) -> Any:
+        """One row per step and metric: trees, metric, mean, change, change_error.
+
+        Parameters
+        ----------
+        kind : "pandas" or "polars"
+            Whose DataFrame.
+        per_query : bool
+            One row per step, metric and query in place of that: trees, metric, query, qid (if ids are known), value.
+
+        Raises
+        ------
+        ImportError
+            If the library is not installed.
+        """
+        shape = self.per_query.shape
+        repeats = shape[2] if per_query else 1
+        columns: dict[str, Any] = {
+            "trees": np.repeat(self.steps, shape[1] * repeats),
+            "metric": np.tile(np.repeat(np.array(self.names, dtype=object), repeats), shape[0]),
+        }
+        if per_query:
+            columns["query"] = np.tile(np.arange(shape[2]), shape[0] * shape[1])
+            if self.qid is not None:
+                columns["qid"] = np.tile(self.qid, shape[0] * shape[1])
+            columns["value"] = self.per_query.ravel()
+        else:
+            columns |= {name: getattr(self, name).ravel() for name in ("mean", "change", "change_error")}
+        return as_frame("TreeTrack.to_frame", kind, columns)
+
+    def save(self, path: str | Path) -> Path:
+        """Write to ``.npz``, or to ``.parquet`` with one row per step, metric and query, which needs pyarrow.
+
+        The file is complete or not there. Metrics are kept as their repr: one with a function as an option raises.
+        """
+        return files.save({field.name: getattr(self, field.name) for field in fields(self)}, path)
+
+    @classmethod
+    def load(cls, path: str | Path) -> TreeTrack:
+        """Read back what :meth:`save` wrote, to the last digit."""
+        return cls(**files.load(path))
+
+    def __repr__(self) -> str:
+        named = f"{self.label!r}, " if self.label else ""
+        return (
+            f"TreeTrack({named}{', '.join(self.names)}; {self.n_steps} steps from {self.steps[0]} to "
+            f"{self.steps[-1]} trees, {self.n_queries} queries)"
+        )
+
+    def _by_metric(self, one: Any) -> FloatArray:
+        return read_only(np.stack([one(metric) for metric in range(self.n_metrics)], axis=1))
+
+    def _worst(self, query: int, values: FloatArray, change: FloatArray) -> WorstQuery:
+        qid = None if self.qid is None else self.qid[query]
+        return WorstQuery(
+            query,
+            qid.item() if isinstance(qid, np.generic) else qid,
+            None if self.groups is None else int(self.groups.sizes[query]),
+            float(values[query]),
+            float(change[query]),
+        )

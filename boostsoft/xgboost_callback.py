@@ -1,0 +1,199 @@
+"""The callback of XGBoost that records metrics per query while it trains.
+
+The one module of the package that imports XGBoost when it is imported; :mod:`boostsoft.xgboost` imports it when
+``TrackCallback`` is asked for.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from xgboost import Booster, DMatrix
+from xgboost.callback import TrainingCallback
+
+from .adapters import AnyMetric, as_booster, whole
+from .tracks.live import LiveTrack, Recording
+from .tracks.stopping import StoppingRule
+from .xgboost_data import groups_and_weights, over_workers
+
+_CALLER = "boostsoft.xgboost.TrackCallback"
+
+
+class TrackCallback(Recording, TrainingCallback):  # type: ignore[misc]
+    """Record metrics of every query while XGBoost trains, and stop when trees no longer improve them.
+
+    For ``callbacks=`` of ``xgb.train``, :func:`boostsoft.xgboost.train` and ``XGBRanker``, before other callbacks,
+    which then see its means in ``evals_log`` as they see XGBoost's own: EvaluationMonitor, ``evals_result``, MLflow.
+
+    Parameters
+    ----------
+    data : DMatrix or list of (DMatrix, str)
+        What to measure on, under which name. A DMatrix need not be among ``evals``: XGBoost remembers the scores
+        of any, and adds what each new tree says.
+    *metrics : str, Metric or SoftMetric
+        What to measure; without any, ndcg@10, hard and soft, with noise of a fifth of the scores' spread.
+    name : str
+        Of the data, if it is one DMatrix.
+    every : int
+        Record after every so many rounds, and after the last one.
+    stop : int or StoppingRule, optional
+        Stop when the last ``stop`` rounds together no longer improve what is watched, at this confidence: see
+        :class:`boostsoft.tracks.StoppingRule`. ``best_iteration`` and ``best_score`` of the booster are then those
+        of the highest mean, as after XGBoost's own early stopping.
+    confidence : float
+        One-sided, in (0, 1): how sure the improvement must be for the training to go on.
+    watch : int, str or metric, optional
+        What ``stop`` and the progress bar look at, by position, name or value: by default the first soft metric, or
+        else the first one.
+    watch_data : str, optional
+        On which data, if there are several.
+    progress : bool or "auto"
+        Whether to show a line with the watched metric and its standard error; "auto" on a terminal.
+    writer : object with ``add_scalar(tag, value, step)``, optional
+        Gets every recorded mean: TensorBoard's ``SummaryWriter``, for one.
+
+    Attributes
+    ----------
+    tracks, track : TreeTrack of each data set, and of the only one.
+    evals_result : what it wrote into ``evals_log``; rounds that are not recorded repeat the record before.
+    stopped : whether the rule has ended the training.
+
+    Raises
+    ------
+    ValueError
+        While training: if a DMatrix has no groups, in ``xgb.cv`` and on several machines, if ``evals_log`` holds a
+        metric of this name already, or if ``stop`` is given for dart or gblinear, whose best model cannot be cut out
+        of the last one.
+
+    Notes
+    -----
+    Trees are counted as rounds of boosting, whatever ``num_parallel_tree``. Scores are margins, before any link. In
+    dart, where a round rescales earlier trees, XGBoost has to predict with all trees each time. ``base_margin``
+    counts, and so it does for what the first tree is compared with.
+
+    Examples
+    --------
+    >>> import numpy as np, xgboost as xgb, boostsoft.xgboost as bx
+    >>> rng = np.random.default_rng(0)
+    >>> data = xgb.DMatrix(rng.normal(size=(200, 3)), rng.integers(0, 3, 200), group=[20] * 10)
+    >>> callback = bx.TrackCallback(data, "ndcg@10")
+    >>> booster = bx.train({}, data, 5, callbacks=[callback], verbose_eval=False)
+    >>> callback.track.per_query.shape
+    (5, 1, 10)
+    """
+
+    def __init__(
+        self,
+        data: Any,
+        *metrics: str | AnyMetric,
+        name: str = "valid",
+        every: int = 1,
+        stop: int | StoppingRule | None = None,
+        confidence: float = 0.9,
+        watch: int | str | AnyMetric | None = None,
+        watch_data: str | None = None,
+        progress: bool | str = "auto",
+        writer: Any = None,
+    ) -> None:
+        live = LiveTrack(
+            _CALLER, metrics, every=every, stop=stop, confidence=confidence, watch=watch, watch_data=watch_data,
+            progress=progress, writer=writer,
+        )  # fmt: skip
+        super().__init__(live)
+        self._data = _named(data, name)
+        self._stop_now = False
+
+    def before_training(self, model: Any) -> Any:
+        """Evaluate the scores that training starts from."""
+        if not isinstance(model, Booster):
+            raise ValueError(f"{_CALLER}: xgb.cv is not supported; call xgb.train for each fold")
+        if over_workers() is not None:
+            raise ValueError(f"{_CALLER}: each machine sees a part of the data only; train on one")
+        config = json.loads(model.save_config())["learner"]
+        self._threads = whole(config["generic_param"].get("nthread"))
+        kind = config["gradient_booster"]["name"]
+        if self.live.rule is not None and kind != "gbtree":
+            raise ValueError(
+                f"{_CALLER}: stop must be None with booster={kind!r}: the best model cannot be cut out of the last one"
+            )
+        self._start, self._stop_now = model.num_boosted_rounds(), False
+        self.live.begin(self._start, None)
+        for name, matrix in self._data.items():
+            groups, weights = groups_and_weights(_CALLER, matrix)
+            with as_booster(self._threads):
+                self.live.add(name, matrix.get_label(), groups, self._beginning(model, matrix), weights)
+        return model
+
+    def before_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
+        """Whether the rule stopped after the round before, which the other callbacks have seen by now."""
+        return self._stop_now
+
+    def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
+        """Record and write the means into XGBoost's log."""
+        if epoch == 0:
+            self._join(evals_log)
+        with as_booster(self._threads):
+            self.live.step(epoch + 1, lambda name: _margins(model, self._data[name]))
+        self._mark_best(model)
+        self._stop_now = self.live.stopped
+        return False
+
+    def after_training(self, model: Any) -> Any:
+        """Record the last round."""
+        with as_booster(self._threads):
+            self.live.finish(lambda name: _margins(model, self._data[name]))
+        self._mark_best(model)
+        return model
+
+    def __hash__(self) -> int:
+        # XGBoost before 3.2 keeps its callbacks in a set, where with this hash the first of the list comes first
+        return 0
+
+    def __repr__(self) -> str:
+        return f"{_CALLER}({', '.join(map(repr, (*self._data, *self.live.metrics)))})"
+
+    def _beginning(self, model: Any, matrix: Any) -> Any:
+        # a model that has no trees yet is not to be asked: XGBoost would remember scores without its base score
+        if self._start > 0:
+            return _margins(model, matrix)
+        margin = matrix.get_base_margin()
+        return np.ravel(margin).astype(np.float64) if margin.size else None
+
+    def _join(self, evals_log: Any) -> None:
+        """Put the lists that this callback fills into XGBoost's log."""
+        for name, by_metric in self.live.evals_result.items():
+            known = evals_log.setdefault(name, OrderedDict())
+            for metric, means in by_metric.items():
+                if metric in known:
+                    raise ValueError(
+                        f"{_CALLER}: {metric!r} of {name!r} is in evals_log already, from custom_metric: leave it out "
+                        "there, or call the data or the metric otherwise with name="
+                    )
+                known[metric] = means
+
+    def _mark_best(self, model: Any) -> None:
+        best = self.live.best_trees
+        if best is not None:
+            model.set_attr(best_score=str(self.live.best_mean), best_iteration=str(best - 1))
+
+
+def _named(data: Any, name: str) -> dict[str, Any]:
+    pairs = [(data, name)] if isinstance(data, DMatrix) else data
+    if not isinstance(pairs, Sequence) or not pairs or not all(_is_pair(pair) for pair in pairs):
+        raise TypeError(f"{_CALLER}: data must be a DMatrix or a list of (DMatrix, name); got {data!r}")
+    named = {name: matrix for matrix, name in pairs}
+    if len(named) < len(pairs):
+        raise ValueError(f"{_CALLER}: two data sets have one name; got {[name for _, name in pairs]}")
+    return named
+
+
+def _is_pair(pair: Any) -> bool:
+    return isinstance(pair, Sequence) and len(pair) == 2 and isinstance(pair[0], DMatrix) and isinstance(pair[1], str)
+
+
+def _margins(model: Any, matrix: Any) -> Any:
+    return model.predict(matrix, output_margin=True).astype(np.float64)

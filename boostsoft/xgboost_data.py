@@ -1,0 +1,59 @@
+"""What an XGBoost DMatrix tells: its queries and their weights; the threads; and who else trains."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from .adapters import threads_in
+from .query_groups import FloatArray, QueryGroups, query_weights
+
+THREADS = ("nthread", "n_jobs")
+
+
+def groups_and_weights(caller: str, dmatrix: Any) -> tuple[QueryGroups, FloatArray]:
+    """The queries and the weight of each."""
+    if not hasattr(dmatrix, "get_uint_info"):
+        raise TypeError(f"{caller}: is called by xgb.train and xgb.cv, with a DMatrix; got {type(dmatrix).__name__}")
+    offsets = dmatrix.get_uint_info("group_ptr")
+    if offsets.size == 0:
+        raise ValueError(f"{caller}: the DMatrix has no groups; give it group= (documents per query) or qid=")
+    groups = QueryGroups.from_offsets(offsets.astype(np.int64))
+    weights = dmatrix.get_weight()
+    if weights.size and not weights.any() and over_workers() is not None:  # others may have the weight
+        return groups, np.zeros(groups.n_queries)
+    return groups, query_weights(caller, weights if weights.size else None, groups)
+
+
+def over_workers() -> Callable[[FloatArray], FloatArray] | None:
+    """What adds up arrays over the workers of a distributed training; None outside of one."""
+    collective = sys.modules.get("xgboost.collective")  # whoever trains has imported it
+    if collective is None or collective.get_world_size() == 1:
+        return None
+    return partial(collective.allreduce, op=collective.Op.SUM)
+
+
+def threads() -> int | None:
+    """XGBoost's global number of threads (``xgboost.config_context``), None for its default."""
+    xgboost = sys.modules.get("xgboost")  # whoever trains has imported it
+    return None if xgboost is None else threads_in(xgboost.get_config(), THREADS)
+
+
+def is_empty(dmatrix: Any) -> bool:
+    """Whether a worker of a distributed training got no part of this data."""
+    return bool(dmatrix.num_row() == 0)
+
+
+def import_xgboost(caller: str) -> Any:
+    """XGBoost, or an error that says how to get it."""
+    try:
+        import xgboost
+    except ImportError as error:
+        raise ImportError(
+            f"{caller}: XGBoost is not installed: pip install 'boostsoft[xgboost-cpu]' (or 'boostsoft[xgboost]')"
+        ) from error
+    return xgboost

@@ -1,0 +1,486 @@
+"""Comparisons against SciPy's tests, loops over queries, and a bootstrap and samples drawn here."""
+
+from __future__ import annotations
+
+import math
+import sys
+from dataclasses import fields
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from boostsoft import Metric, QueryGroups, SoftMetric
+from boostsoft.tracking.compared import ComparedMetric
+from boostsoft.tracking.comparison import compare
+from boostsoft.tracks import TreeTrack
+
+SIZES = [8] * 60
+SPREAD = SoftMetric("ndcg@10", sigma=0.2, sigma_unit="spread")
+SCORE = SoftMetric("ndcg@10", sigma=1.0, name="ndcg_score")
+
+
+def scores(seed=0, gain=0.3):
+    """Labels, a system, and one that is somewhat better and spreads its scores more."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 3, sum(SIZES))
+    a = y + rng.normal(size=y.size)
+    return y, a, 2 * (a + gain * y + 0.5 * rng.normal(size=y.size))
+
+
+def ndcg_differences(y, a, b, sizes=SIZES):
+    ndcg = Metric("ndcg@10")
+    return ndcg.per_query(y, b, group=sizes) - ndcg.per_query(y, a, group=sizes)
+
+
+def track_of(values, *, metrics=("ndcg@10",), y=None, score=None, sizes=None, weights=None, spread=1.0, **other):
+    """A track of values (n_steps, n_metrics, n_queries)."""
+    values = np.asarray(values, dtype=float)
+    n = values.shape[2]
+    return TreeTrack(
+        metrics=tuple(Metric(m) if isinstance(m, str) else m for m in metrics),
+        steps=np.arange(1, len(values) + 1),
+        per_query=values,
+        beginning=np.where(np.isnan(values[0]), np.nan, 0.0),
+        start=0,
+        query_weight=np.ones(n) if weights is None else np.asarray(weights, dtype=float),
+        spread=np.full(len(values), spread),
+        groups=None if sizes is None else QueryGroups.from_sizes(sizes),
+        y_true=None if y is None else np.asarray(y, dtype=float),
+        scores=score,
+        qid=other.pop("qid", None),
+        **other,
+    )
+
+
+def test_paired_test_is_scipys():
+    y, a, b = scores()
+    row = compare(a, b, y_true=y, group=SIZES, metrics="ndcg@10").rows[0]
+    ndcg = Metric("ndcg@10")
+    first, second = ndcg.per_query(y, a, group=SIZES), ndcg.per_query(y, b, group=SIZES)
+    test = stats.ttest_rel(second, first)
+    gap = second - first
+    assert (row.metric, row.kind, row.n) == ("ndcg@10", "hard", 60)
+    assert (row.a, row.b) == pytest.approx((first.mean(), second.mean()), rel=1e-12)
+    assert row.difference == pytest.approx(gap.mean(), rel=1e-9)
+    assert row.difference > 0  # b is better, and differences are b - a
+    assert row.error == pytest.approx(stats.sem(gap), rel=1e-9)
+    assert (row.t, row.p_t) == pytest.approx((test.statistic, test.pvalue), rel=1e-9)
+    assert row.p_wilcoxon == pytest.approx(stats.wilcoxon(second, first).pvalue, rel=1e-9)
+    assert row.sd == pytest.approx(gap.std(ddof=1), rel=1e-9)
+    assert row.effect == pytest.approx(gap.mean() / gap.std(ddof=1), rel=1e-9)
+
+
+def test_the_other_way_round_everything_changes_its_sign():
+    y, a, b = scores(gain=0.1)
+    there, back = compare(a, b, y_true=y, group=SIZES), compare(b, a, y_true=y, group=SIZES)
+    for row, other in zip(there.rows[:2], back.rows[:2], strict=True):
+        assert (other.difference, other.t, other.effect) == pytest.approx((-row.difference, -row.t, -row.effect))
+        assert (other.low, other.high) == pytest.approx((-row.high, -row.low), abs=2e-3)
+        assert (other.p_t, other.queries_needed) == pytest.approx((row.p_t, row.queries_needed))
+        for name in ("same_sign", "agrees_half", "agrees_small", "gain"):
+            assert getattr(other, name) == pytest.approx(getattr(row, name), nan_ok=True)
+
+
+def test_bootstrap_against_one_of_its_own():
+    y, a, b = scores(seed=1, gain=0.2)
+    row = compare(a, b, y_true=y, group=SIZES, metrics="ndcg@10", level=0.9, n_boot=4000).rows[0]
+    gap, rng = ndcg_differences(y, a, b), np.random.default_rng(77)
+    means = np.array([np.mean([gap[rng.integers(60)] for _ in range(60)]) for _ in range(4000)])
+    assert 0.6 < row.same_sign < 0.99  # a case that is open
+    # what 4,000 resamples leave to chance: .005 x 60 queries for a share, a 20th of the interval for its ends
+    assert row.same_sign == pytest.approx(np.mean(np.sign(means) == np.sign(gap.mean())), abs=0.03)
+    ends = np.quantile(means, [0.05, 0.95])
+    assert (row.low, row.high) == pytest.approx(tuple(ends), abs=0.05 * (ends[1] - ends[0]))
+
+
+def test_weighted_errors_are_the_ratio_estimators():
+    y, a, b = scores(seed=2)
+    weights = np.random.default_rng(0).integers(0, 4, 60).astype(float)
+    row = compare(a, b, y_true=y, group=SIZES, metrics="ndcg@10", query_weight=weights).rows[0]
+    gap = ndcg_differences(y, a, b)
+    mean = sum(w * d for w, d in zip(weights, gap, strict=True)) / sum(weights)
+    squares = sum((w * (d - mean)) ** 2 for w, d in zip(weights, gap, strict=True))
+    n = sum(w > 0 for w in weights)
+    error = math.sqrt(n / (n - 1) * squares) / sum(weights)
+    assert row.n == n < 60
+    assert (row.difference, row.error) == pytest.approx((mean, error), rel=1e-9)
+    assert row.effect == pytest.approx(mean / error / math.sqrt(n), rel=1e-9)
+    assert row.p_t == pytest.approx(2 * stats.t.cdf(-abs(mean / error), n - 1), rel=1e-9)
+    assert math.isnan(row.p_wilcoxon)  # it knows no weights
+    assert row.low < mean < row.high
+    assert row.high - row.low == pytest.approx(2 * 1.96 * error, rel=0.15)
+
+
+def test_a_query_of_weight_two_counts_as_two_in_the_mean():
+    y, a, b = scores(seed=3)
+    weights = np.ones(60)
+    weights[5] = 2
+    twice = np.concatenate([np.arange(480), np.arange(40, 48)])
+    one = compare(a, b, y_true=y, group=SIZES, query_weight=weights)
+    two = compare(a[twice], b[twice], y_true=y[twice], group=[*SIZES, 8])
+    for row, other in zip(one.rows, two.rows, strict=True):
+        assert (row.a, row.b, row.difference) == pytest.approx((other.a, other.b, other.difference), abs=1e-9)
+
+
+@pytest.mark.parametrize(("level", "power"), [(0.95, 0.8), (0.99, 0.9)])
+def test_queries_needed_find_the_difference_with_the_power(level, power):
+    y, a, b = scores(seed=4, gain=0.1)
+    row = compare(a, b, y_true=y, group=SIZES, metrics="ndcg@10", level=level, power=power).rows[0]
+    gap = ndcg_differences(y, a, b)
+    ratio = gap.mean() / gap.std(ddof=1)
+
+    def found(n):
+        """The chance that a normal mean of n queries lies beyond the test's bound, on the side where it belongs."""
+        return stats.norm.sf(stats.norm.ppf((1 + level) / 2) - abs(ratio) * math.sqrt(n))
+
+    assert found(row.queries_needed) >= power > found(row.queries_needed - 1)
+
+
+def test_agreement_with_the_hard_sign_on_all_queries():
+    y, a, b = scores(seed=5, gain=0.02)
+    found = compare(a, b, y_true=y, group=SIZES, small=7, n_boot=3000)
+    hard = ndcg_differences(y, a, b)
+    soft = SPREAD.per_query(y, b, group=SIZES) - SPREAD.per_query(y, a, group=SIZES)
+    rng = np.random.default_rng(5)
+    for row, gap in zip(found.rows, (hard, soft), strict=False):
+        for size, share in ((30, row.agrees_half), (7, row.agrees_small)):
+            agree = [
+                np.sign(gap[rng.choice(60, size, replace=False)].sum()) == np.sign(hard.sum()) for _ in range(3000)
+            ]
+            assert share == pytest.approx(np.mean(agree), abs=0.04)
+    assert found.small == 7
+    assert 0.5 < found.rows[0].agrees_small < found.rows[0].agrees_half - 0.05
+
+
+def test_agreement_is_with_the_hard_metric_where_the_soft_one_disagrees():
+    """Hard values rise in every query, soft ones fall in every query."""
+    values = np.zeros((2, 2, 12))
+    values[1, 0], values[1, 1] = 0.1 + 0.01 * np.arange(12), -0.1 - 0.01 * np.arange(12)
+    track = track_of(values, metrics=("ndcg@10", SPREAD))
+    hard, soft = compare(track, track, step_a=0).rows
+    assert (hard.agrees_half, hard.agrees_small, hard.same_sign) == (1.0, 1.0, 1.0)
+    assert (soft.agrees_half, soft.agrees_small, soft.same_sign) == (0.0, 0.0, 1.0)
+    assert soft.gain == pytest.approx(-1.0)
+
+
+def test_samples_without_a_difference_count_half():
+    values = np.zeros((2, 1, 20))
+    values[1, 0, 0] = 1.0
+    row = compare(track_of(values[:1]), track_of(values[1:]), small=2, n_boot=4000).rows[0]
+    assert row.agrees_half == pytest.approx(0.5 + 0.5 / 2, abs=0.03)  # half of the samples have the one query
+    assert row.agrees_small == pytest.approx(0.1 + 0.9 / 2, abs=0.03)
+
+
+def test_gain_over_the_hard_metric_and_its_interval():
+    y, a, b = scores(seed=6, gain=0.6)
+    found = compare(a, b, y_true=y, group=SIZES, n_boot=3000)
+    hard = ndcg_differences(y, a, b)
+    soft = SPREAD.per_query(y, b, group=SIZES) - SPREAD.per_query(y, a, group=SIZES)
+
+    def ratio(at):
+        return (soft[at].mean() / soft[at].std()) / (hard[at].mean() / hard[at].std())
+
+    rng = np.random.default_rng(3)
+    ratios = np.sort([ratio(rng.integers(60, size=60)) for _ in range(3000)])
+    row = found.rows[1]
+    assert row.gain == pytest.approx(ratio(np.arange(60)), rel=1e-9)
+    assert (row.gain_low, row.gain_high) == pytest.approx((ratios[75], ratios[2925]), rel=0.05)
+    assert row.gain_low < row.gain < row.gain_high
+    assert math.isnan(found.rows[0].gain)
+
+
+def test_gain_with_weights_is_resampled_as_the_errors_are():
+    """With unequal weights the effect of a resample is the ratio estimator's."""
+    rng, weights = np.random.default_rng(0), np.tile([1.0, 7.0], 20)
+    gaps = [0.5 + 0.2 * rng.normal(size=40), 0.4 + 0.3 * rng.normal(size=40)]  # hard and soft
+    values = np.stack([np.zeros((2, 40)), gaps])
+    track = track_of(values, metrics=("ndcg@10", SPREAD), weights=weights)
+    row = compare(track, track, step_a=0, n_boot=3000).row(SPREAD.name)
+
+    def effect(gap, at):
+        mean = np.average(gap[at], weights=weights[at])
+        return mean / math.sqrt(np.sum((weights[at] * (gap[at] - mean)) ** 2)) * weights[at].sum()
+
+    everything, ratios = np.arange(40), []
+    for _ in range(3000):
+        at = rng.integers(40, size=40)
+        ratios.append(effect(gaps[1], at) / effect(gaps[0], at))
+    assert row.gain == pytest.approx(effect(gaps[1], everything) / effect(gaps[0], everything), rel=1e-9)
+    assert (row.gain_low, row.gain_high) == pytest.approx(tuple(np.quantile(ratios, [0.025, 0.975])), rel=0.05)
+
+
+# ---------------------------------------------------------------------------------------------------------
+# The control
+# ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("noise", ["gaussian", "gumbel", "logistic"])
+def test_the_control_is_nothing_in_units_of_the_spread(noise):
+    y, a, b = scores(seed=7)
+    soft = SoftMetric("ndcg@10", noise=noise, sigma=0.2, sigma_unit="spread")
+    control = compare(a, b, y_true=y, group=SIZES, metrics=soft).row(soft.name, "control")
+    assert control.difference == 0.0
+    assert control.a == pytest.approx(control.b, abs=1e-9)
+    assert control.identical
+    rescaled = soft.per_query(y, a * 3.7, group=SIZES) - soft.per_query(y, a, group=SIZES)
+    assert np.abs(rescaled).max() < 1e-9  # in every query, not in the mean alone
+
+
+def test_the_control_in_units_of_the_scores_is_what_growth_alone_gives():
+    y, a, b = scores(seed=7)
+    found = compare(a, b, y_true=y, group=SIZES, metrics=[SCORE])
+
+    def pooled(values):
+        return math.sqrt(np.mean([np.var(part) for part in np.split(values, len(SIZES))]))
+
+    rescaled = SCORE.per_query(y, a * (pooled(b) / pooled(a)), group=SIZES) - SCORE.per_query(y, a, group=SIZES)
+    control = found.row("ndcg_score", "control")
+    assert found.spreads == pytest.approx((pooled(a), pooled(b)), rel=1e-12)
+    assert control.difference == pytest.approx(rescaled.mean(), rel=1e-9)
+    assert control.difference > 0.005
+    assert control.t == pytest.approx(rescaled.mean() / stats.sem(rescaled), rel=1e-9)
+    assert found.row("ndcg@10").kind == "hard"  # the twin joined
+    assert math.isnan(control.agrees_half)
+
+
+def test_a_model_that_only_grows_is_seen_through():
+    y, a, _ = scores()
+    found = compare(a, 3 * a, y_true=y, group=SIZES, metrics=[SPREAD, SCORE])
+    assert found.row(SPREAD.name).identical
+    assert found.row("ndcg@10").identical
+    grown, control = found.row("ndcg_score"), found.row("ndcg_score", "control")
+    assert grown.difference == pytest.approx(control.difference, rel=1e-12)
+    assert grown.p_t < 0.01  # which a naive reader would have believed
+
+
+def test_constant_scores_have_no_control():
+    y, a, _ = scores()
+    found = compare(np.zeros(y.size), a, y_true=y, group=SIZES)
+    assert [row.kind for row in found.rows] == ["hard", "soft"]
+    assert "No control of ndcg_gaussian@10" in found.notes[-1]
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Systems without a difference
+# ---------------------------------------------------------------------------------------------------------
+
+
+def test_identical_systems():
+    y, a, _ = scores()
+    found = compare(a, a, y_true=y, group=SIZES)
+    for row in found.rows:
+        assert row.identical
+        assert (row.difference, row.error, row.sd, row.low, row.high) == (0.0, 0.0, 0.0, 0.0, 0.0)
+        for name in ("t", "p_t", "p_wilcoxon", "effect", "same_sign", "queries_needed", "gain", "agrees_half"):
+            assert math.isnan(getattr(row, name)), name
+    assert "ndcg@10: no query differs (within 1e-9); nothing to test." in str(found)
+
+
+def test_the_same_difference_everywhere():
+    base = np.linspace(0.1, 0.5, 9)
+    row = compare(track_of(base[None, None]), track_of(base[None, None] + 0.1)).rows[0]
+    assert row.difference == pytest.approx(0.1)
+    assert (row.error, row.t, row.effect, row.p_t) == (0.0, math.inf, math.inf, 0.0)
+    assert (row.queries_needed, row.same_sign, row.identical) == (2.0, 1.0, False)
+
+
+def test_no_difference_on_average():
+    base = np.full(4, 0.5)
+    row = compare(track_of(base[None, None]), track_of((base + np.array([0.1, -0.1, 0.2, -0.2]))[None, None])).rows[0]
+    assert row.difference == pytest.approx(0.0, abs=1e-16)
+    assert row.queries_needed > 1e30
+    assert row.p_t == pytest.approx(1.0)
+
+
+def test_rounding_is_no_difference():
+    base = np.linspace(0.1, 0.5, 9)
+    row = compare(track_of(base[None, None]), track_of(base[None, None] + 1e-12)).rows[0]
+    assert row.identical
+
+
+def test_one_query():
+    row = compare(track_of([[[0.2]]]), track_of([[[0.5]]]), small=1).rows[0]
+    assert (row.n, row.difference) == (1, pytest.approx(0.3))
+    assert (row.low, row.high) == (-math.inf, math.inf)
+    for name in ("error", "t", "p_t", "effect", "queries_needed"):
+        assert math.isnan(getattr(row, name))
+
+
+def test_queries_left_out():
+    values = np.random.default_rng(0).random((2, 1, 10))
+    holes = np.insert(values, 3, np.nan, axis=2)
+    plain = compare(track_of(values), track_of(values), step_a=0, small=3).rows[0]
+    holed = compare(track_of(holes), track_of(holes), step_a=0, small=3).rows[0]
+    for field in fields(ComparedMetric):
+        assert getattr(plain, field.name) == pytest.approx(getattr(holed, field.name), nan_ok=True), field.name
+    with np.errstate(all="raise"):
+        nothing = compare(track_of(np.full((1, 1, 3), np.nan)), track_of(np.full((1, 1, 3), np.nan))).rows[0]
+    assert nothing.n == 0
+    assert math.isnan(nothing.difference)
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Tracks
+# ---------------------------------------------------------------------------------------------------------
+
+
+def tracks_of_scores(y, *systems, sizes=SIZES, **more):
+    """One track per system, as if it were the last step, with a step of nothing before it."""
+    metrics = (Metric("ndcg@10"), SPREAD, SCORE)
+    for score in systems:
+        values = [[metric.per_query(y, score, group=sizes) for metric in metrics]]
+        spread = math.sqrt(np.mean([np.var(part) for part in np.split(score, len(sizes))]))
+        yield track_of(
+            [np.zeros((3, len(sizes))), *values], metrics=metrics, y=y, score=score, sizes=sizes, spread=spread, **more
+        )
+
+
+def test_tracks_and_score_vectors_give_the_same():
+    y, a, b = scores(seed=8)
+    first, second = tracks_of_scores(y, a, b)
+    of_tracks = compare(first, second)
+    of_scores = compare(a, b, y_true=y, group=SIZES, metrics=["ndcg@10", SPREAD, SCORE])
+    assert len(of_tracks.rows) == len(of_scores.rows) == 5
+    for row, other in zip(of_tracks.rows, of_scores.rows, strict=True):
+        for field in fields(ComparedMetric):
+            assert getattr(row, field.name) == pytest.approx(getattr(other, field.name), nan_ok=True), field.name
+    assert of_tracks.labels == ("a (2 trees)", "b (2 trees)")
+
+
+def test_two_steps_of_one_track():
+    y, a, b = scores(seed=9)
+    _, track = tracks_of_scores(y, a, b, label="forest")
+    found = compare(track, track, step_a=0)
+    assert found.labels == ("forest (1 tree)", "forest (2 trees)")
+    assert found.rows[0].difference == pytest.approx(Metric("ndcg@10")(y, b, group=SIZES))
+    # of the last step only the scores are known: b's are scaled back to a's spread, which here is the same
+    assert found.row("ndcg_score", "control").difference == 0.0
+    neither = compare(track, track, step_a=0, step_b=0)
+    assert [row.kind for row in neither.rows] == ["hard", "soft", "soft"]
+    assert "No control of ndcg_gaussian@10, ndcg_score: it needs labels" in str(neither)
+
+
+def test_control_of_b_when_only_its_scores_are_known():
+    y, _, b = scores(seed=9)
+    values = np.stack([metric.per_query(y, b, group=SIZES) for metric in (Metric("ndcg@10"), SCORE)])
+    first = track_of([values], metrics=("ndcg@10", SCORE), spread=0.5)
+    second = track_of([values], metrics=("ndcg@10", SCORE), spread=2.0, y=y, score=b, sizes=SIZES)
+    shrunk = SCORE.per_query(y, b / 4.0, group=SIZES)
+    control = compare(first, second).row("ndcg_score", "control")
+    assert control.difference == pytest.approx((values[1] - shrunk).mean(), rel=1e-9)
+
+
+def test_metrics_of_tracks_by_name():
+    y, a, b = scores(seed=8)
+    first, second = tracks_of_scores(y, a, b)
+    assert [row.metric for row in compare(first, second, metrics="ndcg@10").rows] == ["ndcg@10"]
+    alone = compare(first, second, metrics=[SPREAD]).rows[0]
+    assert math.isnan(alone.agrees_half)  # without its twin there is nothing to agree with
+    less = track_of(second.per_query[:, :1], spread=second.spread[0])
+    assert [row.metric for row in compare(first, less).rows] == ["ndcg@10"]
+    with pytest.raises(ValueError, match=r"compare: b must have been measured with SoftMetric"):
+        compare(first, less, metrics=SPREAD)
+    with pytest.raises(ValueError, match="metric must be one of"):
+        compare(first, second, metrics="map")
+    with pytest.raises(ValueError, match="metrics must name one at least, and none twice"):
+        compare(first, second, metrics=[0, "ndcg@10"])
+    with pytest.raises(ValueError, match="a and b must share a metric"):
+        compare(less, track_of(less.per_query, metrics=("map",)))
+
+
+def test_tracks_of_other_queries():
+    values = np.random.default_rng(0).random((1, 1, 4))
+    plain = track_of(values)
+    with pytest.raises(ValueError, match="a and b must have the same queries; got 4 and 3"):
+        compare(plain, track_of(values[:, :, :3]))
+    with pytest.raises(ValueError, match="same query weights"):
+        compare(plain, track_of(values, weights=[1, 2, 1, 1]))
+    with pytest.raises(ValueError, match="their qid differ"):
+        compare(track_of(values, qid=np.arange(4)), track_of(values, qid=np.arange(1, 5)))
+    with pytest.raises(ValueError, match="their y_true differ"):
+        compare(track_of(values, y=[0, 1, 0, 1], sizes=[1] * 4), track_of(values, y=[0, 1, 0, 0], sizes=[1] * 4))
+    with pytest.raises(ValueError, match="same documents per query"):
+        compare(track_of(values, sizes=[1, 1, 1, 1]), track_of(values, sizes=[1, 2, 1, 1]))
+    with pytest.raises(ValueError, match="step_a must be below the number of steps, 1; got 1"):
+        compare(plain, plain, step_a=1)
+
+
+# ---------------------------------------------------------------------------------------------------------
+# What is shown, and what is refused
+# ---------------------------------------------------------------------------------------------------------
+
+
+def test_table():
+    y, a, b = scores()
+    found = compare(a, b, y_true=y, group=SIZES, level=0.9)
+    lines = str(found).splitlines()
+    assert lines[0] == "a: a, b: b"
+    assert "90% interval" in lines[1]
+    assert "agrees, 6" in lines[1]
+    assert [line.split("  ")[0] for line in lines[2:4]] == ["ndcg@10", "ndcg_gaussian@10"]
+    assert lines[4].startswith("  control of ndcg_gaussian@10")
+    row = found.rows[0]
+    assert f"{row.a:.4f}  {row.b:.4f}  +{row.difference:.4f}  [+{row.low:.4f}, +{row.high:.4f}]" in lines[2]
+    assert f"{row.queries_needed:.0f}" in lines[2].split()
+    html = found._repr_html_()
+    assert html.count("<tr>") == 4
+    assert "b - a" in html
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
+def test_frame(kind):
+    pytest.importorskip(kind)
+    y, a, b = scores()
+    found = compare(a, b, y_true=y, group=SIZES)
+    frame = found.to_frame(kind)
+    assert list(frame.columns) == [field.name for field in fields(ComparedMetric)]
+    assert frame["difference"].to_list() == [row.difference for row in found.rows]
+
+
+def test_frame_without_the_library(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    y, a, b = scores()
+    with pytest.raises(ImportError, match=r"Comparison\.to_frame: pandas is not installed"):
+        compare(a, b, y_true=y, group=SIZES, metrics="ndcg@10").to_frame()
+
+
+def test_row_by_name():
+    y, a, b = scores()
+    found = compare(a, b, y_true=y, group=SIZES)
+    assert found.row("ndcg_gaussian@10").kind == "soft"
+    with pytest.raises(ValueError, match=r"row: metric must be one of 'ndcg@10' \(hard\), .*; got 'map', kind=None"):
+        found.row("map")
+
+
+def test_what_is_refused():
+    y, a, b = scores()
+    with pytest.raises(ValueError, match="two score vectors need y_true and the queries"):
+        compare(a, b, group=SIZES)
+    with pytest.raises(ValueError, match="two score vectors need y_true and the queries"):
+        compare(a, b, y_true=y)
+    with pytest.raises(ValueError, match="compare: b must have one value per document, 480; got 479"):
+        compare(a, b[:-1], y_true=y, group=SIZES)
+    with pytest.raises(ValueError, match="compare: a must be finite; got nan"):
+        compare(np.where(y == 0, np.nan, a), b, y_true=y, group=SIZES)
+    with pytest.raises(ValueError, match="compare: level must be below 1"):
+        compare(a, b, y_true=y, group=SIZES, level=1.0)
+    with pytest.raises(ValueError, match=r"compare: power must be below 1; got 1\.5"):
+        compare(a, b, y_true=y, group=SIZES, power=1.5)
+    with pytest.raises(ValueError, match="compare: small must be at most the number of queries, 60; got 61"):
+        compare(a, b, y_true=y, group=SIZES, small=61)
+    with pytest.raises(ValueError, match="compare: two metrics are called 'ndcg_gaussian@10'"):
+        compare(a, b, y_true=y, group=SIZES, metrics=[SPREAD, SoftMetric("ndcg@10")])
+    with pytest.raises(ValueError, match="compare: pooled=True"):
+        compare(a, b, y_true=y, group=SIZES, metrics=Metric("auc", pooled=True))
+    with pytest.raises(ValueError, match="compare: pnr must be finite for every query; query 0 has an infinite value"):
+        compare(y, b, y_true=y, group=SIZES, metrics="pnr")
+    with pytest.raises(TypeError, match="a metric must be a string, a Metric or a SoftMetric; got 3"):
+        compare(a, b, y_true=y, group=SIZES, metrics=[3])
+    track = track_of(np.zeros((1, 1, 60)))
+    with pytest.raises(TypeError, match="two tracks or two score vectors; got one of each"):
+        compare(track, b, y_true=y, group=SIZES)
+    with pytest.raises(TypeError, match="belong to score vectors; tracks have theirs"):
+        compare(track, track, y_true=y)
+    with pytest.raises(TypeError, match="step_a and step_b belong to tracks"):
+        compare(a, b, y_true=y, group=SIZES, step_a=0)

@@ -1,0 +1,211 @@
+"""The effect of each tree against loops over queries, SciPy's paired test and a bootstrap of its own."""
+
+from __future__ import annotations
+
+import math
+import sys
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from boostsoft import Metric
+from boostsoft.tracks import TreeTrack
+from boostsoft.tracks.effects import tree_effects
+
+
+def track_of(values, *, weights=None, steps=None, start=0, metrics=None):
+    """A track of values (n_steps + 1, n_queries), the first row being the beginning; or with metrics in between."""
+    values = np.asarray(values, dtype=float)
+    values = values[:, None] if values.ndim == 2 else values
+    n_steps = len(values) - 1
+    return TreeTrack(
+        metrics=metrics or (Metric("ndcg@10"),),
+        steps=np.arange(1, n_steps + 1) + start if steps is None else np.array(steps),
+        per_query=values[1:],
+        beginning=values[0],
+        start=start,
+        query_weight=np.ones(values.shape[2]) if weights is None else np.asarray(weights, dtype=float),
+        spread=np.ones(n_steps),
+        groups=None,
+        y_true=None,
+        scores=None,
+        qid=None,
+    )
+
+
+def noisy(means, n=40, noise=0.05, seed=0):
+    """Values of n queries around the means, with errors that are shared between steps in part."""
+    rng = np.random.default_rng(seed)
+    return np.array(means)[:, None] + rng.normal(scale=0.2, size=n) + rng.normal(scale=noise, size=(len(means), n))
+
+
+RISE_AND_FALL = [0.3, 0.5, 0.6, 0.64, 0.65, 0.65, 0.64, 0.55]
+
+
+def test_changes_and_their_intervals_are_those_of_the_paired_t_test():
+    values = noisy(RISE_AND_FALL)
+    effects = tree_effects(track_of(values), level=0.9)
+    for i in range(1, len(values)):
+        test = stats.ttest_rel(values[i], values[i - 1])
+        low, high = test.confidence_interval(0.9)
+        assert effects.change[i - 1] == pytest.approx(np.mean(values[i]) - np.mean(values[i - 1]), rel=1e-9)
+        assert effects.change[i - 1] / effects.error[i - 1] == pytest.approx(test.statistic, rel=1e-9)
+        assert (effects.low[i - 1], effects.high[i - 1]) == pytest.approx((low, high), rel=1e-9)
+    assert effects.mean == pytest.approx(values[1:].mean(axis=1))
+    assert effects.steps.tolist() == list(range(1, len(values)))
+
+
+def test_trees_that_hurt():
+    effects = tree_effects(track_of(noisy(RISE_AND_FALL)))
+    below = [i for i in range(1, len(RISE_AND_FALL)) if effects.high[i - 1] < 0]
+    assert effects.hurting.tolist() == below
+    assert 7 in below
+    assert 1 not in below
+    assert effects.by_chance == pytest.approx(7 * 0.025)
+
+
+def test_weights_enter_means_and_errors():
+    values, weights = noisy([0.3, 0.6, 0.5], n=12), np.arange(12.0)
+    effects = tree_effects(track_of(values, weights=weights))
+    gap = values[1] - values[0]
+    mean = sum(w * d for w, d in zip(weights, gap, strict=True)) / sum(weights)
+    # the ratio estimator's error over the 11 queries that weigh something
+    squares = sum((w * (d - mean)) ** 2 for w, d in zip(weights, gap, strict=True))
+    assert effects.change[0] == pytest.approx(mean)
+    assert effects.error[0] == pytest.approx(math.sqrt(11 / 10 * squares) / sum(weights))
+    assert effects.high[0] == pytest.approx(mean + stats.t.ppf(0.975, 10) * effects.error[0])
+
+
+def brute_force_keep(values, level):
+    """The fewest trees whose one-sided paired t-test against the best does not reject."""
+    means = values.mean(axis=1)
+    best = int(np.argmax(means))
+    for i in range(best):
+        if stats.ttest_rel(values[best], values[i], alternative="greater").pvalue >= 1 - level:
+            return i, best
+    return best, best
+
+
+@pytest.mark.parametrize("level", [0.8, 0.95, 0.999])
+@pytest.mark.parametrize("seed", range(4))
+def test_keep_is_the_fewest_trees_that_a_one_sided_test_does_not_reject(level, seed):
+    values = noisy(RISE_AND_FALL, seed=seed)
+    effects = tree_effects(track_of(values), level=level)
+    keep, best = brute_force_keep(values, level)
+    assert (effects.keep, effects.best) == (keep, best)
+    gap = values[best] - values[keep]
+    assert effects.given_up == pytest.approx(gap.mean(), abs=1e-15)
+    assert effects.given_up_error == pytest.approx(gap.std(ddof=1) / math.sqrt(40), abs=1e-15)
+    gap = values[best] - values[-1]
+    assert effects.lost == pytest.approx(gap.mean())
+    assert effects.lost_error == pytest.approx(gap.std(ddof=1) / math.sqrt(40))
+
+
+def test_the_level_moves_keep():
+    strict, lenient = (tree_effects(track_of(noisy(RISE_AND_FALL)), level=level).keep for level in (0.999, 0.6))
+    assert strict < lenient
+
+
+def test_interval_of_the_best_against_a_bootstrap_of_its_own():
+    values = noisy([0.3, 0.6, 0.62, 0.62, 0.62, 0.6], noise=0.1, seed=3)
+    effects = tree_effects(track_of(values, steps=[10, 20, 30, 40, 50]), n_boot=2000)
+    rng, winners = np.random.default_rng(99), []
+    for _ in range(4000):
+        drawn = [rng.integers(40) for _ in range(40)]
+        winners.append([0, 10, 20, 30, 40, 50][int(np.argmax([sum(row[drawn]) for row in values]))])
+    winners.sort()
+    assert effects.best_low == winners[100]
+    assert effects.best_high == winners[3900]
+    assert effects.best_low < effects.best_high
+
+
+def test_advice():
+    nothing = np.linspace(-0.1, 0.1, 5)
+    base = np.full(5, 0.5)
+    more = base + 0.2
+    assert tree_effects(track_of([base, base + 0.1, more])).advice == "keep all 2 trees: with fewer ndcg@10 is worse"
+    assert tree_effects(track_of([base, more, base])).advice == "keep 1 tree: the next 1 lose 0.2000 +- 0.0000"
+    # 5 values from -.1 to .1 have the standard error .05 / sqrt(2)
+    flat = track_of([base, more, more + 0.01 + nothing], steps=[412, 500])
+    assert tree_effects(flat).advice == "keep 412 trees: the next 88 add 0.0100 +- 0.0354"
+    worse = track_of([base, more, more + 0.01 + nothing, base], steps=[412, 500, 600])
+    found = tree_effects(worse)
+    assert found.advice == "keep 412 trees: the next 88 add 0.0100 +- 0.0354, the last 100 lose 0.2100 +- 0.0354"
+    assert str(found).startswith(f"ndcg@10: {found.advice}\nbest with 500 trees (95% interval ")
+    assert str(found).endswith("steps that hurt: 1 of 3 (to 600); by chance 0.075")
+
+
+def test_a_model_may_be_best_without_the_new_trees():
+    base = np.array([0.5, 0.6, 0.7])
+    effects = tree_effects(track_of([base, base - 0.1, base - 0.2], start=7))
+    assert (effects.best, effects.keep, effects.start) == (7, 7, 7)
+    assert effects.advice == "keep 7 trees: the next 2 lose 0.2000 +- 0.0000"
+    assert effects.hurting.tolist() == [8, 9]
+
+
+def test_rounding_is_no_effect():
+    """Values that agree to the last digits but one: certain, tiny differences are not differences."""
+    base = np.linspace(0.2, 0.8, 9)
+    values = [base, base + 0.1, base + 0.1 - 1e-13, base + 0.1 + 1e-12]
+    effects = tree_effects(track_of(values))
+    assert effects.hurting.size == 0
+    assert effects.keep == 1
+
+
+def test_one_query_gives_no_errors():
+    effects = tree_effects(track_of([[0.1], [0.5], [0.4]]))
+    assert np.isnan(effects.error).all()
+    assert np.isinf(effects.low).all()
+    assert np.isinf(effects.high).all()
+    assert (effects.keep, effects.hurting.size) == (1, 0)
+    assert effects.advice == "keep 1 tree: the next 1 lose 0.1000 (of unknown error)"
+
+
+def test_queries_left_out_do_not_count():
+    values = noisy([0.3, 0.6, 0.5], n=10)
+    holes = np.insert(values, 4, np.nan, axis=1)
+    plain, holed = tree_effects(track_of(values)), tree_effects(track_of(holes))
+    for name in ("mean", "change", "error", "low", "high"):
+        assert getattr(holed, name) == pytest.approx(getattr(plain, name), rel=1e-12)
+    assert (holed.keep, holed.best_low, holed.best_high) == (plain.keep, plain.best_low, plain.best_high)
+
+
+def test_the_metric_is_found_by_name():
+    values = np.stack([noisy([0.3, 0.6]), noisy([0.3, 0.2], seed=1)], axis=1)
+    track = track_of(values, metrics=(Metric("ndcg@10"), Metric("map")))
+    assert tree_effects(track, "map").change[0] == pytest.approx(values[1, 1].mean() - values[0, 1].mean())
+    assert tree_effects(track, Metric("map")).metric == "map"
+    with pytest.raises(ValueError, match="metric must be one of 'ndcg@10', 'map'; got 'err'"):
+        tree_effects(track, "err")
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
+def test_frame(kind):
+    pytest.importorskip(kind)
+    effects = tree_effects(track_of(noisy(RISE_AND_FALL)))
+    frame = effects.to_frame(kind)
+    assert list(frame.columns) == ["trees", "mean", "change", "error", "low", "high", "hurts"]
+    assert frame["change"].to_numpy().tolist() == effects.change.tolist()
+    assert frame["trees"].to_numpy()[frame["hurts"].to_numpy()].tolist() == effects.hurting.tolist()
+
+
+def test_frame_without_the_library(monkeypatch):
+    monkeypatch.setitem(sys.modules, "polars", None)
+    with pytest.raises(ImportError, match=r"TreeEffects\.to_frame: polars is not installed: pip install 'boostsoft\["):
+        tree_effects(track_of(noisy([0.3, 0.6]))).to_frame("polars")
+
+
+def test_what_is_refused():
+    track = track_of(noisy([0.3, 0.6]))
+    with pytest.raises(TypeError, match="tree_effects: track must be a TreeTrack; got ndarray"):
+        tree_effects(track.per_query)
+    for level in (0.0, 1.0):
+        with pytest.raises(ValueError, match="tree_effects: level must be"):
+            tree_effects(track, level=level)
+    with pytest.raises(ValueError, match="tree_effects: n_boot must be from 1"):
+        tree_effects(track, n_boot=0)
+    with pytest.raises(ValueError, match="ndcg@10 must count a query at least"):
+        tree_effects(track_of(np.full((2, 3), np.nan)))
+    with pytest.raises(ValueError, match="ndcg@10 must be finite for every query; query 1 has an infinite value"):
+        tree_effects(track_of([[1.0, 1.0], [1.0, math.inf]]))

@@ -1,0 +1,475 @@
+"""What batches are worth, against the boosters' own continued training and loops over queries."""
+
+from __future__ import annotations
+
+import math
+import sys
+
+import lightgbm as lgb
+import numpy as np
+import pytest
+from scipy import stats
+
+import boostsoft.lightgbm as bl
+from boostsoft import Metric, SoftMetric, SoftRanker
+from boostsoft.tracking import batches as module
+from boostsoft.tracking.batches import marginal_value
+
+SIZES = [20] * 20
+SPREAD = SoftMetric("ndcg@10", sigma=0.2, sigma_unit="spread")
+SCORE = SoftMetric("ndcg@10", sigma=0.2, name="ndcg_score")
+NDCG = Metric("ndcg@10")
+PARAMS = {"objective": "lambdarank", "learning_rate": 0.05, "num_leaves": 7, "seed": 3, "verbosity": -1}
+
+
+def documents(seed, n=400):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 4))
+    return X, np.digitize(X[:, 0] + X[:, 1] + 0.5 * rng.normal(size=n), [0.5, 1.5]).astype(float)
+
+
+POOL, LABELS = documents(9)
+
+
+def lightgbm_model(n=4, **more):
+    X, y = documents(0)
+    return lgb.train({**PARAMS, **more}, lgb.Dataset(X, y, group=SIZES), n)
+
+
+def candidates():
+    """A good batch, one with shuffled labels, one without relevant documents, and one too small for a split."""
+    X, y = documents(1)
+    wrong = np.random.default_rng(0).permutation(y)
+    return {
+        "wrong": (X, wrong, SIZES),
+        "empty": (X, np.zeros(400), SIZES),
+        "good": {"X": X, "y": y, "qid": np.repeat(np.arange(20), 20)},
+        "small": (X[:20], y[:20], [20]),
+    }
+
+
+def value(model, batches, **more):
+    return marginal_value(model, batches, POOL, LABELS, **{"group": SIZES, "progress": False, **more})
+
+
+def continued(model, X, y, sizes=SIZES, n=5, params=PARAMS):
+    """LightGBM's own continued training; the booster's scores of the pool."""
+    booster = lgb.train(params, lgb.Dataset(X, y, group=sizes), n, init_model=model)
+    assert booster.num_trees() == model.num_trees() + n
+    return booster.predict(POOL)
+
+
+def test_changes_are_those_of_lightgbms_own_continued_training():
+    model = lightgbm_model()
+    found = value(model, candidates())
+    by_name = {batch.name: batch for batch in found.batches}
+    for name, at in (("wrong", 0), ("good", 2)):
+        X = documents(1)[0]
+        y = candidates()[name]["y"] if name == "good" else candidates()[name][1]
+        after, before = continued(model, X, y), model.predict(POOL)
+        gap = SPREAD.per_query(LABELS, after, group=SIZES) - SPREAD.per_query(LABELS, before, group=SIZES)
+        hard = NDCG.per_query(LABELS, after, group=SIZES) - NDCG.per_query(LABELS, before, group=SIZES)
+        row = by_name[name]
+        assert found.changes[at] == pytest.approx(gap, abs=1e-9)
+        assert (row.change, row.error) == pytest.approx((gap.mean(), stats.sem(gap)), rel=1e-6)
+        assert (row.hard, row.hard_error) == pytest.approx((hard.mean(), stats.sem(hard)), rel=1e-6)
+        low, high = stats.t.interval(0.95, 19, gap.mean(), stats.sem(gap))
+        assert (row.low, row.high) == pytest.approx((low, high), rel=1e-6)
+        pooled = math.sqrt(np.mean([np.var(part) for part in np.split(after, 20)]))
+        assert row.spread == pytest.approx(pooled, rel=1e-9)
+        assert (row.n_trees, row.n_queries, row.n_docs) == (5, 20, 400)
+    assert found.before == pytest.approx(SPREAD(LABELS, model.predict(POOL), group=SIZES))
+    assert found.hard_before == pytest.approx(NDCG(LABELS, model.predict(POOL), group=SIZES))
+
+
+def test_ranking():
+    found = value(lightgbm_model(), candidates())
+    assert [found.batches[at].name for at in found.order] == ["good", "empty", "small", "wrong"]
+    assert found.best.name == "good"
+    assert found.best.change > 0 > found.ranked[-1].change
+    assert found.best.first > 0.9
+    assert sum(batch.first for batch in found.batches) == pytest.approx(1.0)
+
+
+def test_batches_that_teach_nothing():
+    found = {batch.name: batch for batch in value(lightgbm_model(), candidates()).batches}
+    for name in ("empty", "small"):
+        row = found[name]
+        assert (row.change, row.error, row.hard, row.n_trees, row.failed) == (0.0, 0.0, 0.0, 0, False)
+    assert found["empty"].problem == "no query has two labels: nothing to learn from"
+    assert found["small"].problem == "no tree could split"
+
+
+def test_first_is_a_share_of_resamples():
+    X, y = documents(1)
+    halves = [(X[:200], y[:200], [20] * 10), (X[200:], y[200:], [20] * 10)]
+    found = value(lightgbm_model(), halves, n_boot=4000)
+    rng, wins = np.random.default_rng(5), 0
+    for _ in range(4000):
+        at = rng.integers(20, size=20)
+        wins += found.changes[0, at].sum() > found.changes[1, at].sum()
+    assert 0.02 < found.batches[0].first < 0.98
+    assert found.batches[0].first == pytest.approx(wins / 4000, abs=0.03)
+    same = value(lightgbm_model(), [halves[0], halves[0]])
+    assert [batch.first for batch in same.batches] == [0.5, 0.5]
+
+
+def test_the_control():
+    model = lightgbm_model()
+    X, y = documents(1)
+    in_spread = value(model, [(X, y, SIZES)]).best
+    assert in_spread.control == 0.0
+    in_score = value(model, [(X, y, SIZES)], metric=SCORE).best
+    before, after = model.predict(POOL), continued(model, X, y)
+
+    def pooled(scores):
+        return math.sqrt(np.mean([np.var(part) for part in np.split(scores, 20)]))
+
+    grown = before * (pooled(after) / pooled(before))
+    spurious = SCORE(LABELS, grown, group=SIZES) - SCORE(LABELS, before, group=SIZES)
+    assert in_score.control == pytest.approx(spurious, rel=1e-6)
+    assert spurious > 0.05  # more than half of what the metric shows
+    assert in_score.change < 2 * spurious
+
+
+def test_the_model_stays_as_it_is():
+    model = lightgbm_model()
+    text = model.model_to_string()
+    first, second = value(model, candidates()), value(model, candidates())
+    assert model.model_to_string() == text
+    np.testing.assert_array_equal(first.changes, second.changes)
+
+
+def test_parameters_are_the_models_own_unless_given():
+    X, y = documents(1)
+    model, other = lightgbm_model(), {**PARAMS, "learning_rate": 0.5}
+    own, given = value(model, [(X, y, SIZES)]), value(model, [(X, y, SIZES)], params=other, n_trees=2)
+    for found, after in ((own, continued(model, X, y)), (given, continued(model, X, y, n=2, params=other))):
+        assert found.best.hard == pytest.approx(NDCG(LABELS, after, group=SIZES) - found.hard_before, abs=1e-9)
+    assert own.best.change != pytest.approx(given.best.change, rel=0.1)
+    reread = lgb.Booster(model_str=model.model_to_string())
+    np.testing.assert_allclose(value(reread, [(X, y, SIZES)]).changes, own.changes, atol=1e-12)
+
+
+def test_weights_of_the_pool_and_of_a_batch():
+    X, y = documents(1)
+    weights = np.arange(20.0)
+    plain = value(lightgbm_model(), [(X, y, SIZES)])
+    found = value(lightgbm_model(), [(X, y, SIZES)], query_weight=weights, metric=SCORE).best
+    gap = value(lightgbm_model(), [(X, y, SIZES)], metric=SCORE).changes[0]
+    assert found.change == pytest.approx(np.average(gap, weights=weights))
+    mean, n = np.average(gap, weights=weights), 19
+    error = math.sqrt(n / (n - 1) * np.sum((weights * (gap - mean)) ** 2)) / weights.sum()
+    assert found.error == pytest.approx(error)
+    batch = {"X": X, "y": y, "group": SIZES, "query_weight": weights}
+    heavy = value(lightgbm_model(), [batch])
+    data = lgb.Dataset(X, y, group=SIZES, weight=np.repeat(weights, 20))
+    after = lgb.train(PARAMS, data, 5, init_model=lightgbm_model()).predict(POOL)
+    assert heavy.best.hard == pytest.approx(NDCG(LABELS, after, group=SIZES) - heavy.hard_before, abs=1e-9)
+    assert np.abs(heavy.changes - plain.changes).max() > 0.01
+
+
+def test_starts_of_scores():
+    X, y = documents(1)
+    model, start = lightgbm_model(), documents(2)[0][:, 2]
+    batch = {"X": X, "y": y, "group": SIZES, "init_score": X[:, 2]}
+    found = value(model, [batch], init_score=start)
+    data = lgb.Dataset(X, y, group=SIZES, init_score=model.predict(X) + X[:, 2])
+    after = start + model.predict(POOL) + lgb.train(PARAMS, data, 5).predict(POOL)
+    assert found.hard_before == pytest.approx(NDCG(LABELS, start + model.predict(POOL), group=SIZES))
+    assert found.best.hard == pytest.approx(NDCG(LABELS, after, group=SIZES) - found.hard_before, abs=1e-9)
+
+
+def test_trees_behind_the_best_iteration_are_left_out():
+    model = lightgbm_model(8)
+    model.best_iteration = 4
+    X, y = documents(1)
+    assert value(model, [(X, y, SIZES)]).best.change == value(lightgbm_model(4), [(X, y, SIZES)]).best.change
+
+
+def test_categories():
+    """A category keeps its meaning: told by number, and in a frame of pandas whose batch knows others."""
+    pandas = pytest.importorskip("pandas")
+    X = documents(1)[0]
+    codes = np.random.default_rng(0).integers(0, 6, 400).astype(float)
+    with_codes = np.column_stack([X[:, 2:], codes])
+    labels = (codes % 2) + (X[:, 2] > 1)  # odd categories are relevant: no threshold tells them
+    train = lgb.Dataset(with_codes, labels, group=SIZES, categorical_feature=[2])
+    params = {**PARAMS, "min_data_per_group": 5, "cat_smooth": 1}
+    model = lgb.train(params, train, 2)
+    found = marginal_value(model, [(with_codes, labels, SIZES)], with_codes, labels, group=SIZES, progress=False)
+    again = lgb.train(
+        params, lgb.Dataset(with_codes, labels, group=SIZES, categorical_feature=[2]), 5, init_model=model
+    )
+    after = NDCG(labels, again.predict(with_codes), group=SIZES)
+    assert found.best.hard == pytest.approx(after - found.hard_before, abs=1e-9)
+
+    frame = pandas.DataFrame(with_codes, columns=list("abc"))
+    frame["c"] = pandas.Categorical.from_codes(codes.astype(int), list("uvwxyz"))
+    model = lgb.train(params, lgb.Dataset(frame, labels, group=SIZES), 2)
+    reordered = frame.assign(c=frame["c"].cat.set_categories(list("zyxwvu")))
+    there, back = (
+        marginal_value(model, [(batch, labels, SIZES)], frame, labels, group=SIZES, progress=False).best.change
+        for batch in (frame, reordered)
+    )
+    assert back == pytest.approx(there, abs=0.005)
+    assert there > 0.01
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Other models
+# ---------------------------------------------------------------------------------------------------------
+
+
+def test_lgbm_ranker():
+    X, y = documents(0)
+    options = {"learning_rate": 0.05, "num_leaves": 7, "random_state": 3, "verbosity": -1}
+    ranker = lgb.LGBMRanker(n_estimators=4, **options).fit(X, y, group=SIZES)
+    X, y = documents(1)
+    assert value(ranker, [(X, y, SIZES)]).best.change == pytest.approx(
+        value(lightgbm_model(), [(X, y, SIZES)]).best.change, abs=1e-9
+    )
+
+
+def test_objectives_that_are_functions():
+    X, y = documents(0)
+    objective = bl.objective("ndcg@10")
+    options = {"learning_rate": 0.05, "num_leaves": 7, "verbosity": -1}
+    booster = lgb.train({**options, "objective": objective, "metric": "None"}, lgb.Dataset(X, y, group=SIZES), 4)
+    ranker = lgb.LGBMRanker(objective=bl.sklearn_objective("ndcg@10"), n_estimators=4, metric="None", **options)
+    ranker.fit(X, y, group=SIZES)
+    X, y = documents(1)
+    batches = [(X, y, SIZES), (X, np.zeros(400), SIZES)]
+    with pytest.raises(ValueError, match="model was trained on a function, which it does not remember"):
+        value(booster, batches)
+    given = {**options, "objective": objective}
+    after = continued(booster, X, y, params=given)
+    for found in (value(booster, batches, params=given), value(ranker, batches)):
+        assert found.batches[0].hard == pytest.approx(NDCG(LABELS, after, group=SIZES) - found.hard_before, abs=1e-9)
+        assert found.batches[1].problem.startswith("no query has two labels")
+
+
+def squares(y_true, y_pred):
+    return y_pred - y_true, np.ones(y_true.size)
+
+
+def test_a_function_of_ones_own_may_learn_from_equal_labels():
+    X, y = documents(0)
+    ranker = lgb.LGBMRanker(objective=squares, n_estimators=4, metric="None", verbosity=-1).fit(X, y, group=SIZES)
+    found = value(ranker, [(X, np.zeros(400), SIZES)]).best
+    assert (found.problem, found.n_trees) == ("", 5)
+
+
+def xgboost_model(n=4, **more):
+    xgb = pytest.importorskip("xgboost")
+    X, y = documents(0)
+    params = {"objective": "rank:ndcg", "eta": 0.1, "max_depth": 3, "seed": 1, **more}
+    return xgb.train(params, xgb.DMatrix(X, y, group=SIZES), n)
+
+
+def test_xgboost_goes_on_by_its_own_continued_training():
+    xgb = pytest.importorskip("xgboost")
+    model = xgboost_model()
+    raw = bytes(model.save_raw())
+    found = value(model, candidates())
+    assert bytes(model.save_raw()) == raw
+    X, y = documents(1)
+    params = {"objective": "rank:ndcg", "eta": 0.1, "max_depth": 3, "seed": 1}
+    again = xgb.train(params, xgb.DMatrix(X, y, group=SIZES), 5, xgb_model=model)
+    pool = xgb.DMatrix(POOL)
+    before, after = (NDCG(LABELS, booster.predict(pool), group=SIZES) for booster in (model, again))
+    good = found.batches[2]
+    assert (good.name, good.n_trees) == ("good", 5)
+    assert good.hard == pytest.approx(after - before, abs=1e-9)
+    soft = [SPREAD(LABELS, booster.predict(pool), group=SIZES) for booster in (model, again)]
+    assert good.change == pytest.approx(soft[1] - soft[0], abs=1e-5)
+    assert found.best.name == "good"
+    assert found.batches[1].problem.startswith("no query has two labels")
+    given = value(model, candidates(), params={"eta": 0.5})
+    assert given.batches[2].change != pytest.approx(good.change, rel=0.05)
+
+
+def test_xgboost_with_weights_and_margins():
+    xgb = pytest.importorskip("xgboost")
+    model = xgboost_model()
+    X, y = documents(1)
+    weights = np.arange(1.0, 21.0)
+    margins = POOL[:, 2].astype(np.float32), X[:, 2].astype(np.float32)
+    batch = {"X": X, "y": y, "group": SIZES, "query_weight": weights, "base_margin": margins[1]}
+    found = value(model, [batch], base_margin=margins[0])
+    data = xgb.DMatrix(X, y, group=SIZES, weight=weights, base_margin=margins[1])
+    again = xgb.train({"objective": "rank:ndcg", "eta": 0.1, "max_depth": 3, "seed": 1}, data, 5, xgb_model=model)
+    pool = xgb.DMatrix(POOL, base_margin=margins[0])
+    assert found.hard_before == pytest.approx(NDCG(LABELS, model.predict(pool), group=SIZES))
+    after = NDCG(LABELS, again.predict(pool), group=SIZES)
+    assert found.best.hard == pytest.approx(after - found.hard_before, abs=1e-9)
+
+
+def test_xgb_ranker_goes_on_from_its_best_iteration():
+    xgb = pytest.importorskip("xgboost")
+    X, y = documents(0)
+    options = {"learning_rate": 0.1, "max_depth": 3, "random_state": 1}
+    ranker = xgb.XGBRanker(n_estimators=8, **options).fit(X, y, group=SIZES)
+    ranker.get_booster().set_attr(best_iteration="3")
+    short = xgb.XGBRanker(n_estimators=4, **options).fit(X, y, group=SIZES)
+    batch = [(*documents(1), SIZES)]
+    np.testing.assert_allclose(value(ranker, batch).changes, value(short, batch).changes, atol=1e-6)
+
+
+def test_xgboost_trained_on_a_function():
+    xgb = pytest.importorskip("xgboost")
+    import boostsoft.xgboost as bx
+
+    X, y = documents(0)
+    model = bx.train({"eta": 0.1}, xgb.DMatrix(X, y, group=SIZES), 4, verbose_eval=False)
+    batches = [(*documents(1), SIZES), (X, np.ones(400), SIZES)]
+    with pytest.raises(ValueError, match="model's objective is reg:squarederror, XGBoost's default"):
+        value(model, batches)
+    found = value(model, batches, params={"objective": bx.objective("ndcg@10")})
+    X, y = documents(1)
+    again = bx.train({"eta": 0.1}, xgb.DMatrix(X, y, group=SIZES), 5, xgb_model=model, verbose_eval=False)
+    after = NDCG(LABELS, again.predict(xgb.DMatrix(POOL)), group=SIZES)
+    assert found.batches[0].hard == pytest.approx(after - found.hard_before, abs=1e-9)
+    assert found.batches[1].problem.startswith("no query has two labels")
+
+
+@pytest.mark.parametrize("booster", ["lightgbm", "xgboost"])
+def test_soft_ranker(booster):
+    pytest.importorskip(booster)
+    X, y = documents(0)
+    ranker = SoftRanker(booster=booster, n_estimators=4, num_leaves=7, validation_fraction=0.2, early_stopping_rounds=9)
+    ranker.fit(X, y, group=SIZES)
+    before = ranker.predict(POOL)
+    found = value(ranker, candidates(), n_trees=3)
+    np.testing.assert_array_equal(ranker.predict(POOL), before)
+    again = SoftRanker(booster=booster, n_estimators=3, num_leaves=7)
+    again.fit(*documents(1), group=SIZES, init_model=ranker)
+    after = NDCG(LABELS, again.predict(POOL), group=SIZES)
+    good = found.batches[2]
+    assert good.hard == pytest.approx(after - NDCG(LABELS, before, group=SIZES), abs=1e-9)
+    assert good.n_trees == 3
+    assert found.batches[1].problem.startswith("no query has two labels")
+    given = value(ranker, candidates(), n_trees=3, params={"learning_rate": 0.9})
+    assert given.batches[2].spread > 1.5 * good.spread  # bolder steps
+
+
+def test_soft_ranker_with_query_ids_in_its_features():
+    X, y = documents(0)
+    ids = np.repeat(np.arange(20.0), 20)
+    ranker = SoftRanker(n_estimators=4, qid_column=4).fit(np.column_stack([X, ids]), y)
+    X, y = documents(1)
+    batch = {"X": np.column_stack([X, ids]), "y": y}
+    found = marginal_value(ranker, [batch], np.column_stack([POOL, ids]), LABELS, progress=False)
+    plain = SoftRanker(n_estimators=4).fit(*documents(0), group=SIZES)
+    assert found.best.change == pytest.approx(value(plain, [(X, y, SIZES)]).best.change, abs=1e-12)
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Failures, what is shown, and what is refused
+# ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_batch_that_fails_does_not_lose_the_others():
+    batches = candidates()
+    batches["negative"] = (batches["good"]["X"], batches["good"]["y"] - 1, SIZES)  # lambdarank refuses such labels
+    found = value(lightgbm_model(), batches)
+    assert found.ranked[-1].name == "negative"
+    assert found.ranked[-1].failed
+    assert found.ranked[-1].problem.startswith("LightGBMError: ")
+    assert math.isnan(found.ranked[-1].change)
+    assert math.isnan(found.ranked[-1].first)
+    assert found.best == value(lightgbm_model(), candidates()).best
+    assert "failed: LightGBMError: " in str(found)
+    with pytest.raises(lgb.basic.LightGBMError):
+        value(lightgbm_model(), [batches["negative"]])
+
+
+def test_a_generator_of_batches():
+    X, y = documents(1)
+    found = value(lightgbm_model(), ((X[i : i + 200], y[i : i + 200], [20] * 10) for i in (0, 200)))
+    assert [batch.name for batch in found.batches] == [0, 1]
+
+
+def test_table_and_frame():
+    found = value(lightgbm_model(), candidates())
+    lines = str(found).splitlines()
+    assert lines[0].split()[:6] == ["batch", "queries", "documents", "trees", "change", "of"]
+    assert [line.split()[0] for line in lines[1:5]] == ["good", "empty", "small", "wrong"]
+    assert f"+{found.best.change:.4f}" in lines[1]
+    assert lines[2].endswith("no query has two labels: nothing to learn from")
+    assert found._repr_html_().count("<tr>") == 5
+    for kind in ("pandas", "polars"):
+        pytest.importorskip(kind)
+        frame = found.to_frame(kind)
+        assert frame["rank"].to_list() == [1, 2, 3, 4]
+        assert frame["place"].to_list() == list(found.order) == [2, 1, 3, 0]
+        assert frame["change"].to_list() == [batch.change for batch in found.ranked]
+
+
+def test_frame_without_the_library(monkeypatch):
+    found = value(lightgbm_model(), candidates())
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ImportError, match=r"BatchValues\.to_frame: pandas is not installed"):
+        found.to_frame()
+
+
+def test_every_batch_is_checked_before_any_training(monkeypatch):
+    monkeypatch.setattr(module, "_grow", None)
+    X, y = documents(1)
+    good, model = (X, y, SIZES), lightgbm_model()
+    for wrong, error, says in [
+        ((X, y), TypeError, r"batches\[1\]: a batch must be \(X, y, group\) or a dict .*; got 2 parts"),
+        ((X, y, [20] * 19), ValueError, r"batches\[1\]: group must add up to the number of documents, 400"),
+        ((X[:, :3], y, SIZES), ValueError, r"batches\[1\]: X must have the 4 features of the model; got 3"),
+        ((X[1:], y, SIZES), ValueError, r"batches\[1\]: X must have one row per label, 400; got 399"),
+        ((X, y * np.nan, SIZES), ValueError, r"batches\[1\]: y must be finite"),
+        ({"X": X, "y": y}, ValueError, r"batches\[1\]: group \(documents per query\) or qid .* must be given"),
+        ({"X": X, "group": SIZES}, ValueError, r"batches\[1\]: a batch must hold 'y'"),
+        ({"X": X, "y": y, "groups": SIZES}, ValueError, r"batches\[1\]: a batch knows no 'groups'"),
+        ({"X": X, "y": y, "group": SIZES, "base_margin": y}, ValueError, r"base_margin is not for a Booster"),
+    ]:
+        with pytest.raises(error, match=says):
+            value(model, [good, wrong])
+
+
+def test_what_is_refused():
+    X, y = documents(1)
+    batch, model = [(X, y, SIZES)], lightgbm_model()
+    with pytest.raises(TypeError, match=r"model must be a LightGBM Booster or LGBMRanker, .*; got dict"):
+        value({}, batch)
+    with pytest.raises(ValueError, match="batches must hold one at least"):
+        value(model, [])
+    with pytest.raises(TypeError, match="batches must be a list or a mapping of batches; got ndarray"):
+        value(model, X)
+    with pytest.raises(ValueError, match="metric must be one metric"):
+        value(model, batch, metric=["ndcg@10", "map"])
+    with pytest.raises(ValueError, match="n_trees must be from 1"):
+        value(model, batch, n_trees=0)
+    with pytest.raises(ValueError, match=r"group= \(documents per query\) or qid= .* must be given"):
+        value(model, batch, group=None)
+    with pytest.raises(ValueError, match="X must have the 4 features of the model; got 3"):
+        marginal_value(model, batch, POOL[:, :3], LABELS, group=SIZES)
+    with pytest.raises(ValueError, match="params must not hold 'n_estimators': n_trees= says"):
+        value(model, batch, params={**PARAMS, "n_estimators": 3})
+    with pytest.raises(ValueError, match="params must hold the objective; got learning_rate"):
+        value(model, batch, params={"learning_rate": 0.1})
+    with pytest.raises(TypeError, match="params must be a dict of names and values"):
+        value(model, batch, params="lambdarank")
+    with pytest.raises(ValueError, match="base_margin belongs to XGBoost"):
+        value(model, batch, base_margin=LABELS)
+    with pytest.raises(ValueError, match="random forest"):
+        value(lightgbm_model(boosting="rf", bagging_fraction=0.5, bagging_freq=1), batch)
+    with pytest.raises(ValueError, match="pnr must be finite for every query"):
+        value(model, [(X[:20], y[:20], [20])], metric="pnr", group=[2] * 200)
+
+
+@pytest.mark.parametrize(
+    ("booster", "says"), [("gblinear", "gblinear has no trees"), ("dart", "dart changes the trees")]
+)
+def test_xgboosts_other_boosters_are_refused(booster, says):
+    xgb = pytest.importorskip("xgboost")
+    X, y = documents(0)
+    params = {"objective": "rank:ndcg", "booster": booster}
+    model = xgb.train(params, xgb.DMatrix(X, y, group=SIZES), 2)
+    with pytest.raises(ValueError, match=f"model must be a gbtree; {says}"):
+        value(model, [(X, y, SIZES)])

@@ -1,0 +1,315 @@
+"""``python -m boostsoft track`` on small files: what it writes, says and refuses."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import sys
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from boostsoft import Metric, SoftMetric, cli, track_command
+from boostsoft.datasets import load_letor
+from boostsoft.tracking import track_trees
+from boostsoft.tracks.effects import tree_effects
+from boostsoft.tracks.tree_track import TreeTrack
+
+N_FEATURES = 4
+
+
+def letor_text(seed, first_query, n_queries=14, n_features=N_FEATURES):
+    """Queries whose labels follow the first two features; the first query has nothing relevant."""
+    rng = np.random.default_rng(seed)
+    lines = []
+    for query in range(first_query, first_query + n_queries):
+        X = rng.normal(size=(rng.integers(6, 12), n_features)).round(3)
+        labels = np.clip(np.floor(X[:, 0] + 0.5 * X[:, 1] + rng.normal(size=len(X))), 0, 2).astype(int)
+        labels *= query != first_query
+        for label, row in zip(labels, X, strict=True):
+            lines.append(f"{label} qid:{query} " + " ".join(f"{i}:{x}" for i, x in enumerate(row, 1)))
+    return "\n".join(lines) + "\n"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Data, the second file compressed and without the last feature, and a model of each library."""
+    folder = tmp_path_factory.mktemp("track")
+    (folder / "a.txt").write_text(letor_text(1, 100))
+    (folder / "b.txt.gz").write_bytes(gzip.compress(letor_text(2, 200, n_features=3).encode()))
+    train = load_letor(folder / "a.txt")
+    (folder / "note.txt").write_text("not a model\n")
+
+    lgb = pytest.importorskip("lightgbm")
+    settings = {"objective": "lambdarank", "num_leaves": 4, "min_data_in_leaf": 5, "verbosity": -1, "num_threads": 1}
+    booster = lgb.train(settings, lgb.Dataset(train.X, train.y, group=train.sizes), 6)
+    booster.save_model(folder / "lightgbm.txt")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def xgboost_models(folder):
+    xgb = pytest.importorskip("xgboost")
+    train = load_letor(folder / "a.txt")
+    matrix = xgb.DMatrix(train.X, train.y)
+    matrix.set_group(train.sizes)
+    booster = xgb.train({"objective": "rank:ndcg", "max_depth": 2, "nthread": 1}, matrix, 5)
+    booster.save_model(folder / "xgboost.json")
+    booster.save_model(folder / "xgboost.ubj")
+    return booster
+
+
+def files_of(folder):
+    return [str(folder / "a.txt"), str(folder / "b.txt.gz")]
+
+
+def data_of(folder):
+    return load_letor([folder / "a.txt", folder / "b.txt.gz"], n_features=N_FEATURES)
+
+
+def run(capsys, *arguments):
+    code = cli.main(["track", *map(str, arguments)])
+    return code, capsys.readouterr()
+
+
+def row_of(text, name):
+    (row,) = (line.split() for line in text.splitlines() if line.split()[:1] == [name])
+    return row
+
+
+def expected_track(model, folder, metrics, **options):
+    data = data_of(folder)
+    return track_trees(model, data.X, data.y, qid=data.qid, metrics=metrics, **options)
+
+
+def assert_table_is(text, track):
+    for i, name in enumerate(track.names):
+        effects = tree_effects(track, i)
+        row = row_of(text, name)
+        assert row[1] == f"{track.mean[-1, i]:.4f}"
+        values = track.per_query[-1, i]
+        assert row[2:4] == ["±", f"{values.std(ddof=1) / np.sqrt(values.size):.4f}"]
+        assert row[5:9] == [str(effects.best), f"({effects.best_low}", "to", f"{effects.best_high})"]
+        assert row[9:] == [str(effects.keep), str(effects.hurting.size), "of", str(track.n_steps)]
+        advice = effects.advice[1:].replace("+-", "±")
+        assert f"{name}: {effects.advice[0].upper()}{advice}." in " ".join(text.split())
+
+
+def test_everything_into_a_folder(folder, tmp_path, capsys):
+    pytest.importorskip("plotly")
+    lgb = pytest.importorskip("lightgbm")
+    out = tmp_path / "deep" / "out"
+    code, shown = run(capsys, folder / "lightgbm.txt", *files_of(folder), "--metric", "ndcg@5", "--out", out)
+    assert (code, shown.err) == (0, "")
+    assert {path.name for path in out.iterdir()} == {"report.html", "track.png", "track.npz"}
+    metrics = [Metric("ndcg@5"), SoftMetric("ndcg@5", sigma=0.2, sigma_unit="spread")]
+    expected = expected_track(lgb.Booster(model_file=folder / "lightgbm.txt"), folder, metrics)
+    found = TreeTrack.load(out / "track.npz")
+    assert found.metrics == expected.metrics
+    assert found.label == "lightgbm"
+    np.testing.assert_array_equal(found.per_query, expected.per_query)
+    np.testing.assert_array_equal(found.qid, [*range(100, 114), *range(200, 214)])
+    assert_table_is(shown.out, expected)
+    assert shown.out.startswith(f"lightgbm: 6 trees on 28 queries, {expected.groups.n_docs} documents\n")
+    parts = np.split(expected.y_true, expected.groups.offsets[1:-1])
+    alike = sum(np.unique(labels).size == 1 for labels in parts)
+    assert f"{alike} queries with documents of one label only" in " ".join(shown.out.split())
+    text = (out / "report.html").read_text(encoding="utf-8")
+    data = json.loads(re.search(r'id="data">(.*?)</script>', text)[1])
+    assert data["tracks"][0]["metrics"]["ndcg@5"]["mean"] == expected.mean[:, 0].tolist()
+    with Image.open(out / "track.png") as image:
+        assert image.format == "PNG"
+    for name in ("report.html", "track.png", "track.npz"):
+        assert f"Written: {out / name}\n" in shown.out.replace("\n/", "/")
+
+
+def test_single_files_and_options(folder, tmp_path, capsys):
+    pytest.importorskip("plotly")
+    pytest.importorskip("pyarrow")
+    lgb = pytest.importorskip("lightgbm")
+    files = {"--report": tmp_path / "r.html", "--png": tmp_path / "p.png", "--save": tmp_path / "s.parquet"}
+    options = ["--metric", "map", "--metric", "bpref", "--metric", "map", "--noise", "gumbel", "--sigma", "0.5"]
+    options += ["--every", "2", "--start", "1", "--label", "my <model>"]
+    written = [text for option in files.items() for text in option]
+    code, _ = run(capsys, folder / "lightgbm.txt", *files_of(folder), *options, *written)
+    assert code == 0
+    assert sorted(tmp_path.iterdir()) == sorted(files.values())
+    found = TreeTrack.load(files["--save"])
+    soft = SoftMetric("map", noise="gumbel", sigma=0.5, sigma_unit="spread")
+    assert found.metrics == (Metric("map"), soft, Metric("bpref"))  # bpref has no exact expectation
+    assert found.steps.tolist() == [3, 5, 6]
+    assert (found.start, found.label) == (1, "my <model>")
+    expected = expected_track(
+        lgb.Booster(model_file=folder / "lightgbm.txt"), folder, found.metrics, every=2, start=1, label="my <model>"
+    )
+    np.testing.assert_array_equal(found.per_query, expected.per_query)
+    assert "<h1>my &lt;model&gt;</h1>" in files["--report"].read_text(encoding="utf-8")
+
+
+def test_nothing_is_written_unless_asked_for(folder, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code, shown = run(capsys, folder / "lightgbm.txt", folder / "a.txt")
+    assert (code, shown.err) == (0, "")
+    assert {"ndcg@10", "ndcg_gaussian@10"} <= set(shown.out.split())
+    assert "Written" not in shown.out
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["xgboost.json", "xgboost.ubj"])
+def test_xgboost_models(folder, xgboost_models, capsys, name):
+    code, shown = run(capsys, folder / name, *files_of(folder))
+    assert code == 0, shown.err
+    assert_table_is(
+        shown.out, expected_track(xgboost_models, folder, track_command.tracked_metrics(["ndcg@10"], "gaussian", 0.2))
+    )
+
+
+def test_absent_features_may_be_missing_ones(folder, xgboost_models, tmp_path, capsys):
+    gaps = tmp_path / "gaps.txt"
+    gaps.write_text(re.sub(r" 1:\S+", "", (folder / "a.txt").read_text()))
+    found = []
+    for absent in ("0", "nan"):
+        save = tmp_path / f"{absent}.npz"
+        assert run(capsys, folder / "xgboost.json", gaps, "--absent", absent, "--save", save)[0] == 0
+        data = load_letor(gaps, n_features=N_FEATURES, absent=float(absent))
+        expected = track_trees(xgboost_models, data.X, data.y, qid=data.qid)
+        found.append(TreeTrack.load(save).scores)
+        np.testing.assert_array_equal(found[-1], expected.scores)
+    assert not np.array_equal(*found)
+
+
+def test_catboost_models(folder, capsys):
+    catboost = pytest.importorskip("catboost")
+    train = load_letor(folder / "a.txt")
+    pool = catboost.Pool(train.X, train.y, group_id=np.repeat(np.arange(train.n_queries), train.sizes))
+    settings = {"loss_function": "QueryRMSE", "iterations": 4, "depth": 2, "thread_count": 1}
+    model = catboost.CatBoost({**settings, "verbose": False, "allow_writing_files": False}).fit(pool)
+    model.save_model(str(folder / "model.cbm"))
+    code, shown = run(capsys, folder / "model.cbm", *files_of(folder))
+    assert code == 0, shown.err
+    assert "model: 4 trees on 28 queries" in shown.out
+    metrics = track_command.tracked_metrics(["ndcg@10"], "gaussian", 0.2)
+    assert_table_is(shown.out, expected_track(model, folder, metrics))
+
+
+def test_without_plotly_a_folder_has_no_page_and_says_so(folder, tmp_path, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "plotly", None)
+    code, shown = run(capsys, folder / "lightgbm.txt", folder / "a.txt", "--out", tmp_path)
+    assert code == 0
+    assert {path.name for path in tmp_path.iterdir()} == {"track.png", "track.npz"}
+    assert "No report.html: pip install 'boostsoft[report]'" in shown.out
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Errors
+# ---------------------------------------------------------------------------------------------------------
+
+BAD = {
+    "no data": (["{models}/lightgbm.txt"], "the following arguments are required: DATA"),
+    "missing model": (["{tmp}/none", "{data}"], "{tmp}/none"),
+    "missing data": (["{models}/lightgbm.txt", "{tmp}/none"], "{tmp}/none"),
+    "model is a folder": (["{tmp}", "{data}"], "track: MODEL must be a file; got the folder {tmp}"),
+    "no model": (["{models}/note.txt", "{data}"], "track: MODEL must be a LightGBM text model, an XGBoost JSON"),
+    "damaged lightgbm": (
+        ["{tmp}/damaged.txt", "{data}"],
+        "the model {tmp}/damaged.txt: it is cut off",
+    ),
+    "data are no letor": (["{models}/lightgbm.txt", "{models}/note.txt"], "{models}/note.txt"),
+    "more features": (["{models}/lightgbm.txt", "{tmp}/wide.txt"], "wide.txt"),
+    "metric": (["{models}/lightgbm.txt", "{data}", "--metric", "ndgc@10"], "ndgc"),
+    "infinite metric": (["{models}/lightgbm.txt", "{data}", "--metric", "pnr"], "use auc or kendall"),
+    "cutoff": (["{models}/lightgbm.txt", "{data}", "--metric", "ndcg@0"], "ndcg@0"),
+    "noise": (["{models}/lightgbm.txt", "{data}", "--noise", "cauchy"], "--noise: invalid choice: 'cauchy'"),
+    "sigma": (["{models}/lightgbm.txt", "{data}", "--sigma", "0"], "--sigma: must be a number above 0, got '0'"),
+    "every": (["{models}/lightgbm.txt", "{data}", "--every", "0"], "--every: must be a whole number of at least 1"),
+    "late start": (["{models}/lightgbm.txt", "{data}", "--start", "6"], "start must be below the number of trees"),
+    "save": (["{models}/lightgbm.txt", "{data}", "--save", "x.csv"], "--save: must end in .npz or .parquet; got x.csv"),
+    "report is a folder": (["{models}/lightgbm.txt", "{data}", "--report", "{tmp}"], "--report: must be a file; got"),
+    "png in a file": (
+        ["{models}/lightgbm.txt", "{data}", "--png", "{tmp}/damaged.txt/x.png"],
+        "--png: {tmp}/damaged.txt is a file, not a folder",
+    ),
+    "out is a file": (
+        ["{models}/lightgbm.txt", "{data}", "--out", "{tmp}/damaged.txt"],
+        "--out: {tmp}/damaged.txt is a file, not a folder",
+    ),
+}
+
+
+@pytest.mark.parametrize(("arguments", "message"), BAD.values(), ids=BAD.keys())
+def test_bad_input_is_one_line_and_leaves_nothing(folder, tmp_path, capsys, monkeypatch, arguments, message):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "damaged.txt").write_text("tree\nversion=v4\nnum_class=1\n")
+    (tmp_path / "wide.txt").write_text("1 qid:1 1:1 9:1\n0 qid:1 1:2\n")
+    places = {"{models}": str(folder), "{tmp}": str(tmp_path), "{data}": str(folder / "a.txt")}
+
+    def placed(text):
+        for name, path in places.items():
+            text = text.replace(name, path)
+        return text
+
+    code, shown = run(capsys, *map(placed, arguments))
+    assert (code, shown.out) == (2, "")
+    assert shown.err.startswith("boostsoft: ")
+    assert len(shown.err) < 400 + 2 * len(str(folder))
+    assert shown.err.count("\n") == 1
+    assert placed(message) in shown.err
+    assert {path.name for path in tmp_path.iterdir()} == {"damaged.txt", "wide.txt"}
+
+
+def test_damaged_models_of_other_libraries(tmp_path, capsys):
+    for library, head in (("xgboost", b'{"learner": 3}'), ("catboost", b"CBM1 and nothing else")):
+        pytest.importorskip(library)
+        (tmp_path / "model").write_bytes(head)
+        code, shown = run(capsys, tmp_path / "model", tmp_path / "data")
+        assert code == 2
+        assert shown.err.startswith(f"boostsoft: track: cannot read the model {tmp_path / 'model'}: ")
+        assert shown.err.count("\n") == 1
+        assert "Stack trace" not in shown.err
+
+
+@pytest.mark.parametrize(
+    ("module", "arguments", "message"),
+    [
+        ("plotly", ["--report", "r.html"], "track --report: plotly is not installed: pip install 'boostsoft[report]'"),
+        (
+            "pyarrow",
+            ["--save", "t.parquet"],
+            "track --save: pyarrow is not installed: pip install 'boostsoft[parquet]'",
+        ),
+        ("lightgbm", [], "track: lightgbm is not installed"),
+    ],
+)
+def test_what_is_not_installed_is_named_before_the_work(
+    folder, tmp_path, capsys, monkeypatch, module, arguments, message
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, module, None)
+    monkeypatch.setattr(track_command, "track_trees", lambda *_, **__: pytest.fail("it went to work"))
+    code, shown = run(capsys, folder / "lightgbm.txt", folder / "a.txt", *arguments)
+    assert (code, shown.out) == (2, "")
+    assert shown.err.startswith(f"boostsoft: {message}")
+    assert shown.err.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_interrupt_leaves_nothing(folder, tmp_path, capsys, monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(track_command, "track_trees", interrupted)
+    code, shown = run(capsys, folder / "lightgbm.txt", folder / "a.txt", "--out", tmp_path / "out")
+    assert code == 130
+    assert shown.err == "boostsoft: interrupted; no file is half written\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_help_gives_examples(capsys):
+    with pytest.raises(SystemExit) as ending:
+        cli.main(["track", "--help"])
+    assert ending.value.code == 0
+    text = capsys.readouterr().out
+    assert "--report report.html" in text
+    assert "CatBoost .cbm" in text

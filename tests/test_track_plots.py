@@ -1,0 +1,384 @@
+"""Plots of tracks: the data that they carry, labels that do not collide, and no global state."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
+from PIL import Image
+
+from boostsoft import Metric, SoftMetric, track_plots
+from boostsoft.plots import png
+from boostsoft.track_plots import bands, changes, labels
+from boostsoft.tracking.comparison import compare
+from boostsoft.tracks.effects import tree_effects
+
+from .tracked import HARD, SOFT, track_of
+
+MAP, ERR = Metric("map"), Metric("err")
+
+
+def curves_in(axes):
+    """The lines over steps, without rings and the line at 0."""
+    return [line for line in axes.lines if line.get_marker() in ("None", "o") and line.get_linestyle() != "None"]
+
+
+def rings_in(axes):
+    rings = [line for line in axes.lines if line.get_marker() == "o" and len(line.get_xdata()) == 1]
+    return [(line.get_xdata()[0], line.get_ydata()[0]) for line in rings]
+
+
+def band_ends(axes):
+    """Low and high end of each band, read off its polygon."""
+    found = []
+    for band in axes.collections:
+        vertices = band.get_paths()[0].vertices
+        at = {}
+        for x, y in vertices:
+            at.setdefault(round(x), []).append(y)
+        found.append((np.array([min(at[x]) for x in sorted(at)]), np.array([max(at[x]) for x in sorted(at)])))
+    return found
+
+
+def boxes_of(figure):
+    figure.draw_without_rendering()
+    renderer = figure.canvas.get_renderer()
+    texts = []
+    for axes in figure.axes:
+        titles = [axes.title, axes._left_title, axes.xaxis.label, *axes.get_xticklabels(), *axes.get_yticklabels()]
+        low, high = axes.get_xlim()
+        ticks = [tick for tick in axes.get_xticklabels() if not low <= tick.get_position()[0] <= high]
+        low, high = axes.get_ylim()
+        ticks += [tick for tick in axes.get_yticklabels() if not low <= tick.get_position()[1] <= high]
+        texts += [text for text in [*axes.texts, *titles] if text.get_text() and text.get_visible()]
+        texts = [text for text in texts if text not in ticks]
+    texts += [text for text in (figure._suptitle, figure._supxlabel) if text is not None]
+    return [(text.get_text(), text.get_window_extent(renderer)) for text in texts]
+
+
+def assert_nothing_collides(figure):
+    boxes = boxes_of(figure)
+    assert boxes
+    for i, (text, box) in enumerate(boxes):
+        inside = box.x0 >= -1 and box.y0 >= -1 and box.x1 <= figure.bbox.x1 + 1 and box.y1 <= figure.bbox.y1 + 1
+        assert inside, f"{text!r} leaves the picture"
+        for other, other_box in boxes[i + 1 :]:
+            assert not box.overlaps(other_box), f"{text!r} is on {other!r}"
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Curves
+# ---------------------------------------------------------------------------------------------------------
+
+
+def test_curves_carry_the_means_and_ring_the_best():
+    track = track_of(metrics=(HARD, SOFT, MAP), fall=0.002)
+    axes = Figure().add_subplot()
+    assert track_plots.plot_curves(track, ax=axes) is axes
+    lines = [line for line in curves_in(axes) if len(line.get_xdata()) > 1]
+    assert len(lines) == 3
+    for i, line in enumerate(lines):
+        np.testing.assert_array_equal(line.get_xdata(), track.steps)
+        np.testing.assert_array_equal(line.get_ydata(), track.mean[:, i])
+        assert line.get_color() == labels.PALETTE[i]
+    assert lines[1].get_linewidth() > lines[0].get_linewidth() == lines[2].get_linewidth()
+    assert rings_in(axes) == [(track.steps[best], track.mean[best, i]) for i, best in enumerate(track.mean.argmax(0))]
+    texts = [text.get_text() for text in axes.texts]
+    assert texts[::2] == list(track.names)
+    best = int(track.mean[:, 0].argmax())
+    assert texts[1] == f"{track.mean[-1, 0]:.4f}; best {track.mean[best, 0]:.4f} with {track.steps[best]} trees"
+
+
+def test_the_paired_band_is_that_of_the_difference_from_the_best_step():
+    track = track_of(n_steps=6, n_queries=12, fall=0.03)
+    axes = track_plots.plot_curves(track, SOFT, level=0.8, n_boot=300)
+    means, best = track.resampled(1, 300), int(track.mean[:, 1].argmax())
+    differences = means - means[:, [best]] + track.mean[best, 1]
+    ((low, high),) = band_ends(axes)
+    np.testing.assert_allclose(low, np.quantile(differences, 0.1, axis=0), rtol=1e-12)
+    np.testing.assert_allclose(high, np.quantile(differences, 0.9, axis=0), rtol=1e-12)
+    assert 0 < best < 5
+    assert low[best] == pytest.approx(high[best]) == track.mean[best, 1]
+    assert "band: 80 % interval of the difference from it" in axes.get_xlabel()
+
+
+def test_the_band_of_the_mean_is_the_tracks_own():
+    track = track_of(n_steps=6, n_queries=12)
+    axes = track_plots.plot_curves(track, 0, band="mean", level=0.9)
+    (found,) = band_ends(axes)
+    for end, expected in zip(found, track.band(0.9), strict=True):
+        np.testing.assert_allclose(end, expected[:, 0], rtol=1e-12)
+    assert "90 % interval of the mean over queries" in axes.get_xlabel()
+
+
+@pytest.mark.parametrize(("band", "n_metrics", "n_bands"), [(None, 1, 0), ("paired", 3, 3), ("paired", 4, 0)])
+def test_many_bands_are_left_out(band, n_metrics, n_bands):
+    axes = track_plots.plot_curves(track_of(metrics=(HARD, SOFT, MAP, ERR)[:n_metrics]), band=band)
+    assert len(axes.collections) == n_bands
+    assert ("band" in axes.get_xlabel()) == (n_bands > 0)
+
+
+def test_tracks_have_colours_and_their_metrics_dashes():
+    tracks = [track_of(label="one"), track_of(25, seed=1, every=3, label="two")]
+    axes = track_plots.plot_curves(tracks, ["ndcg@10", SOFT])
+    lines = [line for line in curves_in(axes) if len(line.get_xdata()) > 1]
+    assert [line.get_color() for line in lines] == [labels.PALETTE[i] for i in (0, 0, 1, 1)]
+    assert [line.get_linestyle() for line in lines] == ["-", "--", "-", "--"]
+    np.testing.assert_array_equal(lines[3].get_ydata(), tracks[1].mean[:, 1])
+    names = [text.get_text() for text in axes.texts][::2]
+    assert names == ["one: ndcg@10", "one: ndcg_gaussian@10", "two: ndcg@10", "two: ndcg_gaussian@10"]
+    assert [text.get_text() for text in track_plots.plot_curves(tracks, 1).texts][::2] == ["one", "two"]
+
+
+def test_tracks_of_one_name_are_numbered():
+    axes = track_plots.plot_curves([track_of(label="a"), track_of(label="a"), track_of(label="")], 0)
+    assert [text.get_text() for text in axes.texts][::2] == ["a (1)", "a (2)", "model"]
+
+
+CROWDS = {
+    "one": track_of(),
+    "equal metrics": track_of(per_query=np.full((40, 2, 30), 0.5), beginning=np.full((2, 30), 0.5)),
+    "one step": track_of(n_steps=1),
+    "one query": track_of(n_queries=1),
+    "not counted": track_of(per_query=np.full((40, 2, 30), np.nan), beginning=np.full((2, 30), np.nan)),
+    "infinite": track_of(per_query=np.full((40, 2, 30), np.inf)),
+    "five": [track_of(seed=i, label=f"model {i}") for i in range(5)],
+    "four with two each": [track_of(seed=i, label=f"model {i}") for i in range(4)],
+    "many steps": track_of(n_steps=2000),
+    "few steps": track_of(n_steps=10, every=50, start=1000),
+}
+
+
+@pytest.mark.parametrize("tracks", CROWDS.values(), ids=CROWDS.keys())
+def test_labels_neither_collide_nor_leave_the_picture(tracks):
+    chosen = 0 if isinstance(tracks, list) and len(tracks) == 5 else None
+    assert_nothing_collides(track_plots.plot_curves(tracks, chosen, n_boot=20).figure)
+
+
+@pytest.mark.parametrize("gap", [0.1, 1.0, 5.0])
+def test_heights_are_moved_apart_and_no_further(gap):
+    rng = np.random.default_rng(0)
+    for n in (1, 2, 5, 9):
+        wanted = rng.normal(size=n).round(1)
+        found = labels.apart(wanted, gap)
+        order = np.argsort(wanted, kind="stable")
+        assert np.all(np.diff(found[order]) >= gap - 1e-12)
+        assert found.mean() == pytest.approx(wanted.mean())
+        best = ((found - wanted) ** 2).sum()
+        for _ in range(200):  # nothing near it is nearer to what is wanted
+            other = found + rng.normal(0, 0.1, n)
+            if np.all(np.diff(other[order]) >= gap):
+                assert ((other - wanted) ** 2).sum() >= best - 1e-12
+    np.testing.assert_array_equal(labels.apart([0.0, 20.0, 10.0], gap), [0.0, 20.0, 10.0])
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Hard and soft
+# ---------------------------------------------------------------------------------------------------------
+
+
+def test_hard_is_light_behind_soft():
+    track = track_of(metrics=(MAP, SOFT, HARD))
+    axes = track_plots.plot_hard_soft(track)
+    hard, soft = (line for line in curves_in(axes) if len(line.get_xdata()) > 1)
+    np.testing.assert_array_equal(hard.get_ydata(), track.mean[:, 2])  # the twin, not the first
+    np.testing.assert_array_equal(soft.get_ydata(), track.mean[:, 1])
+    assert hard.get_linewidth() < soft.get_linewidth()
+    assert hard.get_zorder() <= soft.get_zorder()
+    assert len(axes.collections) == 1
+    assert_nothing_collides(axes.figure)
+
+
+def test_hard_beside_soft_on_one_scale():
+    tracks = [track_of(label="one"), track_of(seed=1, label="two")]
+    figure = track_plots.hard_soft_figure(tracks)
+    drawn = [end for t in tracks for i in (0, 1) for end in (t.mean[:, i], *bands.band_of(t, i, "paired", 0.95))]
+    assert figure.axes[0].get_ylim() == figure.axes[1].get_ylim() == labels.value_range(drawn)
+    for side, axes in enumerate(figure.axes):
+        lines = [line for line in curves_in(axes) if len(line.get_xdata()) > 1]
+        for line, track in zip(lines, tracks, strict=True):
+            np.testing.assert_array_equal(line.get_ydata(), track.mean[:, side])
+    assert_nothing_collides(figure)
+    assert_nothing_collides(track_plots.hard_soft_figure(tracks[0], band=None))
+
+
+@pytest.mark.parametrize("draw", [track_plots.plot_hard_soft, track_plots.hard_soft_figure])
+def test_both_kinds_are_needed(draw):
+    with pytest.raises(ValueError, match=r"hold a hard and a soft metric; got ndcg@10, map$"):
+        draw(track_of(metrics=(HARD, MAP)))
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Changes
+# ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_steps", [1, 10, 300, 1000])
+def test_changes_carry_every_step_with_its_interval(n_steps):
+    track = track_of(n_steps, fall=0.0005)
+    axes = Figure().add_subplot()
+    assert track_plots.plot_changes(track, "ndcg@10", level=0.9, ax=axes) is axes
+    effects = tree_effects(track, 0, level=0.9)
+    seen = {}
+    for line in axes.lines:
+        if line.get_marker() == "o":
+            seen |= {x: (y, line.get_color()) for x, y in zip(line.get_xdata(), line.get_ydata(), strict=True)}
+    assert sorted(seen) == track.steps.tolist()
+    bars = {}
+    for bar in axes.collections:
+        for (x, low), (_, high) in bar.get_segments():
+            bars[x] = (low, high, to_hex(bar.get_color()[0]).upper())
+    for i, step in enumerate(track.steps.tolist()):
+        kind = "helps" if effects.low[i] > 0 else "hurts" if effects.high[i] < 0 else "unsure"
+        assert seen[step] == (effects.change[i], changes.COLOURS[kind])
+        assert bars[step] == (effects.low[i], effects.high[i], changes.COLOURS[kind])
+    if n_steps == 1000:
+        assert effects.hurting.size > 0
+    chance = 0.05 * n_steps
+    said = f"{effects.hurting.size} hurt (by chance alone {chance:{'.0f' if chance >= 10 else '.2g'}})"
+    assert said in [text.get_text() for text in axes.texts]
+    assert axes._left_title.get_text() == "Change of ndcg@10 by tree"
+
+
+def test_the_first_soft_metric_is_shown_unless_said():
+    track = track_of(metrics=(MAP, SOFT, HARD), every=5)
+    assert track_plots.plot_changes(track)._left_title.get_text() == "Change of ndcg_gaussian@10 by step"
+    axes = track_plots.plot_changes(track_of(metrics=(MAP, HARD)))
+    assert axes._left_title.get_text() == "Change of map by tree"
+
+
+@pytest.mark.parametrize("n_steps", [10, 300])
+def test_steps_beyond_the_range_are_marked(n_steps):
+    values = track_of(n_steps).per_query.copy()
+    values += 0.5
+    track = track_of(n_steps, per_query=values)
+    axes = track_plots.plot_changes(track)
+    low, high = axes.get_ylim()
+    change = track.change[:, 1]
+    beyond = (change > high) | (change < low)
+    assert 0 < beyond.sum() <= max(2, n_steps // 33)
+    marks = [line for line in axes.lines if line.get_marker() in "^v"]
+    assert sorted(x for line in marks for x in line.get_xdata()) == track.steps[beyond].tolist()
+    assert {y for line in marks for y in line.get_ydata()} <= {low, high}
+    assert any(text.get_text().startswith(f"+{change[0]:.4f}"[:5]) for text in axes.texts)
+    assert_nothing_collides(axes.figure)
+
+
+def test_all_is_shown_where_nothing_is_far():
+    rng = np.random.default_rng(0)
+    values = 0.5 + rng.normal(0, 0.01, (60, 1, 30))
+    axes = track_plots.plot_changes(track_of(60, metrics=(HARD,), per_query=values, beginning=np.full((1, 30), 0.5)))
+    low, high = axes.get_ylim()
+    ends = [y for bar in axes.collections for segment in bar.get_segments() for _, y in segment]
+    assert low < min(ends) < max(ends) < high
+
+
+@pytest.mark.parametrize("tracks", [t for t in CROWDS.values() if not isinstance(t, list)][:4])
+def test_what_is_said_of_changes_does_not_collide(tracks):
+    assert_nothing_collides(track_plots.plot_changes(tracks).figure)
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Whole pictures
+# ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("track", [track_of(fall=0.002), track_of(10, every=7), track_of(1000), track_of(1)])
+def test_the_overview_says_what_to_keep(track):
+    figure = track_plots.track_figure(track)
+    effects = tree_effects(track, 1)
+    top, bottom = figure.axes
+    advice = effects.advice.replace("+-", "±")
+    assert top._left_title.get_text() == advice[0].upper() + advice[1:]
+    (bar,) = (line for line in top.lines if line.get_marker() == "|")
+    assert list(bar.get_xdata()) == [effects.best_low, effects.best_high]
+    assert bottom._left_title.get_text().startswith("Change of ndcg_gaussian@10")
+    assert figure._suptitle.get_text() == "rising"
+    assert_nothing_collides(figure)
+
+
+def test_the_overview_of_one_metric():
+    track = track_of()
+    top, _ = track_plots.track_figure(track, "ndcg@10", level=0.8).axes
+    (line,) = (line for line in curves_in(top) if len(line.get_xdata()) > 2)
+    np.testing.assert_array_equal(line.get_ydata(), track.mean[:, 0])
+    assert "80 %" in top.get_xlabel()
+
+
+def test_a_comparison_shows_every_row():
+    found = compare(track_of(), track_of(label="other", fall=0.01), n_boot=50)
+    axes = track_plots.plot_comparison(found)
+    dots = [line for line in axes.lines if line.get_marker() == "o"]
+    assert [line.get_xdata()[0] for line in dots] == [row.difference for row in found.rows]
+    bars = [line for line in axes.lines if len(line.get_xdata()) == 2 and line.get_xdata()[0] != line.get_xdata()[1]]
+    shown = {tuple(line.get_xdata()) for line in bars}
+    assert {(row.low, row.high) for row in found.rows if row.low != row.high} <= shown
+    names = [tick.get_text() for tick in axes.get_yticklabels()]
+    assert names == [f"control of {row.metric}" if row.kind == "control" else row.metric for row in found.rows]
+    hollow = [line.get_markerfacecolor() == "white" for line in dots]
+    assert hollow == [row.kind == "control" for row in found.rows]
+    assert any(hollow)
+    assert dots[0].get_markeredgecolor() == changes.COLOURS["hurts"]
+    assert_nothing_collides(axes.figure)
+
+
+def test_a_picture_has_ink_and_paper(tmp_path):
+    (tmp_path / "x.png").write_bytes(png(track_plots.track_figure(track_of())))
+    with Image.open(tmp_path / "x.png") as image:
+        shades = np.asarray(image.convert("L"))
+    assert shades.min() < 100
+    assert np.mean(shades == 255) > 0.5
+
+
+def test_a_new_figure_is_made_without_ax_and_pyplot_stays_out():
+    code = (
+        "import sys\n"
+        "from boostsoft import track_plots\n"
+        "assert 'matplotlib' not in sys.modules\n"
+        "from tests.tracked import track_of\n"
+        "assert track_plots.plot_changes(track_of(3)).figure and track_plots.plot_curves(track_of(3)).figure\n"
+        "raise SystemExit('matplotlib.pyplot' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Errors
+# ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: track_plots.plot_curves([]), TypeError, r"^plot_curves: tracks must be a TreeTrack or"),
+        (lambda: track_plots.plot_curves([track_of(), 3]), TypeError, r"a sequence of them; got 3$"),
+        (lambda: track_plots.plot_curves(track_of(), "map"), ValueError, r"one of 'ndcg@10', 'ndcg_gaussian@10'"),
+        (lambda: track_plots.plot_curves(track_of(), band="sd"), ValueError, r"^plot_curves: band must be one of"),
+        (lambda: track_plots.plot_curves(track_of(), level=1.0), ValueError, r"level must be below 1; got 1\.0$"),
+        (lambda: track_plots.plot_changes(track_of(), "map"), ValueError, r"must be one of 'ndcg@10'"),
+        (lambda: track_plots.plot_changes(track_of(), level=0.0), ValueError, r"level must be"),
+        (lambda: track_plots.track_figure(CROWDS["infinite"]), ValueError, r"must be finite for every query"),
+    ],
+)
+def test_bad_input(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
+
+
+def test_bands_in_units_that_can_be_checked_by_hand():
+    values = np.array([[[0.5, 0.7]], [[0.6, 0.8]]])
+    track = track_of(2, 2, (HARD,), per_query=values, beginning=values[0])
+    low, high = bands.band_of(track, 0, "paired", 0.95)
+    np.testing.assert_allclose([low, high], [[0.6, 0.7], [0.6, 0.7]])  # .1 more in either query
+
+
+def test_a_soft_metric_is_thick_whatever_its_noise():
+    other = SoftMetric("map", noise="gumbel", sigma=0.2, sigma_unit="spread")
+    lines = curves_in(track_plots.plot_curves(track_of(metrics=(MAP, other))))
+    widths = [line.get_linewidth() for line in lines if len(line.get_xdata()) > 1]
+    assert widths[1] > widths[0]

@@ -1,0 +1,489 @@
+"""The interactive page: every figure is the track's, it needs nothing but itself, and its switches work."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+from boostsoft import Metric, SoftMetric, report
+from boostsoft.track_report import write_report
+from boostsoft.tracks.effects import tree_effects
+from boostsoft.tracks.means import mean_errors
+
+from .browser import Browser, found_chromium
+from .tracked import HARD, SOFT, track_of
+
+pytest.importorskip("plotly", reason="the report needs plotly")
+
+MAP = Metric("map")
+NASTY = (
+    "</script><script>document.title='hurt'</script><img src=x onerror=\"alert('hurt')\"> <b>bold</b> "
+    "&amp; $x$ @@DATA@@"
+)
+
+
+class Page(HTMLParser):
+    """What a page holds: views (shown or not) with their figures and tables, scripts, and what it would load."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.views, self.scripts, self.loads, self.tags, self.title, self.pressed = [], [], [], [], "", {}
+        self._open, self._row, self._table = None, None, None
+        self.tables = []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        found = dict(attributes)
+        self.tags.append(tag)
+        self._open = (tag, found)
+        self.loads += [found[name] for name in ("src", "href") if name in found]
+        if "view" in found.get("class", "").split():
+            key = (int(found["data-track"]), found["data-metric"], "queries" in found["class"])
+            self.views.append({"key": key, "shown": "hidden" not in found, "figures": {}, "advice": "", "tables": {}})
+        if tag == "table":
+            self._table = []
+            where = self.views[-1]["tables"] if found["class"] in ("worst", "fallen") else {}
+            where[found["class"]] = self._table
+            self.tables.append((found["class"], self._table))
+        if tag == "tr":
+            self._row = []
+            self._table.append((found.get("data-query"), self._row))
+        if tag == "td":
+            self._row.append([found.get("data-value"), ""])
+        if tag == "script":
+            self.scripts.append([found, ""])
+        if "data-figure" in found:
+            self.views[-1]["figures"][found["data-figure"]] = [float(found["data-value"]), ""]
+        if tag == "button":
+            (kind,) = (name for name in found if name.startswith("data-"))
+            self.pressed[kind[5:], found[kind]] = found["aria-pressed"] == "true"
+
+    def handle_endtag(self, tag):
+        self._open = None
+
+    def handle_data(self, text):
+        if self._open is None:
+            return
+        tag, found = self._open
+        if tag == "script":
+            self.scripts[-1][1] += text
+        if tag == "title":
+            self.title += text
+        if tag == "td":
+            self._row[-1][1] += text
+        if found.get("class") == "advice":
+            self.views[-1]["advice"] += text
+        if "data-figure" in found:
+            self.views[-1]["figures"][found["data-figure"]][1] += text
+
+    def view(self, track, metric, queries=False):
+        (found,) = (view for view in self.views if view["key"] == (track, metric, queries))
+        return found
+
+    @property
+    def data(self):
+        (text,) = (text for found, text in self.scripts if found.get("id") == "data")
+        return json.loads(text)
+
+
+def page_of(tracks, folder, **options):
+    path = write_report(tracks, folder / "report.html", **options)
+    assert path == folder / "report.html"
+    return Page(path.read_text(encoding="utf-8"))
+
+
+def rows(view, kind):
+    return [row for _, row in view["tables"][kind] if row]
+
+
+def assert_queries(view, track, metric, left_out=()):
+    """The two tables are the track's own queries, in its order."""
+    expected = {
+        "worst": [q for q in track.worst_queries(metric=metric, n=99) if q.query not in left_out][:10],
+        "fallen": [
+            q for q in track.worst_queries(metric=metric, n=99, by="change") if q.query not in left_out and q.change < 0
+        ][:10],
+    }
+    for kind, queries in expected.items():
+        found = [(int(key), row) for key, row in view["tables"][kind] if row]
+        assert [key for key, _ in found] == [q.query for q in queries]
+        for query, (_, row) in zip(queries, found, strict=True):
+            assert [row[0][1], row[1][1]] == [str(query.qid), str(query.n_docs)]
+            assert (float(row[2][0]), float(row[3][0])) == (query.value, query.change)
+            assert row[2][1] == f"{query.value:.4f}"
+
+
+def test_every_figure_is_the_tracks(tmp_path):
+    track = track_of(60, metrics=(HARD, SOFT, MAP), fall=0.003)
+    page = page_of(track, tmp_path, title="A page", level=0.9)
+    assert page.title == "A page"
+    assert len(page.views) == 6
+    for i, name in enumerate(track.names):
+        effects = tree_effects(track, i, level=0.9)
+        view = page.view(0, name)
+        figures = {key: value for key, (value, _) in view["figures"].items()}
+        assert figures == {
+            "value": track.mean[-1, i],
+            "best": effects.best,
+            "keep": effects.keep,
+            "hurting": effects.hurting.size,
+        }
+        assert view["figures"]["value"][1] == f"{track.mean[-1, i]:.4f}"
+        advice = effects.advice.replace("+-", "±")
+        assert view["advice"] == f"{advice[0].upper()}{advice[1:]}."
+        assert_queries(page.view(0, name, queries=True), track, i)
+        (table,) = (rows for kind, rows in page.tables if kind == "overview")
+        cells = table[1 + i][1]
+        assert cells[0][1] == name
+        assert float(cells[1][0]) == track.mean[-1, i]
+        assert float(cells[2][0]) == mean_errors(track.per_query[[-1], i], np.ones(30))[0]
+        assert cells[3][1] == f"{effects.best} ({effects.best_low} to {effects.best_high})"
+        assert cells[5][1] == f"{effects.hurting.size} of 60"
+
+
+def test_what_is_drawn_is_the_tracks(tmp_path):
+    track = track_of(20, metrics=(MAP, SOFT, HARD), every=5)
+    data = page_of(track, tmp_path).data
+    (found,) = data["tracks"]
+    assert found["steps"] == track.steps.tolist()
+    assert list(found["metrics"]) == list(track.names)
+    for i, metric in enumerate(found["metrics"].values()):
+        effects = tree_effects(track, i)
+        assert metric["mean"] == track.mean[:, i].tolist()
+        assert metric["best"] == track.mean[:, i].argmax()
+        np.testing.assert_allclose(metric["bands"]["mean"], [end[:, i] for end in track.band()], rtol=1e-12)
+        paired = np.array(metric["bands"]["paired"])
+        np.testing.assert_allclose(paired[:, metric["best"]], metric["mean"][metric["best"]])
+        assert np.all(paired[0] <= paired[1])
+        for name in ("change", "error", "low", "high"):
+            assert metric["effects"][name] == getattr(effects, name).tolist()
+        assert metric["effects"]["kinds"].count("hurts") == effects.hurting.size
+    assert found["metrics"]["ndcg_gaussian@10"]["hard"] == track.mean[:, 2].tolist()
+    assert found["metrics"]["map"]["hard"] is None
+
+
+def test_the_first_soft_metric_is_shown_first(tmp_path):
+    page = page_of(track_of(metrics=(MAP, SOFT, HARD)), tmp_path)
+    assert [view["key"][1] for view in page.views if view["shown"]] == ["ndcg_gaussian@10"] * 2
+    pressed = [value for (kind, value), down in page.pressed.items() if kind == "metric" and down]
+    assert pressed == ["ndcg_gaussian@10"]
+    assert [value for kind, value in page.pressed if kind == "metric"] == ["map", "ndcg_gaussian@10", "ndcg@10"]
+    assert not [value for kind, value in page.pressed if kind == "track"]
+
+
+def test_the_page_is_whole_and_needs_nothing_else(tmp_path):
+    path = write_report(track_of(), tmp_path / "deep" / "report.html")
+    page = Page(path.read_text(encoding="utf-8"))
+    assert page.loads == ["data:,"]  # no icon is asked for
+    assert [found for found, _ in page.scripts] == [{"type": "application/json", "id": "data"}, {}, {}]
+    assert len(page.scripts[1][1]) > 1_000_000  # Plotly itself
+    assert not {"iframe", "object", "embed", "base"} & set(page.tags)
+    text = path.read_text(encoding="utf-8")
+    assert "default-src 'none'" in text
+    assert "@import" not in text.partition("</style>")[0]
+    assert [file.name for file in path.parent.iterdir()] == ["report.html"]
+
+
+def test_names_are_shown_as_they_are(tmp_path):
+    qid = np.array([f"<b>{i}</b>&\"'" for i in range(30)])
+    metrics = (Metric("ndcg@10", name='<i>"x"&\''), SOFT)
+    track = track_of(metrics=metrics, label=NASTY, qid=qid)
+    page = page_of([track, track_of(label="other", metrics=metrics)], tmp_path, title=NASTY)
+    plain = page_of([track_of(metrics=(HARD, SOFT)), track_of(label="other")], tmp_path)
+    assert page.title == NASTY
+    assert sorted(page.tags) == sorted(plain.tags)  # the names made no elements
+    assert page.data["tracks"][0]["name"] == NASTY
+    assert page.view(0, metrics[0].name)["shown"] is False
+    assert rows(page.view(0, metrics[0].name, queries=True), "worst")[0][0][1] in qid
+    (raw,) = (text for found, text in page.scripts if found.get("id") == "data")
+    assert not set("<>&") & set(raw)
+
+
+def test_queries_that_no_order_changes_are_left_out(tmp_path):
+    track = track_of()
+    labels = track.y_true.copy()
+    alike = [query.query for query in track.worst_queries(n=4)]
+    for query in alike:
+        begin, end = track.groups.offsets[query : query + 2]
+        labels[begin:end] = query % 2
+    page = page_of(track_of(y_true=labels), tmp_path)
+    assert_queries(page.view(0, HARD.name, queries=True), track, 0, left_out=alike)
+    text = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "Left out: 4 queries with documents of one label only" in text
+
+
+def test_a_track_without_documents_or_ids(tmp_path):
+    page = page_of(track_of(groups=None, y_true=None, scores=None, qid=None), tmp_path)
+    (name, _), (documents, _) = (
+        (cell[1], cell[0]) for cell in rows(page.view(0, HARD.name, queries=True), "worst")[0][:2]
+    )
+    assert re.fullmatch(r"#\d+", name)
+    assert documents == "\N{EN DASH}"
+
+
+def test_nothing_lost_is_said(tmp_path):
+    values = np.full((3, 1, 30), 0.5)
+    page = page_of(track_of(3, metrics=(HARD,), per_query=values, beginning=values[0]), tmp_path)
+    assert rows(page.view(0, HARD.name, queries=True), "fallen")[0][0][1] == "no query lost anything"
+
+
+@pytest.mark.parametrize(
+    ("value", "shown", "reason"),
+    [(np.inf, "∞", "must be finite"), (np.nan, "\N{EN DASH}", "must count a query")],
+)
+def test_a_metric_without_effects_says_why(tmp_path, value, shown, reason):
+    values = track_of().per_query.copy()
+    values[:, 0] = value
+    beginning = np.where(np.arange(2)[:, None] == 0, value, 0.5) * np.ones((2, 30))
+    page = page_of(track_of(per_query=values, beginning=beginning), tmp_path)
+    view = page.view(0, HARD.name)
+    assert view["advice"].startswith("No advice: ")
+    assert reason in view["advice"]
+    assert view["figures"]["value"][1] == shown
+    assert list(view["figures"]) == ["value"]
+    found = page.data["tracks"][0]["metrics"]
+    assert found[HARD.name]["effects"] is None
+    assert found[HARD.name]["mean"] == [None] * 40
+    assert found[SOFT.name]["effects"] is not None
+
+
+def test_one_query_has_no_intervals(tmp_path):
+    page = page_of(track_of(n_queries=1), tmp_path)
+    assert set(page.data["tracks"][0]["metrics"][SOFT.name]["effects"]["low"]) == {None}
+
+
+def test_tracks_with_other_metrics_share_a_page(tmp_path):
+    tracks = [track_of(label="a"), track_of(25, metrics=(HARD, MAP), seed=1, label="b")]
+    page = page_of(tracks, tmp_path)
+    assert page.title == "What each tree adds"
+    assert [value for kind, value in page.pressed if kind == "metric"] == ["ndcg@10", "ndcg_gaussian@10", "map"]
+    assert page.view(1, "map")["figures"]["value"][0] == tracks[1].mean[-1, 1]
+    (table,) = (rows for kind, rows in page.tables if kind == "overview")
+    assert [row[0][1] for _, row in table[1:]] == ["a", "a", "b", "b"]
+    text = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "25 to 40 trees" in text
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Files and errors
+# ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_page_is_there_whole_or_not_at_all(tmp_path, monkeypatch):
+    def fails(*_):
+        raise KeyboardInterrupt
+
+    (tmp_path / "report.html").write_text("old")
+    monkeypatch.setattr(report.os, "replace", fails)
+    with pytest.raises(KeyboardInterrupt):
+        write_report(track_of(), tmp_path / "report.html")
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"report.html": "old"}
+
+
+def test_without_plotly_the_extra_is_named(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "plotly", None)
+    monkeypatch.delitem(sys.modules, "plotly.offline", raising=False)
+    with pytest.raises(ImportError, match=r"^write_report: plotly is not installed: pip install 'boostsoft\[report\]'"):
+        write_report(track_of(), tmp_path / "report.html")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ((3, "x.html"), TypeError, r"^write_report: tracks must be a TreeTrack or a sequence of them"),
+        (([], "x.html"), TypeError, r"^write_report: tracks must be"),
+        ((track_of(), "."), ValueError, r"^write_report: path must be a file; got the folder \.$"),
+        ((track_of(), "x.html", 1.5), ValueError, r"^write_report: level must be below 1; got 1\.5$"),
+    ],
+)
+def test_bad_input(tmp_path, monkeypatch, arguments, error, message):
+    monkeypatch.chdir(tmp_path)
+    options = {"level": arguments[2]} if len(arguments) > 2 else {}
+    with pytest.raises(error, match=message):
+        write_report(*arguments[:2], **options)
+    assert not list(tmp_path.iterdir())
+
+
+# ---------------------------------------------------------------------------------------------------------
+# In a browser
+# ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    opened = Browser(found_chromium(), tmp_path_factory.mktemp("profile"))
+    yield opened
+    opened.close()
+
+
+SHOWN = """
+JSON.stringify([...document.querySelectorAll(".view")].filter(e => e.offsetHeight > 0).map(e => ({
+    track: Number(e.dataset.track), metric: e.dataset.metric, text: e.innerText,
+    figures: Object.fromEntries([...e.querySelectorAll("[data-figure]")].map(
+        f => [f.dataset.figure, [Number(f.dataset.value), f.innerText]])),
+    queries: [...e.querySelectorAll("table.worst tbody tr")].map(r => [...r.cells].map(c => c.innerText)),
+})))
+"""
+DRAWN = """
+JSON.stringify(document.getElementById("plot")._fullData.filter(t => t.visible === true).map(t => ({
+    axis: t.yaxis, name: t.name, mode: t.mode, legend: t.showlegend, x: [...t.x], y: [...t.y],
+    fill: t.fill || "none", bars: t.error_y && t.error_y.visible ? t.error_y.array.length : 0,
+})))
+"""
+
+
+def shown(browser):
+    """What a reader sees: the views that are visible, with their figures."""
+    return json.loads(browser.ask(SHOWN))
+
+
+def drawn(browser):
+    """What Plotly drew: x and y of each trace, and the axis that it is on."""
+    return json.loads(browser.ask(DRAWN))
+
+
+def wait_for(browser, *state):
+    browser.wait(f"document.getElementById('plot').dataset.drawn === {json.dumps(' '.join(state))}")
+
+
+def assert_shows(browser, track, metric, number=0):
+    """Figures, queries and picture are those of one metric of one track."""
+    i = track.index(metric)
+    effects = tree_effects(track, i)
+    figures, queries = shown(browser)
+    assert (figures["track"], figures["metric"]) == (queries["track"], queries["metric"]) == (number, metric)
+    assert figures["figures"] == {
+        "value": [track.mean[-1, i], f"{track.mean[-1, i]:.4f}"],
+        "best": [effects.best, str(effects.best)],
+        "keep": [effects.keep, str(effects.keep)],
+        "hurting": [effects.hurting.size, str(effects.hurting.size)],
+    }
+    assert effects.advice[1:].replace("+-", "±") in figures["text"]
+    worst = track.worst_queries(metric=i)
+    assert [row[:3] for row in queries["queries"]] == [[str(q.qid), str(q.n_docs), f"{q.value:.4f}"] for q in worst]
+
+    traces = drawn(browser)
+    curves = [trace["y"] for trace in traces if trace["axis"] == "y"]
+    assert track.mean[:, i].tolist() in curves
+    points = {}
+    for trace in traces:
+        if trace["axis"] == "y2":
+            assert trace["bars"] in (0, len(trace["x"]))
+            points |= dict(zip(trace["x"], trace["y"], strict=True))
+    points.pop(None, None)
+    assert points == dict(zip(track.steps.tolist(), effects.change.tolist(), strict=True))
+    assert browser.errors == []
+
+
+def test_the_metric_switch_changes_figures_queries_and_picture(browser, tmp_path):
+    track = track_of(metrics=(HARD, SOFT, MAP), fall=0.003)
+    browser.open(write_report(track, tmp_path / "report.html"))
+    wait_for(browser, "0", SOFT.name, "paired")
+    assert_shows(browser, track, SOFT.name)
+    for metric in (MAP.name, HARD.name, SOFT.name):
+        browser.click(f"button[data-metric='{metric}']")
+        wait_for(browser, "0", metric, "paired")
+        assert_shows(browser, track, metric)
+        pressed = browser.ask("[...document.querySelectorAll('[aria-pressed=true]')].map(b => b.innerText).join()")
+        assert pressed == f"{metric},difference from the best"
+    assert browser.ask("performance.getEntriesByType('resource').length") == 0  # nothing was loaded
+
+
+def test_the_band_switch(browser, tmp_path):
+    track = track_of()
+    browser.open(write_report(track, tmp_path / "report.html"))
+    for kind, n_fills in (("mean", 1), ("none", 0), ("paired", 1)):
+        browser.click(f"button[data-band='{kind}']")
+        wait_for(browser, "0", SOFT.name, kind)
+        fills = [trace for trace in drawn(browser) if trace["fill"] == "tonexty"]
+        assert len(fills) == n_fills
+        if kind == "mean":
+            np.testing.assert_allclose(fills[0]["y"], track.band()[1][:, 1], rtol=1e-12)
+    assert browser.errors == []
+
+
+def test_the_track_switch(browser, tmp_path):
+    tracks = [track_of(label="one"), track_of(25, metrics=(HARD, MAP), seed=1, fall=0.01, label="two")]
+    browser.open(write_report(tracks, tmp_path / "report.html"))
+    wait_for(browser, "0", SOFT.name, "paired")
+    assert_shows(browser, tracks[0], SOFT.name)
+    browser.click("button[data-track='1']")  # which has no soft metric
+    wait_for(browser, "1", HARD.name, "paired")
+    assert_shows(browser, tracks[1], HARD.name, 1)
+    lines = [trace for trace in drawn(browser) if trace["axis"] == "y" and trace["legend"]]
+    assert [trace["name"] for trace in lines] == ["one", "two"]
+    assert browser.ask(f"document.querySelector(\"button[data-metric='{SOFT.name}']\").disabled")
+
+
+def test_hovering_tells_the_figures(browser, tmp_path):
+    track = track_of()
+    browser.open(write_report(track, tmp_path / "report.html"))
+    wait_for(browser, "0", SOFT.name, "paired")
+    browser.point("#plot .xy .drag, #plot .nsewdrag", 0.5, 0.5)
+    browser.wait("document.querySelectorAll('.hoverlayer text').length > 1")
+    told = browser.ask("[...document.querySelectorAll('.hoverlayer text')].map(e => e.textContent).join('|')")
+    trees = int(re.match(r"(\d+)( trees)?\|", told)[1])
+    assert 10 < trees < 30
+    assert f"ndcg@10 : {track.mean[trees - 1, 0]:.4f}" in told
+    assert f"ndcg_gaussian@10 : {track.mean[trees - 1, 1]:.4f}  [" in told
+
+
+def test_dragging_zooms_both_panels(browser, tmp_path):
+    browser.open(write_report(track_of(), tmp_path / "report.html"))
+    wait_for(browser, "0", SOFT.name, "paired")
+    start = browser.point("#plot .nsewdrag", 0.25, 0.5)
+    browser.send("Input.dispatchMouseEvent", type="mousePressed", button="left", clickCount=1, **start)
+    end = browser.point("#plot .nsewdrag", 0.5, 0.5)
+    browser.send("Input.dispatchMouseEvent", type="mouseReleased", button="left", clickCount=1, **end)
+    browser.wait("document.getElementById('plot')._fullLayout.xaxis.range[0] > 5")
+    ranges = browser.ask("['xaxis', 'xaxis2'].map(a => document.getElementById('plot')._fullLayout[a].range.join())")
+    assert ranges[0] == ranges[1]
+    assert browser.errors == []
+
+
+def test_nasty_names_do_nothing(browser, tmp_path):
+    qid = np.array([NASTY] * 30)
+    metrics = (Metric("ndcg@10", name="<img/src=x/onerror=alert(1)>"), SOFT)
+    browser.open(write_report([track_of(label=NASTY, qid=qid, metrics=metrics), track_of()], tmp_path / "report.html"))
+    wait_for(browser, "0", SOFT.name, "paired")
+    browser.click("button[data-metric^='<img']")
+    wait_for(browser, "0", metrics[0].name, "paired")
+    assert browser.ask("document.images.length") == 0
+    legend = browser.ask("[...document.querySelectorAll('.legendtext')].map(e => e.textContent).join('|')")
+    assert " ".join(NASTY.split()) in " ".join(legend.split())
+    assert browser.ask("document.title").startswith("What each tree adds")
+    assert shown(browser)[1]["queries"][0][0] == " ".join(NASTY.split())
+    assert browser.errors == []
+
+
+@pytest.mark.parametrize("n_steps", [1, 2000])
+def test_few_and_many_steps(browser, tmp_path, n_steps):
+    track = track_of(n_steps)
+    browser.open(write_report(track, tmp_path / "report.html"))
+    wait_for(browser, "0", SOFT.name, "paired")
+    found = drawn(browser)
+    assert sum(trace["axis"] == "y2" and trace["fill"] == "tonexty" for trace in found) == (n_steps == 2000)
+    assert_many = sum(len(trace["x"]) for trace in found if trace["axis"] == "y2" and trace["mode"] == "markers")
+    assert assert_many >= n_steps
+    assert browser.errors == []
+
+
+def test_a_metric_without_effects_is_shown_all_the_same(browser, tmp_path):
+    values = np.full((40, 2, 30), np.inf)
+    browser.open(write_report(track_of(per_query=values), tmp_path / "report.html"))
+    wait_for(browser, "0", SOFT.name, "paired")
+    assert "No advice" in shown(browser)[0]["text"]
+    assert browser.errors == []
+
+
+def test_soft_metrics_of_other_noise(tmp_path):
+    other = SoftMetric("ndcg@10", noise="gumbel", sigma=0.2, sigma_unit="spread")
+    data = page_of(track_of(metrics=(HARD, SOFT, other)), tmp_path).data
+    assert data["chosen"] == SOFT.name
+    assert data["tracks"][0]["metrics"]["ndcg_gumbel@10"]["hardName"] == "ndcg@10"

@@ -1,0 +1,445 @@
+"""TreeTrack: means, changes and their errors against sums written out, and files that come back to the last digit."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from dataclasses import fields, replace
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow.parquet
+import pytest
+
+from boostsoft import Metric, QueryGroups, SoftMetric
+from boostsoft.tracks import TreeTrack, WorstQuery
+from boostsoft.tracks.builder import TrackBuilder, as_metrics
+
+HARD = Metric("ndcg@10", empty="skip")
+SOFT = SoftMetric("ndcg@10", sigma=0.2, sigma_unit="spread")
+N_QUERIES, STEPS = 6, (2, 3, 5, 8)
+WEIGHTS = np.array([1.0, 2.0, 0.5, 3.0, 1.5, 0.0])
+MISSING = 4  # the query that the hard metric skips
+
+
+def track(weights=WEIGHTS, **fields):
+    """Random values of six queries; the hard metric skips one, and another weighs nothing."""
+    rng = np.random.default_rng(0)
+    per_query = rng.uniform(size=(len(STEPS), 2, N_QUERIES))
+    beginning = rng.uniform(size=(2, N_QUERIES))
+    per_query[:, 0, MISSING] = beginning[0, MISSING] = np.nan
+    given = {
+        "metrics": (HARD, SOFT),
+        "steps": np.array(STEPS),
+        "per_query": per_query,
+        "beginning": beginning,
+        "start": 1,
+        "query_weight": weights,
+        "spread": np.array([0.1, 0.2, 0.3, 0.4]),
+        "groups": QueryGroups.from_sizes([2, 3, 1, 4, 2, 1]),
+        "y_true": np.arange(13) % 3,
+        "scores": rng.normal(size=13),
+        "qid": np.array(["a", "b", "c", "d", "e", "f"]),
+        "label": "a model",
+    }
+    return TreeTrack(**{**given, **fields})
+
+
+def measured(weights):
+    """A track of real scores, built step by step, and the scores."""
+    rng = np.random.default_rng(1)
+    labels, groups = rng.integers(0, 4, 30), QueryGroups.from_sizes([10, 7, 13])
+    labels[10:17] = 0
+    scores = rng.normal(size=(4, 30))
+    builder = TrackBuilder("test", as_metrics("test", [HARD, SOFT]), labels, groups, np.array(weights))
+    builder.begin(0, scores[0])
+    for trees in (1, 2, 3):
+        builder.add(trees, scores[trees])
+    return builder.track(), labels, groups, scores
+
+
+def literal_means(values, weights):
+    """Weighted mean over the queries that are there, one by one."""
+    pairs = [(w, v) for w, v in zip(weights, values, strict=True) if not math.isnan(v)]
+    return sum(w * v for w, v in pairs) / sum(w for w, _ in pairs)
+
+
+@pytest.mark.parametrize("weights", [[1.0, 1.0, 1.0], [0.3, 2.0, 0.7], [0.0, 1.0, 2.0]])
+def test_means_are_those_of_the_metrics_to_the_last_bit(weights):
+    found, labels, groups, scores = measured(weights)
+    for at, metric in enumerate(found.metrics):
+        means = [metric(labels, row, group=groups, query_weight=weights) for row in scores]
+        assert found.mean[:, at].tolist() == means[1:]
+        assert found.beginning_mean[at] == means[0]
+        np.testing.assert_array_equal(found.change[:, at], np.diff(means))
+
+
+def test_built_values_are_those_of_the_metrics():
+    found, labels, groups, scores = measured([1.0, 2.0, 3.0])
+    for step in (1, 2, 3):
+        np.testing.assert_array_equal(found.per_query[step - 1, 0], HARD.per_query(labels, scores[step], group=groups))
+        soft = SOFT.per_query(labels, scores[step], group=groups, query_weight=[1, 2, 3])
+        np.testing.assert_array_equal(found.per_query[step - 1, 1], soft)
+    np.testing.assert_array_equal(found.scores, scores[3])
+    assert np.isnan(found.per_query[:, 0, 1]).all()
+
+
+def test_the_builder_keeps_more_steps_than_it_has_room_for():
+    builder = TrackBuilder("test", as_metrics("test", "mrr"), [0, 1], QueryGroups.from_sizes([2]), np.ones(1))
+    builder.begin(0, [1.0, 0.0])
+    buffer = np.zeros(2)
+    for trees in range(1, 40):
+        buffer[:] = [0.0, trees % 2]
+        builder.add(trees, buffer)
+    last = builder.track()
+    buffer[:] = 7.0
+    assert last.per_query[:, 0, 0].tolist() == [1.0 if trees % 2 else 0.75 for trees in range(1, 40)]
+    assert last.scores.tolist() == [0.0, 1.0]
+    assert last.spread.tolist() == [0.5 * (trees % 2) for trees in range(1, 40)]
+
+
+def test_errors_of_a_change_are_paired():
+    found = track()
+    before = np.concatenate([found.beginning[None], found.per_query[:-1]])
+    for step in range(len(STEPS)):
+        for metric in range(2):
+            differences = found.per_query[step, metric] - before[step, metric]
+            used = [q for q in range(N_QUERIES) if WEIGHTS[q] > 0 and not math.isnan(differences[q])]
+            mean = literal_means(differences[used], WEIGHTS[used])
+            squares = sum((WEIGHTS[q] * (differences[q] - mean)) ** 2 for q in used)
+            n, total = len(used), sum(WEIGHTS[used])
+            assert found.change[step, metric] == pytest.approx(mean, rel=1e-12)
+            assert found.change_error[step, metric] == pytest.approx(
+                math.sqrt(n / (n - 1) * squares) / total, rel=1e-12
+            )
+    assert used == [0, 1, 2, 3, 4]
+
+
+def test_equal_weights_give_the_standard_error():
+    found = track(np.full(N_QUERIES, 3.0))
+    differences = found.per_query[1, 1] - found.per_query[0, 1]
+    assert found.change_error[1, 1] == pytest.approx(differences.std(ddof=1) / math.sqrt(N_QUERIES), rel=1e-12)
+
+
+def test_one_query_has_no_error():
+    found = track(np.array([0.0, 0, 0, 0, 1, 2]))
+    assert np.isnan(found.change_error[:, 0]).all()
+    assert np.isfinite(found.change_error[:, 1]).all()
+
+
+def test_no_query_has_no_mean():
+    found = track(np.array([0.0, 0, 0, 0, 1, 0]))
+    assert np.isnan(found.mean[:, 0]).all()
+    assert np.isnan(found.band()[0][:, 0]).all()
+    assert found.worst_queries(metric=0) == ()
+
+
+def test_infinite_values_are_means_without_error():
+    per_query = track().per_query.copy()
+    per_query[2, 1, 0] = np.inf
+    found = track(per_query=per_query)
+    assert np.isinf(found.mean[2, 1])
+    assert np.isnan(found.change_error[2, 1])
+    assert np.isfinite(found.change_error[[0, 1]]).all()
+    assert np.isnan(found.band(n_boot=50)[0][2, 1])
+
+
+def test_the_band_is_of_resampled_queries():
+    found = track()
+    low, high = found.band(level=0.8, n_boot=200, seed=3)
+    for metric, n in ((0, 4), (1, 5)):  # the queries that count
+        used = [q for q in range(N_QUERIES) if WEIGHTS[q] > 0 and not (metric == 0 and q == MISSING)]
+        assert len(used) == n
+        rng, means = np.random.default_rng(3), []
+        for _ in range(200):
+            drawn = [used[at] for at in rng.integers(n, size=n)]
+            means.append([literal_means(found.per_query[step, metric, drawn], WEIGHTS[drawn]) for step in range(4)])
+        np.testing.assert_allclose(low[:, metric], np.quantile(means, 0.1, axis=0), rtol=1e-12)
+        np.testing.assert_allclose(high[:, metric], np.quantile(means, 0.9, axis=0), rtol=1e-12)
+    assert np.all(low <= found.mean)
+    assert np.all(found.mean <= high)
+
+
+def test_blocks_change_nothing(monkeypatch):
+    whole = track()
+    expected = (whole.mean, whole.change_error, *whole.band(n_boot=50))
+    monkeypatch.setattr("boostsoft.tracks.means._CELLS", 7)
+    parts = track()
+    for found, value in zip((parts.mean, parts.change_error, *parts.band(n_boot=50)), expected, strict=True):
+        np.testing.assert_allclose(found, value, rtol=1e-13)
+
+
+def test_the_same_resamples_serve_all_steps():
+    found = track()
+    constant = track(per_query=np.repeat(found.per_query[:1], len(STEPS), axis=0))
+    resampled = constant.resampled(1, n_boot=20)
+    assert resampled.shape == (20, 4)
+    np.testing.assert_allclose(resampled, np.repeat(resampled[:, :1], 4, axis=1), rtol=1e-13)
+    assert np.ptp(resampled[:, 0]) > 0
+    assert not np.array_equal(resampled, constant.resampled(1, n_boot=20, seed=1))
+
+
+def test_the_worst_queries_come_first():
+    found = track()
+    values = found.per_query[2, 1]
+    change = values - found.per_query[1, 1]
+    counted = [0, 1, 2, 3, 4]  # the last weighs nothing
+    by_value = sorted(counted, key=lambda q: values[q])
+    worst = found.worst_queries(step=2, metric="ndcg_gaussian@10")
+    assert [query for query, *_ in worst] == by_value
+    q = by_value[0]
+    assert worst[0] == WorstQuery(q, "abcdef"[q], [2, 3, 1, 4, 2, 1][q], values[q], change[q])
+    by_change = found.worst_queries(step=2, metric=1, n=2, by="change")
+    assert [worst.query for worst in by_change] == sorted(counted, key=lambda q: change[q])[:2]
+    assert MISSING not in [worst.query for worst in found.worst_queries()]
+    first = found.worst_queries(step=0, metric=1, n=1)[0]
+    assert first.change == found.per_query[0, 1, first.query] - found.beginning[1, first.query]
+    assert found.worst_queries(step=-4, metric=1, n=1)[0] == first
+
+
+def test_ids_and_documents_may_be_unknown():
+    worst = track(qid=None, groups=None).worst_queries(n=1)[0]
+    assert (worst.qid, worst.n_docs) == (None, None)
+
+
+def test_a_metric_has_a_position_a_name_and_a_value():
+    found = track()
+    assert found.names == ("ndcg@10", "ndcg_gaussian@10")
+    assert [found.index(metric) for metric in (0, 1, -1, "ndcg_gaussian@10", HARD, SOFT)] == [0, 1, 1, 1, 0, 1]
+    assert (found.n_steps, found.n_metrics, found.n_queries) == (4, 2, 6)
+    assert repr(found) == ("TreeTrack('a model', ndcg@10, ndcg_gaussian@10; 4 steps from 2 to 8 trees, 6 queries)")
+
+
+@pytest.mark.parametrize(
+    ("metric", "error", "match"),
+    [
+        (2, ValueError, r"one of the 2 \('ndcg@10', 'ndcg_gaussian@10'\); got 2"),
+        ("mrr", ValueError, "one of 'ndcg@10', 'ndcg_gaussian@10'; got 'mrr'"),
+        (Metric("ndcg@10"), ValueError, r"one of .*; got Metric\("),
+        (0.5, TypeError, "a position, a name or a metric; got 0.5"),
+        (True, TypeError, "a position, a name or a metric; got True"),
+    ],
+)
+def test_an_unknown_metric_is_refused(metric, error, match):
+    with pytest.raises(error, match=f"TreeTrack: metric must be {match}"):
+        track().index(metric)
+
+
+@pytest.mark.parametrize(("kind", "library"), [("pandas", pd), ("polars", pl)])
+def test_frames_hold_the_means(kind, library):
+    found = track()
+    frame = found.to_frame(kind)
+    assert isinstance(frame, library.DataFrame)
+    assert list(frame.columns) == ["trees", "metric", "mean", "change", "change_error"]
+    rows = np.array([[*row] for row in frame.to_numpy()], dtype=object)
+    assert rows[:3, :3].tolist() == [
+        [2, "ndcg@10", found.mean[0, 0]],
+        [2, "ndcg_gaussian@10", found.mean[0, 1]],
+        [3, "ndcg@10", found.mean[1, 0]],
+    ]
+    assert rows[-1].tolist() == [8, "ndcg_gaussian@10", found.mean[3, 1], found.change[3, 1], found.change_error[3, 1]]
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
+def test_frames_hold_the_values(kind):
+    found = track()
+    frame = found.to_frame(kind, per_query=True)
+    assert list(frame.columns) == ["trees", "metric", "query", "qid", "value"]
+    assert frame.shape[0] == 4 * 2 * 6
+    rows = frame.to_numpy()
+    assert rows[6 + 1].tolist() == [2, "ndcg_gaussian@10", 1, "b", found.per_query[0, 1, 1]]
+    assert rows[12 + 3].tolist() == [3, "ndcg@10", 3, "d", found.per_query[1, 0, 3]]
+    assert "qid" not in track(qid=None).to_frame(kind, per_query=True).columns
+
+
+@pytest.mark.parametrize("name", ["pandas", "polars", "pyarrow"])
+def test_a_library_that_is_not_there_is_named_with_its_extra(name, monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, name, None)
+    extra = "parquet" if name == "pyarrow" else name
+    with pytest.raises(ImportError, match=rf"{name} is not installed: pip install 'boostsoft\[{extra}\]'"):
+        track().save(tmp_path / "a.parquet") if name == "pyarrow" else track().to_frame(name)
+    assert not list(tmp_path.iterdir())
+
+
+def equal(a, b):
+    """Every field to the last bit."""
+    for field in fields(TreeTrack):
+        one, other = getattr(a, field.name), getattr(b, field.name)
+        if isinstance(one, np.ndarray) and one.dtype.kind == "f":
+            np.testing.assert_array_equal(one.view(np.int64), other.view(np.int64))
+        elif isinstance(one, np.ndarray):
+            np.testing.assert_array_equal(one, other)
+        else:
+            assert one == other
+
+
+@pytest.mark.parametrize("suffix", ["npz", "parquet"])
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {},
+        {"groups": None, "y_true": None, "scores": None, "qid": None},
+        {"qid": np.array([3, 1, 4, 15, 9, 26])},
+        {"qid": np.array(["2020-01-01"] * 6, dtype="datetime64[D]")},
+        {"metrics": (Metric("ndcg", k=[1, 2, 3, 4, 5, 6], gain=[0, 1, 5], empty="skip", name="mine"), SOFT)},
+        {"metrics": (HARD, SoftMetric(HARD, ranks="sampled", seed=3))},
+    ],
+    ids=["all", "bare", "numbers", "days", "tables", "sampled"],
+)
+def test_files_come_back_to_the_last_bit(tmp_path, suffix, fields):
+    saved = track(**fields)
+    path = saved.save(tmp_path / f"a.{suffix}")
+    assert path == tmp_path / f"a.{suffix}"
+    equal(TreeTrack.load(str(path)), saved)
+    assert [file.name for file in tmp_path.iterdir()] == [path.name]
+
+
+@pytest.mark.parametrize("suffix", ["npz", "parquet"])
+@pytest.mark.parametrize("ids", [["x", "yy", "z", "a", "b", "c"], [1, 2, 3, 4, 5, 2**40]])
+def test_ids_in_objects_are_saved_as_what_they_are(tmp_path, suffix, ids):
+    path = track(qid=np.array(ids, dtype=object)).save(tmp_path / f"a.{suffix}")
+    assert TreeTrack.load(path).qid.tolist() == ids
+
+
+def test_a_parquet_file_is_a_table_for_others(tmp_path):
+    found = track()
+    table = pd.read_parquet(found.save(tmp_path / "a.parquet"))
+    assert list(table.columns) == ["trees", "metric", "query", "value"]
+    assert len(table) == 5 * 2 * 6
+    at = (table.trees == 5) & (table["metric"] == "ndcg_gaussian@10")
+    np.testing.assert_array_equal(table.value[at], found.per_query[2, 1])
+    before = (table.trees == 1) & (table["metric"] == "ndcg_gaussian@10")
+    np.testing.assert_array_equal(table.value[before], found.beginning[1])
+
+
+def gain_of(label):
+    return label + 1.0
+
+
+@pytest.mark.parametrize("gain", [gain_of, lambda label: label, np.sqrt])
+def test_a_metric_with_a_function_cannot_be_saved(tmp_path, gain):
+    found = track(metrics=(Metric("ndcg@10", gain=gain, name="mine", empty="skip"), SOFT))
+    with pytest.raises(ValueError, match=r"TreeTrack\.save: metrics must not have a function as an option; got Metric"):
+        found.save(tmp_path / "a.npz")
+    assert not list(tmp_path.iterdir())
+
+
+def test_ids_of_other_types_cannot_be_saved(tmp_path):
+    ids = np.empty(6, dtype=object)
+    ids[:] = [(1, 2)] * 6
+    with pytest.raises(ValueError, match=r"TreeTrack\.save: qid must hold numbers or texts; got \(1, 2\)"):
+        track(qid=ids).save(tmp_path / "a.npz")
+
+
+@pytest.mark.parametrize("suffix", ["npz", "parquet"])
+def test_a_file_is_whole_or_as_it_was(tmp_path, suffix, monkeypatch):
+    path = track().save(tmp_path / f"a.{suffix}")
+    before = path.read_bytes()
+
+    def half_an_npz(file, **_):
+        file.write(b"half")
+        raise OSError("no space")
+
+    def half_a_table(_, target):
+        target.write_bytes(b"half")
+        raise OSError("no space")
+
+    monkeypatch.setattr(np, "savez", half_an_npz)
+    monkeypatch.setattr(pyarrow.parquet, "write_table", half_a_table)
+    with pytest.raises(OSError, match="no space"):
+        track(label="another").save(path)
+    assert path.read_bytes() == before
+    assert [file.name for file in tmp_path.iterdir()] == [path.name]
+
+
+def test_other_files_are_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"TreeTrack\.save: path must end in \.npz or \.parquet; got 'a\.csv'"):
+        track().save("a.csv")
+    with pytest.raises(ValueError, match=r"TreeTrack\.load: path must end in \.npz or \.parquet"):
+        TreeTrack.load(tmp_path / "a.txt")
+    np.savez(tmp_path / "other.npz", x=np.ones(2))
+    with pytest.raises(ValueError, match=r"other\.npz must hold a TreeTrack; got the arrays x"):
+        TreeTrack.load(tmp_path / "other.npz")
+    pd.DataFrame({"x": [1]}).to_parquet(tmp_path / "other.parquet")
+    with pytest.raises(ValueError, match=r"other\.parquet must hold a TreeTrack; got the columns x"):
+        TreeTrack.load(tmp_path / "other.parquet")
+    np.savez(tmp_path / "later.npz", about=np.array(json.dumps({"version": 2})))
+    with pytest.raises(ValueError, match=r"later\.npz must be of version 1; got 2"):
+        TreeTrack.load(tmp_path / "later.npz")
+
+
+def test_arrays_are_read_only_and_the_callers_are_not():
+    values = np.random.default_rng(0).uniform(size=(4, 2, 6))
+    found = track(per_query=values, beginning=values[0])
+    for array in (found.per_query, found.steps, found.mean, found.change):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1
+    assert values.flags.writeable
+
+
+def test_a_track_can_be_changed_into_another():
+    assert replace(track(), label="other").label == "other"
+
+
+REFUSED = {
+    "steps must rise from above start=1; got 1 at position 0": {"steps": [1, 3, 5, 8]},
+    "steps must rise from above start=1; got 3 at position 2": {"steps": [2, 3, 3, 8]},
+    r"steps must have the shape \(n_steps\), \(4,\); got \(3,\)": {"steps": [2, 3, 5]},
+    r"spread must have the shape \(n_steps\), \(4,\); got \(2,\)": {"spread": [1, 2]},
+    r"beginning must have the shape \(n_metrics, n_queries\), \(2, 6\); got \(1, 6\)": {"beginning": np.ones((1, 6))},
+    r"query_weight must have the shape \(n_queries\), \(6,\); got \(5,\)": {"query_weight": np.ones(5)},
+    "query_weight must not be negative; got -1": {"query_weight": [1, 1, 1, 1, 1, -1]},
+    "query_weight must not be 0 for every query": {"query_weight": np.zeros(6)},
+    r"qid must have the shape \(n_queries\), \(6,\); got \(2,\)": {"qid": ["a", "b"]},
+    r"y_true must have the shape \(n_docs\), \(13,\); got \(12,\)": {"y_true": np.ones(12)},
+    r"scores must have the shape \(n_docs\), \(13,\); got \(12,\)": {"scores": np.ones(12)},
+    r"per_query must have the shape .*; got \(4, 6\)": {"per_query": np.ones((4, 6))},
+    r"per_query must have the shape .*; got \(0, 2, 6\)": {"per_query": np.ones((0, 2, 6))},
+    "metrics must be as many as in per_query, 2; got 1": {"metrics": [HARD]},
+    "two metrics are called 'ndcg@10'": {"metrics": [HARD, Metric("ndcg@10")]},
+    r"groups must hold 6 queries; got QueryGroups\(1 queries": {"groups": QueryGroups.from_sizes([13])},
+    "start must be from 0": {"start": -1},
+    "per_query must be NaN at all steps or at none; query 4 of ndcg@10 differs from the beginning at step 0": {
+        "per_query": np.ones((4, 2, 6))
+    },
+}
+
+
+@pytest.mark.parametrize(("match", "wrong"), REFUSED.items(), ids=[str(at) for at in range(len(REFUSED))])
+def test_what_does_not_fit_is_refused(match, wrong):
+    with pytest.raises(ValueError, match=f"TreeTrack: {match}"):
+        track(**wrong)
+
+
+@pytest.mark.parametrize(
+    ("match", "wrong"),
+    [
+        ("metrics must be Metrics and SoftMetrics; got 'mrr'", {"metrics": [HARD, "mrr"]}),
+        ("groups must be QueryGroups or None; got", {"groups": [2, 3]}),
+        ("label must be a text; got 3", {"label": 3}),
+        ("spread must hold numbers; got dtype <U1", {"spread": list("abcd")}),
+    ],
+)
+def test_other_types_are_refused(match, wrong):
+    with pytest.raises(TypeError, match=f"TreeTrack: {match}"):
+        track(**wrong)
+
+
+@pytest.mark.parametrize(
+    ("call", "match"),
+    [
+        (lambda t: t.band(level=1.0), "band: level must be below 1; got 1.0"),
+        (lambda t: t.band(level=0), "band: level must be finite and above 0"),
+        (lambda t: t.band(n_boot=0), "n_boot must be from 1"),
+        (lambda t: t.worst_queries(step=4), "worst_queries: step must be below the number of steps, 4; got 4"),
+        (lambda t: t.worst_queries(step=-5), "worst_queries: step must be from -4"),
+        (lambda t: t.worst_queries(by="name"), "worst_queries: by must be one of 'value', 'change'; got 'name'"),
+        (lambda t: t.worst_queries(n=0), "worst_queries: n must be from 1"),
+        (lambda t: t.to_frame("arrow"), "to_frame: kind must be one of 'pandas', 'polars'; got 'arrow'"),
+    ],
+)
+def test_wrong_arguments_are_refused(call, match):
+    with pytest.raises(ValueError, match=rf"TreeTrack\.\w+: .*{match.partition(': ')[2] or match}"):
+        call(track())
