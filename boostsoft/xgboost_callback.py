@@ -11,7 +11,6 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 from xgboost import Booster, DMatrix
 from xgboost.callback import TrainingCallback
 
@@ -120,12 +119,12 @@ class TrackCallback(Recording, TrainingCallback):  # type: ignore[misc]
             raise ValueError(
                 f"{_CALLER}: stop must be None with booster={kind!r}: the best model cannot be cut out of the last one"
             )
-        self._start, self._stop_now = model.num_boosted_rounds(), False
-        self.live.begin(self._start, None)
+        self._stop_now = False
+        self.live.begin(model.num_boosted_rounds(), None)
         for name, matrix in self._data.items():
             groups, weights = groups_and_weights(_CALLER, matrix)
             with as_booster(self._threads):
-                self.live.add(name, matrix.get_label(), groups, self._beginning(model, matrix), weights)
+                self.live.add(name, matrix.get_label(), groups, _margins(model, matrix), weights)
         return model
 
     def before_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
@@ -155,13 +154,6 @@ class TrackCallback(Recording, TrainingCallback):  # type: ignore[misc]
 
     def __repr__(self) -> str:
         return f"{_CALLER}({', '.join(map(repr, (*self._data, *self.live.metrics)))})"
-
-    def _beginning(self, model: Any, matrix: Any) -> Any:
-        # a model that has no trees yet is not to be asked: XGBoost would remember scores without its base score
-        if self._start > 0:
-            return _margins(model, matrix)
-        margin = matrix.get_base_margin()
-        return np.ravel(margin).astype(np.float64) if margin.size else None
 
     def _join(self, evals_log: Any) -> None:
         """Put the lists that this callback fills into XGBoost's log."""
@@ -196,4 +188,4 @@ def _is_pair(pair: Any) -> bool:
 
 
 def _margins(model: Any, matrix: Any) -> Any:
-    return model.predict(matrix, output_margin=True).astype(np.float64)
+    return model.predict(matrix, output_margin=True)

@@ -196,12 +196,14 @@ def test_dart_is_recorded_as_the_model_was_then(data, valid):
     assert not np.allclose(shorter[2], booster.predict(valid.X, num_iteration=3))
 
 
-def test_trees_that_lightgbm_cannot_grow_repeat_the_values(data, valid):
+def test_trees_that_lightgbm_cannot_grow_repeat_the_values_and_are_not_taken_back(data, valid):
+    params = {"min_gain_to_split": 8, "learning_rate": 0.3}
     callback = tracked(stop=4)
-    booster = train(data, valid, [callback], params={"min_data_in_leaf": data.y.size}, rounds=20)
-    assert booster.num_trees() <= 1
-    assert callback.track.steps.tolist() == [1, 2, 3, 4]
-    assert (callback.track.per_query == callback.track.per_query[0]).all()
+    booster = train(data, valid, [callback], params=params, rounds=20, keep_training_booster=True)
+    alone = train(data, valid, [], params=params, rounds=20, keep_training_booster=True)
+    trees, track = alone.num_trees(), callback.track
+    assert booster.num_trees() == trees < track.steps[-1] == StoppingRule(4).stop_at(track, 1)
+    assert (track.per_query[trees - 1 :] == track.per_query[trees - 1]).all()
 
 
 # LightGBM: what other callbacks see
@@ -570,6 +572,14 @@ def test_refreshed_trees_of_xgboost(data, valid):
     for at, trees in enumerate(callback.track.steps):
         scores = booster.predict(valid.matrix(), output_margin=True, iteration_range=(0, int(trees)))
         np.testing.assert_allclose(callback.track.per_query[at], valid.expected(scores.astype(float)), atol=1e-9)
+
+
+def test_a_linear_model_of_xgboost(data, valid):
+    callback = bx.TrackCallback(valid.matrix(), HARD, SOFT, progress=False)
+    params = {"booster": "gblinear", "max_depth": None, "updater": "coord_descent"}
+    booster = boost(data, [callback], params=params)
+    scores = booster.predict(valid.matrix(), output_margin=True).astype(float)
+    np.testing.assert_allclose(callback.track.per_query[-1], valid.expected(scores), rtol=0, atol=1e-9)
 
 
 def test_what_xgboost_is_refused(data, valid):
