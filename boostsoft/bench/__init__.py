@@ -3,7 +3,7 @@
 Everything runs in one process and one run, interleaved round by round (``timing``), so that a busy machine slows all
 contenders alike; what is reported are medians over rounds and ratios within rounds. Layers: ``timing``, ``results`` and
 ``pools`` know nothing of what is measured; a module for each part (``objective_cost``, ``direct``, ``training_cost``,
-``hard_cost``, ``growth``, ``limits``, ``cold_start``) measures and returns ``Section`` values; ``tables`` and
-``figures`` show them; ``run`` puts them together and ``command`` is the command line. Peers are imported inside
-functions only.
+``tracking``, ``live_cost``, ``hard_cost``, ``growth``, ``limits``, ``cold_start``) measures and returns ``Section``
+values; ``tables`` and ``figures`` show them; ``run`` puts them together and ``command`` is the command line. Peers are
+imported inside functions only.
 """

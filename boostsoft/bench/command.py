@@ -8,7 +8,7 @@ from typing import Any
 
 from ..options import check_folder, whole
 
-PARTS = ("objective", "training", "hard", "growth", "limits", "cold")
+PARTS = ("objective", "training", "tracking", "hard", "growth", "limits", "cold")
 SPEED = "speed"
 _DESCRIPTION = (
     "Time boostsoft next to the peers that are installed, interleaved in one process, and write tables and plots."
@@ -17,6 +17,7 @@ _EPILOG = """\
 parts:
   objective   a boosting iteration of every objective less that of a regression; values alone; the machine's peak
   training    whole runs of 100 trees, 63 leaves, 136 features
+  tracking    1,000 trees measured after each of them; the callback while training
   hard        hard metrics against ranx, scikit-learn, pytrec_eval and LightGBM
   growth      curves in documents, cutoff, sigma, queries and threads
   limits      one query of 100,000 documents, whole lists of 1,000

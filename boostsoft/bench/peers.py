@@ -22,6 +22,7 @@ KNOWN: Mapping[str, tuple[str, tuple[str, ...]]] = {
 NEEDED: Mapping[str, tuple[str, ...]] = {
     "objective": ("lightgbm", "xgboost", "catboost"),
     "training": ("lightgbm", "xgboost"),
+    "tracking": ("lightgbm", "xgboost"),
     "hard": ("lightgbm", "sklearn", "ranx", "pytrec_eval"),
     "growth": ("lightgbm", "xgboost"),
     "limits": (),

@@ -27,6 +27,7 @@ from .results import Section
 from .settings import Settings
 from .tables import as_json, markdown, section_table, summary
 from .timing import Watcher
+from .tracking import measure_tracking
 from .training_cost import measure_training
 
 _PAGE = 160  # columns, where nothing says how many there are
@@ -87,6 +88,10 @@ def _training(pools: list[Pool], settings: Settings, peers: Peers, watcher: Watc
         yield measure_training(pool, settings, peers, watcher)
 
 
+def _tracking(pools: list[Pool], settings: Settings, peers: Peers, watcher: Watcher) -> Iterator[Section]:
+    yield from measure_tracking(pools[0].first(settings.training_queries), settings, peers, watcher)
+
+
 def _hard(pools: list[Pool], settings: Settings, peers: Peers, watcher: Watcher) -> Iterator[Section]:
     for pool in pools:
         yield measure_hard(pool, settings, peers, watcher)
@@ -107,6 +112,7 @@ def _cold(_: list[Pool], settings: Settings, __: Peers, watcher: Watcher) -> Ite
 _PARTS: dict[str, Part] = {
     "objective": _objective,
     "training": _training,
+    "tracking": _tracking,
     "hard": _hard,
     "growth": _growth,
     "limits": _limits,

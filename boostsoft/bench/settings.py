@@ -12,6 +12,7 @@ from ..kernels.threads import n_threads
 _MINUTES = {
     "objective": (0.5, 0.3),
     "training": (0.3, 1.0),
+    "tracking": (1.0, 1.0),
     "hard": (0.4, 0.05),
     "growth": (0.4, 0.4),
     "limits": (0.1, 0.15),
@@ -36,6 +37,10 @@ class Settings:
         Queries that the gradient's error is measured on.
     trees, leaves : int
         Of a training run; ``training_queries`` of the synthetic pool.
+    tracked_trees : int
+        Of the finished model that is tracked, on ``tracked_pool`` (queries, documents).
+    live_trees : int
+        Of the training runs that are tracked.
     longest : int
         The longest query of the growth curves and of the limits.
     whole_list : (queries, documents)
@@ -55,6 +60,9 @@ class Settings:
     training_queries: int = 2000
     trees: int = 100
     leaves: int = 63
+    tracked_trees: int = 1000
+    tracked_pool: tuple[int, int] = (1000, 100)
+    live_trees: int = 25
     longest: int = 100_000
     growth_documents: int = 12_000
     whole_list: tuple[int, int] = (16, 1000)
@@ -98,6 +106,9 @@ def quick(queries: int | None, rounds: int | None, seed: int) -> Settings:
         training_queries=queries,
         trees=20,
         leaves=31,
+        tracked_trees=100,
+        tracked_pool=(queries, 100),
+        live_trees=10,
         longest=10_000,
         growth_documents=1_200,
         whole_list=(2, 1000),
