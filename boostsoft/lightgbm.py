@@ -27,6 +27,7 @@ from .lightgbm_data import query_means, read_groups, refuse_cut_queries, refuse_
 from .lightgbm_data import threads as _threads
 from .metrics.hard import Metric
 from .objectives import LambdaObjective, Objective, SoftObjective
+from .objectives import reference_objective as _reference
 from .query_groups import FloatArray, finite_vector
 from .tracks.live import LiveTrack
 from .tracks.stopping import StoppingRule
@@ -35,9 +36,11 @@ __all__ = [
     "feval",
     "lambda_objective",
     "objective",
+    "reference_objective",
     "sklearn_eval_metric",
     "sklearn_lambda_objective",
     "sklearn_objective",
+    "sklearn_reference_objective",
     "track_callback",
 ]
 
@@ -93,17 +96,23 @@ def sklearn_objective(
 
 
 def lambda_objective(kind: str = "lambdarank", **options: Any) -> LightGBMObjective:
-    """Build LambdaRank or RankNet for ``params["objective"]``: a reference, equal to LightGBM's own ``lambdarank``.
-
-    Parameters are those of :class:`boostsoft.objectives.LambdaObjective`: ``truncation_level``, ``norm``, ``sigmoid``,
-    ``gain`` and ``query_weight``.
-    """
+    """Build LightGBM's LambdaRank, or RankNet: a :class:`boostsoft.objectives.LambdaObjective` for ``params``."""
     return LightGBMObjective(LambdaObjective(kind, **options))
 
 
 def sklearn_lambda_objective(kind: str = "lambdarank", **options: Any) -> SklearnObjective:
     """Build LambdaRank or RankNet for ``lgb.LGBMRanker(objective=..., metric="None")``."""
     return SklearnObjective(LambdaObjective(kind, **options))
+
+
+def reference_objective(kind: str, **options: Any) -> LightGBMObjective:
+    """Build an objective of the literature, by name: :func:`boostsoft.objectives.reference_objective` lists them."""
+    return LightGBMObjective(_reference(kind, **options))
+
+
+def sklearn_reference_objective(kind: str, **options: Any) -> SklearnObjective:
+    """Build the same for LGBMRanker."""
+    return SklearnObjective(_reference(kind, **options))
 
 
 def feval(*metrics: str | AnyMetric) -> LightGBMMetrics:
@@ -269,10 +278,9 @@ def _descent(
     caller = "boostsoft.lightgbm.objective"
     groups = read_groups(caller, labels, group)
     queries = cache.get(labels, groups, rule.prepare)
-    gradient, curvature = rule.gradient_curvature(queries, finite_vector(caller, "predictions", preds, groups.n_docs))
-    if weight is not None:
-        rows = row_weights(caller, weight, groups)
-        gradient, curvature = gradient * rows, curvature * rows
+    scores = finite_vector(caller, "predictions", preds, groups.n_docs)
+    rows = None if weight is None else row_weights(caller, weight, groups)
+    gradient, curvature = rule.gradient_curvature(queries, scores, rows)
     return -gradient, curvature
 
 

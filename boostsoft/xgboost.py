@@ -28,6 +28,7 @@ from .adapters import AnyMetric, MetricList, PreparedCache, as_booster, threads_
 from .metrics.hard import Metric
 from .metrics.soft import SoftMetric
 from .objectives import LambdaObjective, Objective, SoftObjective
+from .objectives import reference_objective as _reference
 from .query_groups import FloatArray, finite_vector
 from .xgboost_data import THREADS as THREADS
 from .xgboost_data import groups_and_weights, is_empty, over_workers
@@ -37,7 +38,7 @@ from .xgboost_data import threads as _threads
 if TYPE_CHECKING:
     from .xgboost_callback import TrackCallback
 
-__all__ = ["TrackCallback", "custom_metric", "lambda_objective", "objective", "train"]
+__all__ = ["TrackCallback", "custom_metric", "lambda_objective", "objective", "reference_objective", "train"]
 
 # Gradient and curvature times a constant: the leaves' Newton steps stay, but XGBoost's stock lambda = 1 and
 # min_child_weight = 1 are made for curvatures of about .25 per document. A query's sum to about .1, whatever its
@@ -84,6 +85,15 @@ def lambda_objective(kind: str = "lambdarank", **options: Any) -> XGBoostObjecti
     return XGBoostObjective(LambdaObjective(kind, **options))
 
 
+def reference_objective(kind: str, **options: Any) -> XGBoostObjective:
+    """Build an objective of the literature, to compare with: see :func:`boostsoft.objectives.reference_objective`.
+
+    Gradients and curvatures are as its classes state them, in no unit of XGBoost's: ``min_child_weight=0`` suits all
+    but ranknet and queryrmse, whose curvatures are not far below 1.
+    """
+    return XGBoostObjective(_reference(kind, **options))
+
+
 def custom_metric(*metrics: str | AnyMetric) -> XGBoostMetrics:
     """Build an evaluation for ``custom_metric=`` of ``xgb.train`` and ``xgb.cv``.
 
@@ -114,7 +124,7 @@ def train(
     ----------
     params, dtrain, num_boost_round, evals, verbose_eval
         As ``xgb.train``; ``params`` may not hold an ``objective``.
-    obj : str, Metric or what :func:`objective` and :func:`lambda_objective` build
+    obj : str, Metric or what :func:`objective` and :func:`reference_objective` build
         What to train on, ``"ndcg@10"`` by default.
     custom_metric : metrics, or what :func:`custom_metric` builds
         What to evaluate on ``evals``; by default what ``obj`` trains on, hard, and then soft, with noise of a fifth

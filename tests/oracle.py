@@ -24,6 +24,11 @@ oracle_noise
 oracle_lambdarank
    ``lambdarank``              gradient and Hessian of LightGBM's lambdarank
    ``ranknet``                 gradient and Hessian of the logistic loss over all pairs
+oracle_reference
+   ``lambdaloss``, ``listnet``, ``xendcg``, ``queryrmse``    losses, to be differentiated numerically
+   ``xendcg_newton``           XE-NDCG's gradient with terms of the Newton step, by matrices
+   ``lightgbm_gammas``         what LightGBM's rank_xendcg draws
+   ``softlambda``              LambdaRank's direction and curvature with mean deltas over all n! orders
 
 One query at a time. Labels and scores are one-dimensional and of equal length; a higher score means a
 higher rank. Documents are compared by t_i = s_i + sigma * eps_i with independent eps_i. Options of a metric
@@ -50,6 +55,7 @@ from .oracle_orders import (
 )
 from .oracle_pairs import average_ranks, pair_form, unequal_pairs
 from .oracle_queries import KINDS, random_query
+from .oracle_reference import lambdaloss, lightgbm_gammas, listnet, queryrmse, softlambda, xendcg, xendcg_newton
 from .oracle_ties import (
     DISCOUNT_FAMILY,
     HARD,
@@ -82,8 +88,11 @@ __all__ = [
     "hard_expected_ties_large",
     "ideal_dcg",
     "in_rank_order",
+    "lambdaloss",
     "lambdarank",
+    "lightgbm_gammas",
     "linear_form",
+    "listnet",
     "mean_over_orders",
     "monte_carlo",
     "order_derivatives",
@@ -96,10 +105,14 @@ __all__ = [
     "pnr_of_discordant",
     "probability_of",
     "quad_integrator",
+    "queryrmse",
     "random_query",
     "ranknet",
+    "softlambda",
     "softrank",
     "softrank_ranks",
     "tie_blocks",
     "unequal_pairs",
+    "xendcg",
+    "xendcg_newton",
 ]

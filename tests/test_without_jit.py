@@ -13,6 +13,7 @@ import boostsoft as bs
 
 CODE = """
 import json, numpy as np, boostsoft as bs
+from boostsoft.objectives import REFERENCES, reference_objective
 y, s = [0, 3, 1, 0, 2, 1], [0.3, -0.2, 0.3, 1.5, -30.0, 0.0]
 found = []
 for noise in ("gaussian", "gumbel", "logistic"):
@@ -23,6 +24,11 @@ for noise in ("gaussian", "gumbel", "logistic"):
 # one long list: ranks fill the lanes
 y, s = np.arange(55) % 4, np.sin(np.arange(55.0))
 found.append(bs.SoftMetric("dcg", sigma=0.5).gradient(y, s, group=[55]).tolist())
+groups = bs.QueryGroups.from_sizes([4, 0, 2])
+for kind in REFERENCES:
+    rule = reference_objective(kind)
+    queries = rule.prepare([0, 3, 1, 0, 2, 1], groups)
+    found.append(np.concatenate(rule.gradient_curvature(queries, np.array([0.3, -0.2, 0.3, 1.5, -30.0, 0.0]))).tolist())
 print(json.dumps(found))
 """
 
@@ -38,7 +44,7 @@ def run(disable):
 
 def test_the_same_numbers_without_the_compiler():
     plain, compiled = run("1"), run("0")
-    assert len(plain) == 7
+    assert len(plain) == 7 + 7
     for got, wanted in zip(plain, compiled, strict=True):
         np.testing.assert_allclose(got, wanted, rtol=1e-9, atol=1e-12)
     assert compiled[0][0] == bs.SoftMetric("ndcg@3", noise="gaussian", sigma=0.7)(

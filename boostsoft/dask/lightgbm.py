@@ -92,8 +92,10 @@ class _PartRule:
     def prepare(self, y_true: Any, groups: QueryGroups, *, part: bool = True) -> PreparedQueries:
         return self.rule.prepare(y_true, groups, part=part)
 
-    def gradient_curvature(self, queries: PreparedQueries, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
-        return self.rule.gradient_curvature(queries, scores)
+    def gradient_curvature(
+        self, queries: PreparedQueries, scores: FloatArray, row_weight: FloatArray | None = None
+    ) -> tuple[FloatArray, FloatArray]:
+        return self.rule.gradient_curvature(queries, scores, row_weight)
 
 
 def _check_ranker(ranker: Any, arguments: dict[str, Any]) -> None:

@@ -134,7 +134,7 @@ def _cluster_value(
 
 
 @routine
-def _shape(smooth, first, last, ranks):
+def rule_shape(smooth, first, last, ranks):
     """Where in a cluster the discount can jump, which decides how nodes crowd."""
     if not smooth:
         return ANYWHERE
@@ -144,7 +144,7 @@ def _shape(smooth, first, last, ranks):
 
 
 @routine
-def _gap(higher, lower, sigma):
+def score_gap(higher, lower, sigma):
     """The distance of two scores in units of sigma; infinite is far enough."""
     if higher == lower:
         return 0.0
@@ -203,7 +203,7 @@ def _query_expectation(
     gradient, push_down, hessian, _, _, _, _ = sums
     for j in range(n):
         coef[j] = gains[order[j]]
-        gaps[j] = _gap(scores[order[j - 1]], scores[order[j]], sigma) if j > 0 else math.inf
+        gaps[j] = score_gap(scores[order[j - 1]], scores[order[j]], sigma) if j > 0 else math.inf
         for total in sums:
             total[j] = 0.0
     bottom = _take_least(family, coef, np.int64(0), n)
@@ -228,7 +228,7 @@ def _query_expectation(
     while first < ranks:
         u[first], last, uneven = 0.0, first + 1, False
         while last < n and gaps[last] <= apart:
-            u[last] = -_gap(scores[order[first]], scores[order[last]], sigma)
+            u[last] = -score_gap(scores[order[first]], scores[order[last]], sigma)
             uneven = uneven or coef[last] != coef[first]
             last += 1
         if not uneven:  # any order of these documents is worth the same
@@ -237,7 +237,7 @@ def _query_expectation(
             for j in range(last, last + LANES):
                 u[j] = u[last - 1]
             least = _take_least(family, coef, first, last)
-            shape = _shape(smooth, first, last, ranks)
+            shape = rule_shape(smooth, first, last, ranks)
             for r in range(first, min(last, ranks)):
                 value += least * discount[r]
             value += _cluster_value(

@@ -1,4 +1,4 @@
-"""LambdaRank's and RankNet's gradients (Burges 2010), as LightGBM's ``lambdarank`` computes them.
+"""Gradients over pairs: LambdaRank and RankNet (Burges 2010), LambdaLoss (Wang et al. 2018), and soft deltas.
 
 For every pair of documents of different gain of which at least one is among the first ``truncation`` ranks, with
 the better one at score distance d above the other,
@@ -7,7 +7,11 @@ the better one at score distance d above the other,
 
 the better document is pulled up and the other pushed down by sigmoid p delta, and both get the curvature
 sigmoid^2 p (1 - p) delta. With ``norm`` delta is divided by .01 + |d| (unless all scores are equal), and a query's
-sums are scaled by log2(1 + S) / S, S the sum of all pulls and pushes. RankNet: delta = 1 for every pair.
+sums are scaled by log2(1 + S) / S, S the sum of all pulls and pushes. This is LightGBM's ``lambdarank``.
+
+- ``RANKNET``: delta = 1 for every pair.
+- ``LAMBDALOSS``: NDCG-Loss2++, the discount difference and mu times that of the ranks' distance r and of r + 1.
+- ``SOFT``: the expected discount difference of the two in place of that at their present ranks (``soft_deltas``).
 """
 
 from __future__ import annotations
@@ -18,6 +22,7 @@ import numpy as np
 
 from .compile import kernel
 
+RANKNET, LAMBDARANK, LAMBDALOSS, SOFT = 0, 1, 2, 3
 # LightGBM reads p from a table of 2^20 steps over sigmoid d = -25 .. 25, rounding down
 _STEPS, _REACH = 2.0**20, 25.0
 
@@ -32,7 +37,8 @@ def _table_probability(d, sigmoid):
 
 
 @kernel
-def _lambda_query(by_metric, scores, gains, inverse_ideal, discount, truncation, norm, sigmoid, grad, curvature):
+def lambda_query(kind, scores, gains, inverse_ideal, discount, mu, apart, truncation, norm, sigmoid, grad, curvature):
+    """One query; ``apart`` is (n * n,) the expected discount differences by place b * n + a, a above b, if ``SOFT``."""
     n, total = scores.size, 0.0
     order = np.argsort(-scores, kind="mergesort")
     uneven = norm and scores[order[0]] != scores[order[n - 1]]
@@ -44,8 +50,14 @@ def _lambda_query(by_metric, scores, gains, inverse_ideal, discount, truncation,
             if gains[high] < gains[low]:
                 high, low = low, high
             d, delta = scores[high] - scores[low], 1.0
-            if by_metric:
+            if kind == LAMBDARANK:
                 delta = (gains[high] - gains[low]) * (discount[a] - discount[b]) * inverse_ideal
+            elif kind == LAMBDALOSS:
+                by_distance = discount[b - a - 1] - discount[b - a]
+                delta = (gains[high] - gains[low]) * (discount[a] - discount[b] + mu * by_distance) * inverse_ideal
+            elif kind == SOFT:
+                delta = (gains[high] - gains[low]) * apart[b * n + a] * inverse_ideal
+            if kind == LAMBDARANK:
                 p = _table_probability(d, sigmoid)
             else:
                 p = 1.0 / (1.0 + math.exp(min(sigmoid * d, 709.0)))
@@ -66,13 +78,14 @@ def _lambda_query(by_metric, scores, gains, inverse_ideal, discount, truncation,
 
 @kernel
 def lambda_queries(
-    by_metric, scores, gains, offsets, inverse_ideal, discount, truncation, norm, sigmoid, begin, end, grad, curvature
+    kind, scores, gains, offsets, inverse_ideal, discount, mu, truncation, norm, sigmoid, begin, end, grad, curvature
 ):
-    """Queries begin..end: the direction that raises the metric, and a positive curvature; RankNet unless by metric."""
+    """Queries begin..end of any kind but ``SOFT``: the direction to raise scores in, and a curvature of at least 0."""
+    nothing = np.zeros(1)
     for q in range(begin, end):
         low, high = offsets[q], offsets[q + 1]
         if high - low > 1:
-            _lambda_query(
-                by_metric, scores[low:high], gains[low:high], inverse_ideal[q], discount, truncation, norm, sigmoid,
-                grad[low:high], curvature[low:high],
+            lambda_query(
+                kind, scores[low:high], gains[low:high], inverse_ideal[q], discount, mu, nothing, truncation, norm,
+                sigmoid, grad[low:high], curvature[low:high],
             )  # fmt: skip

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 # A query that would take longer, with its gradient, on one core is refused.
 LIMIT_SECONDS = 600.0
+# Documents of a query whose pairs are all kept: 800 MB.
+MOST_PAIRED = 10_000
 # Documents further apart, in units of sigma, do not change places, and none is seen by a node that far away.
 _REACH = {"gaussian": 9.0, "gumbel": 42.0, "logistic": 42.0}
 _PAIR_REACH = {"gaussian": 12.5, "gumbel": 42.0, "logistic": 42.0}
@@ -53,6 +55,36 @@ def lambda_costs(queries: PreparedQueries, depth: int) -> FloatArray:
     """Of LambdaRank's pairs."""
     sizes = queries.groups.sizes.astype(np.float64)
     return 1e3 + 10.0 * sizes * np.minimum(sizes, depth)
+
+
+def listwise_costs(queries: PreparedQueries) -> FloatArray:
+    """Of a softmax over every list."""
+    return 100.0 + 20.0 * queries.groups.sizes.astype(np.float64)
+
+
+def soft_lambda_costs(queries: PreparedQueries) -> FloatArray:
+    """Of expected discount differences: every pair of documents at every rank, if all are within reach."""
+    sizes = queries.groups.sizes.astype(np.float64)
+    return 25e3 + 5.0 * sizes**2 * (np.minimum(queries.cutoffs, sizes) + 4.0)
+
+
+def refuse_long_pairs(caller: str, queries: PreparedQueries) -> None:
+    """Raise if the pairs of one query would take too long, or too much memory, to go through at every rank."""
+    sizes = queries.groups.sizes
+    if np.any(sizes > MOST_PAIRED):
+        at = int(np.argmax(sizes))
+        raise ValueError(
+            f"{caller}: a query must have at most {MOST_PAIRED} documents, since all their pairs are kept; "
+            f"got {sizes[at]} for query {at}"
+        )
+    seconds = 1e-9 * soft_lambda_costs(queries)
+    if np.any(seconds > LIMIT_SECONDS):
+        at = int(np.argmax(seconds))
+        raise ValueError(
+            f"{caller}: metric must have a smaller cutoff for a query this long: {queries.metric} of query {at}, n = "
+            f"{sizes[at]} documents, would take about {_spoken(seconds[at])} on one core, and "
+            f"{_spoken(LIMIT_SECONDS)} is the limit; take {queries.metric}@10"
+        )
 
 
 def _per_document(cutoffs: IntArray | int, crowd: FloatArray, smooth: bool) -> FloatArray:

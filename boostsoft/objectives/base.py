@@ -1,0 +1,105 @@
+"""What all training objectives share: what they promise to the boosters' adapters, and checks of their arguments."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+
+from ..metrics.hard import Metric
+from ..metrics.prepared import PreparedQueries, prepare
+from ..query_groups import FloatArray, QueryGroups, finite_vector, query_weights
+
+TINY = 1e-12  # no curvature is less: boosters divide by it
+NOTHING = "{}: there is nothing to learn: no query (of positive weight) has documents whose order changes {}"
+
+
+class NothingToLearnError(ValueError):
+    """No order of the documents is better than another."""
+
+
+class Objective(Protocol):
+    """What the boosters' adapters ask of an objective."""
+
+    def prepare(self, y_true: Any, groups: QueryGroups, *, part: bool = False) -> PreparedQueries:
+        """Check the labels once for all iterations; ``part`` of the data may have nothing to learn."""
+        ...
+
+    def gradient_curvature(
+        self, queries: PreparedQueries, scores: FloatArray, row_weight: FloatArray | None = None
+    ) -> tuple[FloatArray, FloatArray]:
+        """The direction to raise each score in, and a positive curvature, each (n_docs,) and times the weights."""
+        ...
+
+
+def kept_weights(caller: str, weights: Any) -> tuple[float, ...] | None:
+    """Query weights as an objective keeps them: a value that compares and hashes."""
+    return None if weights is None else tuple(finite_vector(caller, "query_weight", weights).tolist())
+
+
+def over_groups(reduce: np.ufunc, queries: PreparedQueries) -> FloatArray:
+    """The least or the largest gain of each query, 0 for one without documents."""
+    reduced = np.zeros(queries.groups.n_queries)
+    filled = np.flatnonzero(queries.groups.sizes > 0)
+    if filled.size:
+        reduced[filled] = reduce.reduceat(queries.gains, queries.groups.offsets[filled])
+    return reduced
+
+
+def weighted(
+    caller: str,
+    found: tuple[FloatArray, FloatArray],
+    queries: PreparedQueries,
+    query_weight: tuple[float, ...] | None,
+    row_weight: FloatArray | None,
+) -> tuple[FloatArray, FloatArray]:
+    """Gradient and curvature times the weights of queries, the curvature at least ``TINY``, times those of rows."""
+    gradient, curvature = found
+    share = queries.groups.per_document(query_weights(caller, query_weight, queries.groups))
+    return by_rows(gradient * share, np.maximum(curvature * share, TINY), row_weight)
+
+
+def by_rows(
+    gradient: FloatArray, curvature: FloatArray, row_weight: FloatArray | None
+) -> tuple[FloatArray, FloatArray]:
+    """Both times the weight of each document."""
+    if row_weight is None:
+        return gradient, curvature
+    return gradient * row_weight, curvature * row_weight
+
+
+def prepare_labels(
+    metric: Metric, caller: str, y_true: Any, groups: QueryGroups, query_weight: Any, part: bool
+) -> PreparedQueries:
+    """The labels' gains, of which some query must have different ones unless this is but ``part`` of the data."""
+    queries = prepare(metric, caller, y_true, groups)
+    weights = query_weights(caller, query_weight, groups)
+    spread = over_groups(np.maximum, queries) - over_groups(np.minimum, queries)
+    if not part and not np.any((spread > 0) & (weights > 0)):
+        raise NothingToLearnError(NOTHING.format(caller, f"gain {metric.gain!r}"))
+    return queries
+
+
+def refuse_rising_discount(caller: str, metric: Metric, queries: PreparedQueries) -> None:
+    """Raise unless the discount falls with the rank, down to 0 at most."""
+    depth = 1 if queries.pairwise else int(np.minimum(queries.cutoffs, queries.groups.sizes).max(initial=1))
+    discount = queries.discount[:depth]
+    if np.any(np.diff(discount) > 0) or discount[-1] < 0:
+        raise ValueError(
+            f"{caller}: the discount must not rise with the rank nor be negative; "
+            f"got {discount[:5].tolist()} ... for {metric!r}"
+        )
+
+
+def refuse_falling_gain(caller: str, metric: Metric, y_true: Any, queries: PreparedQueries) -> None:
+    """Raise if a higher label has a lower gain."""
+    order = np.argsort(np.asarray(y_true), kind="stable")
+    if np.any(np.diff(queries.gains[order]) < 0):
+        raise ValueError(f"{caller}: gain must not fall with the label; got {metric.gain!r}")
+
+
+def as_flag(caller: str, argument: str, value: Any) -> bool:
+    """True or False."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"{caller}: {argument} must be True or False; got {value!r}")
+    return bool(value)

@@ -1,0 +1,235 @@
+"""LambdaRank, RankNet and LambdaLoss: references over pairs of documents at their present ranks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ..kernels.lambdas import LAMBDALOSS, LAMBDARANK, RANKNET, lambda_queries
+from ..kernels.threads import over_queries
+from ..metrics.costs import lambda_costs
+from ..metrics.hard import Metric
+from ..metrics.prepared import PreparedQueries
+from ..metrics.spec import DISCOUNTS
+from ..query_groups import FloatArray, QueryGroups, finite_number, one_of, positive_number, whole_number
+from .base import as_flag, kept_weights, prepare_labels, refuse_falling_gain, weighted
+
+LAMBDA_KINDS = ("lambdarank", "ranknet")
+_CALLER = "reference_objective"
+_WHOLE_LIST = 2**53
+
+
+@dataclass(frozen=True, init=False, eq=True)
+class LambdaObjective:
+    r"""LambdaRank, as LightGBM's ``lambdarank`` computes it, or RankNet (Burges 2010): references to compare with.
+
+    Parameters
+    ----------
+    kind : "lambdarank" or "ranknet"
+        Pairs weighed by the NDCG that swapping them would change, or all alike.
+    truncation_level : int
+        Of lambdarank: a pair counts if one of its documents is among so many first ranks, and the ideal DCG is cut
+        off there (LightGBM's ``lambdarank_truncation_level``).
+    norm : bool
+        Of lambdarank: LightGBM's ``lambdarank_norm``, which divides a pair's weight by .01 + its score distance and
+        scales a query's sums.
+    sigmoid : float
+        Steepness of the logistic slope (LightGBM's ``sigmoid``).
+    gain : "exp2", "linear", table or callable
+        Gain of a label (LightGBM's ``label_gain``), at least 0 and rising with the label.
+    query_weight : (n_queries,), optional
+        Multiplies gradient and curvature of each query.
+
+    Notes
+    -----
+    Gradient and curvature equal LightGBM's to 1e-6 of the largest: its table of the logistic function, 2^20 steps
+    over 50 / sigmoid, is read the same way, and it adds up in float32. The cost is O(truncation_level x n).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from boostsoft import QueryGroups
+    >>> from boostsoft.objectives import LambdaObjective
+    >>> objective = LambdaObjective("ranknet")
+    >>> queries = objective.prepare([1, 0], QueryGroups.from_sizes([2]))
+    >>> gradient, curvature = objective.gradient_curvature(queries, np.zeros(2))
+    >>> gradient, curvature
+    (array([ 0.5, -0.5]), array([0.25, 0.25]))
+    """
+
+    kind: str
+    truncation_level: int
+    norm: bool
+    sigmoid: float
+    metric: Metric
+    query_weight: tuple[float, ...] | None
+
+    def __init__(
+        self,
+        kind: str = "lambdarank",
+        *,
+        truncation_level: int = 30,
+        norm: bool = True,
+        sigmoid: float = 1.0,
+        gain: Any = "exp2",
+        query_weight: Any = None,
+    ) -> None:
+        caller = "lambda_objective"
+        depth = whole_number(caller, "truncation_level", truncation_level, 1)
+        checked = {
+            "kind": one_of(caller, "kind", kind, LAMBDA_KINDS),
+            "truncation_level": depth,
+            "norm": as_flag(caller, "norm", norm),
+            "sigmoid": positive_number(caller, "sigmoid", sigmoid),
+            "metric": Metric("ndcg", k=depth, gain=gain),
+            "query_weight": kept_weights(caller, query_weight),
+        }
+        for field, value in checked.items():
+            object.__setattr__(self, field, value)
+
+    def prepare(self, y_true: Any, groups: QueryGroups, *, part: bool = False) -> PreparedQueries:
+        """Check the labels once for all iterations.
+
+        Raises
+        ------
+        ValueError
+            If a higher label has a lower gain, or no query has documents of different gain (unless this is but
+            ``part`` of the data).
+        """
+        queries = prepare_labels(self.metric, "lambda_objective", y_true, groups, self.query_weight, part)
+        refuse_falling_gain("lambda_objective", self.metric, y_true, queries)
+        return with_every_discount(queries)
+
+    def gradient_curvature(
+        self, queries: PreparedQueries, scores: FloatArray, row_weight: FloatArray | None = None
+    ) -> tuple[FloatArray, FloatArray]:
+        """The direction to raise each score in, and the positive curvature, each (n_docs,), times the weights."""
+        by_metric = self.kind == "lambdarank"
+        depth = self.truncation_level if by_metric else _WHOLE_LIST
+        kind = LAMBDARANK if by_metric else RANKNET
+        found = _pairs(kind, queries, scores, depth, self.norm and by_metric, self.sigmoid)
+        return weighted("lambda_objective", found, queries, self.query_weight, row_weight)
+
+
+@dataclass(frozen=True, init=False, eq=True)
+class LambdaLossObjective:
+    r"""LambdaLoss, the NDCG-Loss2++ of Wang et al. (2018): a bound of NDCG's loss, and a reference to compare with.
+
+    With G = gain / ideal DCG, D(r) = 1 / log2(1 + r) and r_i the rank of document i by the present scores, the loss
+    of a query, to be lowered while the ranks stand, is
+
+        sum over pairs of gain_i > gain_j of
+        (G_i - G_j) (\|D(r_i) - D(r_j)\| + mu (D(d) - D(d + 1))) log(1 + exp(-sigmoid (s_i - s_j))),  d = \|r_i - r_j\|.
+
+    Parameters
+    ----------
+    mu : float
+        Weight of the ranks' distance, at least 0; with 0 the pairs weigh as in LambdaRank.
+    truncation_level : int, optional
+        A pair counts if one of its documents is among so many first ranks, and the ideal DCG is cut off there; by
+        default all pairs count, as in the paper.
+    sigmoid : float
+        Steepness of the logistic slope.
+    gain : "exp2", "linear", table or callable
+        Gain of a label, at least 0 and rising with the label.
+    query_weight : (n_queries,), optional
+        Multiplies gradient and curvature of each query.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Naming an argument that is not as described.
+
+    Notes
+    -----
+    Gradient and curvature are the first derivative, and the diagonal of the second, of the loss at fixed ranks; tied
+    documents are ranked in the order of the data. The paper's base-2 logarithm would multiply both by 1.44. Queries
+    of equal gains, or of one document, get a gradient of 0 and no more than 1e-12 of curvature. Row weights of LightGBM
+    multiply a document's gradient and curvature. The cost is O(truncation_level x n), O(n^2) by default.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from boostsoft import QueryGroups
+    >>> from boostsoft.objectives import LambdaLossObjective
+    >>> objective = LambdaLossObjective(mu=10.0)
+    >>> queries = objective.prepare([1, 0], QueryGroups.from_sizes([2]))
+    >>> gradient, curvature = objective.gradient_curvature(queries, np.zeros(2))
+    >>> gradient.round(4), curvature.round(4)
+    (array([ 2.0299, -2.0299]), array([1.0149, 1.0149]))
+    """
+
+    mu: float
+    truncation_level: int | None
+    sigmoid: float
+    metric: Metric
+    query_weight: tuple[float, ...] | None
+
+    def __init__(
+        self,
+        *,
+        mu: float = 10.0,
+        truncation_level: int | None = None,
+        sigmoid: float = 1.0,
+        gain: Any = "exp2",
+        query_weight: Any = None,
+    ) -> None:
+        depth = None if truncation_level is None else whole_number(_CALLER, "truncation_level", truncation_level, 1)
+        weight = finite_number(_CALLER, "mu", mu)
+        if weight < 0.0:
+            raise ValueError(f"{_CALLER}: mu must not be negative; got {mu!r}")
+        checked = {
+            "mu": weight,
+            "truncation_level": depth,
+            "sigmoid": positive_number(_CALLER, "sigmoid", sigmoid),
+            "metric": Metric("ndcg", k=depth, gain=gain),
+            "query_weight": kept_weights(_CALLER, query_weight),
+        }
+        for field, value in checked.items():
+            object.__setattr__(self, field, value)
+
+    def prepare(self, y_true: Any, groups: QueryGroups, *, part: bool = False) -> PreparedQueries:
+        """Check the labels once for all iterations.
+
+        Raises
+        ------
+        ValueError
+            If a higher label has a lower gain, or no query has documents of different gain (unless this is but
+            ``part`` of the data).
+        """
+        queries = prepare_labels(self.metric, _CALLER, y_true, groups, self.query_weight, part)
+        refuse_falling_gain(_CALLER, self.metric, y_true, queries)
+        return with_every_discount(queries)
+
+    def gradient_curvature(
+        self, queries: PreparedQueries, scores: FloatArray, row_weight: FloatArray | None = None
+    ) -> tuple[FloatArray, FloatArray]:
+        """The direction to raise each score in, and the positive curvature, each (n_docs,), times the weights."""
+        depth = _WHOLE_LIST if self.truncation_level is None else self.truncation_level
+        found = _pairs(LAMBDALOSS, queries, scores, depth, False, self.sigmoid, self.mu)
+        return weighted(_CALLER, found, queries, self.query_weight, row_weight)
+
+
+def with_every_discount(queries: PreparedQueries) -> PreparedQueries:
+    """The same with the discounts of all ranks, also behind the truncation."""
+    longest = int(queries.groups.sizes.max(initial=1))
+    return replace(queries, discount=np.array(DISCOUNTS["log2"](np.arange(1.0, longest + 1.0))))
+
+
+def _pairs(
+    kind: int, queries: PreparedQueries, scores: FloatArray, depth: int, norm: bool, sigmoid: float, mu: float = 0.0
+) -> tuple[FloatArray, FloatArray]:
+    gradient, curvature = np.zeros(scores.size), np.zeros(scores.size)
+    depth = min(depth, max(int(queries.groups.sizes.max(initial=1)), 1))
+    inverse_ideal = 1.0 / queries.divisor
+
+    def run(begin: int, end: int) -> None:
+        lambda_queries(
+            kind, scores, queries.gains, queries.groups.offsets, inverse_ideal, queries.discount, mu, depth, norm,
+            sigmoid, begin, end, gradient, curvature,
+        )  # fmt: skip
+
+    over_queries(run, lambda_costs(queries, depth))
+    return gradient, curvature

@@ -1,0 +1,282 @@
+"""ListNet, XE-NDCG and the query-RMSE: references over whole lists, in O(n)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..kernels.listwise import softmax_queries, squares_queries
+from ..kernels.threads import over_queries
+from ..metrics.costs import listwise_costs
+from ..metrics.hard import Metric
+from ..metrics.prepared import PreparedQueries
+from ..query_groups import FloatArray, QueryGroups, finite_vector, one_of, positive_number, whole_number
+from .base import kept_weights, prepare_labels, weighted
+from .draws import uniform_draws
+
+_CALLER = "reference_objective"
+GAMMAS = ("uniform", "expected")
+_MOST_TERMS = 3
+
+
+@dataclass(frozen=True, init=False, eq=True)
+class ListNetObjective:
+    """ListNet (Cao et al. 2007): cross-entropy of the labels' and the scores' chances to be first.
+
+    The loss of a query is -sum P_i log rho_i with P = softmax(gain / temperature) and rho = softmax(scores).
+
+    Parameters
+    ----------
+    temperature : float
+        Divides the gains: the lower, the more of P lies on the best document.
+    gain : "linear", "exp2", table or callable
+        What a label counts in P's exponent; the label itself by default, as in the paper.
+    query_weight : (n_queries,), optional
+        Multiplies gradient and curvature of each query.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Naming an argument that is not as described.
+
+    Notes
+    -----
+    Gradient and curvature are the first derivative, and the diagonal of the second, rho (1 - rho). The gradient does
+    not change if all scores of a query are raised, adds up to 0 over a query, and stays finite for any scores. A
+    query of equal labels draws its scores together, so that its gradient is 0 at equal scores only; one of a single
+    document has none. Where rho underflows, the curvature is 1e-12. The curvatures of a query add up to less than
+    1: XGBoost's stock ``min_child_weight=1`` lets no leaf be smaller than a query. Row weights of LightGBM multiply
+    a document's gradient and curvature.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from boostsoft import QueryGroups
+    >>> from boostsoft.objectives import ListNetObjective
+    >>> objective = ListNetObjective()
+    >>> queries = objective.prepare([1, 0], QueryGroups.from_sizes([2]))
+    >>> gradient, curvature = objective.gradient_curvature(queries, np.zeros(2))
+    >>> gradient.round(4), curvature
+    (array([ 0.2311, -0.2311]), array([0.25, 0.25]))
+    """
+
+    temperature: float
+    metric: Metric
+    query_weight: tuple[float, ...] | None
+
+    def __init__(self, *, temperature: float = 1.0, gain: Any = "linear", query_weight: Any = None) -> None:
+        checked = {
+            "temperature": positive_number(_CALLER, "temperature", temperature),
+            "metric": Metric("dcg", gain=gain),
+            "query_weight": kept_weights(_CALLER, query_weight),
+        }
+        for field, value in checked.items():
+            object.__setattr__(self, field, value)
+
+    def prepare(self, y_true: Any, groups: QueryGroups, *, part: bool = False) -> PreparedQueries:
+        """Check the labels once for all iterations.
+
+        Raises
+        ------
+        ValueError
+            If no query has documents of different gain (unless this is but ``part`` of the data).
+        """
+        return prepare_labels(self.metric, _CALLER, y_true, groups, self.query_weight, part)
+
+    def gradient_curvature(
+        self, queries: PreparedQueries, scores: FloatArray, row_weight: FloatArray | None = None
+    ) -> tuple[FloatArray, FloatArray]:
+        """The direction to raise each score in, and the positive curvature, each (n_docs,), times the weights."""
+        best = queries.groups.per_document(queries.groups.largest(queries.gains, initial=0.0))
+        with np.errstate(over="ignore", under="ignore"):  # far below the best is nothing
+            targets = np.exp((queries.gains - best) / self.temperature)
+        return weighted(_CALLER, _cross_entropy(queries, scores, targets, 1), queries, self.query_weight, row_weight)
+
+
+@dataclass(frozen=True, init=False, eq=True)
+class XENDCGObjective:
+    """XE-NDCG (Bruch 2021), LightGBM's ``rank_xendcg``: cross-entropy with targets that bound NDCG.
+
+    The loss of a query is -sum P_i log rho_i with P_i = phi_i / sum phi, phi_i = gain_i + 1 - gamma_i, that is
+    2^label - gamma, and rho = softmax(scores).
+
+    Parameters
+    ----------
+    gamma : "uniform", "expected" or (n_docs,)
+        From 0 to 1: drawn uniformly for every document and iteration, as in the paper and in LightGBM; 1/2, their
+        mean, which leaves nothing to chance; or given, the same in every iteration.
+    seed : int
+        Of the uniform draws. They are a function of the seed, the document's place and the scores of its query, so
+        that training repeats, on any number of threads, and every iteration that moves a score draws anew.
+    terms : 1, 2 or 3
+        Of the expansion of a Newton step: 1 is the loss's own gradient; 3 is LightGBM's, and the paper's.
+    gain : "exp2", "linear", table or callable
+        Gain of a label, at least 0.
+    query_weight : (n_queries,), optional
+        Multiplies gradient and curvature of each query.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Naming an argument that is not as described.
+
+    Notes
+    -----
+    With g = rho - P and D = rho (1 - rho), the diagonal of the Hessian, which is the curvature, and -O its remainder,
+    the gradient is g + O g / D + O (O g / D) / D: divided by D, the first terms of the Newton step. Given the same
+    gammas it equals LightGBM's, which computes in float32, to 1e-6 of the largest; LightGBM's own draws come from
+    another generator. It does not change if all scores of a query are raised (given gamma), adds up to 0 over a query
+    and stays finite for any scores. A query of equal labels draws its scores together, and with uniform gammas
+    at random; one of a single document has no gradient. Where rho underflows, the curvature is 1e-12. XGBoost's stock
+    ``min_child_weight=1`` is more than a query's curvatures add up to. Row weights of LightGBM multiply a document's
+    gradient and curvature, as in its own.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from boostsoft import QueryGroups
+    >>> from boostsoft.objectives import XENDCGObjective
+    >>> objective = XENDCGObjective(gamma="expected", terms=1)
+    >>> queries = objective.prepare([1, 0], QueryGroups.from_sizes([2]))
+    >>> objective.gradient_curvature(queries, np.zeros(2))
+    (array([ 0.25, -0.25]), array([0.25, 0.25]))
+    """
+
+    gamma: str | tuple[float, ...]
+    seed: int
+    terms: int
+    metric: Metric
+    query_weight: tuple[float, ...] | None
+
+    def __init__(
+        self, *, gamma: Any = "uniform", seed: int = 0, terms: int = 3, gain: Any = "exp2", query_weight: Any = None
+    ) -> None:
+        kept = whole_number(_CALLER, "terms", terms, 1)
+        if kept > _MOST_TERMS:
+            raise ValueError(f"{_CALLER}: terms must be from 1 to {_MOST_TERMS}; got {terms!r}")
+        checked = {
+            "gamma": _as_gamma(gamma),
+            "seed": whole_number(_CALLER, "seed", seed, 0),
+            "terms": kept,
+            "metric": Metric("ndcg", gain=gain),
+            "query_weight": kept_weights(_CALLER, query_weight),
+        }
+        for field, value in checked.items():
+            object.__setattr__(self, field, value)
+
+    def prepare(self, y_true: Any, groups: QueryGroups, *, part: bool = False) -> PreparedQueries:
+        """Check the labels once for all iterations.
+
+        Raises
+        ------
+        ValueError
+            If a gain is negative, there are not as many gammas as documents, or no query has documents of different
+            gain (unless this is but ``part`` of the data).
+        """
+        if isinstance(self.gamma, tuple):
+            finite_vector(_CALLER, "gamma", self.gamma, groups.n_docs)
+        return prepare_labels(self.metric, _CALLER, y_true, groups, self.query_weight, part)
+
+    def gradient_curvature(
+        self, queries: PreparedQueries, scores: FloatArray, row_weight: FloatArray | None = None
+    ) -> tuple[FloatArray, FloatArray]:
+        """The direction to raise each score in, and the positive curvature, each (n_docs,), times the weights."""
+        if self.gamma == "uniform":
+            gamma = uniform_draws(self.seed, queries.groups, scores)
+        else:
+            gamma = np.broadcast_to(0.5 if self.gamma == "expected" else self.gamma, scores.shape)
+        targets = queries.gains + (1.0 - gamma)
+        found = _cross_entropy(queries, scores, targets, self.terms)
+        return weighted(_CALLER, found, queries, self.query_weight, row_weight)
+
+
+@dataclass(frozen=True, init=False, eq=True)
+class QueryRMSEObjective:
+    """The query-RMSE (CatBoost's QueryRMSE): squared error once each query's mean residual is taken off.
+
+    The loss of a query is sum w_i (r_i - mean r)^2 / 2 with r = gain - score, w the weights of its documents and
+    mean r = sum w r / sum w: the scores of a query may lie anywhere, only their differences are to be those of the
+    labels.
+
+    Parameters
+    ----------
+    gain : "linear", "exp2", table or callable
+        What the score's differences are to be: the label by default.
+    query_weight : (n_queries,), optional
+        Multiplies gradient and curvature of each query.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Naming an argument that is not as described.
+
+    Notes
+    -----
+    The gradient is w (r - mean r), as CatBoost's, and the curvature w, as CatBoost's: the Hessian is diag(w) -
+    w w' / sum w, never above it. It does not change if all scores of a query are raised and adds up to 0 over a
+    query. Row weights of LightGBM enter the mean. A query of equal labels draws its scores together, so that its
+    gradient is 0 at equal scores only; one of a single document has none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from boostsoft import QueryGroups
+    >>> from boostsoft.objectives import QueryRMSEObjective
+    >>> objective = QueryRMSEObjective()
+    >>> queries = objective.prepare([3, 0, 0], QueryGroups.from_sizes([3]))
+    >>> objective.gradient_curvature(queries, np.zeros(3))
+    (array([ 2., -1., -1.]), array([1., 1., 1.]))
+    """
+
+    metric: Metric
+    query_weight: tuple[float, ...] | None
+
+    def __init__(self, *, gain: Any = "linear", query_weight: Any = None) -> None:
+        object.__setattr__(self, "metric", Metric("dcg", gain=gain))
+        object.__setattr__(self, "query_weight", kept_weights(_CALLER, query_weight))
+
+    def prepare(self, y_true: Any, groups: QueryGroups, *, part: bool = False) -> PreparedQueries:
+        """Check the labels once for all iterations.
+
+        Raises
+        ------
+        ValueError
+            If no query has documents of different gain (unless this is but ``part`` of the data).
+        """
+        return prepare_labels(self.metric, _CALLER, y_true, groups, self.query_weight, part)
+
+    def gradient_curvature(
+        self, queries: PreparedQueries, scores: FloatArray, row_weight: FloatArray | None = None
+    ) -> tuple[FloatArray, FloatArray]:
+        """The direction to raise each score in, and the positive curvature, each (n_docs,), times the weights."""
+        rows = np.ones(scores.size) if row_weight is None else row_weight
+        gradient = np.zeros(scores.size)
+
+        def run(begin: int, end: int) -> None:
+            squares_queries(scores, queries.gains, rows, queries.groups.offsets, begin, end, gradient)
+
+        over_queries(run, listwise_costs(queries))
+        return weighted(_CALLER, (gradient, rows), queries, self.query_weight, None)
+
+
+def _as_gamma(gamma: Any) -> str | tuple[float, ...]:
+    if isinstance(gamma, str):
+        return one_of(_CALLER, "gamma", gamma, GAMMAS)
+    values = finite_vector(_CALLER, "gamma", gamma)
+    if values.min() < 0.0 or values.max() > 1.0:
+        raise ValueError(f"{_CALLER}: gamma must be from 0 to 1; got {values.min()} to {values.max()}")
+    return tuple(values.tolist())
+
+
+def _cross_entropy(
+    queries: PreparedQueries, scores: FloatArray, targets: FloatArray, terms: int
+) -> tuple[FloatArray, FloatArray]:
+    gradient, curvature = np.zeros(scores.size), np.zeros(scores.size)
+
+    def run(begin: int, end: int) -> None:
+        softmax_queries(scores, targets, queries.groups.offsets, terms, begin, end, gradient, curvature)
+
+    over_queries(run, listwise_costs(queries))
+    return gradient, curvature

@@ -1,0 +1,69 @@
+"""All reference objectives by their names."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from functools import partial
+from types import MappingProxyType
+from typing import Any
+
+from ..query_groups import one_of
+from .base import Objective
+from .lambdas import LambdaLossObjective, LambdaObjective
+from .listwise import ListNetObjective, QueryRMSEObjective, XENDCGObjective
+from .soft_lambdas import SoftLambdaObjective
+
+_CALLER = "reference_objective"
+
+REFERENCES: Mapping[str, Callable[..., Objective]] = MappingProxyType(
+    {
+        "lambdarank": partial(LambdaObjective, "lambdarank"),
+        "ranknet": partial(LambdaObjective, "ranknet"),
+        "lambdaloss": LambdaLossObjective,
+        "softlambda": SoftLambdaObjective,
+        "xendcg": XENDCGObjective,
+        "listnet": ListNetObjective,
+        "queryrmse": QueryRMSEObjective,
+    }
+)
+
+
+def reference_objective(kind: str, **options: Any) -> Objective:
+    """Build an objective of the literature, to compare with, by its name.
+
+    Parameters
+    ----------
+    kind : str
+        - ``"lambdarank"``, ``"ranknet"`` (Burges 2010): :class:`LambdaObjective`;
+        - ``"lambdaloss"``, NDCG-Loss2++ (Wang et al. 2018): :class:`LambdaLossObjective`;
+        - ``"softlambda"``, LambdaRank with expected deltas: :class:`SoftLambdaObjective`;
+        - ``"xendcg"`` (Bruch 2021): :class:`XENDCGObjective`;
+        - ``"listnet"`` (Cao et al. 2007): :class:`ListNetObjective`;
+        - ``"queryrmse"``: :class:`QueryRMSEObjective`.
+    **options
+        The parameters of that class. All take ``query_weight`` and, but for softlambda, ``gain``.
+
+    Returns
+    -------
+    Objective
+        A value that compares, hashes and pickles. ``boostsoft.lightgbm.reference_objective`` and
+        ``boostsoft.xgboost.reference_objective`` make it what their booster takes.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the kind is not known, has no such option, or an option is not as its class describes.
+
+    Examples
+    --------
+    >>> from boostsoft.objectives import reference_objective
+    >>> reference_objective("lambdaloss", mu=5.0).mu
+    5.0
+    """
+    build = REFERENCES[one_of(_CALLER, "kind", kind, REFERENCES)]
+    known = [name for name in inspect.signature(build).parameters if name != "kind"]
+    for name in options:
+        if name not in known:
+            raise TypeError(f"{_CALLER}: options of {kind!r} must be among {', '.join(known)}; got {name!r}")
+    return build(**options)

@@ -1,0 +1,150 @@
+"""LambdaRank with soft deltas: pairs weighed by what their order is expected to change under noise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..kernels.expected import ACCURACY
+from ..kernels.families import PLAIN
+from ..kernels.noise import LAWS
+from ..kernels.soft_deltas import soft_lambda_queries
+from ..kernels.threads import over_queries
+from ..metrics.costs import refuse_long_pairs, soft_lambda_costs
+from ..metrics.hard import Metric
+from ..metrics.prepared import PreparedQueries
+from ..metrics.registry import REGISTRY
+from ..metrics.soft import as_metric
+from ..query_groups import FloatArray, QueryGroups, one_of, positive_number
+from .base import as_flag, kept_weights, prepare_labels, refuse_rising_discount, weighted
+
+_CALLER = "reference_objective"
+
+
+@dataclass(frozen=True, init=False, eq=True)
+class SoftLambdaObjective:
+    r"""LambdaRank (Burges 2010) with E\|delta metric\| under noise in place of the change at the present ranks.
+
+    With R_i the random rank of document i by the noisy scores s + sigma eps, and p_ij = 1 / (1 +
+    exp(sigmoid (s_i - s_j))), i the one of more gain,
+
+        direction_i = sum over j of (g_i - g_j) sigmoid p_ij E\|D(R_i) - D(R_j)\| / divisor:
+
+    a pair weighs what swapping the two would change in a noisy ranking, averaged over all of them.
+
+    Parameters
+    ----------
+    metric : str or Metric
+        A sum of gain x discount over ranks, ``"ndcg@10"`` by default: dcg, ndcg, cg, precision, recall, f1 or rbp.
+    noise : "gaussian", "gumbel" or "logistic"
+        The law of the noise.
+    sigma : float
+        Its scale in units of the scores. As it falls to 0, the deltas become those of the present ranks.
+    sigmoid : float
+        Steepness of the logistic slope; it does not follow sigma.
+    norm : bool
+        Divide a pair's weight by .01 + its score distance and scale a query's sums, as LightGBM's
+        ``lambdarank_norm``.
+    query_weight : (n_queries,), optional
+        Multiplies gradient and curvature of each query.
+    accuracy : "fast", "default" or "high"
+        How near the expectations are to the exact ones: 1e-4, 1e-6 or 1e-10 of the first rank's discount.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Naming an argument that is not as described.
+
+    Notes
+    -----
+    Exact, up to ``accuracy``, is E\|D(R_i) - D(R_j)\| = E[D(R_i)] + E[D(R_j)] - 2 E[D(the lower rank)], by one
+    integral for each pair. The direction itself is a heuristic, as LambdaRank's is: it is the gradient of no known
+    loss, and :class:`SoftObjective` follows the gradient of the expected metric itself. Tied scores have deltas above
+    0. Curvature is sigmoid^2 p (1 - p) delta over a document's pairs. Ranks beyond the cutoff are worth 0, where
+    LightGBM's ``lambdarank`` keeps their discounts. Queries of equal gains, or of one document, get a gradient of 0 and
+    1e-12 of curvature. Row weights of LightGBM multiply a document's gradient and curvature.
+
+    A query of n documents within reach of the noise costs O(Q n^2 k), Q = 20 to 60 nodes, and 8 n^2 bytes: 50 us for 20
+    documents and .8 ms for 120 at k = 10, some 50 times LambdaRank's. More than 10,000 documents are refused.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from boostsoft import QueryGroups
+    >>> from boostsoft.objectives import SoftLambdaObjective
+    >>> objective = SoftLambdaObjective("ndcg@10", sigma=0.5)
+    >>> queries = objective.prepare([1, 0], QueryGroups.from_sizes([2]))
+    >>> gradient, curvature = objective.gradient_curvature(queries, np.zeros(2))
+    >>> gradient.round(4), curvature.round(4)  # half of the discounts' difference, which is sure
+    (array([ 0.1845, -0.1845]), array([0.0923, 0.0923]))
+    """
+
+    metric: Metric
+    noise: str
+    sigma: float
+    sigmoid: float
+    norm: bool
+    query_weight: tuple[float, ...] | None
+    accuracy: str
+
+    def __init__(
+        self,
+        metric: str | Metric = "ndcg@10",
+        *,
+        noise: str = "gaussian",
+        sigma: float = 1.0,
+        sigmoid: float = 1.0,
+        norm: bool = False,
+        query_weight: Any = None,
+        accuracy: str = "fast",
+    ) -> None:
+        hard = as_metric(_CALLER, metric, {})
+        if REGISTRY[hard.metric].family != PLAIN:
+            raise ValueError(
+                f"{_CALLER}: metric must be a sum of gain x discount over ranks, such as 'ndcg@10'; got {hard!r}"
+            )
+        checked = {
+            "metric": hard,
+            "noise": one_of(_CALLER, "noise", noise, LAWS),
+            "sigma": positive_number(_CALLER, "sigma", sigma),
+            "sigmoid": positive_number(_CALLER, "sigmoid", sigmoid),
+            "norm": as_flag(_CALLER, "norm", norm),
+            "query_weight": kept_weights(_CALLER, query_weight),
+            "accuracy": one_of(_CALLER, "accuracy", accuracy, ACCURACY),
+        }
+        for field, value in checked.items():
+            object.__setattr__(self, field, value)
+
+    def prepare(self, y_true: Any, groups: QueryGroups, *, part: bool = False) -> PreparedQueries:
+        """Check the labels once for all iterations.
+
+        Raises
+        ------
+        ValueError
+            If no query has documents of different gain (unless this is but ``part`` of the data), the discount rises
+            or falls below 0, or a query is too long for its pairs to be gone through.
+        """
+        queries = prepare_labels(self.metric, _CALLER, y_true, groups, self.query_weight, part)
+        refuse_rising_discount(_CALLER, self.metric, queries)
+        refuse_long_pairs(_CALLER, queries)
+        return queries
+
+    def gradient_curvature(
+        self, queries: PreparedQueries, scores: FloatArray, row_weight: FloatArray | None = None
+    ) -> tuple[FloatArray, FloatArray]:
+        """The direction to raise each score in, and the positive curvature, each (n_docs,), times the weights."""
+        gradient, curvature = np.zeros(scores.size), np.zeros(scores.size)
+        inverse = np.where(queries.empty, 0.0, 1.0 / queries.divisor)
+        step, tol = ACCURACY[self.accuracy]
+
+        def run(begin: int, end: int) -> None:
+            soft_lambda_queries(
+                LAWS[self.noise], scores, queries.gains, queries.groups.offsets, queries.cutoffs, queries.smooth,
+                inverse, queries.discount, self.sigma, step, tol, self.norm, self.sigmoid, begin, end, gradient,
+                curvature,
+            )  # fmt: skip
+
+        over_queries(run, soft_lambda_costs(queries))
+        return weighted(_CALLER, (gradient, curvature), queries, self.query_weight, row_weight)
