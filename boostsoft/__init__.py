@@ -8,8 +8,10 @@ from .metrics import Metric, SoftMetric
 from .query_groups import QueryGroups
 
 if TYPE_CHECKING:
+    from .blending import SoftBlender, blend_curve, blend_surface
     from .ranker import SoftRanker
     from .scoring import make_ranking_scorer
+    from .sigma import choose_sigma
     from .smoothness import approximation_error, smoothness_error
     from .tracking import compare, marginal_value, track_trees
     from .tracks import TreeTrack
@@ -18,11 +20,15 @@ __version__ = "0.1.0"
 __all__ = [
     "Metric",
     "QueryGroups",
+    "SoftBlender",
     "SoftMetric",
     "SoftRanker",
     "TreeTrack",
     "__version__",
     "approximation_error",
+    "blend_curve",
+    "blend_surface",
+    "choose_sigma",
     "compare",
     "load_letor",
     "make_ranking_scorer",
@@ -33,9 +39,13 @@ __all__ = [
 
 # what needs scikit-learn or SciPy's larger parts is imported when it is asked for
 _LATER = {
+    "SoftBlender": ".blending",
     "SoftRanker": ".ranker",
     "TreeTrack": ".tracks",
     "approximation_error": ".smoothness",
+    "blend_curve": ".blending",
+    "blend_surface": ".blending",
+    "choose_sigma": ".sigma",
     "compare": ".tracking",
     "make_ranking_scorer": ".scoring",
     "marginal_value": ".tracking",

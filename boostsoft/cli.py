@@ -1,4 +1,4 @@
-"""The command line: ``python -m boostsoft demo``, ``train``, ``track`` and ``bench``."""
+"""The command line: ``python -m boostsoft demo``, ``train``, ``track``, ``blend`` and ``bench``."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.text import Text
 
 from .bench.command import add_bench
+from .blend_command import add_blend
 from .datasets import RankingData, load_digits_ranking, load_letor
 from .experiment import N_PARTS, Plan, run_folds, run_split
 from .kernels.noise import LAWS
@@ -73,7 +74,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="python -m boostsoft", description="Train LightGBM on a soft ranking metric, next to its own lambdarank."
     )
-    commands = parser.add_subparsers(title="commands", required=True, metavar="{demo,train,track,bench}")
+    commands = parser.add_subparsers(title="commands", required=True, metavar="{demo,train,track,blend,bench}")
     demo = commands.add_parser("demo", help="try it on an embedded data set", description=_DEMO)
     demo.set_defaults(run=_demo)
     _add_shared(demo, "boostsoft-demo", trees=100)
@@ -89,6 +90,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_shared(train, "boostsoft-train", trees=300)
     _add_training(train)
     add_track(commands)
+    add_blend(commands)
     add_bench(commands)
     return parser
 

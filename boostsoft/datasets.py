@@ -1,35 +1,37 @@
-"""Ranking data: LETOR / SVMlight files, and an embedded task that needs no download.
+"""Ranking data: LETOR / SVMlight files, TREC runs, and an embedded task that needs no download.
 
-`RankingData` is the one form in which both arrive. `load_letor` reads files (the parser is in `_letor.py`);
+`RankingData` is the one form in which features arrive. `load_letor` reads files (the parser is in `_letor.py`);
 `load_digits_ranking` builds a query-by-example task from the digit images that ship with scikit-learn.
+`load_trec_runs` puts the scores of several systems side by side as `TrecRuns` (`_trec`).
 """
 
 from __future__ import annotations
 
 import math
-import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Real
 from pathlib import Path
-from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import _digits, _letor
+from ._letor import PathLike, as_paths
+from ._trec.runs import TrecRuns, load_trec_runs, write_trec_run
 from .ranking_data import RankingData, check_integer
 
 __all__ = [
     "RankingData",
     "RankingSplits",
+    "TrecRuns",
     "load_digits_ranking",
     "load_letor",
+    "load_trec_runs",
     "read_group_file",
+    "write_trec_run",
 ]
-
-PathLike: TypeAlias = str | os.PathLike[str]
 
 _GROUP_SIZE = re.compile(rb"[0-9]{1,18}")
 
@@ -98,8 +100,8 @@ def load_letor(
     ('A', 'B', 'C')
     >>> folder.cleanup()
     """
-    paths = [*_as_paths(path), *_as_paths(more_paths)]
-    group_paths = _as_paths(group)
+    paths = [*as_paths(path), *as_paths(more_paths)]
+    group_paths = as_paths(group)
     _check_letor_arguments(paths, group, group_paths, n_features, absent)
     reader = _letor.Reader("load_letor", with_qid=group is None, n_features=n_features, comments=comments)
     group_sizes = []
@@ -169,12 +171,6 @@ def _group_sizes(caller: str, path: Path) -> NDArray[np.int64]:
     if not sizes:
         raise ValueError(f"{caller}: {path}: no group sizes")
     return np.array(sizes, np.int64)
-
-
-def _as_paths(paths: PathLike | Sequence[PathLike] | None) -> list[Path]:
-    if paths is None:
-        return []
-    return [Path(paths)] if isinstance(paths, (str, os.PathLike)) else [Path(path) for path in paths]
 
 
 def _check_letor_arguments(

@@ -309,7 +309,7 @@ def test_set_wins_over_the_folds_feature_fraction(parts, monkeypatch):
 # ---------------------------------------------------------------------------------------------------------
 
 BAD = {
-    "no command": ([], "required: {demo,train,track,bench}"),
+    "no command": ([], "required: {demo,train,track,blend,bench}"),
     "no data": (["train"], "give --train and --valid files, or --folds"),
     "no valid": (["train", "--train", "{S1}"], "give --train and --valid files, or --folds"),
     "both": (["train", "--folds", "{dir}", "--train", "{S1}"], "give --folds or --train, not both"),

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..options import check_folder, whole
 
-PARTS = ("objective", "training", "tracking", "hard", "growth", "limits", "cold")
+PARTS = ("objective", "training", "tracking", "hard", "growth", "limits", "cold", "blend")
 SPEED = "speed"
 _DESCRIPTION = (
     "Time boostsoft next to the peers that are installed, interleaved in one process, and write tables and plots."
@@ -22,9 +22,11 @@ parts:
   growth      curves in documents, cutoff, sigma, queries and threads
   limits      one query of 100,000 documents, whole lists of 1,000
   cold        import and first calls in fresh processes
+  blend       weights of many rankers, against searches of the hard metric, on each folder of --data
 
 first look:   python -m boostsoft bench --quick
 real shape:   python -m boostsoft bench --data train.txt.gz test.txt.gz
+blending:     python -m boostsoft bench --parts blend --data MQ2007-agg MQ2008-agg
 """
 
 
@@ -40,7 +42,14 @@ def add_bench(commands: Any) -> None:
     parser.set_defaults(run=bench)
     add = parser.add_argument
     add("what", nargs="?", choices=[SPEED], default=SPEED, help=f"what to measure ({SPEED})")
-    add("--data", type=Path, nargs="+", default=[], metavar="FILE", help="LETOR files, besides the synthetic pool")
+    add(
+        "--data",
+        type=Path,
+        nargs="+",
+        default=[],
+        metavar="FILE",
+        help="LETOR files, besides the synthetic pool; folders of five parts, A1 to A5 or S1 to S5, to blend",
+    )
     add(
         "--out",
         type=Path,
@@ -48,7 +57,7 @@ def add_bench(commands: Any) -> None:
         metavar="DIR",
         help="folder for the results (./boostsoft-bench)",
     )
-    add("--parts", type=_parts, default=PARTS, metavar="A,B", help=f"of {','.join(PARTS)} (all)")
+    add("--parts", type=_parts, metavar="A,B", help=f"of {','.join(PARTS)} (all; blend if --data has a folder)")
     add("--rounds", type=whole(1), metavar="N", help="rounds that count, of each part (5; 2 if --quick)")
     add("--queries", type=whole(1), metavar="N", help="queries of the synthetic pool (2000; 200 if --quick)")
     add("--seed", type=whole(0), default=0, metavar="N", help="seed of the synthetic pool and of all scores (0)")
@@ -58,14 +67,19 @@ def add_bench(commands: Any) -> None:
 def bench(options: argparse.Namespace) -> None:
     """Run the benchmark; what cannot work is refused before anything is timed."""
     check_folder(options.out)
-    for file in options.data:
+    folders = [path for path in options.data if path.is_dir()]
+    files = [path for path in options.data if path not in folders]
+    for file in files:
         if not file.is_file():
             raise ValueError(f"--data: there is no file {file}")
+    parts = options.parts or tuple(part for part in PARTS if folders or part != "blend")
+    if ("blend" in parts) != bool(folders):
+        raise ValueError("--data: the part blend needs folders, and the others read files only; see bench --help")
     from .run import run_bench
     from .settings import full, quick
 
     settings = (quick if options.quick else full)(options.queries, options.rounds, options.seed)
-    run_bench(options.parts, options.data, options.out, settings)
+    run_bench(parts, files, options.out, settings, folders)
 
 
 def _parts(text: str) -> tuple[str, ...]:

@@ -27,6 +27,7 @@ NEEDED: Mapping[str, tuple[str, ...]] = {
     "growth": ("lightgbm", "xgboost"),
     "limits": (),
     "cold": (),
+    "blend": (),  # the other searches are written here, over SciPy
 }
 
 

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from ..plots import png
 from ..report import write_files
+from .blending import measure_blending
 from .cold_start import measure_cold_start
 from .direct import measure_direct
 from .figures import cost_figure, growth_figure
@@ -34,7 +35,9 @@ _PAGE = 160  # columns, where nothing says how many there are
 Part = Callable[[list[Pool], Settings, Peers, Watcher], Iterator[Section]]
 
 
-def run_bench(parts: Sequence[str], files: Sequence[Path], out: Path, settings: Settings) -> None:
+def run_bench(
+    parts: Sequence[str], files: Sequence[Path], out: Path, settings: Settings, folders: Sequence[Path] = ()
+) -> None:
     """Measure, show and write; an interrupted run writes nothing."""
     console, machine = Console(), describe_machine()
     if not console.is_terminal:
@@ -43,7 +46,7 @@ def run_bench(parts: Sequence[str], files: Sequence[Path], out: Path, settings: 
     if files:
         pools.append(pool_of_files(files, settings.seed))
     peers = find_peers(parts)
-    minutes = settings.minutes(parts, len(pools))
+    minutes = settings.minutes(parts, len(pools), len(folders))
     lines = [
         f"{in_words(machine)}.",
         f"Peers: {peers.in_words()}.",
@@ -56,7 +59,7 @@ def run_bench(parts: Sequence[str], files: Sequence[Path], out: Path, settings: 
     took = {}
     for part in parts:
         started = time.perf_counter()
-        sections += _run_part(part, pools, settings, peers, console)
+        sections += _run_part(part, pools, settings, peers, console, folders)
         took[part] = time.perf_counter() - started
     written = {
         "bench.json": as_json(machine, peers, {**asdict(settings), "seconds": took}, sections).encode(),
@@ -68,9 +71,14 @@ def run_bench(parts: Sequence[str], files: Sequence[Path], out: Path, settings: 
     console.print(Text(f"Written to {out}: {', '.join(written)}"))
 
 
-def _run_part(part: str, pools: list[Pool], settings: Settings, peers: Peers, console: Console) -> list[Section]:
+def _run_part(
+    part: str, pools: list[Pool], settings: Settings, peers: Peers, console: Console, folders: Sequence[Path]
+) -> list[Section]:
     with PartBar(Console(stderr=True), part) as bar:
-        sections = list(_PARTS[part](pools, settings, peers, bar))
+        if part == "blend":
+            sections = [section for folder in folders for section in measure_blending(folder, settings, bar)]
+        else:
+            sections = list(_PARTS[part](pools, settings, peers, bar))
     for section in sections:
         console.print(section_table(section))
     return sections

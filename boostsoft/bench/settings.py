@@ -17,6 +17,7 @@ _MINUTES = {
     "growth": (0.4, 0.4),
     "limits": (0.1, 0.15),
     "cold": (0.2, 0.15),
+    "blend": (2.0, 4.0),  # of a folder of 1,700 queries and 21 rankers
 }
 _QUICK_SHARE = 0.08
 
@@ -48,6 +49,12 @@ class Settings:
     cold_tasks : first calls to be compiled with an empty cache
     at_least : float
         Seconds that a measurement of a short thing goes on for.
+    evaluations : int
+        Blends that a search of weights may try.
+    few_queries, draws : int
+        Queries that weights are trained on where there are few, and how often they are drawn.
+    blend_queries : int, optional
+        Queries of each of the five parts, the first ones; all if None.
     """
 
     queries: int = 2000
@@ -68,6 +75,10 @@ class Settings:
     whole_list: tuple[int, int] = (16, 1000)
     cold_tasks: Sequence[str] = ("gradient", "hard")
     at_least: float = 0.1
+    evaluations: int = 16_000
+    few_queries: int = 50
+    draws: int = 20
+    blend_queries: int | None = None
     quick: bool = False
 
     @property
@@ -75,13 +86,18 @@ class Settings:
         """Rounds of whole training runs, which take long."""
         return max(1, min(self.rounds, max(2, self.rounds // 2)))
 
-    def minutes(self, parts: Sequence[str], n_pools: int) -> float:
+    @property
+    def blend_seeds(self) -> int:
+        """Seeds of the five folds of a comparison of blends, which takes long too."""
+        return self.training_rounds
+
+    def minutes(self, parts: Sequence[str], n_pools: int, n_folders: int = 0) -> float:
         """A rough estimate of how long the parts take."""
         total = 0.0
         for part in parts:
             once, per_round = _MINUTES[part]
-            rounds = self.training_rounds if part == "training" else self.rounds
-            total += once + per_round * rounds
+            rounds = self.training_rounds if part in ("training", "blend") else self.rounds
+            total += (once + per_round * rounds) * (n_folders if part == "blend" else 1)
         share = _QUICK_SHARE if self.quick else 0.5 + 0.5 * self.queries / 2000
         return total * share * 2.0 / n_threads() * (1.0 + 0.1 * (n_pools - 1)) + 0.1
 
@@ -114,5 +130,8 @@ def quick(queries: int | None, rounds: int | None, seed: int) -> Settings:
         whole_list=(2, 1000),
         cold_tasks=("gradient",),
         at_least=0.01,
+        evaluations=400,
+        draws=3,
+        blend_queries=40,
         quick=True,
     )

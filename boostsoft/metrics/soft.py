@@ -208,6 +208,12 @@ class SoftMetric:
         queries = prepared.weigh(weights)
         return queries.finish(self._sums(queries, scores, sigma, derive=False).values)
 
+    def value_and_gradient(
+        self, prepared: PreparedQueries, scores: FloatArray, weights: FloatArray
+    ) -> tuple[float, FloatArray]:
+        """The mean and its gradient on checked scores: what a search over blends calls."""
+        return self._derivatives(prepared, scores, weights)[:2]
+
     def _sums(self, queries: PreparedQueries, scores: FloatArray, sigma: float, derive: bool) -> Expectation:
         if self.ranks == "softrank":
             return softrank_expectation(queries, scores, self.noise, sigma, derive)

@@ -1,0 +1,166 @@
+"""The lines of one TREC file: a run, or judgements.
+
+As in `_letor`, a file is parsed at once (17 runs, 1.5 million lines, in four seconds), and only if anything is
+unusual line by line, which names the line and the text of a mistake. What the first way accepts, the second reads
+alike.
+"""
+
+from __future__ import annotations
+
+import gzip
+import math
+import re
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from .. import _letor
+from ..query_groups import FloatArray, IntArray
+
+_WHOLE = re.compile(rb"[+-]?[0-9]{1,9}")
+
+
+@dataclass(frozen=True)
+class Form:
+    """A kind of file: its columns, which of them is the number, and whether that is whole."""
+
+    columns: tuple[str, ...]
+    value: int
+    whole: bool
+
+    def number(self, text: bytes) -> float:
+        """The number of a line; a LineError says what is wrong with it."""
+        if self.whole:
+            if not _WHOLE.fullmatch(text):
+                raise _letor.LineError(f"the judgement must be a whole number, got {_letor.show(text)}")
+            return float(int(text))
+        number = _letor.number_in(text)
+        if number is None or not math.isfinite(number):
+            raise _letor.LineError(f"the score must be a finite number, got {_letor.show(text)}")
+        return number
+
+
+RUN = Form(("topic", "Q0", "document", "rank", "score", "run"), value=4, whole=False)
+QRELS = Form(("topic", "iteration", "document", "judgement"), value=3, whole=True)
+_TOPIC, _DOCUMENT = 0, 2
+
+
+class Codes(dict[bytes, int]):
+    """Text -> number, from 0 in the order of appearance."""
+
+    def __missing__(self, text: bytes) -> int:
+        self[text] = number = len(self)
+        return number
+
+    def of(self, texts: list[bytes]) -> IntArray:
+        """The number of each text."""
+        return np.fromiter(map(self.__getitem__, texts), np.int64, len(texts))
+
+
+class Entries(NamedTuple):
+    """The lines of a file: codes of topic and document, the number, and the last column's text if all agree on it."""
+
+    topics: IntArray
+    documents: IntArray
+    values: FloatArray
+    tag: str | None
+
+
+def read_entries(path: Path, form: Form, topics: Codes, documents: Codes, caller: str) -> Entries:
+    """Read a plain or gzip file; blank lines are skipped, a document twice in a topic is a ValueError."""
+    n = len(form.columns)
+    content = _content(path)
+    tokens = None if content is None else content.split()
+    values = None if content is None or tokens is None else _parse_fast(content, tokens, form)
+    if tokens is None or values is None:
+        rows = [fields for _, fields in _careful_lines(path, form, caller)]
+        tokens = [field for fields in rows for field in fields]
+        values = np.array([form.number(fields[form.value]) for fields in rows])
+    if not tokens:
+        raise ValueError(f"{caller}: {path}: no lines")
+    tags = set(tokens[n - 1 :: n])
+    tag = tags.pop().decode("utf-8", "backslashreplace") if len(tags) == 1 else None
+    entries = Entries(topics.of(tokens[_TOPIC::n]), documents.of(tokens[_DOCUMENT::n]), values, tag)
+    keys = entries.topics * len(documents) + entries.documents
+    if distinct(keys).size < keys.size:
+        _refuse_twice(path, form, caller)
+    return entries
+
+
+def _content(path: Path) -> bytes | None:
+    """The whole text; None where reading it line by line will say what is wrong."""
+    if not path.is_file():
+        return None
+    raw = path.read_bytes()
+    zipped = raw[:2] == b"\x1f\x8b"  # by content, so that the name does not matter
+    try:
+        text = gzip.decompress(raw) if zipped else raw
+    except (EOFError, zlib.error, gzip.BadGzipFile):
+        return None
+    return None if path.suffix == ".gz" and not zipped else text.removeprefix(b"\xef\xbb\xbf")
+
+
+def _parse_fast(text: bytes, tokens: list[bytes], form: Form) -> FloatArray | None:
+    """The numbers of all lines at once, or None when any line needs the careful parser."""
+    n = len(form.columns)
+    numbers = tokens[form.value :: n]
+    if not _all_have(n, text, len(tokens)) or b"_" in b" ".join(numbers):
+        return None  # float() would read 1_0 as 10
+    try:
+        values = np.fromiter(map(int if form.whole else float, numbers), np.float64, len(numbers))
+    except (ValueError, OverflowError):
+        return None
+    fits = np.abs(values) < 1e9 if form.whole else np.isfinite(values)
+    return values if fits.all() else None
+
+
+def _all_have(n: int, text: bytes, n_words: int) -> bool:
+    """Whether every line has n words, or none, by counting where words begin: splitting each takes five times it."""
+    letters = np.frombuffer(text, np.uint8)
+    blank = letters <= 32
+    begin = ~blank
+    begin[1:] &= blank[:-1]
+    words, ends = np.flatnonzero(begin), np.flatnonzero(letters == 10)
+    counts = np.diff(np.searchsorted(words, ends), prepend=0, append=words.size)
+    return words.size == n_words and bool(((counts == n) | (counts == 0)).all())
+
+
+def _careful_lines(path: Path, form: Form, caller: str) -> Iterator[tuple[int, list[bytes]]]:
+    """Line number and columns of every line, checked; a mistake is a ValueError that names the line."""
+    for at, line in enumerate(_letor.read_lines(path, caller), 1):
+        fields = line.split()
+        if not fields:
+            continue
+        try:
+            if len(fields) != len(form.columns):
+                raise _letor.LineError(
+                    f"a line must have {len(form.columns)} columns ({' '.join(form.columns)}), got {len(fields)}: "
+                    f"{_letor.show(line.strip())}"
+                )
+            form.number(fields[form.value])
+        except _letor.LineError as error:
+            raise ValueError(f"{caller}: {path}, line {at}: {error}") from None
+        yield at, fields
+
+
+def _refuse_twice(path: Path, form: Form, caller: str) -> None:
+    """Raise for the first document that comes twice in a topic."""
+    first: dict[tuple[bytes, bytes], int] = {}
+    for at, fields in _careful_lines(path, form, caller):
+        topic, document = pair = fields[_TOPIC], fields[_DOCUMENT]
+        if first.setdefault(pair, at) != at:
+            raise ValueError(
+                f"{caller}: {path}, line {at}: a document must come once in a topic, got {_letor.show(document)} of "
+                f"topic {_letor.show(topic)} again; it is in line {first[pair]}"
+            )
+
+
+def distinct(keys: IntArray) -> IntArray:
+    """Each key once, rising: NumPy's unique hashes, which takes four times as long."""
+    ordered = np.sort(keys)
+    found: IntArray = ordered[np.concatenate([[True], ordered[1:] != ordered[:-1]])]
+    return found

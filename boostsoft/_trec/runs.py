@@ -1,0 +1,198 @@
+"""What users see of TREC files: reading runs side by side, and writing one."""
+
+from __future__ import annotations
+
+import gzip
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._letor import PathLike, as_paths
+from ..query_groups import FloatArray, finite_number, finite_vector, one_of, whole_number
+from .table import POOLS, TOPICS, inverse, read_table
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TrecRuns:
+    """The scores that several systems gave to the documents of the same topics.
+
+    Attributes
+    ----------
+    S : ndarray of shape (n_docs, n_runs), float64
+        Scores as the runs have them, higher is better; np.nan where a run has not retrieved the document.
+    y : ndarray of shape (n_docs,), float64
+        Labels; np.nan throughout a topic without a judgement.
+    qid : ndarray of shape (n_docs,), int64 or str
+        Topic of each row; rows of a topic are adjacent.
+    docid : ndarray of shape (n_docs,), object
+        Document of each row, rising within a topic.
+    runs : tuple of n_runs str
+        What the runs are called.
+    judged : ndarray of shape (n_docs,), bool
+        Whether somebody has judged the document.
+    """
+
+    S: NDArray[np.float64]
+    y: NDArray[np.float64]
+    qid: NDArray[Any]
+    docid: NDArray[Any]
+    runs: tuple[str, ...]
+    judged: NDArray[np.bool_]
+
+    def __repr__(self) -> str:
+        return f"TrecRuns(n_queries={self.sizes.size}, n_docs={self.y.size}, n_runs={len(self.runs)})"
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """Documents per topic, in row order."""
+        return np.diff(np.flatnonzero(np.concatenate([[True], self.qid[1:] != self.qid[:-1], [True]])))
+
+
+def load_trec_runs(
+    path: PathLike | Sequence[PathLike],
+    *more_paths: PathLike,
+    qrels: PathLike | None = None,
+    pool: str = "judged",
+    topics: str = "judged",
+    unjudged: float = 0.0,
+) -> TrecRuns:
+    r"""Read TREC runs, and the judgements on them, into one row for each topic and document.
+
+    A line of a run is `topic Q0 document rank score run`; the score orders the documents, as in trec_eval, and the
+    rank is ignored. A line of the judgements is `topic iteration document judgement`. Columns are separated by blanks
+    or tabs, blank lines are skipped, gzip is recognised by content.
+
+    Parameters
+    ----------
+    path, *more_paths : str or path, or one list of them
+        The runs, one a file: a column of S each.
+    qrels : str or path, optional
+        The judgements. A negative one (spam) counts as 0.
+    pool : "judged" or "retrieved"
+        Whether a topic has all documents that a run has retrieved or somebody has judged, or the former only. With
+        "judged", relevant documents that no run has found are among those that a metric's divisor counts, as in
+        trec_eval; their scores are missing in every run.
+    topics : "judged" or "all"
+        With qrels: the topics that have a judgement, or all of the runs. Topics without any document in a run are
+        left out.
+    unjudged : float
+        Label of the documents that nobody has judged, in a topic with judgements. bpref ignores labels below 0.
+
+    Returns
+    -------
+    TrecRuns
+        Topics and documents in rising order, whatever the order of the files. A run is called what its last column
+        says, or by its file if that says several things, or the same as another's.
+
+    Raises
+    ------
+    FileNotFoundError
+        If a file does not exist.
+    ValueError
+        Naming file, line and text: a line of more or fewer columns; a score that is no finite number, a judgement
+        that is no whole one; a document twice in a topic of one file; damaged or truncated gzip data. A file without
+        a line; two runs of the same name; judgements that have no topic in common with the runs.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> files = [pathlib.Path(folder.name, name) for name in ("bm25", "lm", "qrels")]
+    >>> _ = files[0].write_text("7 Q0 d1 1 12.5 bm25\n7 Q0 d2 2 11 bm25\n")
+    >>> _ = files[1].write_text("7 Q0 d2 1 -3.5 lm\n")
+    >>> _ = files[2].write_text("7 0 d2 1\n7 0 d3 2\n")
+    >>> data = load_trec_runs(files[:2], qrels=files[2])
+    >>> data.S
+    array([[12.5,  nan],
+           [11. , -3.5],
+           [ nan,  nan]])
+    >>> data.y, data.docid, data.runs
+    (array([0., 1., 2.]), array(['d1', 'd2', 'd3'], dtype=object), ('bm25', 'lm'))
+    >>> folder.cleanup()
+    """
+    caller = "load_trec_runs"
+    paths = [*as_paths(path), *as_paths(more_paths)]
+    if not paths:
+        raise ValueError(f"{caller}: path must name at least one file; got an empty list")
+    one_of(caller, "pool", pool, POOLS)
+    one_of(caller, "topics", topics, TOPICS)
+    label = finite_number(caller, "unjudged", unjudged)
+    judgements = None if qrels is None else Path(qrels)
+    table = read_table(paths, judgements, caller, pool=pool, topics=topics, unjudged=label)
+    return TrecRuns(*table)
+
+
+def write_trec_run(
+    path: PathLike, qid: Any, docid: Any, scores: Any, *, run: str = "boostsoft", depth: int = 1000
+) -> None:
+    """Write scores as a TREC run: the documents of each topic from the best down, with ranks from 1.
+
+    Documents of equal score come in the order of their ids. The file is written under another name first, so that it
+    is never half there.
+
+    Parameters
+    ----------
+    path : str or path
+        The file; gzip if the name ends in .gz.
+    qid, docid : (n_docs,)
+        Topic and document of each score.
+    scores : (n_docs,)
+        Finite; higher is better.
+    run : str
+        What the run is called: one word.
+    depth : int
+        Documents of a topic at most.
+
+    Raises
+    ------
+    ValueError
+        If the lengths differ, a score is not finite, or an id or the name is not one word.
+    """
+    caller = "write_trec_run"
+    values = finite_vector(caller, "scores", scores)
+    whole_number(caller, "depth", depth, 1)
+    columns = [_words(caller, name, ids, values.size) for name, ids in (("qid", qid), ("docid", docid))]
+    _words(caller, "run", [run], 1)
+    content = run_text(columns[0], columns[1], values, run, depth)
+    _write_whole(Path(path), gzip.compress(content, mtime=0) if Path(path).suffix == ".gz" else content)
+
+
+def _words(caller: str, name: str, ids: Any, n: int) -> NDArray[Any]:
+    """Ids as texts without a blank in them, which would be two columns."""
+    texts = np.array([str(value) for value in ids], object)
+    if texts.size != n:
+        raise ValueError(f"{caller}: {name} must have one id per score, {n}; got {texts.size}")
+    for text in texts.tolist():
+        if len(text.split()) != 1:
+            raise ValueError(f"{caller}: {name} must be one word without blanks; got {text!r}")
+    return texts
+
+
+def run_text(qid: NDArray[Any], docid: NDArray[Any], scores: FloatArray, tag: str, depth: int) -> bytes:
+    """A run file: topics in the order in which they come, documents from the best down, ties by their id."""
+    _, first, codes = np.unique(qid, return_index=True, return_inverse=True)
+    place = inverse(np.argsort(first))[codes]
+    order = np.lexsort((docid.astype(str), -scores, place))
+    topic = place[order]
+    ranks = np.arange(1, order.size + 1) - np.searchsorted(topic, topic)
+    lines = [
+        f"{qid[row]} Q0 {docid[row]} {rank} {float(scores[row])!r} {tag}\n"
+        for row, rank in zip(order.tolist(), ranks.tolist(), strict=True)
+        if rank <= depth
+    ]
+    return "".join(lines).encode()
+
+
+def _write_whole(path: Path, content: bytes) -> None:
+    """Write a file under another name first, so that it is never half there."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        temporary.write_bytes(content)
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)

@@ -1,0 +1,278 @@
+"""Blend weights on real rank aggregation: the soft metric's beside those of searches of the hard one.
+
+Five parts of LETOR's aggregation sets, A1 to A5 (the ranks that systems gave, lower is better), or S1 to S5 (scores).
+Fold f trains on parts f, f + 1 and f + 2 and is tested on f + 4, so that every query is tested once per seed. With few
+queries, so many are drawn from all parts, and the rest is the test. All methods get the same normalised scores, but
+reciprocal rank fusion, whose ranks are its own.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from ..blending.blender import SoftBlender
+from ..datasets import RankingData, load_letor
+from ..metrics import Metric
+from ..query_groups import FloatArray
+from ..statistics import PairedInterval, paired_interval
+from .results import Column, Section, Target
+from .settings import Settings
+from .timing import Spread, Watcher, ratio
+
+N_PARTS = 5
+OURS, ASCENT = "soft", "coordinate-ascent"
+NAMES = {
+    OURS: "boostsoft",
+    ASCENT: "coordinate ascent, 5 starts",
+    "ltr-ga": "LTR-GA",
+    "ltr-mga": "LTR-MGA",
+    "random": "random search",
+    "rrf": "reciprocal rank fusion",
+    "equal": "equal weights",
+}
+_BUDGETED = ("ltr-ga", "ltr-mga", "random")
+NOT_WORSE = Target(-0.002, "95 % interval above -.002 to the best other", at_least=True)
+FASTER = Target(0.05, "<= 1/20 of coordinate ascent's time")
+WINS = Target(0.0, "95 % interval above 0 to the best other", at_least=True)
+METRICS = {"ndcg": Metric("ndcg@10"), "map": Metric("map")}
+_COLUMNS = (
+    Column("name", "weights by"),
+    Column("ndcg_text", "test NDCG@10"),
+    Column("ndcg_less", "ours less it [95 %]"),
+    Column("map_text", "test MAP"),
+    Column("map_less", "ours less it [95 %]"),
+    Column("seeds_text", "NDCG@10 over seeds, sd"),
+    Column("seconds", "training, s", "s"),
+    Column("share", "x coordinate ascent's", "ratio"),
+    Column("evaluations", "evaluations", "count"),
+    Column("targets", "targets", "targets"),
+)
+_FOLDS_NOTE = (
+    "Weights for NDCG@10 of {models} rankers; {queries:,} queries, each tested once per seed in five folds; values are "
+    "means over {seeds} seeds. Paired intervals over queries by the bootstrap. Evolutionary and random searches get "
+    "{evaluations:,} evaluations. Time: fitting, quartiles over folds and seeds, methods taking turns."
+)
+_FEW_NOTE = (
+    "The same with {few} training queries, drawn {draws} times, tested on all others. A query's value is its mean over "
+    "the draws that test it; intervals over queries. Over draws, the last column has Student's interval of the mean "
+    "difference in NDCG@10."
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Blends:
+    """A set of queries that several rankers ordered.
+
+    Attributes
+    ----------
+    key, name : str
+        In the JSON file, and in tables.
+    parts : sequence of five RankingData
+        Each with a column per ranker, NaN where it has not retrieved the document.
+    lower : bool
+        Whether a lower value is better.
+    """
+
+    key: str
+    name: str
+    parts: Sequence[RankingData]
+    lower: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """One fit: each metric on the test queries, (n_queries,), what it cost, and the weights."""
+
+    values: dict[str, FloatArray]
+    seconds: float
+    evaluations: int
+    weights: FloatArray
+
+
+def read_blends(folder: Path, most: int | None = None) -> Blends:
+    """Read the five parts of a folder, or the first queries of each."""
+    for letter in "AS":
+        files = [_only(folder, f"{letter}{number}") for number in range(1, N_PARTS + 1)]
+        found = [file for file in files if file is not None]
+        if len(found) == N_PARTS:
+            parts = [load_letor(file) for file in found]
+            if most is not None:
+                parts = [part.select_queries(np.arange(min(most, part.n_queries))) for part in parts]
+            return Blends(folder.name.lower().replace("-", "_"), folder.name, parts, letter == "A")
+    raise ValueError(f"--data: {folder} must have A1.txt to A5.txt or S1.txt to S5.txt, or those with .gz")
+
+
+def measure_blending(folder: Path, settings: Settings, watcher: Watcher) -> Iterator[Section]:
+    """Compare on five folds, then with few training queries."""
+    blends = read_blends(folder, settings.blend_queries)
+    _fit(OURS, blends.parts[0], blends.parts[1], blends.lower, settings, 0)  # compiles
+    yield _folds(blends, settings, watcher)
+    yield _few(blends, settings, watcher)
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Fits
+# ---------------------------------------------------------------------------------------------------------
+
+
+def _fit(method: str, train: RankingData, test: RankingData, lower: bool, settings: Settings, seed: int) -> Outcome:
+    parameters = {"evaluations": settings.evaluations} if method in _BUDGETED else None
+    blender = SoftBlender(
+        METRICS["ndcg"],
+        method=method,
+        lower_is_better=lower,
+        random_state=seed,
+        method_params=parameters,
+        progress=False,
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of a ranker that is constant among few queries
+        started = time.perf_counter()
+        blender.fit(train.X, train.y, group=train.sizes)
+        seconds = time.perf_counter() - started
+    scores = blender.predict(test.X, group=test.sizes)
+    values = {name: metric.per_query(test.y, scores, group=test.sizes) for name, metric in METRICS.items()}
+    return Outcome(values, seconds, blender.n_evaluations_, blender.weights_)
+
+
+def _folds(blends: Blends, settings: Settings, watcher: Watcher) -> Section:
+    seeds = range(settings.seed, settings.seed + settings.blend_seeds)
+    watcher.begin(N_PARTS * len(seeds) * len(NAMES))
+    outcomes: dict[str, list[list[Outcome]]] = {method: [] for method in NAMES}  # by seed, then by fold
+    for seed in seeds:
+        for found in outcomes.values():
+            found.append([])
+        for fold in range(N_PARTS):
+            train = _joined([blends.parts[(fold + i) % N_PARTS] for i in range(3)])
+            test = blends.parts[(fold + 4) % N_PARTS]
+            for method in NAMES:
+                watcher.step(f"{blends.name}, seed {seed}, fold {fold + 1}, {NAMES[method]}")
+                outcomes[method][-1].append(_fit(method, train, test, blends.lower, settings, seed))
+    by_seed = {
+        method: {name: np.array([np.concatenate([o.values[name] for o in run]) for run in runs]) for name in METRICS}
+        for method, runs in outcomes.items()
+    }
+    values = {method: {name: v.mean(axis=0) for name, v in found.items()} for method, found in by_seed.items()}
+    rows = _rows(values, {method: [o for run in runs for o in run] for method, runs in outcomes.items()})
+    for row in rows:
+        means = by_seed[row["method"]]["ndcg"].mean(axis=1)
+        row["seeds"] = means.tolist()
+        row["seeds_text"] = f"{means.std(ddof=1):.4f}" if means.size > 1 else "-"
+    _judge(rows, NOT_WORSE)
+    note = _FOLDS_NOTE.format(
+        models=blends.parts[0].X.shape[1],
+        queries=values[OURS]["ndcg"].size,
+        seeds=len(seeds),
+        evaluations=settings.evaluations,
+    )
+    return Section(f"blend_{blends.key}", f"Blending ({blends.name})", note, _COLUMNS, rows)
+
+
+def _few(blends: Blends, settings: Settings, watcher: Watcher) -> Section:
+    whole = _joined(blends.parts)
+    rng = np.random.default_rng([settings.seed, 7])
+    methods, few = list(NAMES), min(settings.few_queries, whole.n_queries // 2)
+    watcher.begin(settings.draws * len(methods))
+    sums = {method: {name: np.zeros(whole.n_queries) for name in METRICS} for method in methods}
+    means: dict[str, list[float]] = {method: [] for method in methods}
+    outcomes: dict[str, list[Outcome]] = {method: [] for method in methods}
+    times = np.zeros(whole.n_queries)
+    for draw in range(settings.draws):
+        chosen = np.zeros(whole.n_queries, np.bool_)
+        chosen[rng.choice(whole.n_queries, few, replace=False)] = True
+        train, test = whole.select_queries(chosen), whole.select_queries(~chosen)
+        times += ~chosen
+        for method in methods:
+            watcher.step(f"{blends.name}, {few} queries, draw {draw + 1}, {NAMES[method]}")
+            outcome = _fit(method, train, test, blends.lower, settings, settings.seed + draw)
+            outcomes[method].append(outcome)
+            means[method].append(float(outcome.values["ndcg"].mean()))
+            for name in METRICS:
+                sums[method][name][~chosen] += outcome.values[name]
+    tested = times > 0
+    values = {m: {name: found[name][tested] / times[tested] for name in METRICS} for m, found in sums.items()}
+    rows = _rows(values, outcomes)
+    for row in rows:
+        row["draws"] = means[row["method"]]
+        if row["method"] != OURS:
+            row |= _over_draws(np.array(means[OURS]) - np.array(means[row["method"]]))
+    _judge(rows, WINS)
+    columns = [replace(c, key="draws_text", heading="over draws") if c.key == "seeds_text" else c for c in _COLUMNS]
+    note = _FEW_NOTE.format(few=few, draws=settings.draws)
+    return Section(f"blend_few_{blends.key}", f"Blending with {few} queries ({blends.name})", note, columns, rows)
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Tables
+# ---------------------------------------------------------------------------------------------------------
+
+
+def _rows(values: dict[str, dict[str, FloatArray]], outcomes: dict[str, list[Outcome]]) -> list[dict[str, Any]]:
+    ascent = np.array([outcome.seconds for outcome in outcomes[ASCENT]])
+    rows = []
+    for method, label in NAMES.items():
+        seconds = np.array([outcome.seconds for outcome in outcomes[method]])
+        row: dict[str, Any] = {"name": label, "method": method, "seconds": Spread.of(seconds)}
+        row["share"] = ratio(seconds, ascent)
+        row["evaluations"] = round(float(np.mean([outcome.evaluations for outcome in outcomes[method]])))
+        row["weights"] = [outcome.weights.tolist() for outcome in outcomes[method]]
+        for name in METRICS:
+            row[name] = float(values[method][name].mean())
+            row[f"{name}_text"] = f"{row[name]:.4f}"
+            if method != OURS:
+                interval = paired_interval(values[OURS][name], values[method][name])
+                row[f"{name}_interval"] = [interval.mean, interval.low, interval.high]
+                row[f"{name}_less"] = signed(interval)
+        rows.append(row)
+    return rows
+
+
+def signed(interval: PairedInterval) -> str:
+    """A difference with its interval.
+
+    >>> signed(PairedInterval(0.00123, -0.001, 0.0041, 9, 0.95))
+    '+0.0012 [-0.0010, +0.0041]'
+    """
+    return f"{interval.mean:+.4f} [{interval.low:+.4f}, {interval.high:+.4f}]"
+
+
+def _over_draws(differences: FloatArray) -> dict[str, Any]:
+    """Mean of one difference per draw, with Student's interval."""
+    if differences.size < 2:
+        return {}
+    mean, error = float(differences.mean()), float(differences.std(ddof=1)) / np.sqrt(differences.size)
+    reach = float(stats.t.ppf(0.975, differences.size - 1)) * error
+    interval = PairedInterval(mean, mean - reach, mean + reach, differences.size, 0.95)
+    return {"draws_interval": [interval.mean, interval.low, interval.high], "draws_text": signed(interval)}
+
+
+def _judge(rows: Sequence[dict[str, Any]], target: Target) -> None:
+    """Hold ours against the best of the others, and its time against coordinate ascent's."""
+    best = max(rows[1:], key=lambda row: float(row["ndcg"]))
+    best["targets"] = [target.judge(best["ndcg_interval"][1])]
+    rows[0]["targets"] = [FASTER.judge(rows[0]["share"])]
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Data
+# ---------------------------------------------------------------------------------------------------------
+
+
+def _only(folder: Path, name: str) -> Path | None:
+    """The file of that name, plain or gzip."""
+    found = [path for suffix in (".txt", ".txt.gz") if (path := folder / (name + suffix)).is_file()]
+    return found[0] if found else None
+
+
+def _joined(parts: Sequence[RankingData]) -> RankingData:
+    """Several parts as one set."""
+    X, y, qid, sizes = (np.concatenate([getattr(part, name) for part in parts]) for name in ("X", "y", "qid", "sizes"))
+    return RankingData(X, y, qid, sizes)

@@ -1,0 +1,162 @@
+"""The command ``python -m boostsoft blend``: weights for several runs, and the run that they fuse into."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.text import Text
+
+from ..blending.baselines import METHODS
+from ..blending.scores import NORMALIZATIONS
+from ..kernels.noise import LAWS
+from ..options import check_folder, positive, whole
+from .scores import Names, Scores, read_runs, read_table
+
+__all__ = ["add_blend", "blend"]
+
+_DESCRIPTION = "Find weights for the scores of several models, and fuse their runs."
+_EPILOG = """\
+TREC runs:    python -m boostsoft blend runs/*.gz --qrels qrels.txt
+one table:    python -m boostsoft blend scores.csv --qid query --label grade --scores bm25,lm,bert
+
+A run has six columns (topic Q0 document rank score run), judgements have four (topic iteration document judgement);
+a table is CSV, or Parquet if pyarrow is installed, with a row for each query and document. Files may be gzip.
+Queries without labels are fused with the weights that the others give. Written are weights.json, curve.png,
+weights.png and fused.run.
+"""
+_ALL = "all"
+_PAGE = 110  # columns, where nothing says how many there are
+
+
+def add_blend(commands: Any) -> None:
+    """Add the command to the subparsers of the command line."""
+    parser = commands.add_parser(
+        "blend",
+        help="weights for several runs, and the fused run",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.set_defaults(run=blend)
+    _add_data(parser)
+    _add_weights(parser)
+    add = parser.add_argument_group("results").add_argument
+    add("--folds", type=whole(0), default=5, metavar="N", help="folds of queries for honest values; 0 none (5)")
+    add("--resamples", type=whole(0), default=100, metavar="N", help="of the queries, for intervals; 0 none (100)")
+    add("--depth", type=whole(1), default=1000, metavar="N", help="documents of a query in the fused run (1000)")
+    add("--name", default="boostsoft", metavar="TAG", help="what the fused run is called (boostsoft)")
+    add("--out", type=Path, default=Path("boostsoft-blend"), metavar="DIR", help="folder (./boostsoft-blend)")
+
+
+def _add_data(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument_group("data: TREC runs and --qrels, or one table").add_argument
+    add("files", type=Path, nargs="+", metavar="FILE", help="runs, or a table")
+    add("--qrels", type=Path, metavar="FILE", help="the judgements on the runs")
+    add("--qid", metavar="COLUMN", help="of a table: the query (qid)")
+    add("--label", metavar="COLUMN", help="of a table: how relevant the document is; empty where unknown (label)")
+    add("--docid", metavar="COLUMN", help="of a table: the document (docid; without one, the row's number)")
+    add("--scores", type=_names, metavar="A,B", help="of a table: the columns to blend (all others)")
+
+
+def _add_weights(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument_group("weights").add_argument
+    add("--metric", default="ndcg@10", metavar="NAME@K", help="what to maximise (ndcg@10)")
+    add("--normalize", choices=NORMALIZATIONS, default="rank", help="scale of the scores in each query (rank)")
+    add("--constraint", choices=["simplex", "nonnegative", "free"], default="simplex", help="of the weights (simplex)")
+    add("--method", choices=["soft", *METHODS], default="soft", help="how to find them (soft)")
+    add("--noise", choices=list(LAWS), default="gaussian", help="what softens the metric (gaussian)")
+    add("--sigma", type=_sigma, default="auto", metavar="X", help="scale of the noise, in spreads of the blend (auto)")
+    add("--lower-is-better", type=_names, metavar="A,B", help="models of which a lower score is better, or 'all'")
+    add("--seed", type=whole(0), default=0, metavar="N", help="seed of whatever is drawn (0)")
+
+
+def blend(options: argparse.Namespace) -> None:
+    """Run the command; what cannot work is refused before anything is fitted."""
+    check_folder(options.out)
+    if len(options.name.split()) != 1:
+        raise ValueError(f"--name: must be one word without blanks, got {options.name!r}")
+    scores = _read(options)
+    settings: dict[str, Any] = {
+        name: getattr(options, name) for name in ("metric", "normalize", "constraint", "method", "noise", "sigma")
+    }
+    settings["n_bootstrap"] = options.resamples
+    settings["lower_is_better"] = _lower(options.lower_is_better, scores.models)
+    from .report import as_json, report  # with scikit-learn and matplotlib, which other commands do without
+    from .work import find_blend
+
+    found = find_blend(scores, settings, options.folds, options.seed)
+    files = {"weights.json": as_json(found, scores, settings, options.seed), **_pictures(found, scores)}
+    files["fused.run"] = _fused(found, scores, options.name, options.depth)
+    _finish(report(found, scores, settings, options.folds), options.out, files)
+
+
+def _read(options: argparse.Namespace) -> Scores:
+    given = [name for name in ("qid", "label", "docid", "scores") if getattr(options, name) is not None]
+    if options.qrels is not None:
+        if given:
+            raise ValueError(f"blend: --{given[0]} is of a table; with --qrels, give runs")
+        return read_runs(options.files, options.qrels)
+    if len(options.files) > 1:
+        raise ValueError("blend: give --qrels with several runs, or one table")
+    path = options.files[0]
+    if not path.is_file():
+        raise ValueError(f"blend: there is no file {path}")
+    return read_table(path, Names(**{name: getattr(options, name) for name in given}))
+
+
+def _lower(names: tuple[str, ...] | None, models: tuple[str, ...]) -> bool | np.ndarray[Any, Any]:
+    if not names:
+        return False
+    if names == (_ALL,):
+        return True
+    for name in names:
+        if name not in models:
+            raise ValueError(f"--lower-is-better: there is no model {name!r}; there are {', '.join(models)}")
+    return np.array([model in names for model in models])
+
+
+def _pictures(found: Any, scores: Scores) -> dict[str, bytes]:
+    from ..blend_plots import blend_curve_figure, weights_figure
+    from ..plots import png
+
+    pictures = {"weights.png": png(weights_figure(found.blender, names=scores.models))}
+    if found.curve is not None:
+        pictures["curve.png"] = png(blend_curve_figure(found.curve, names=found.curve_names))
+    return pictures
+
+
+def _fused(found: Any, scores: Scores, tag: str, depth: int) -> bytes:
+    """The run of all queries; documents that only the judgements have are in no run, and are left out."""
+    from .._trec.runs import run_text
+
+    predicted = found.blender.predict(scores.S, group=scores.sizes)
+    kept = ~np.isnan(scores.S).all(axis=1)
+    return run_text(scores.qid[kept], scores.docid[kept], predicted[kept], tag, depth)
+
+
+def _finish(shown: Any, out: Path, files: dict[str, bytes]) -> None:
+    from ..report import write_files
+
+    write_files(out, files)
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=_PAGE)
+    console.print(shown)
+    console.print(Text(f"Written to {out}: {', '.join(files)}"))
+
+
+def _names(text: str) -> tuple[str, ...]:
+    """Read names separated by commas, each once."""
+    names = tuple(name.strip() for name in text.split(","))
+    if not all(names) or len(set(names)) < len(names):
+        raise argparse.ArgumentTypeError(f"must be different names separated by commas, got {text!r}")
+    return names
+
+
+def _sigma(text: str) -> float | str:
+    """Read "auto" or a number above 0."""
+    return text if text == "auto" else positive(text)

@@ -1,0 +1,127 @@
+"""What the command shows and writes: tables, the weights as JSON, the fused run."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from rich import box
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from .. import __version__
+from ..report import metric_title
+from ..statistics import PairedInterval, counted_mean, paired_interval
+from .scores import Scores
+from .work import BLEND, Blend
+
+
+def report(blend: Blend, scores: Scores, settings: Mapping[str, Any], folds: int) -> RenderableType:
+    """The weights, and how the blend does where it was not trained."""
+    title = metric_title(settings["metric"])
+    fused = f"; {blend.unlabelled} without labels are fused only" if blend.unlabelled else ""
+    lines = [f"{blend.queries:,} queries with labels, {blend.documents:,} documents{fused}."]
+    lines += [f"Note: {note}" for note in blend.notes]
+    parts: list[RenderableType] = [
+        Text(f"Weights for {title}, of scores normalised by {settings['normalize']}", style="italic"),
+        _weights_table(blend, scores, title),
+        *(Text(line) for line in lines),
+        Text(f"{title} of the blend on the queries that it was trained on: {blend.trained:.4f}.\n"),
+    ]
+    if blend.held_out:
+        parts += [
+            Text(f"{title} on held-out queries, {min(folds, blend.queries)} folds", style="italic"),
+            _held_out_table(blend),
+            Text(_verdict(blend), style="bold"),
+        ]
+    return Group(*parts)
+
+
+def _weights_table(blend: Blend, scores: Scores, title: str) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("model", no_wrap=True)
+    for heading in ("weight", "95 % interval", f"{title} alone"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    weights = blend.blender.weights_
+    for at in np.argsort(-np.abs(weights), kind="stable").tolist():
+        low, high = _interval(blend, at)
+        table.add_row(
+            scores.models[at],
+            f"{weights[at]:.4f}",
+            "-" if math.isnan(low) else f"{low:.4f} to {high:.4f}",
+            f"{blend.alone[at]:.4f}",
+        )
+    return table
+
+
+def _held_out_table(blend: Blend) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("scores of", no_wrap=True)
+    for heading in ("mean", "blend less it", "95 % interval"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for name, values in blend.held_out.items():
+        cells = [f"{counted_mean(values):.4f}"]
+        if name != BLEND:
+            found = paired_interval(blend.held_out[BLEND], values)
+            cells += [f"{found.mean:+.4f}", f"{found.low:+.4f} to {found.high:+.4f}"]
+        table.add_row(name, *cells)
+    return table
+
+
+def _verdict(blend: Blend) -> str:
+    """Whether blending was worth it, next to the best that needs no blend or no training."""
+    others = {name: values for name, values in blend.held_out.items() if name != BLEND}
+    rival = max(others, key=lambda name: counted_mean(others[name]))
+    found = paired_interval(blend.held_out[BLEND], others[rival])
+    if found.sign > 0:
+        return f"The blend is higher than its best rival, {rival}: the whole interval is above 0."
+    if found.sign < 0:
+        return f"The blend is lower than {rival}: the whole interval is below 0."
+    return f"No difference to {rival} at this number of queries: the interval holds 0."
+
+
+def _interval(blend: Blend, model: int) -> tuple[float, float]:
+    intervals = getattr(blend.blender, "weights_interval_", None)
+    return (math.nan, math.nan) if intervals is None else (float(intervals[model][0]), float(intervals[model][1]))
+
+
+def as_json(blend: Blend, scores: Scores, settings: Mapping[str, Any], seed: int) -> bytes:
+    """The weights with all that is needed to use them, and what they are worth."""
+    models = []
+    for at, name in enumerate(scores.models):
+        low, high = _interval(blend, at)
+        entry = {"name": name, "weight": float(blend.blender.weights_[at]), "low": low, "high": high}
+        models.append(entry | {"alone": float(blend.alone[at])})
+    held_out: dict[str, Any] = {}
+    for name, values in blend.held_out.items():
+        held_out[name] = {"mean": counted_mean(values)}
+        if name != BLEND:
+            held_out[name] |= _difference(paired_interval(blend.held_out[BLEND], values))
+    document = {
+        "boostsoft": __version__,
+        "settings": {**settings, "random_state": seed},
+        "models": models,
+        "training": {"queries": blend.queries, "documents": blend.documents, "value": blend.trained},
+        "held_out": held_out,
+        "notes": list(blend.notes),
+    }
+    return (json.dumps(_plain(document), indent=1) + "\n").encode()
+
+
+def _difference(found: PairedInterval) -> dict[str, float]:
+    return {"blend_less_it": found.mean, "low": found.low, "high": found.high}
+
+
+def _plain(value: Any) -> Any:
+    """Only what JSON has; numbers that are not finite are null."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return [_plain(item) for item in value]
+    if hasattr(value, "item"):
+        return _plain(value.item())
+    return None if isinstance(value, float) and not math.isfinite(value) else value

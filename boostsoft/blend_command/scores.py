@@ -1,0 +1,196 @@
+"""Scores of several models side by side: from TREC runs with judgements, or from one table of CSV or Parquet."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import math
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..datasets import load_trec_runs
+from ..query_groups import FloatArray, IntArray
+
+PARQUET = (".parquet", ".pq")
+_MISSING = {"", "na", "nan", "null", "none"}
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """What is blended.
+
+    Attributes
+    ----------
+    S : (n_docs, n_models)
+        NaN where a model has no score.
+    y : (n_docs,)
+        Labels; NaN throughout a query without a label, which is not trained on.
+    qid, docid : (n_docs,)
+        Query and document of each row.
+    models : n_models names
+    """
+
+    S: FloatArray
+    y: FloatArray
+    qid: NDArray[Any]
+    docid: NDArray[Any]
+    models: tuple[str, ...]
+
+    @property
+    def sizes(self) -> IntArray:
+        """Documents per query; those of one query are adjacent."""
+        starts = np.flatnonzero(np.concatenate([[True], self.qid[1:] != self.qid[:-1]])[: self.qid.size])
+        return np.diff(np.append(starts, self.qid.size))
+
+    def rows(self, chosen: NDArray[np.bool_]) -> Scores:
+        """Some of the rows."""
+        return Scores(self.S[chosen], self.y[chosen], self.qid[chosen], self.docid[chosen], self.models)
+
+
+@dataclass(frozen=True)
+class Names:
+    """The columns of a table; scores None means all others."""
+
+    qid: str = "qid"
+    label: str = "label"
+    docid: str = "docid"
+    scores: tuple[str, ...] | None = None
+
+
+def read_runs(paths: Sequence[Path], qrels: Path) -> Scores:
+    """Read TREC runs with all their topics, judged or not."""
+    data = load_trec_runs(list(paths), qrels=qrels, topics="all")
+    return Scores(data.S, data.y, data.qid, data.docid, data.runs)
+
+
+def read_table(path: Path, names: Names) -> Scores:
+    """Read a table with a row for each query and document; labels and scores may be missing.
+
+    A missing label counts as 0 in a query that has others. Without a column of documents they are called by their
+    row.
+    """
+    columns, place = _parquet(path) if path.suffix in PARQUET else _csv(path)
+    for name in (names.qid, names.label, *(names.scores or ())):
+        if name not in columns:
+            raise ValueError(f"blend: {path} must have a column {name!r}; it has {', '.join(columns)}")
+    known = {names.qid, names.label, names.docid}
+    models = names.scores or tuple(name for name in columns if name not in known)
+    if not models:
+        raise ValueError(f"blend: {path} must have columns of scores besides {', '.join(sorted(known))}")
+    qid = _ids(columns[names.qid], names.qid, path, place)
+    if names.docid in columns:
+        docid = _ids(columns[names.docid], names.docid, path, place)
+        _refuse_twice(qid, docid, path, place)
+    else:
+        docid = np.array([str(row) for row in range(1, qid.size + 1)], object)
+    y = _numbers(columns[names.label], names.label, path, place)
+    S = np.column_stack([_numbers(columns[name], name, path, place) for name in models])
+    codes = _codes(qid)
+    order = np.argsort(codes, kind="stable")  # queries together, in the order in which they begin
+    return Scores(S[order], _labels(y, codes)[order], qid[order], docid[order], models)
+
+
+Columns = Mapping[str, Sequence[Any]]
+Place = Callable[[int], str]
+
+
+def _csv(path: Path) -> tuple[Columns, Place]:
+    """The texts of each column, and how to name the place of a row."""
+    raw = path.read_bytes()
+    try:
+        text = (gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw).decode("utf-8-sig")
+    except (UnicodeDecodeError, EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise ValueError(f"blend: {path} is not a text of UTF-8, plain or gzip: {error}") from error
+    tabs = ".tsv" in path.suffixes
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter="\t" if tabs else ",", strict=True)
+    rows: list[list[str]] = []
+    lines: list[int] = []
+    try:
+        header = [name.strip() for name in next(reader, [])]
+        for row in reader:
+            if row:
+                rows.append(row)
+                lines.append(reader.line_num)
+                if len(row) != len(header):
+                    raise csv.Error(f"a line must have {len(header)} columns as the header, got {len(row)}")
+    except csv.Error as error:
+        raise ValueError(f"blend: {path}, line {reader.line_num}: {error}") from None
+    if len(set(header)) < len(header):
+        raise ValueError(f"blend: {path}, line 1: columns must have different names, got {', '.join(header)}")
+    if not rows:
+        raise ValueError(f"blend: {path}: no rows")
+    return dict(zip(header, zip(*rows, strict=True), strict=True)), lambda row: f"line {lines[row]}"
+
+
+def _parquet(path: Path) -> tuple[Columns, Place]:
+    try:
+        from pyarrow import lib, parquet
+    except ImportError:
+        raise ValueError("blend: reading Parquet needs pyarrow: pip install pyarrow") from None
+    try:
+        table = parquet.read_table(path)
+    except lib.ArrowException as error:
+        raise ValueError(f"blend: cannot read {path}: {error}") from error
+    if not table.num_rows:
+        raise ValueError(f"blend: {path}: no rows")
+    return {name: table.column(name).to_pylist() for name in table.column_names}, lambda row: f"row {row + 1}"
+
+
+def _ids(values: Sequence[Any], name: str, path: Path, place: Place) -> NDArray[Any]:
+    """Ids as texts: each one word, since a TREC run separates its columns by blanks."""
+    ids = np.empty(len(values), object)
+    for row, value in enumerate(values):
+        ids[row] = text = "" if value is None else str(value).strip()
+        if len(text.split()) != 1:
+            raise ValueError(
+                f"blend: {path}, {place(row)}: column {name!r} must have one word without blanks; got {value!r}"
+            )
+    return ids
+
+
+def _numbers(values: Sequence[Any], name: str, path: Path, place: Place) -> FloatArray:
+    numbers = np.empty(len(values))
+    for row, value in enumerate(values):
+        text = value.strip() if isinstance(value, str) else value
+        if text is None or (isinstance(text, str) and text.lower() in _MISSING):
+            numbers[row] = math.nan
+            continue
+        try:
+            numbers[row] = float("x" if isinstance(text, str) and "_" in text else text)  # float() would read 1_0
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"blend: {path}, {place(row)}: column {name!r} must hold numbers; got {value!r}. --scores names the "
+                "columns to blend"
+            ) from None
+        if math.isinf(numbers[row]):
+            raise ValueError(f"blend: {path}, {place(row)}: column {name!r} must hold finite numbers; got {value!r}")
+    return numbers
+
+
+def _codes(qid: NDArray[Any]) -> IntArray:
+    """A number for each query, in the order in which they begin."""
+    known: dict[str, int] = {}
+    return np.array([known.setdefault(query, len(known)) for query in qid.tolist()], np.int64)
+
+
+def _labels(y: FloatArray, codes: IntArray) -> FloatArray:
+    """Missing labels as 0 in queries that have others."""
+    labelled = np.bincount(codes, ~np.isnan(y)) > 0
+    return np.where(np.isnan(y) & labelled[codes], 0.0, y)
+
+
+def _refuse_twice(qid: NDArray[Any], docid: NDArray[Any], path: Path, place: Place) -> None:
+    first: dict[tuple[str, str], int] = {}
+    for row, pair in enumerate(zip(qid.tolist(), docid.tolist(), strict=True)):
+        if first.setdefault(pair, row) != row:
+            raise ValueError(
+                f"blend: {path}, {place(row)}: a document must come once in a query, got {pair[1]!r} of query "
+                f"{pair[0]!r} again; it is in {place(first[pair])}"
+            )

@@ -1,0 +1,138 @@
+"""The blend itself, its curve, and how it does on queries that it has not seen."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..blending.blender import SoftBlender
+from ..blending.curve import BlendCurve, blend_curve
+from ..metrics.hard import Metric
+from ..metrics.registry import REGISTRY
+from ..query_groups import FloatArray
+from ..statistics import counted_mean
+from .scores import Scores
+
+BLEND, BEST, EQUAL, FUSION = "blend", "best model", "equal weights", "reciprocal rank fusion"
+_LEAST_QUERIES = 2
+_STEPS = 51  # points of the curve
+
+
+@dataclass(frozen=True, eq=False)
+class Blend:
+    """What the command has found.
+
+    Attributes
+    ----------
+    blender : SoftBlender
+        Fitted on all labelled queries.
+    queries, documents, unlabelled : int
+        Labelled queries and their documents, and queries that are fused only.
+    alone : (n_models,)
+        The metric of each model by itself on the labelled queries.
+    trained : float
+        That of the blend there.
+    held_out : mapping
+        The metric of each labelled query, (n_queries,), when it was not among those trained on, by method; empty
+        without folds.
+    curve : BlendCurve, optional
+        Of the mixture of two models, or of the best one and the blend; of metrics with a soft twin.
+    curve_names : two str
+    notes : what was warned of
+    """
+
+    blender: SoftBlender
+    queries: int
+    documents: int
+    unlabelled: int
+    alone: FloatArray
+    trained: float
+    held_out: Mapping[str, FloatArray]
+    curve: BlendCurve | None
+    curve_names: tuple[str, str]
+    notes: tuple[str, ...]
+
+
+def find_blend(scores: Scores, settings: Mapping[str, Any], folds: int, seed: int) -> Blend:
+    """Fit on the queries with labels, measure on held-out ones, and draw up the curve."""
+    data = _labelled(scores)
+    metric = Metric(settings["metric"])
+    with _noted() as notes:
+        blender = SoftBlender(**settings, random_state=seed).fit(data.S, data.y, group=data.sizes)
+        Z = blender.normalize_scores(data.S, group=data.sizes)
+        alone = np.array([metric.per_query(data.y, column, group=data.sizes) for column in Z.T])
+        names, pair = _ends(data.models, Z, blender.weights_, alone)
+        curve = None
+        if REGISTRY[metric.metric].exact:
+            options = {name: settings[name] for name in ("metric", "noise", "sigma")}
+            curve = blend_curve(pair, data.y, group=data.sizes, n=_STEPS, normalize="none", **options)
+        trained = blender.score(data.S, data.y, group=data.sizes)
+    with warnings.catch_warnings():  # of parts of the queries: said of all of them already
+        warnings.simplefilter("ignore")
+        held_out = _held_out(data, metric, settings, alone, folds, seed) if folds > 1 else {}
+    unlabelled = scores.sizes.size - data.sizes.size
+    means = np.array([counted_mean(values) for values in alone])
+    return Blend(
+        blender, data.sizes.size, data.y.size, unlabelled, means, trained, held_out, curve, names, tuple(notes)
+    )  # fmt: skip
+
+
+def _labelled(scores: Scores) -> Scores:
+    """The queries that have labels; at least two of them, and two models."""
+    data = scores.rows(~np.isnan(scores.y))
+    if data.sizes.size < _LEAST_QUERIES:
+        raise ValueError(f"blend: at least {_LEAST_QUERIES} queries must have labels; got {data.sizes.size}")
+    if len(scores.models) < 2:
+        raise ValueError(f"blend: at least two models must be given; got {scores.models[0]} only")
+    return data
+
+
+def _ends(
+    models: tuple[str, ...], Z: FloatArray, weights: FloatArray, alone: FloatArray
+) -> tuple[tuple[str, str], FloatArray]:
+    """What the curve goes between: the two models, or of more the best one and the blend of all."""
+    if len(models) == 2:
+        return (models[0], models[1]), Z
+    best = int(np.argmax([counted_mean(values) for values in alone]))
+    return (models[best], "the blend"), np.column_stack([Z[:, best], Z @ weights])
+
+
+def _held_out(
+    data: Scores, metric: Metric, settings: Mapping[str, Any], alone: FloatArray, folds: int, seed: int
+) -> dict[str, FloatArray]:
+    """The metric of each query under weights that were found without it, (n_queries,) for each method."""
+    n = data.sizes.size
+    order = np.random.default_rng(seed).permutation(n)
+    found = {name: np.full(n, np.nan) for name in (BLEND, BEST, EQUAL, FUSION)}
+    methods = {BLEND: settings["method"], EQUAL: "equal", FUSION: "rrf"}
+    for fold in range(min(folds, n)):
+        chosen = np.zeros(n, np.bool_)
+        chosen[order[fold::folds]] = True
+        rows = np.repeat(chosen, data.sizes)
+        train, test = data.rows(~rows), data.rows(rows)
+        for name, method in methods.items():
+            blender = SoftBlender(**{**settings, "method": method, "progress": False}, random_state=seed)
+            try:
+                blender.fit(train.S, train.y, group=train.sizes)
+            except ValueError as error:
+                raise ValueError(f"{error} (fold {fold + 1} of {folds}; --folds 0 leaves them out)") from error
+            predicted = blender.predict(test.S, group=test.sizes)
+            found[name][chosen] = metric.per_query(test.y, predicted, group=test.sizes)
+        best = int(np.argmax([counted_mean(values[~chosen]) for values in alone]))
+        found[BEST][chosen] = alone[best][chosen]
+    return found
+
+
+@contextmanager
+def _noted() -> Iterator[list[str]]:
+    """Collect warnings as texts."""
+    notes: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield notes
+    notes += dict.fromkeys(str(warning.message) for warning in caught)

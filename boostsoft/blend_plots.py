@@ -1,0 +1,259 @@
+"""Plots of blends: a metric along a mixture of two models and over mixtures of three, the weights, and the sigma.
+
+As in ``plots``, the ``plot_`` functions draw into ``ax`` (a new figure if None) and return it, the ``_figure``
+functions compose whole pictures, and nothing is shown. The hard metric is vermilion and thin, the soft one blue and
+broad, throughout.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .plots import COLOURS, INK, QUIET, frame, new_figure
+from .query_groups import FloatArray
+from .report import metric_title
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from .blending import BlendCurve, BlendSurface, SoftBlender
+
+HARD, SOFT = "hard", "soft"
+OURS_COLOUR, OTHER_COLOUR = COLOURS.values()
+KIND_COLOURS = {HARD: OTHER_COLOUR, SOFT: OURS_COLOUR}
+_LINES: dict[str, dict[str, Any]] = {HARD: {"lw": 1.0, "zorder": 3}, SOFT: {"lw": 2.6, "zorder": 4}}
+_BAR = 0.055  # height of the bar of an optimum, as a share of the axes
+_KIND_WORDS = {HARD: "thin: the metric itself", SOFT: "broad: its expectation under {}"}
+_DARKEST = 0.1  # share of the mixtures below the darkest colour: one poor model alone would take up the whole scale
+_HEIGHT = float(np.sqrt(3.0) / 2.0)
+_CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, _HEIGHT]])
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Two models
+# ---------------------------------------------------------------------------------------------------------
+
+
+def blend_curve_figure(curve: BlendCurve, *, names: Sequence[str] | None = None) -> Figure:
+    """The metric along the mixture of two models, with a heading.
+
+    Parameters
+    ----------
+    curve : BlendCurve
+        What :func:`boostsoft.blend_curve` returns.
+    names : two str, optional
+        What the models are called.
+    """
+    figure = new_figure(9.5, 5.4)
+    plot_blend_curve(curve, names=names, ax=figure.add_subplot())
+    between = "of the mixture of two models" if names is None else f"between {names[0]} and {names[1]}"
+    _head(figure, f"{_title(curve)} {between}")
+    return figure
+
+
+def plot_blend_curve(
+    curve: BlendCurve,
+    *,
+    names: Sequence[str] | None = None,
+    kinds: Sequence[str] = (HARD, SOFT),
+    ax: Axes | None = None,
+) -> Axes:
+    """Hard and soft metric along the mixture (1 - t) S_i + t S_j, each with its best mixture ringed.
+
+    Parameters
+    ----------
+    curve : BlendCurve
+        Both metrics at every t, with their bands, and the optimum of each with its interval.
+    names : two str, optional
+        What the models are called.
+    kinds : of "hard" and "soft"
+        Which of them to draw; the band is that of the last.
+    ax : Axes, optional
+        Where to draw.
+    """
+    axes = new_figure(8.5, 5.0).add_subplot() if ax is None else ax
+    for kind in kinds:
+        axes.plot(curve.t, getattr(curve, kind), color=KIND_COLOURS[kind], solid_capstyle="round", **_LINES[kind])
+    band = getattr(curve, f"{kinds[-1]}_interval")
+    axes.fill_between(curve.t, band[:, 0], band[:, 1], color=KIND_COLOURS[kinds[-1]], alpha=0.13, lw=0, zorder=1)
+    frame(axes)
+    axes.set_xlim(float(curve.t[0]), float(curve.t[-1]))
+    low, high = axes.get_ylim()
+    axes.set_ylim(low - 1.2 * _BAR * (len(kinds) + 0.5) * (high - low), high)  # room below for the bars
+    for place, kind in enumerate(kinds):
+        _draw_optimum(axes, curve, kind, _BAR * (place + 0.8))
+    _label_ends(axes, curve.t, names or ("the first model", "the second"))
+    words = "; ".join(_KIND_WORDS[kind].format(_noise(curve)) for kind in kinds)
+    axes.set_title(f"{words}; band and bars: 95 % over queries".capitalize(), loc="left", fontsize=9.5, color=QUIET)
+    return axes
+
+
+def _draw_optimum(axes: Axes, curve: BlendCurve, kind: str, height: float) -> None:
+    """Ring the best mixture, and draw the interval of its t near the bottom."""
+    best, colour = getattr(curve, f"{kind}_optimum"), KIND_COLOURS[kind]
+    axes.plot(best.t, best.value, "o", ms=8, mfc="white", mec=colour, mew=2.0, zorder=6, clip_on=False)
+    bottom, top = axes.get_ylim()
+    at = bottom + height * (top - bottom)
+    axes.plot([best.t, best.t], [at, best.value], color=colour, lw=0.9, ls=(0, (1, 3)), alpha=0.7, zorder=2)
+    axes.plot([best.low, best.high], [at, at], color=colour, lw=4.0, solid_capstyle="round", zorder=5, clip_on=False)
+    axes.plot(best.t, at, "|", ms=9, mew=1.6, color=colour, zorder=6, clip_on=False)
+    text = f"{kind}: {best.value:.4f} at {best.t:.2f} [{best.low:.2f}, {best.high:.2f}]"
+    place: dict[str, Any] = {"xycoords": ("axes fraction", "data"), "va": "center", "fontsize": 9.5}
+    right = best.t < 0.5 * (curve.t[0] + curve.t[-1])
+    axes.annotate(text, (0.995 if right else 0.005, at), ha="right" if right else "left", color=colour, **place)
+
+
+def _label_ends(axes: Axes, t: FloatArray, names: Sequence[str]) -> None:
+    ticks = np.linspace(float(t[0]), float(t[-1]), 5)
+    axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+    for name, at, ha, weight in ((names[0], 0.0, "left", "bold"), (names[1], 1.0, "right", "bold")):
+        place: dict[str, Any] = {"xycoords": "axes fraction", "xytext": (0, -20), "textcoords": "offset points"}
+        axes.annotate(name, (at, 0), va="top", ha=ha, fontsize=10, fontweight=weight, color=INK, **place)
+    axes.set_xlabel(f"share of {names[1]}", color=QUIET, labelpad=10)
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Three models
+# ---------------------------------------------------------------------------------------------------------
+
+
+def blend_surface_figure(surface: BlendSurface, *, names: Sequence[str] | None = None) -> Figure:
+    """Hard and soft metric over the mixtures of three models, side by side in the same colours.
+
+    Parameters
+    ----------
+    surface : BlendSurface
+        What :func:`boostsoft.blend_surface` returns.
+    names : three str, optional
+        What the models are called.
+    """
+    figure = new_figure(12.0, 5.2)
+    for kind, axes in zip((HARD, SOFT), figure.subplots(1, 2), strict=True):
+        plot_blend_surface(surface, kind, names=names, ax=axes)
+    _head(figure, f"{_title(surface)} of mixtures of three models")
+    return figure
+
+
+def plot_blend_surface(
+    surface: BlendSurface, kind: str = SOFT, *, names: Sequence[str] | None = None, ax: Axes | None = None
+) -> Axes:
+    """One metric over the triangle of mixtures: each corner is one model alone, the ring the best mixture.
+
+    Parameters
+    ----------
+    surface : BlendSurface
+        Weights of each mixture and both metrics there, with the optimum of each.
+    kind : "hard" or "soft"
+        Which metric.
+    names : three str, optional
+        What the models are called.
+    ax : Axes, optional
+        Where to draw.
+    """
+    axes = new_figure(6.4, 5.6).add_subplot() if ax is None else ax
+    places, values = surface.weights @ _CORNERS, getattr(surface, kind)
+    low, high = float(np.quantile(values, _DARKEST)), float(values.max())
+    style: dict[str, Any] = {"shading": "gouraud", "cmap": "cividis", "vmin": low, "vmax": high, "rasterized": True}
+    image = axes.tripcolor(places[:, 0], places[:, 1], values, **style)
+    if high > low:
+        levels = np.linspace(low, high, 8)[1:-1]
+        axes.tricontour(places[:, 0], places[:, 1], values, levels=levels, colors="white", linewidths=0.6, alpha=0.7)
+    outline = np.vstack([_CORNERS, _CORNERS[:1]])
+    axes.plot(outline[:, 0], outline[:, 1], color=INK, lw=0.9, zorder=3)
+    best = getattr(surface, f"{kind}_optimum")
+    at = best.weights @ _CORNERS
+    axes.plot(*at, "o", ms=10, mfc="none", mec="white", mew=4.0, zorder=4, clip_on=False)
+    axes.plot(*at, "o", ms=10, mfc="none", mec=OTHER_COLOUR, mew=2.2, zorder=5, clip_on=False)
+    corners = names or ("model 1", "model 2", "model 3")
+    mixture = ", ".join(f"{name} {share:.2f}" for name, share in zip(corners, best.weights, strict=True))
+    words = "Hard: the metric itself" if kind == HARD else f"Soft: under {_noise(surface)}"
+    axes.set_title(f"{words}\nbest {best.value:.4f}: {mixture}", loc="left", fontsize=9.5, color=QUIET)
+    _name_corners(axes, corners)
+    bar = axes.figure.colorbar(image, ax=axes, shrink=0.75, pad=0.03, extend="min" if values.min() < low else "neither")
+    bar.outline.set_visible(False)
+    bar.ax.tick_params(colors=QUIET, length=0)
+    return axes
+
+
+def _name_corners(axes: Axes, names: Sequence[str]) -> None:
+    axes.set_aspect("equal")
+    axes.set_axis_off()
+    axes.set_xlim(-0.08, 1.08)
+    axes.set_ylim(-0.08, _HEIGHT + 0.08)
+    for name, corner, (dy, va) in zip(names, _CORNERS, ((-9, "top"), (-9, "top"), (8, "bottom")), strict=True):
+        place: dict[str, Any] = {"xytext": (0, dy), "textcoords": "offset points", "ha": "center", "va": va}
+        axes.annotate(name, corner, fontsize=10.5, fontweight="bold", color=INK, **place)
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Many models
+# ---------------------------------------------------------------------------------------------------------
+
+
+def weights_figure(blender: SoftBlender, *, names: Sequence[str] | None = None) -> Figure:
+    """The weights of a fitted blender, with a heading.
+
+    Parameters
+    ----------
+    blender : SoftBlender
+        Fitted.
+    names : n_models str, optional
+        What the models are called.
+    """
+    figure = new_figure(8.0, 1.6 + 0.27 * len(blender.weights_))
+    plot_weights(blender, names=names, ax=figure.add_subplot())
+    _head(figure, "Weights of the blend")
+    return figure
+
+
+def plot_weights(blender: SoftBlender, *, names: Sequence[str] | None = None, ax: Axes | None = None) -> Axes:
+    """The weights of a fitted blender from the largest down, each with its interval over queries.
+
+    Parameters
+    ----------
+    blender : SoftBlender
+        Fitted: ``weights_``, and ``weights_interval_`` if there is one.
+    names : n_models str, optional
+        What the models are called; those of the columns that it was fitted on, or numbers.
+    ax : Axes, optional
+        Where to draw.
+    """
+    weights = blender.weights_
+    axes = new_figure(8.0, 1.6 + 0.27 * len(weights)).add_subplot() if ax is None else ax
+    known = names if names is not None else getattr(blender, "feature_names_in_", None)
+    labels = [f"model {at}" for at in range(len(weights))] if known is None else [str(name) for name in known]
+    order = np.argsort(-weights, kind="stable")
+    intervals = getattr(blender, "weights_interval_", None)
+    for place, at in zip(range(len(weights) - 1, -1, -1), order.tolist(), strict=True):
+        colour = OURS_COLOUR if weights[at] > 0 else QUIET if weights[at] == 0 else OTHER_COLOUR
+        if intervals is not None:
+            axes.plot(intervals[at], [place, place], color=colour, lw=3.0, alpha=0.45, solid_capstyle="round")
+        axes.plot(weights[at], place, "o", ms=6.5, color=colour, clip_on=False, zorder=4)
+    frame(axes, grid="x")
+    axes.axvline(0.0, color=INK, lw=0.9, zorder=1)
+    equal = 1.0 / len(weights)
+    axes.axvline(equal, color=QUIET, lw=0.9, ls=(0, (1, 2)), zorder=1)
+    axes.annotate(" equal", (equal, 1), xycoords=("data", "axes fraction"), va="bottom", fontsize=9, color=QUIET)
+    axes.set_yticks(range(len(weights) - 1, -1, -1), [labels[at] for at in order], color=INK)
+    axes.set_ylim(-0.6, len(weights) - 0.4)
+    axes.set_xlabel("weight" + (", with its interval over resampled queries" * (intervals is not None)), color=QUIET)
+    return axes
+
+
+def _noise(found: BlendCurve | BlendSurface) -> str:
+    """The noise in words."""
+    soft = found.soft_metric
+    unit = "spreads" if soft.sigma_unit == "spread" else "score units"
+    return f"{soft.noise} noise of {soft.sigma:.2g} {unit}"
+
+
+def _title(found: BlendCurve | BlendSurface) -> str:
+    return metric_title(found.metric.spec)
+
+
+def _head(figure: Figure, text: str) -> None:
+    figure.suptitle(text, x=0.01, ha="left", fontsize=14, color=INK)

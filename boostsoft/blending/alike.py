@@ -1,0 +1,26 @@
+"""Models that add nothing: constant ones, and copies of one another."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..metrics.spread import spread
+from ..query_groups import FloatArray, QueryGroups
+
+_DIGITS = 9  # to which two columns agree that rank alike, in spreads
+
+
+def spreads(scores: FloatArray, groups: QueryGroups) -> FloatArray:
+    """The pooled within-query standard deviation of each column; 0 if it is constant within every query."""
+    ones = np.ones(groups.n_queries)
+    return np.array([spread(groups, np.ascontiguousarray(column), ones) for column in scores.T])
+
+
+def copies(scores: FloatArray, groups: QueryGroups, units: FloatArray) -> list[list[int]]:
+    """Columns that differ only by a factor and by constants within queries, in groups of two or more."""
+    alike: dict[bytes, list[int]] = {}
+    for at in np.flatnonzero(units > 0).tolist():
+        column = scores[:, at] / units[at]
+        column = column - groups.per_document(groups.sums(column) / np.maximum(groups.sizes, 1))
+        alike.setdefault((np.round(column, _DIGITS) + 0.0).tobytes(), []).append(at)
+    return [group for group in alike.values() if len(group) > 1]

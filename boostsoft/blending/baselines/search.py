@@ -1,0 +1,84 @@
+"""What the searches of the hard metric share: values of blends, counted, and the best of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...query_groups import FloatArray
+from ..problem import Problem, Solution, Stage, unit
+
+NAN = float("nan")
+_CELLS = 4_000_000  # blended scores held at once: 32 MB
+
+
+class HardSearch:
+    """The hard metric of blends, how often it was computed, and the best blend so far.
+
+    Attributes
+    ----------
+    problem : Problem
+        What is searched.
+    columns : (n_models, n_docs)
+        The scores of each model, contiguous: moving one weight costs one pass over its column.
+    evaluations : int
+        How often the metric was computed.
+    best, best_value : (n_models,), float
+        The best weights so far, as they were tried, and their value.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.columns = np.ascontiguousarray(problem.scores.T)
+        self.evaluations = 0
+        self.best = problem.equal_weights
+        self.best_value = -np.inf
+
+    def of_scores(self, scores: FloatArray) -> float:
+        """Mean over the queries of the metric of blended scores."""
+        self.evaluations += 1
+        problem = self.problem
+        values = problem.metric.evaluate(problem.prepared, scores, problem.query_weight)
+        value = problem.prepared.mean(values, problem.query_weight)
+        return -np.inf if np.isnan(value) else value  # no query counts
+
+    def of_weights(self, weights: FloatArray) -> float:
+        """Mean over the queries of the metric of a blend, which is kept if it is the best."""
+        return self.keep(weights, self.of_scores(weights @ self.columns))
+
+    def of_many(self, weights: FloatArray, tell: Callable[[float], None]) -> None:
+        """Try the rows of (n_blends, n_models): several blends in one matrix product."""
+        rows = max(1, _CELLS // max(1, self.columns.shape[1]))
+        for begin in range(0, len(weights), rows):
+            some = weights[begin : begin + rows]
+            for row, scores in zip(some, some @ self.columns, strict=True):
+                self.keep(row, self.of_scores(scores))
+            tell((begin + len(some)) / len(weights))
+
+    def keep(self, weights: FloatArray, value: float) -> float:
+        """Remember the blend if it is better than all before; its value."""
+        if value > self.best_value:
+            self.best, self.best_value = np.array(weights), value
+        return value
+
+    def stage(self) -> Stage:
+        """The best blend so far as a step of the path."""
+        return Stage(NAN, unit(self.best), NAN, self.best_value)
+
+    def solution(self, *earlier: Stage) -> Solution:
+        """The best blend, after the stages that came before it."""
+        return Solution(unit(self.best), self.best_value, self.evaluations, (*earlier, self.stage()))
+
+
+def drawn_weights(problem: Problem, rng: np.random.Generator, n: int) -> FloatArray:
+    """Blends uniform on the simplex, (n, n_models); of signs drawn besides if weights below 0 are allowed."""
+    weights: FloatArray = rng.dirichlet(np.ones(problem.n_models), size=n)
+    if problem.free:
+        weights *= rng.choice([-1.0, 1.0], size=weights.shape)
+    return weights
+
+
+def silent(_: Any) -> None:
+    """Tell nobody."""

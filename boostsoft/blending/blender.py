@@ -1,0 +1,284 @@
+"""SoftBlender: weights of a blend of rankers as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ..metrics.hard import Metric
+from ..metrics.soft import as_metric
+from ..query_groups import FloatArray
+from ..ranker.queries import Queries, read_queries, weigh
+from ..ranker.rows import read_labels
+from .interval import bootstrap_weights, percentiles
+from .models import model_scores
+from .preparation import Task, prepare_task
+from .problem import Stage
+from .progress import bar
+from .scores import column_names, refuse_infinite
+from .settings import FIT, SOFT, check_settings
+
+
+class SoftBlender(BaseEstimator):  # type: ignore[misc]
+    r"""Blend rankers with the weights that maximise a soft ranking metric.
+
+    The scores of the models are brought to one scale within each query and added up with weights. The weights climb
+    the metric's exact expectation under noise, along its exact gradient, as the noise narrows. What the metric sees
+    of a blend is its direction: sigma is in spreads of the blended scores, so that weights matter up to a common
+    factor. All parameters are checked in :meth:`fit`.
+
+    Parameters
+    ----------
+    metric : str or Metric
+        What to train on and what :meth:`score` measures: any metric with an exact expectation.
+    noise : "gaussian", "gumbel" or "logistic"
+        Law of the noise.
+    sigma : "auto", float or falling floats
+        Of the noise, in spreads of the blended scores: one climb at each, from wide to narrow. "auto" is s =
+        1.75 n^(-1/5), at most 1, of n training queries that tell rankings apart, after twice that: what did best on
+        held-out queries. With few queries a wide noise keeps the weights from following accidents.
+    normalize : "rank", "zscore", "minmax" or "none"
+        How scores are brought to one scale in each query; see Notes.
+    constraint : "simplex", "nonnegative" or "free"
+        Weights of at least 0 that add up to 1; "nonnegative" is the same, since only the direction of the weights
+        matters; or weights of either sign whose absolute values add up to 1.
+    lower_is_better : bool or (n_models,) bools
+        Of which models a lower score is better, as of ranks.
+    l2 : float
+        Price of unequal weights: l2 / n_queries times the squared distance from equal ones is taken from the metric.
+    method : "soft", "coordinate-ascent", "ltr-ga", "ltr-mga", "grid", "random", "equal" or "rrf"
+        What finds the weights: the climb above; searches of the hard metric (``boostsoft.blending.baselines``), which
+        ignore noise, sigma and l2; or equal weights, of the normalised scores or of reciprocal ranks.
+    method_params : dict, optional
+        Further options of the method: ``restarts`` of coordinate ascent, ``evaluations`` of the random searches.
+    n_starts : int
+        Starts of the climb: equal weights, the best model, then blends drawn at random. On the real sets that were
+        tried all of them ended at one summit.
+    n_bootstrap : int
+        Resamples of the queries behind ``weights_interval_``; 0 for none.
+    models : list of fitted models, optional
+        Their predictions for S, which then holds features, are the scores to blend. In a cross-validation, wrap
+        estimators in ``sklearn.frozen.FrozenEstimator``, or they are cloned unfitted.
+    progress : "auto", True or False
+        Show a bar on terminals.
+    random_state : int, RandomState or Generator, optional
+        What random starts, searches and resamples are drawn from; None is 0.
+
+    Attributes
+    ----------
+    weights\_ : ndarray of shape (n_models,)
+        Weights of the scores as normalised (:meth:`normalize_scores`).
+    weights_interval\_ : ndarray of shape (n_models, 2)
+        95 % intervals: percentiles of the weights on resampled queries. Computed when it is first asked for, which
+        takes some n_bootstrap / 3 times as long as fit; of ``method="soft"`` only. A pickle has it only if that was
+        before.
+    path\_ : tuple of Stage
+        ``sigma``, ``weights``, ``soft`` and ``hard`` value after each climb.
+    sigma\_ : float
+        The last sigma; NaN of the other methods.
+    n_evaluations\_ : int
+        How often the metric of a blend was computed.
+    feature_names_in\_, n_features_in\_
+        The columns of S in fit; of names, if all are text.
+
+    Notes
+    -----
+    Of a query of n documents, r of which the model has scored (a NaN is a document that it has not retrieved):
+
+    - ``"rank"``: Phi^-1((n + 1/2 - rank) / n), the normal scores of the ranks; missing ones share the ranks left.
+    - ``"zscore"``: (score - mean) / standard deviation; missing ones lie one deviation below the lowest.
+    - ``"minmax"``: (score - lowest) / (highest - lowest); missing ones are at -1/4.
+    - ``"none"``: the score; missing ones lie one standard deviation below the lowest. The climb starts where all
+      models move the blend alike, so that scores of very different size do no harm.
+
+    A model whose scores are constant within every query gets weight 0, with a warning; of copies of one model, of
+    which only the weights' sum is determined, a warning tells. Rows of a query need not be adjacent with ``qid``.
+    Without queries all rows are one, and rows to predict are placed among those of fit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from boostsoft import SoftBlender
+    >>> rng = np.random.default_rng(0)
+    >>> y, group = rng.integers(0, 3, 400), np.full(20, 20)
+    >>> S = np.column_stack([y + rng.normal(size=400), 10 * y + 20 * rng.normal(size=400), rng.normal(size=400)])
+    >>> blender = SoftBlender("ndcg@5").fit(S, y, group=group)
+    >>> blender.weights_.round(1)
+    array([0.7, 0.3, 0. ])
+    >>> bool(blender.score(S, y, group=group) > 0.8)
+    True
+    """
+
+    def __init__(
+        self,
+        metric: str | Metric = "ndcg@10",
+        *,
+        noise: str = "gaussian",
+        sigma: Any = "auto",
+        normalize: str = "rank",
+        constraint: str = "simplex",
+        lower_is_better: Any = False,
+        l2: float = 1.0,
+        method: str = "soft",
+        method_params: dict[str, Any] | None = None,
+        n_starts: int = 1,
+        n_bootstrap: int = 100,
+        models: Any = None,
+        progress: Any = "auto",
+        random_state: Any = None,
+    ) -> None:
+        self.metric = metric
+        self.noise = noise
+        self.sigma = sigma
+        self.normalize = normalize
+        self.constraint = constraint
+        self.lower_is_better = lower_is_better
+        self.l2 = l2
+        self.method = method
+        self.method_params = method_params
+        self.n_starts = n_starts
+        self.n_bootstrap = n_bootstrap
+        self.models = models
+        self.progress = progress
+        self.random_state = random_state
+
+    def fit(self, S: Any, y: Any, *, group: Any = None, qid: Any = None, sample_weight: Any = None) -> SoftBlender:
+        """Find the weights.
+
+        Parameters
+        ----------
+        S : (n_docs, n_models)
+            One row per document, one column of scores per model, NaN where it has none; with ``models``, features.
+        y : (n_docs,)
+            Labels.
+        group : (n_queries,), optional
+            Documents per query, which then stand together.
+        qid : (n_docs,), optional
+            Query id of each row, in any order; without either all rows are one query.
+        sample_weight : (n_docs,), optional
+            Weight of each row's query, equal within it. Where all rows are one query, how often each row is there.
+
+        Returns
+        -------
+        SoftBlender
+            Itself.
+        """
+        settings = check_settings(self)
+        matrix, names = self._matrix(FIT, S, reset=True)
+        labels = read_labels(FIT, y, matrix.shape[0])
+        queries, weights = weigh(FIT, sample_weight, read_queries(FIT, matrix.shape[0], group, qid))
+        task = prepare_task(self, settings, matrix, names, labels, queries, weights)
+        with bar(settings.progress, "blending") as tell:
+            found = settings.method(task.problem, settings.rng, tell, **settings.method_params)
+        self._scale, self._named, self._task = task.scale, queries.named, task
+        self._interval: FloatArray | None = None
+        self._interval_draws = (settings.n_bootstrap if self.method == SOFT else 0, settings.rng, settings.progress)
+        self.weights_ = task.spread_out(found.weights)
+        self.path_: tuple[Stage, ...] = tuple(
+            replace(stage, weights=task.spread_out(stage.weights)) for stage in found.path
+        )
+        self.sigma_ = found.path[-1].sigma
+        self.n_evaluations_ = found.evaluations
+        return self
+
+    def predict(self, S: Any, *, group: Any = None, qid: Any = None) -> FloatArray:
+        """Blended scores of shape (n_docs,), higher ranks first; they compare within a query only.
+
+        Parameters
+        ----------
+        S : (n_docs, n_models)
+            As in :meth:`fit`.
+        group, qid : optional
+            The queries; needed if fit had them, since scores are normalised within a query.
+        """
+        return self._normalized("SoftBlender.predict", S, group, qid) @ self.weights_
+
+    def normalize_scores(self, S: Any, *, group: Any = None, qid: Any = None) -> FloatArray:
+        """What ``weights_`` apply to: scores on one scale, higher is better, none missing; as S, (n_docs, n_models)."""
+        return self._normalized("SoftBlender.normalize_scores", S, group, qid)
+
+    def score(self, S: Any, y: Any, *, group: Any = None, qid: Any = None, sample_weight: Any = None) -> float:
+        """The hard metric of the blend, in the mean over queries; arguments as in :meth:`fit`."""
+        caller = "SoftBlender.score"
+        check_is_fitted(self)
+        matrix, _ = self._matrix(caller, S, reset=False)
+        labels = read_labels(caller, y, matrix.shape[0])
+        queries, weights = weigh(caller, sample_weight, self._queries(caller, matrix.shape[0], group, qid))
+        return as_metric(caller, self.metric, {})(
+            queries.bring_together(labels),
+            self._scale.apply(caller, matrix, queries) @ self.weights_,
+            group=queries.groups,
+            query_weight=weights,
+        )
+
+    @property
+    def weights_interval_(self) -> FloatArray:
+        """The intervals, (n_models, 2)."""
+        check_is_fitted(self)
+        if self._interval is None:
+            self._interval = self._bootstrap()
+        return self._interval
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = dict(super().__getstate__())
+        if "_task" in state:  # the training data: a pickle is to predict with
+            state["_task"] = None
+        return state
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.target_tags.required = True
+        return tags
+
+    def _bootstrap(self) -> FloatArray:
+        n_bootstrap, rng, shown = self._interval_draws
+        task: Task | None = self._task
+        if task is None or n_bootstrap == 0:
+            why = (
+                "the blender was pickled before it was computed"
+                if task is None
+                else "it needs method='soft' and n_bootstrap"
+            )
+            raise AttributeError(f"SoftBlender has no weights_interval_: {why}")
+        with bar(shown, "resampling queries") as tell:
+            found = bootstrap_weights(task.problem, task.gather(self.weights_), n_bootstrap, rng, tell)
+        return percentiles(np.array([task.spread_out(weights) for weights in found]))
+
+    def _matrix(self, caller: str, S: Any, *, reset: bool) -> tuple[FloatArray, list[str]]:
+        """Scores of shape (n_docs, n_models), with names for messages."""
+        if self.models is not None:
+            validate_data(self, S, reset=reset, skip_check_array=True)
+            scores = model_scores(caller, self.models, S)
+            return scores, [f"models[{at}] ({type(model).__name__})" for at, model in enumerate(self.models)]
+        least = 2 if reset else 1  # one document alone has nothing to be ranked against
+        matrix: FloatArray = validate_data(
+            self, S, reset=reset, dtype=np.float64, order="C", ensure_all_finite=False, ensure_min_samples=least
+        )
+        names = column_names(S, matrix.shape[1])
+        refuse_infinite(caller, matrix, names)
+        return matrix, names
+
+    def _queries(self, caller: str, n_docs: int, group: Any, qid: Any) -> Queries:
+        queries = read_queries(caller, n_docs, group, qid)
+        if self._named and not queries.named:
+            raise ValueError(
+                f"{caller}: qid (or group) must be given, as it was to fit: scores are normalised within a query. A "
+                "cross-validation hands it on after set_predict_request(qid=True) or set_score_request(qid=True)"
+            )
+        return queries
+
+    def _normalized(self, caller: str, S: Any, group: Any, qid: Any) -> FloatArray:
+        check_is_fitted(self)
+        matrix, _ = self._matrix(caller, S, reset=False)
+        queries = self._queries(caller, matrix.shape[0], group, qid)
+        scores = self._scale.apply(caller, matrix, queries)
+        if queries.order is None:
+            return scores
+        rows = np.empty(scores.shape)
+        rows[queries.order] = scores
+        return rows

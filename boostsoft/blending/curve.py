@@ -1,0 +1,171 @@
+"""A ranking metric along the mixture of two models."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+
+from ..metrics.hard import Metric
+from ..metrics.soft import SoftMetric
+from ..query_groups import FloatArray, IntArray, whole_number
+from .interval import percentiles
+from .mixtures import read_mixed
+
+N_BOOTSTRAP = 1000
+
+
+@dataclass(frozen=True)
+class CurveOptimum:
+    """The best mixture of two models.
+
+    Attributes
+    ----------
+    t : share of the second model; the middle of the longest stretch of best ones if there are several.
+    value : of the metric there.
+    low, high : the central 95 % of the best t on resampled queries.
+    """
+
+    t: float
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, eq=False)
+class BlendCurve:
+    """A metric and its soft twin at mixtures (1 - t) S_i + t S_j.
+
+    Attributes
+    ----------
+    t : (n,), from 0 to 1.
+    hard, soft : (n,), means over queries.
+    hard_values, soft_values : (n_queries, n), the values behind them.
+    hard_interval, soft_interval : (n, 2), the central 95 % of the mean on resampled queries, t by t.
+    hard_optimum, soft_optimum : CurveOptimum
+    metric : the hard metric.
+    soft_metric : its soft twin, with noise and sigma.
+    """
+
+    t: FloatArray
+    hard: FloatArray
+    soft: FloatArray
+    hard_values: FloatArray
+    soft_values: FloatArray
+    hard_interval: FloatArray
+    soft_interval: FloatArray
+    hard_optimum: CurveOptimum
+    soft_optimum: CurveOptimum
+    metric: Metric
+    soft_metric: SoftMetric
+
+
+def blend_curve(
+    S: Any,
+    y: Any,
+    *,
+    group: Any = None,
+    qid: Any = None,
+    sample_weight: Any = None,
+    metric: str | Metric = "ndcg@10",
+    i: int = 0,
+    j: int = 1,
+    n: int = 101,
+    normalize: str = "none",
+    lower_is_better: Any = False,
+    noise: str = "gaussian",
+    sigma: Any = "auto",
+    sigma_unit: str = "spread",
+    n_bootstrap: int = N_BOOTSTRAP,
+    random_state: int = 0,
+) -> BlendCurve:
+    """Hard and soft metric along the mixture of two models, with the best mixture of each.
+
+    Parameters
+    ----------
+    S : (n_docs, n_models)
+        Scores, NaN where a model has none.
+    y : (n_docs,)
+        Labels.
+    group, qid, sample_weight : optional
+        The queries and their weights, as in :meth:`SoftBlender.fit`.
+    metric : str or Metric
+        What to measure: a metric with an exact expectation.
+    i, j : int
+        The models, by their columns: the mixture is (1 - t) S_i + t S_j.
+    n : int
+        Values of t, evenly from 0 to 1.
+    normalize : "none", "rank", "zscore" or "minmax"
+        What is mixed: the scores as they are, or brought to one scale in each query (:class:`SoftBlender`).
+    lower_is_better : bool or (n_models,) bools
+        Of which models a lower score is better.
+    noise, sigma, sigma_unit
+        Of the soft metric. In units of the spread it sees no more of a mixture than its direction; in units of the
+        score it rises and falls with the size of the mixed scores. "auto" as in :class:`SoftBlender`.
+    n_bootstrap : int
+        Resamples of the queries; both metrics see the same.
+    random_state : int
+        Seed of the resampling.
+
+    Returns
+    -------
+    BlendCurve
+        The curves, their bands and optima.
+
+    Notes
+    -----
+    A resample draws queries and keeps their values: the spread of the scores is that of all queries.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.integers(0, 2, 300)
+    >>> S = y[:, None] + rng.normal(size=(300, 2))
+    >>> curve = blend_curve(S, y, group=np.full(30, 10), n=11)
+    >>> bool(curve.hard[5] > max(curve.hard[0], curve.hard[-1]))  # two noisy views are better than one
+    True
+    """
+    caller = "blend_curve"
+    steps = whole_number(caller, "n", n, 2)
+    draws, seed = (
+        whole_number(caller, "n_bootstrap", n_bootstrap, 1),
+        whole_number(caller, "random_state", random_state, 0),
+    )
+    mixed = read_mixed(
+        caller, S, y, (i, j), group=group, qid=qid, sample_weight=sample_weight, metric=metric, normalize=normalize,
+        lower_is_better=lower_is_better, noise=noise, sigma=sigma, sigma_unit=sigma_unit,
+    )  # fmt: skip
+    t = np.linspace(0.0, 1.0, steps)
+    hard, soft = mixed.values(np.column_stack([1.0 - t, t]))
+    again = [mixed.resampled(values, draws, seed) for values in (hard, soft)]
+    return BlendCurve(
+        t=t,
+        hard=mixed.mean(hard),
+        soft=mixed.mean(soft),
+        hard_values=hard,
+        soft_values=soft,
+        hard_interval=percentiles(again[0]),
+        soft_interval=percentiles(again[1]),
+        hard_optimum=_optimum(t, mixed.mean(hard), again[0]),
+        soft_optimum=_optimum(t, mixed.mean(soft), again[1]),
+        metric=mixed.soft.hard,
+        soft_metric=mixed.soft,
+    )
+
+
+def _optimum(t: FloatArray, mean: FloatArray, resamples: FloatArray) -> CurveOptimum:
+    at = summit(mean)
+    low, high = percentiles(np.array([[t[summit(curve)]] for curve in resamples]))[0]
+    return CurveOptimum(float(t[at]), float(mean[at]), float(low), float(high))
+
+
+def summit(curve: FloatArray) -> int:
+    """The middle of the longest stretch of largest values, the first of several: hard curves go in steps."""
+    runs: list[IntArray] = []
+    for best, places in groupby(range(curve.size), key=(curve == curve.max()).__getitem__):
+        if best:
+            runs.append(np.array(list(places)))
+    longest = max(runs, key=len)
+    return int(longest[(longest.size - 1) // 2])

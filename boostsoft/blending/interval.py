@@ -1,0 +1,36 @@
+"""How far the weights would move if other queries of the same kind had been drawn."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..query_groups import FloatArray
+from .problem import Problem, Progress
+from .soft_value import SoftValue
+from .solve import climb
+
+LEVEL = 0.95
+
+
+def bootstrap_weights(
+    problem: Problem, weights: FloatArray, n_bootstrap: int, rng: np.random.Generator, tell: Progress
+) -> FloatArray:
+    """Weights on queries drawn anew with replacement, (n_bootstrap, n_models).
+
+    Each climb starts from the weights of all queries, at the last sigma: the soft metric has one summit there on all
+    data tried, so that no earlier stage is needed.
+    """
+    n = problem.query_weight.size
+    found = np.empty((n_bootstrap, weights.size))
+    for draw in range(n_bootstrap):
+        counts = rng.multinomial(n, np.full(n, 1.0 / n)).astype(np.float64)
+        again = problem.reweighted(counts * problem.query_weight)
+        found[draw] = climb(SoftValue(again, problem.sigmas[-1]), weights) if again.query_weight.any() else weights
+        tell((draw + 1) / n_bootstrap)
+    return found
+
+
+def percentiles(values: FloatArray) -> FloatArray:
+    """The ends of the central 95 %, (n, 2) of (n_bootstrap, n)."""
+    ends: FloatArray = np.quantile(values, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0).T
+    return ends

@@ -1,0 +1,134 @@
+"""Hard and soft metric of many mixtures of the same models, and how sure their best one is."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..metrics.hard import Metric
+from ..metrics.prepared import PreparedQueries, prepare
+from ..metrics.soft import SoftMetric, as_metric
+from ..query_groups import FloatArray, IntArray, one_of, positive_number, whole_number
+from ..ranker.queries import read_queries, weigh
+from ..ranker.rows import read_labels
+from ..ranker.settings import refuse_cutoffs_per_query
+from .annealing import automatic_sigma, counting_queries
+from .scores import directions, normalized, refuse_unscored, score_matrix
+
+_CELLS = 4_000_000  # counts of resampled queries held at once: 32 MB
+_CALLER = 4  # warnings name the user's line
+
+
+@dataclass(frozen=True, eq=False)
+class Mixed:
+    """Some columns of the scores with what is needed to measure their mixtures.
+
+    Attributes
+    ----------
+    scores : (n_docs, n_chosen), normalised, the documents of a query together.
+    prepared : the labels.
+    query_weight : (n_queries,)
+    soft : the soft metric; its hard twin is what was asked for.
+    """
+
+    scores: FloatArray
+    prepared: PreparedQueries
+    query_weight: FloatArray
+    soft: SoftMetric
+
+    def values(self, mixtures: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Hard and soft metric of each query at each row of weights, (n_queries, n_mixtures) both."""
+        metrics: tuple[Metric | SoftMetric, ...] = (self.soft.hard, self.soft)
+        found = np.empty((2, self.query_weight.size, len(mixtures)))
+        for at, weights in enumerate(mixtures):
+            blend = self.scores @ weights
+            for kind, metric in enumerate(metrics):
+                found[kind, :, at] = metric.evaluate(self.prepared, blend, self.query_weight)
+        return found[0], found[1]
+
+    def mean(self, values: FloatArray) -> FloatArray:
+        """Mean over the queries that count, (n_mixtures,) of (n_queries, n_mixtures)."""
+        counted = self.prepared.counted(self.query_weight)
+        mean: FloatArray = counted @ np.where(counted[:, None] > 0, values, 0.0) / counted.sum()
+        return mean
+
+    def resampled(self, values: FloatArray, n_bootstrap: int, seed: int) -> FloatArray:
+        """The mean on queries drawn anew, (n_bootstrap, n_mixtures); the same draws for the same seed."""
+        counted = self.prepared.counted(self.query_weight)
+        clean = np.where(counted[:, None] > 0, values, 0.0)
+        means = np.empty((n_bootstrap, values.shape[1]))
+        for rows, counts in _draws(counted.size, n_bootstrap, seed):
+            weights = counts * counted
+            size = weights.sum(axis=1, keepdims=True)
+            means[rows] = np.divide(
+                weights @ clean, size, out=np.full((len(weights), values.shape[1]), np.nan), where=size > 0
+            )
+        return means[~np.isnan(means[:, 0])]
+
+
+def read_mixed(
+    caller: str,
+    S: Any,
+    y: Any,
+    columns: tuple[int, ...],
+    *,
+    group: Any,
+    qid: Any,
+    sample_weight: Any,
+    metric: str | Metric,
+    normalize: str,
+    lower_is_better: Any,
+    noise: str,
+    sigma: Any,
+    sigma_unit: str,
+) -> Mixed:
+    """Check everything that a curve and a surface are given."""
+    matrix, names = score_matrix(caller, S)
+    chosen = _columns(caller, columns, matrix.shape[1])
+    hard = as_metric(caller, metric, {})
+    refuse_cutoffs_per_query(caller, hard)
+    hard.refuse_pooled(caller)
+    labels = read_labels(caller, y, matrix.shape[0])
+    queries, given = weigh(caller, sample_weight, read_queries(caller, matrix.shape[0], group, qid))
+    if not queries.named:
+        warnings.warn(f"{caller}: neither group= nor qid= was given: all rows are one query", stacklevel=_CALLER)
+    weights = np.ones(queries.groups.n_queries) if given is None else given
+    rows = (matrix * directions(caller, lower_is_better, matrix.shape[1]))[:, chosen]
+    refuse_unscored(caller, rows, [names[at] for at in chosen])
+    prepared = prepare(hard, caller, queries.bring_together(labels), queries.groups)
+    if counting_queries(prepared, weights) == 0:
+        raise ValueError(f"{caller}: a query must have documents worth telling apart; none has a relevant document")
+    scores = normalized(caller, normalize, queries.bring_together(rows), queries.groups)
+    unit = one_of(caller, "sigma_unit", sigma_unit, ("spread", "score"))
+    size = _sigma(caller, sigma, unit, counting_queries(prepared, weights))
+    return Mixed(scores, prepared, weights, SoftMetric(hard, noise=noise, sigma=size, sigma_unit=unit))
+
+
+def _draws(n_queries: int, n_bootstrap: int, seed: int) -> Iterator[tuple[slice, IntArray]]:
+    rng = np.random.default_rng(seed)
+    step = max(1, _CELLS // n_queries)
+    for begin in range(0, n_bootstrap, step):
+        size = min(step, n_bootstrap - begin)
+        yield slice(begin, begin + size), rng.multinomial(n_queries, np.full(n_queries, 1.0 / n_queries), size=size)
+
+
+def _columns(caller: str, columns: tuple[int, ...], n_models: int) -> list[int]:
+    chosen = [whole_number(caller, "models", at, -n_models) for at in columns]
+    for at in chosen:
+        if at >= n_models:
+            raise ValueError(f"{caller}: models must be columns of S, of which there are {n_models}; got {at}")
+    return [at % n_models for at in chosen]
+
+
+def _sigma(caller: str, sigma: Any, unit: str, n_queries: float) -> float:
+    if not isinstance(sigma, str):
+        return positive_number(caller, "sigma", sigma)
+    if sigma != "auto" or unit != "spread":
+        raise ValueError(
+            f"{caller}: sigma must be a number, or 'auto' in units of the spread; got {sigma!r}, sigma_unit={unit!r}"
+        )
+    return automatic_sigma(n_queries)

@@ -1,0 +1,34 @@
+"""Scores of fitted models, whatever they are fitted with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..query_groups import FloatArray, finite_vector
+
+
+def model_scores(caller: str, models: Any, X: Any) -> FloatArray:
+    """The prediction of each model for the rows of X, as columns.
+
+    A model is anything with ``predict(X)`` that returns one score per row: a Booster or an estimator of LightGBM, an
+    estimator of XGBoost or scikit-learn, a SoftRanker; or a Booster of XGBoost.
+    """
+    return np.column_stack(
+        [finite_vector(caller, f"predictions of models[{at}]", _predict(m, X)) for at, m in enumerate(models)]
+    )
+
+
+def check_models(caller: str, models: Any) -> None:
+    """Raise unless it is a list of models."""
+    if not isinstance(models, (list, tuple)) or not models:
+        raise TypeError(f"{caller}: models must be a list of fitted models; got {models!r}")
+    for at, model in enumerate(models):
+        if not callable(getattr(model, "predict", None)):
+            raise TypeError(f"{caller}: models[{at}] must have a method predict; got {model!r}")
+
+
+def _predict(model: Any, X: Any) -> Any:
+    # a Booster of XGBoost predicts from a DMatrix only, but for this method of its own
+    return model.inplace_predict(X) if hasattr(model, "inplace_predict") else model.predict(X)

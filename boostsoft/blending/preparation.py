@@ -1,0 +1,122 @@
+"""From what fit was given to the problem to solve, with what is wrong with it said."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..metrics.prepared import PreparedQueries, prepare
+from ..query_groups import FloatArray, IntArray
+from ..ranker.queries import Queries
+from .alike import copies, spreads
+from .annealing import counting_queries, sigmas
+from .problem import Problem, unit
+from .scale import RECIPROCAL, Scale
+from .scores import directions, refuse_unscored
+from .settings import FIT, FUSION, Settings
+
+_CALLER = 4  # warnings name the user's line: this function's caller's caller's
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """A problem, and how its weights are those of all models.
+
+    Attributes
+    ----------
+    problem : of the models that can change a ranking.
+    scale : how scores are normalised.
+    n_models : of all models.
+    active : which models the problem has.
+    units : of each of them, what its column was divided by.
+    """
+
+    problem: Problem
+    scale: Scale
+    n_models: int
+    active: IntArray
+    units: FloatArray
+
+    def spread_out(self, weights: FloatArray) -> FloatArray:
+        """The problem's weights as those of all models' scores, as normalised."""
+        found = np.zeros(self.n_models)
+        found[self.active] = unit(weights / self.units)
+        return found
+
+    def gather(self, weights: FloatArray) -> FloatArray:
+        """The other way round."""
+        return unit(weights[self.active] * self.units)
+
+
+def prepare_task(
+    blender: Any,
+    settings: Settings,
+    matrix: FloatArray,
+    names: list[str],
+    labels: FloatArray,
+    queries: Queries,
+    weights: FloatArray | None,
+) -> Task:
+    """Normalise, leave out what is constant, and warn of what leaves the weights open."""
+    refuse_unscored(FIT, matrix, names)
+    groups = queries.groups
+    weights = np.ones(groups.n_queries) if weights is None else weights
+    prepared = prepare(settings.metric, FIT, queries.bring_together(labels), groups)
+    _check_queries(prepared, queries, weights)
+    how = RECIPROCAL if blender.method == FUSION else settings.normalize
+    scale = Scale.learn(how, directions(FIT, blender.lower_is_better, matrix.shape[1]), matrix, queries)
+    scores = scale.apply(FIT, matrix, queries)
+    size = spreads(scores, groups)
+    _warn_of_copies(copies(scores, groups, size), names)
+    active = _active(size, names)
+    # scores as they are may be of any size: columns of equal spread are what a search can start from
+    units = np.where(size > 0, size, 1.0)[active] if how == "none" else np.ones(active.size)
+    problem = Problem(
+        scores=np.ascontiguousarray(scores[:, active] / units),
+        prepared=prepared,
+        query_weight=weights,
+        metric=settings.metric,
+        noise=settings.noise,
+        sigmas=sigmas(FIT, blender.sigma, prepared, weights),
+        constraint=settings.constraint,
+        l2=settings.l2 / counting_queries(prepared, weights),
+    )
+    return Task(problem, scale, matrix.shape[1], active, units)
+
+
+def _check_queries(prepared: PreparedQueries, queries: Queries, weights: FloatArray) -> None:
+    if not queries.named:
+        warnings.warn(f"{FIT}: neither group= nor qid= was given: all rows are one query", stacklevel=_CALLER)
+    counting = counting_queries(prepared, weights)
+    if counting == 0:
+        raise ValueError(
+            f"{FIT}: a query must have documents worth telling apart; {prepared.metric} is undefined for all "
+            f"{prepared.members.n_queries}: none has a relevant document, or those that have weigh 0"
+        )
+    if queries.named and counting == 1 and not prepared.pooled:
+        warnings.warn(
+            f"{FIT}: one query alone has a relevant document (and a weight): the weights are those that suit it",
+            stacklevel=_CALLER,
+        )
+
+
+def _active(size: FloatArray, names: list[str]) -> IntArray:
+    """The models that can change a ranking; all of them if none can."""
+    idle = np.flatnonzero(size == 0).tolist()
+    if idle:
+        listed = ", ".join(names[at] for at in idle)
+        outcome = "weights are equal, and rank nothing" if len(idle) == size.size else "of weight 0"
+        warnings.warn(f"{FIT}: constant within every query: {listed}; {outcome}", stacklevel=_CALLER)
+    return np.flatnonzero(size > 0) if len(idle) < size.size else np.arange(size.size)
+
+
+def _warn_of_copies(groups: list[list[int]], names: list[str]) -> None:
+    for group in groups:
+        listed = " and ".join(names[at] for at in group)
+        warnings.warn(
+            f"{FIT}: {listed} rank all documents alike: only the sum of their weights is determined",
+            stacklevel=_CALLER,
+        )

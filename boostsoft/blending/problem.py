@@ -1,0 +1,121 @@
+"""What every way to find blend weights works on, and what it returns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..metrics.hard import Metric
+from ..metrics.prepared import PreparedQueries
+from ..metrics.soft import SoftMetric
+from ..query_groups import FloatArray
+
+# told how much of the work is done, from 0 to 1; a method calls it as often as it likes
+Progress = Callable[[float], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Find the weights w for which the scores ``scores @ w`` rank best.
+
+    Attributes
+    ----------
+    scores : (n_docs, n_models), normalised: higher is better, none missing; a query's documents are adjacent.
+    prepared : the labels, as the metric's kernels read them; with the queries.
+    query_weight : (n_queries,)
+    metric : the hard metric, to be maximised in the weighted mean over queries.
+    noise : law of the noise of the soft metric.
+    sigmas : of the soft metric, in spreads of the blended scores, from wide to narrow; one at least.
+    constraint : "simplex" (weights of at least 0 that add up to 1), "nonnegative" (the same up to their scale, which
+        ranks no differently) or "free" (of either sign, with absolute values that add up to 1).
+    l2 : what the squared distance of the weights from equal ones costs the mean, already over the number of queries.
+    """
+
+    scores: FloatArray
+    prepared: PreparedQueries
+    query_weight: FloatArray
+    metric: Metric
+    noise: str
+    sigmas: tuple[float, ...]
+    constraint: str
+    l2: float
+
+    @property
+    def n_models(self) -> int:
+        """Number of weights."""
+        return int(self.scores.shape[1])
+
+    @property
+    def free(self) -> bool:
+        """Whether weights below 0 are allowed."""
+        return self.constraint == "free"
+
+    @property
+    def equal_weights(self) -> FloatArray:
+        """All the same."""
+        return np.full(self.n_models, 1.0 / self.n_models)
+
+    def hard_value(self, weights: FloatArray) -> float:
+        """The metric itself, in the mean over queries, of the blend."""
+        return self.prepared.mean(self.hard_values(weights), self.query_weight)
+
+    def hard_values(self, weights: FloatArray) -> FloatArray:
+        """The metric itself for each query, (n_queries,)."""
+        return self.metric.evaluate(self.prepared, self.scores @ weights, self.query_weight)
+
+    def soft_value_gradient(self, weights: FloatArray, sigma: float) -> tuple[float, FloatArray]:
+        """The metric's expectation under noise of sigma spreads, and its exact gradient in the weights."""
+        value, gradient = self.soft(sigma).value_and_gradient(self.prepared, self.scores @ weights, self.query_weight)
+        return value, self.scores.T @ gradient
+
+    def soft(self, sigma: float) -> SoftMetric:
+        """The soft metric at one sigma."""
+        return SoftMetric(self.metric, noise=self.noise, sigma=sigma, sigma_unit="spread", accuracy="fast")
+
+    def reweighted(self, query_weight: FloatArray) -> Problem:
+        """The same with other weights of the queries: counts of a resample, say."""
+        return replace(self, query_weight=query_weight)
+
+
+@dataclass(frozen=True, eq=False)
+class Stage:
+    """The state after a stage of a search.
+
+    Attributes
+    ----------
+    sigma : of the soft metric that was maximised, in spreads; NaN where the hard one was.
+    weights : (n_models,), normalised.
+    soft : the soft metric there; NaN where sigma is.
+    hard : the metric itself there.
+    """
+
+    sigma: float
+    weights: FloatArray
+    soft: float
+    hard: float
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """What a method has found.
+
+    Attributes
+    ----------
+    weights : (n_models,), normalised (:func:`unit`).
+    value : the hard metric on the training queries.
+    evaluations : how often a metric of a blend was computed, hard or soft.
+    path : the stages of the search that led to the weights, the last one being those.
+    """
+
+    weights: FloatArray
+    value: float
+    evaluations: int
+    path: tuple[Stage, ...]
+
+
+def unit(weights: FloatArray) -> FloatArray:
+    """Weights whose absolute values add up to 1; equal ones if all are 0."""
+    size = float(np.abs(weights).sum())
+    return weights / size if size > 0 else np.full(weights.size, 1.0 / weights.size)

@@ -1,0 +1,104 @@
+"""The blender's parameters, checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from ..kernels.noise import LAWS
+from ..metrics.hard import Metric
+from ..metrics.soft import as_metric, refuse_inexact
+from ..query_groups import finite_number, one_of, whole_number
+from ..ranker.settings import refuse_cutoffs_per_query
+from .baselines import METHODS, Method
+from .models import check_models
+from .scores import NORMALIZATIONS
+from .solve import soft_ascent
+
+FIT = "SoftBlender.fit"
+SOFT, FUSION = "soft", "rrf"
+CONSTRAINTS = ("simplex", "nonnegative", "free")
+_METHODS: dict[str, Method] = {SOFT: soft_ascent, **METHODS}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """A blender's parameters, checked; ``sigma`` and ``lower_is_better`` are once the data is known.
+
+    Attributes
+    ----------
+    metric : what to train on.
+    noise, normalize, constraint : as given.
+    l2 : as given.
+    method, method_params : the function that finds the weights, and its options.
+    n_bootstrap : as given.
+    rng : what everything is drawn from.
+    progress : whether to show a bar where there is a terminal.
+    """
+
+    metric: Metric
+    noise: str
+    normalize: str
+    constraint: str
+    l2: float
+    method: Method
+    method_params: Mapping[str, Any]
+    n_bootstrap: int
+    rng: np.random.Generator
+    progress: bool
+
+
+def check_settings(blender: Any) -> Settings:
+    """Check a blender's parameters."""
+    method = one_of(FIT, "method", blender.method, _METHODS)
+    metric = as_metric(FIT, blender.metric, {})
+    refuse_cutoffs_per_query(FIT, metric)
+    if method == SOFT:
+        refuse_inexact(FIT, metric, "another method maximises the metric itself")
+    if blender.models is not None:
+        check_models(FIT, blender.models)
+    l2 = finite_number(FIT, "l2", blender.l2)
+    if l2 < 0:
+        raise ValueError(f"{FIT}: l2 must be at least 0; got {blender.l2!r}")
+    return Settings(
+        metric=metric,
+        noise=one_of(FIT, "noise", blender.noise, LAWS),
+        normalize=one_of(FIT, "normalize", blender.normalize, NORMALIZATIONS),
+        constraint=one_of(FIT, "constraint", blender.constraint, CONSTRAINTS),
+        l2=l2,
+        method=_METHODS[method],
+        method_params=_method_params(blender, method),
+        n_bootstrap=whole_number(FIT, "n_bootstrap", blender.n_bootstrap, 0),
+        rng=generator(blender.random_state),
+        progress=shows(FIT, blender.progress),
+    )
+
+
+def shows(caller: str, progress: Any) -> bool:
+    """Whether a bar may be shown."""
+    if progress not in ("auto", True, False):
+        raise ValueError(f"{caller}: progress must be 'auto', True or False; got {progress!r}")
+    return bool(progress)
+
+
+def generator(random_state: Any) -> np.random.Generator:
+    """What to draw from; None is 0, so that fits repeat unless told otherwise."""
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(np.iinfo(np.int32).max))
+    if random_state is not None:
+        check_random_state(random_state)  # raises
+    return np.random.default_rng(0 if random_state is None else random_state)
+
+
+def _method_params(blender: Any, method: str) -> Mapping[str, Any]:
+    given = blender.method_params
+    if given is not None and (not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given)):
+        raise TypeError(f"{FIT}: method_params must be a dict of names and values; got {given!r}")
+    params = dict(given or {})
+    if method == SOFT:
+        params.setdefault("n_starts", blender.n_starts)
+    return params

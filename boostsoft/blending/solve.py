@@ -1,0 +1,96 @@
+"""Blend weights by the exact gradient of the soft metric: annealing, and several starts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.optimize import minimize
+
+from ..query_groups import FloatArray, whole_number
+from .baselines.search import drawn_weights, silent
+from .problem import Problem, Progress, Solution, Stage, unit
+from .soft_value import SoftValue
+
+# A climb ends when a step gains less than this share of the value: the last one (with 1e-6 it takes twice as many
+# steps, to weights that are as good on other queries), and those that only lead there.
+TOLERANCE, ON_THE_WAY = 1e-4, 1e-2
+MOST_STEPS = 100
+FIRST_STEP = 0.6  # length of the first step, relative to that of equal weights: L-BFGS cannot know the scale
+_TYPICAL_EVALUATIONS = 8  # of a climb, for the progress that is shown
+
+
+def soft_ascent(problem: Problem, rng: np.random.Generator, tell: Progress = silent, *, n_starts: int = 1) -> Solution:
+    """Climb the soft metric at each sigma in turn, from wide to narrow, each from where the one before ended.
+
+    L-BFGS-B (Byrd, Lu, Nocedal and Zhu 1995; SciPy) under w >= 0, or without bounds if weights are free: what the
+    metric sees of a blend is its direction, so that the simplex is the non-negative weights divided by their sum.
+
+    Parameters
+    ----------
+    problem : Problem
+        What to maximise, and the sigmas.
+    rng : Generator
+        Draws further starts.
+    tell : callable
+        Told the share of the work that is done.
+    n_starts : int
+        Starts at the widest sigma, the best of which goes on: equal weights; the model that is best by itself, half
+        of the blend; and blends drawn at random.
+    """
+    starts = _starts(problem, rng, whole_number("soft_ascent", "n_starts", n_starts, 1))
+    climbs = len(starts) + len(problem.sigmas) - 1
+    tolerances = [ON_THE_WAY] * (len(problem.sigmas) - 1) + [TOLERANCE]
+    value = SoftValue(problem, problem.sigmas[0])
+    ends = [climb(value, start, _part(tell, at, climbs), tolerances[0]) for at, start in enumerate(starts)]
+    weights = max(ends, key=lambda end: value.value_and_gradient(end)[0])
+    path, evaluations = [_stage(value, weights)], value.evaluations
+    for at, sigma in enumerate(problem.sigmas[1:], len(starts)):
+        value = SoftValue(problem, sigma)
+        weights = climb(value, weights, _part(tell, at, climbs), tolerances[len(path)])
+        path.append(_stage(value, weights))
+        evaluations += value.evaluations
+    tell(1.0)
+    return Solution(weights, path[-1].hard, evaluations, tuple(path))
+
+
+def climb(value: SoftValue, start: FloatArray, tell: Progress = silent, tolerance: float = TOLERANCE) -> FloatArray:
+    """The weights, normalised, that a climb from others ends at; these themselves if nothing changes the metric."""
+    m = start.size
+    origin = unit(start) * m  # of entries around 1
+    slope = value.value_and_gradient(origin)[1]
+    if not value.problem.free:
+        slope = np.where((origin <= 0) & (slope < 0), 0.0, slope)
+    steepness = float(np.linalg.norm(slope))
+    if not 0.0 < steepness < np.inf:
+        return unit(start)
+    # the first step of L-BFGS-B is the gradient itself: measure the value in units that make that a sensible one
+    scale = FIRST_STEP * float(np.linalg.norm(origin)) / steepness
+    before = value.evaluations
+
+    def loss(weights: FloatArray) -> tuple[float, FloatArray]:
+        found, gradient = value.value_and_gradient(weights)
+        done = value.evaluations - before
+        tell(done / (done + _TYPICAL_EVALUATIONS))
+        return -scale * found, -scale * gradient
+
+    bounds = None if value.problem.free else [(0.0, None)] * m
+    options: dict[str, Any] = {"maxiter": MOST_STEPS, "ftol": tolerance, "gtol": 0.0}
+    return unit(minimize(loss, origin, jac=True, method="L-BFGS-B", bounds=bounds, options=options).x)
+
+
+def _starts(problem: Problem, rng: np.random.Generator, n: int) -> list[FloatArray]:
+    starts = [problem.equal_weights]
+    if n > 1:
+        alone = np.eye(problem.n_models)
+        best = int(np.argmax([problem.hard_value(weights) for weights in alone]))
+        starts.append((alone[best] + problem.equal_weights) / 2.0)
+    return starts + list(drawn_weights(problem, rng, n - len(starts)) if n > 2 else [])
+
+
+def _stage(value: SoftValue, weights: FloatArray) -> Stage:
+    return Stage(value.sigma, weights, value.soft(weights), value.problem.hard_value(weights))
+
+
+def _part(tell: Progress, at: int, parts: int) -> Progress:
+    return lambda done: tell((at + done) / parts)

@@ -1,0 +1,139 @@
+"""A ranking metric over the mixtures of three models."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..metrics.hard import Metric
+from ..metrics.soft import SoftMetric
+from ..query_groups import FloatArray, whole_number
+from .baselines.grid import compositions
+from .curve import N_BOOTSTRAP
+from .interval import percentiles
+from .mixtures import read_mixed
+
+
+@dataclass(frozen=True, eq=False)
+class SurfaceOptimum:
+    """The best mixture of three models.
+
+    Attributes
+    ----------
+    weights : (3,), the mean of the best ones if there are several.
+    value : of the metric at the best of the grid.
+    interval : (3, 2), the central 95 % of each weight of the best mixture on resampled queries.
+    """
+
+    weights: FloatArray
+    value: float
+    interval: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class BlendSurface:
+    """A metric and its soft twin over a grid of mixtures of three models.
+
+    Attributes
+    ----------
+    weights : (n_mixtures, 3), every one with weights that are multiples of 1 / (n - 1) and add up to 1.
+    hard, soft : (n_mixtures,), means over queries.
+    hard_values, soft_values : (n_queries, n_mixtures), the values behind them.
+    hard_optimum, soft_optimum : SurfaceOptimum
+    metric : the hard metric.
+    soft_metric : its soft twin, with noise and sigma.
+    """
+
+    weights: FloatArray
+    hard: FloatArray
+    soft: FloatArray
+    hard_values: FloatArray
+    soft_values: FloatArray
+    hard_optimum: SurfaceOptimum
+    soft_optimum: SurfaceOptimum
+    metric: Metric
+    soft_metric: SoftMetric
+
+
+def blend_surface(
+    S: Any,
+    y: Any,
+    *,
+    group: Any = None,
+    qid: Any = None,
+    sample_weight: Any = None,
+    metric: str | Metric = "ndcg@10",
+    models: tuple[int, int, int] = (0, 1, 2),
+    n: int = 21,
+    normalize: str = "none",
+    lower_is_better: Any = False,
+    noise: str = "gaussian",
+    sigma: Any = "auto",
+    sigma_unit: str = "spread",
+    n_bootstrap: int = N_BOOTSTRAP,
+    random_state: int = 0,
+) -> BlendSurface:
+    """Hard and soft metric over mixtures of three models, with the best mixture of each.
+
+    Parameters
+    ----------
+    S, y, group, qid, sample_weight, metric
+        As in :func:`blend_curve`.
+    models : three ints
+        The models, by their columns.
+    n : int
+        Mixtures along an edge of the triangle: n (n + 1) / 2 in all.
+    normalize, lower_is_better, noise, sigma, sigma_unit, n_bootstrap, random_state
+        As in :func:`blend_curve`.
+
+    Returns
+    -------
+    BlendSurface
+        Both metrics at each mixture.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.integers(0, 2, 300)
+    >>> S = y[:, None] + rng.normal(size=(300, 3))
+    >>> surface = blend_surface(S, y, group=np.full(30, 10), n=4)
+    >>> surface.weights.shape, surface.hard.shape
+    ((10, 3), (10,))
+    """
+    caller = "blend_surface"
+    steps = whole_number(caller, "n", n, 2)
+    draws, seed = (
+        whole_number(caller, "n_bootstrap", n_bootstrap, 1),
+        whole_number(caller, "random_state", random_state, 0),
+    )
+    if np.shape(models) != (3,):
+        raise ValueError(f"{caller}: models must be three columns of S; got {models!r}")
+    mixed = read_mixed(
+        caller, S, y, tuple(models), group=group, qid=qid, sample_weight=sample_weight, metric=metric,
+        normalize=normalize, lower_is_better=lower_is_better, noise=noise, sigma=sigma, sigma_unit=sigma_unit,
+    )  # fmt: skip
+    weights = compositions(steps - 1, 3) / (steps - 1)
+    hard, soft = mixed.values(weights)
+    return BlendSurface(
+        weights=weights,
+        hard=mixed.mean(hard),
+        soft=mixed.mean(soft),
+        hard_values=hard,
+        soft_values=soft,
+        hard_optimum=_optimum(weights, mixed.mean(hard), mixed.resampled(hard, draws, seed)),
+        soft_optimum=_optimum(weights, mixed.mean(soft), mixed.resampled(soft, draws, seed)),
+        metric=mixed.soft.hard,
+        soft_metric=mixed.soft,
+    )
+
+
+def _optimum(weights: FloatArray, mean: FloatArray, resamples: FloatArray) -> SurfaceOptimum:
+    best = np.array([_summit(weights, row) for row in resamples])
+    return SurfaceOptimum(_summit(weights, mean), float(mean.max()), percentiles(best))
+
+
+def _summit(weights: FloatArray, values: FloatArray) -> FloatArray:
+    middle: FloatArray = weights[values == values.max()].mean(axis=0)
+    return middle

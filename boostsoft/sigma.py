@@ -1,0 +1,303 @@
+"""Which sigma to take: by four measures of what a soft metric is good for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from .blending.alike import spreads
+from .blending.annealing import counting_queries
+from .blending.interval import percentiles
+from .blending.mixtures import Mixed, read_mixed
+from .blending.problem import Problem
+from .blending.scores import score_matrix
+from .blending.soft_value import SoftValue
+from .blending.solve import climb
+from .metrics.hard import Metric
+from .metrics.soft import SoftMetric
+from .query_groups import FloatArray, IntArray, finite_number, finite_vector, one_of, resolve_groups, whole_number
+from .smoothness import approximation_error, smoothness_error
+
+__all__ = ["SigmaChoice", "choose_sigma"]
+
+GRID = tuple(2.0 ** np.arange(-4.0, 1.5, 0.5))  # 1/16 to 2
+MOST_PAIRS = 10  # of models, whose mixtures are drawn as curves
+_CURVE = 51  # points of each
+_RESAMPLES = 1000
+_SAME = 1e-6  # what a value may change by if a system's scores are doubled
+
+
+@dataclass(frozen=True, eq=False)
+class SigmaChoice:
+    """A sigma and what speaks for it.
+
+    Attributes
+    ----------
+    sigma : what was chosen.
+    method : by which measure.
+    sigmas : (n,), those that were compared, rising; of "residual" the one.
+    table : what was measured at each of them, by name, (n,) each.
+    """
+
+    sigma: float
+    method: str
+    sigmas: FloatArray
+    table: Mapping[str, FloatArray]
+
+
+def choose_sigma(
+    S: Any,
+    y: Any = None,
+    *,
+    method: str = "held-out",
+    group: Any = None,
+    qid: Any = None,
+    sample_weight: Any = None,
+    metric: str | Metric = "ndcg@10",
+    noise: str = "gaussian",
+    sigmas: Any = GRID,
+    sigma_unit: str = "spread",
+    normalize: str = "rank",
+    lower_is_better: Any = False,
+    smoothness_weight: float = 0.2,
+    n_folds: int = 5,
+    l2: float = 1.0,
+    random_state: int = 0,
+) -> SigmaChoice:
+    r"""Choose the noise of a soft metric for these scores.
+
+    - ``"tradeoff"``: the least smoothness_weight x roughness + misfit, both of the curve along the mixture of two
+      models, in the mean over pairs of models. Roughness is how far the soft curve is from a polynomial over 11
+      points (:func:`boostsoft.smoothness_error`, "polynomial"), over its variance, relative to the same of the hard
+      curve; misfit is what the soft curve leaves unexplained of the hard one
+      (:func:`boostsoft.approximation_error` over the hard curve's variance). Both lie between 0 and about 1.
+    - ``"sensitivity"``: where the fewest queries tell two models apart: the least median over pairs of
+      (effect of the hard metric / effect of the soft one)^2, an effect being the mean over the standard deviation of
+      the differences query by query. Of the pairs that the hard metric tells apart (bootstrap interval), none may be
+      told apart the other way round, and doubling a model's scores must not change its value: in units of the
+      score it does.
+    - ``"residual"``: the noise that the scores have: S holds the scores of models that were each trained on a random
+      half of the queries. Their deviations from their mean, each model at the same spread, have the standard
+      deviation that a model trained on all has from one draw of the training data to the next; in spreads of the
+      mean. Labels are not needed.
+    - ``"held-out"``: blend weights are fitted at each sigma, from wide to narrow, and measured on held-out queries,
+      by the hard metric.
+
+    Parameters
+    ----------
+    S : (n_docs, n_models)
+        Scores, NaN where a model has none. Two models at least.
+    y : (n_docs,)
+        Labels.
+    method : "held-out", "tradeoff", "sensitivity" or "residual"
+        By which measure.
+    group, qid, sample_weight : optional
+        The queries and their weights, as in :meth:`SoftBlender.fit`.
+    metric, noise
+        Of the soft metric.
+    sigmas : falling or rising floats
+        Which to compare.
+    sigma_unit : "spread" or "score"
+        Their unit.
+    normalize, lower_is_better
+        What is done to the scores first, as in :class:`SoftBlender`.
+    smoothness_weight : float
+        Of "tradeoff".
+    n_folds, l2
+        Of "held-out": into how many parts the queries are cut, and the price of unequal weights.
+    random_state : int
+        Of the folds, of resamples, and of the pairs of models if there are more than ten.
+
+    Returns
+    -------
+    SigmaChoice
+        ``sigma``, and the measures at all sigmas.
+
+    Raises
+    ------
+    ValueError
+        If no sigma passes the conditions of "sensitivity", or anything is out of range.
+
+    Notes
+    -----
+    "held-out" is what blends were tried with (``SoftBlender(sigma="auto")`` sums up its choices by the number of
+    queries, without its cost); the others say what a sigma does to a measurement, and not which blend generalises.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.integers(0, 2, 400)
+    >>> S = y[:, None] + [1.0, 3.0] * rng.normal(size=(400, 2))
+    >>> choice = choose_sigma(S, y, method="sensitivity", group=np.full(40, 10), sigmas=[0.1, 0.5])
+    >>> choice.table["queries"].shape
+    (2,)
+    """
+    caller = "choose_sigma"
+    one_of(caller, "method", method, ("residual", *_MEASURES))
+    if method == "residual":
+        return _residual(caller, S, group, qid)
+    grid = _grid(caller, sigmas)
+    seed = whole_number(caller, "random_state", random_state, 0)
+    n_models = score_matrix(caller, S)[0].shape[1]
+    if n_models < 2:
+        raise ValueError(f"{caller}: S must have two models at least; got {n_models}")
+    mixed = read_mixed(
+        caller, S, y, tuple(range(n_models)), group=group, qid=qid, sample_weight=sample_weight, metric=metric,
+        normalize=normalize, lower_is_better=lower_is_better, noise=noise, sigma=float(grid[0]), sigma_unit=sigma_unit,
+    )  # fmt: skip
+    options = {
+        "smoothness_weight": finite_number(caller, "smoothness_weight", smoothness_weight),
+        "n_folds": whole_number(caller, "n_folds", n_folds, 2),
+        "l2": finite_number(caller, "l2", l2),
+    }
+    best, table = _MEASURES[method](mixed, grid, np.random.default_rng(seed), options)
+    return SigmaChoice(float(grid[best]), method, grid, table)
+
+
+Found = tuple[int, dict[str, FloatArray]]
+
+
+def _tradeoff(mixed: Mixed, grid: FloatArray, rng: np.random.Generator, options: Mapping[str, Any]) -> Found:
+    t = np.linspace(0.0, 1.0, _CURVE)
+    found = []
+    for i, j in _pairs(mixed, rng):
+        mixtures = np.zeros((_CURVE, mixed.scores.shape[1]))
+        mixtures[:, i], mixtures[:, j] = 1.0 - t, t
+        hard = mixed.mean(_values(mixed, mixed.soft.hard, mixtures))
+        if hard.std() == 0.0:
+            continue
+        curves = [mixed.mean(_values(mixed, _at(mixed, sigma), mixtures)) for sigma in grid]
+        rough = _roughness(hard)
+        found.append(
+            [
+                [_roughness(soft) / rough if rough > 0 else 0.0 for soft in curves],
+                [approximation_error(soft, hard).error / float(hard.var()) for soft in curves],
+            ]
+        )
+    if not found:
+        raise ValueError("choose_sigma: the metric must change along the mixture of two models; it is constant")
+    smoothness, approximation = np.mean(found, axis=0)
+    total = options["smoothness_weight"] * smoothness + approximation
+    return int(np.argmin(total)), {"smoothness": smoothness, "approximation": approximation, "total": total}
+
+
+def _roughness(curve: FloatArray) -> float:
+    variance = float(curve.var())
+    return smoothness_error(curve, "polynomial") / variance if variance > 0 else 0.0
+
+
+def _sensitivity(mixed: Mixed, grid: FloatArray, rng: np.random.Generator, options: Mapping[str, Any]) -> Found:
+    alone = np.eye(mixed.scores.shape[1])
+    seed = int(rng.integers(2**31))
+    hard = _values(mixed, mixed.soft.hard, alone)
+    signs, effects = _signs(mixed, hard, seed), _effects(mixed, hard)
+    decided = signs != 0
+    if not decided.any():
+        raise ValueError("choose_sigma: the hard metric must tell two models apart; it does so for no pair")
+    queries, against, change = np.empty((3, grid.size))
+    for at, sigma in enumerate(grid):
+        soft, doubled = (_values(mixed, _at(mixed, sigma), factor * alone) for factor in (1.0, 2.0))
+        change[at] = float(np.nanmax(np.abs(doubled - soft)))
+        against[at] = np.mean((_signs(mixed, soft, seed) == -signs)[decided])
+        ratios = (_effects(mixed, soft) / np.where(decided, effects, 1.0))[decided]
+        with np.errstate(divide="ignore"):
+            queries[at] = np.median(np.where(ratios > 0, ratios**-2.0, np.inf))
+    eligible = (against == 0.0) & (change <= _SAME)
+    if not eligible.any():
+        raise ValueError(
+            "choose_sigma: no sigma agrees with the hard metric wherever that is sure, and leaves values alone when "
+            f"scores are doubled (largest change {change.min():.2g} at least); sigma_unit='spread' does the latter"
+        )
+    best = int(np.argmin(np.where(eligible, queries, np.inf)))
+    return best, {"queries": queries, "against": against, "rescaling": change}
+
+
+def _signs(mixed: Mixed, values: FloatArray, seed: int) -> FloatArray:
+    """Which of two models is better, pair by pair: 1, -1, or 0 if the interval over resampled queries holds 0."""
+    means = mixed.resampled(values, _RESAMPLES, seed)
+    ends = [percentiles(means[:, [i]] - means[:, [j]])[0] for i, j in combinations(range(means.shape[1]), 2)]
+    return np.array([float(low > 0) - float(high < 0) for low, high in ends])
+
+
+def _effects(mixed: Mixed, values: FloatArray) -> FloatArray:
+    """Mean over standard deviation of the differences of two models, pair by pair; 0 if they do not differ."""
+    counted = values[mixed.prepared.counted(mixed.query_weight) > 0]
+    differences = (counted[:, i] - counted[:, j] for i, j in combinations(range(values.shape[1]), 2))
+    return np.array([float(d.mean() / d.std()) if d.std() > 0 else 0.0 for d in differences])
+
+
+def _held_out(mixed: Mixed, grid: FloatArray, rng: np.random.Generator, options: Mapping[str, Any]) -> Found:
+    sizes = spreads(mixed.scores, mixed.prepared.members)
+    problem = Problem(
+        mixed.scores / np.where(sizes > 0, sizes, 1.0), mixed.prepared, mixed.query_weight, mixed.soft.hard,
+        mixed.soft.noise, (float(grid[-1]),), "simplex", 0.0,
+    )  # fmt: skip
+    n_folds = options["n_folds"]
+    fold = rng.permutation(mixed.query_weight.size) % n_folds
+    values = np.empty((fold.size, grid.size))
+    for part in range(n_folds):
+        train = problem.reweighted(np.where(fold != part, mixed.query_weight, 0.0))
+        counting = counting_queries(train.prepared, train.query_weight)
+        if counting == 0:
+            raise ValueError(f"choose_sigma: n_folds must leave a relevant document to train on; got {n_folds}")
+        train = replace(train, l2=options["l2"] / counting)
+        weights = problem.equal_weights
+        for at in range(grid.size - 1, -1, -1):
+            weights = climb(SoftValue(train, float(grid[at])), weights)
+            values[fold == part, at] = problem.hard_values(weights)[fold == part]
+    mean = mixed.mean(values)
+    return int(np.argmax(mean)), {"value": mean}
+
+
+def _residual(caller: str, S: Any, group: Any, qid: Any) -> SigmaChoice:
+    matrix, names = score_matrix(caller, S)
+    if matrix.shape[1] < 2:
+        raise ValueError(f"{caller}: S must have two models at least; got {matrix.shape[1]}")
+    for column, name in zip(matrix.T, names, strict=True):
+        finite_vector(caller, name, column)
+    groups = resolve_groups(caller, matrix.shape[0], group, qid)
+    sizes = spreads(matrix, groups)
+    if not sizes.all():
+        raise ValueError(f"{caller}: {names[int(np.argmin(sizes))]} is constant within every query")
+    alike = matrix / sizes
+    mean = alike.mean(axis=1)
+    size = spreads(mean[:, None], groups)[0]
+    if size == 0.0:
+        raise ValueError(f"{caller}: the mean of the models is constant within every query: they share no signal")
+    left = spreads(alike - mean[:, None], groups)
+    sigma = float(np.sqrt((left**2).sum() / (left.size - 1)) / size)
+    return SigmaChoice(sigma, "residual", np.array([sigma]), {"residual": np.array([sigma])})
+
+
+_MEASURES: dict[str, Callable[[Mixed, FloatArray, np.random.Generator, Mapping[str, Any]], Found]] = {
+    "held-out": _held_out,
+    "tradeoff": _tradeoff,
+    "sensitivity": _sensitivity,
+}
+
+
+def _values(mixed: Mixed, metric: Metric | SoftMetric, mixtures: FloatArray) -> FloatArray:
+    """Value of each query at each mixture, (n_queries, n_mixtures)."""
+    scores = (mixed.scores @ weights for weights in mixtures)
+    return np.column_stack([metric.evaluate(mixed.prepared, blend, mixed.query_weight) for blend in scores])
+
+
+def _at(mixed: Mixed, sigma: float) -> SoftMetric:
+    soft = mixed.soft
+    return SoftMetric(soft.hard, noise=soft.noise, sigma=sigma, sigma_unit=soft.sigma_unit)
+
+
+def _pairs(mixed: Mixed, rng: np.random.Generator) -> list[IntArray]:
+    every = np.array(list(combinations(range(mixed.scores.shape[1]), 2)))
+    return list(every if len(every) <= MOST_PAIRS else rng.choice(every, MOST_PAIRS, replace=False))
+
+
+def _grid(caller: str, sigmas: Any) -> FloatArray:
+    grid = np.unique(finite_vector(caller, "sigmas", sigmas, what="stage"))
+    if grid[0] <= 0:
+        raise ValueError(f"{caller}: sigmas must be above 0; got {grid[0]}")
+    return grid

@@ -1,0 +1,194 @@
+"""The comparison of blends, ``python -m boostsoft bench --parts blend``, on a tiny set, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from boostsoft import Metric, cli
+from boostsoft.bench import blending, run, settings
+from boostsoft.bench.timing import Silent
+from boostsoft.blending import SoftBlender
+from boostsoft.statistics import paired_interval
+
+N_MODELS, N_QUERIES = 4, 12
+
+
+def letor_text(part, seed=0):
+    """Ranks that four rankers of different quality give to a dozen documents, some of them NULL."""
+    rng = np.random.default_rng([seed, part])
+    lines = []
+    for query in range(N_QUERIES):
+        y = rng.choice(3, 12, p=[0.6, 0.25, 0.15])
+        for label, *scores in zip(
+            y, *(y * quality + rng.normal(size=12) for quality in (0.2, 0.6, 1, 1.4)), strict=True
+        ):
+            ranks = " ".join(
+                f"{j}:{'NULL' if rng.random() < 0.2 else round(9 - 2 * s)}" for j, s in enumerate(scores, 1)
+            )
+            lines.append(f"{label} qid:{100 * part + query} {ranks}")
+    return "\n".join(lines) + "\n"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("data") / "TINY-agg"
+    path.mkdir()
+    for part in range(1, 6):
+        (path / f"A{part}.txt").write_text(letor_text(part))
+    return path
+
+
+def small(draws=2, seeds=2, **changes):
+    found = settings.quick(None, 2 * seeds, 3)
+    return replace(found, evaluations=100, draws=draws, few_queries=20, blend_queries=None, **changes)
+
+
+@pytest.fixture(scope="module")
+def sections(folder):
+    return list(blending.measure_blending(folder, small(), Silent()))
+
+
+def row(section, method):
+    return next(found for found in section.rows if found["method"] == method)
+
+
+def test_every_method_has_a_row_in_both_tables(sections):
+    assert [section.key for section in sections] == ["blend_tiny_agg", "blend_few_tiny_agg"]
+    for section in sections:
+        assert [found["method"] for found in section.rows] == list(blending.NAMES)
+        for found in section.rows:
+            assert 0.3 < found["ndcg"] < 1.0
+            assert 0.2 < found["map"] < 1.0
+            assert found["seconds"].median > 0
+        assert row(section, "coordinate-ascent")["share"] == (1.0, 1.0, 1.0)
+        assert [row(section, name)["evaluations"] for name in ("ltr-ga", "random", "rrf", "equal")] == [100, 100, 1, 1]
+        assert row(section, "ltr-mga")["evaluations"] <= 100
+        assert len(section.verdicts) == 2
+
+
+def test_each_query_is_tested_once_per_seed(folder, sections):
+    """Equal weights need no training: their values are those of all parts."""
+    parts = blending.read_blends(folder).parts
+    values = {"ndcg": [], "map": []}
+    for part in parts:
+        blender = SoftBlender(method="equal", lower_is_better=True).fit(part.X, part.y, group=part.sizes)
+        scores = blender.predict(part.X, group=part.sizes)
+        for name, metric in (("ndcg", Metric("ndcg@10")), ("map", Metric("map"))):
+            values[name] += metric.per_query(part.y, scores, group=part.sizes).tolist()
+    for name, found in values.items():
+        assert len(found) == 5 * N_QUERIES
+        assert row(sections[0], "equal")[name] == pytest.approx(np.mean(found), abs=1e-12)
+
+
+def test_a_fold_by_hand(folder, sections):
+    """Fold 2, seed 4: parts 2, 3 and 4 train."""
+    parts = blending.read_blends(folder).parts[1:4]
+    X, y, sizes = (np.concatenate([getattr(part, name) for part in parts]) for name in ("X", "y", "sizes"))
+    blender = SoftBlender("ndcg@10", method="random", lower_is_better=True, random_state=4,
+                          method_params={"evaluations": 100}).fit(X, y, group=sizes)  # fmt: skip
+    weights = row(sections[0], "random")["weights"]
+    assert len(weights) == 2 * 5
+    np.testing.assert_array_equal(weights[5 + 1], blender.weights_)
+
+
+def test_differences_and_targets(sections):
+    for section in sections:
+        ours = row(section, "soft")
+        for found in section.rows[1:]:
+            for name in ("ndcg", "map"):
+                mean, low, high = found[f"{name}_interval"]
+                assert mean == pytest.approx(ours[name] - found[name], abs=1e-12)
+                assert low <= mean <= high
+                assert found[f"{name}_less"] == f"{mean:+.4f} [{low:+.4f}, {high:+.4f}]"
+        best = max(section.rows[1:], key=lambda found: found["ndcg"])
+        assert [bool(found.get("targets")) for found in section.rows] == [
+            found is ours or found is best for found in section.rows
+        ]
+    least = {"blend_tiny_agg": -0.002, "blend_few_tiny_agg": 0.0}
+    for section in sections:
+        best = max(section.rows[1:], key=lambda found: found["ndcg"])
+        assert best["targets"][0].met == (best["ndcg_interval"][1] >= least[section.key])
+        ours = section.rows[0]
+        assert ours["targets"][0].met == (ours["share"].median <= 0.05)
+
+
+def test_spread_over_seeds_and_over_draws(sections):
+    folds, few = sections
+    found = row(folds, "random")
+    assert len(found["seeds"]) == 2
+    assert found["seeds_text"] == f"{np.std(found['seeds'], ddof=1):.4f}"
+    assert np.mean(found["seeds"]) == pytest.approx(found["ndcg"])
+    draws = np.array(row(few, "soft")["draws"]) - np.array(row(few, "equal")["draws"])
+    mean, low, high = row(few, "equal")["draws_interval"]
+    assert mean == pytest.approx(draws.mean())
+    assert high - mean == pytest.approx(mean - low) == pytest.approx(12.7062 * draws.std(ddof=1) / np.sqrt(2), rel=1e-5)
+    assert "draws_interval" not in row(few, "soft")
+
+
+def test_few_queries_train_and_the_others_test(folder, monkeypatch):
+    seen = []
+
+    def watched(method, train, test, lower, given, seed):
+        seen.append((set(train.qid.tolist()), set(test.qid.tolist()), seed))
+        values = {name: np.full(test.n_queries, float(method == "soft")) for name in blending.METRICS}
+        return blending.Outcome(values, 1.0, 1, np.ones(N_MODELS))
+
+    monkeypatch.setattr(blending, "_fit", watched)
+    blends = blending.read_blends(folder)
+    section = blending._few(blends, small(draws=3), Silent())
+    everybody = set(np.concatenate([part.qid for part in blends.parts]).tolist())
+    for train, test, _ in seen:
+        assert len(train) == 20
+        assert train | test == everybody
+        assert not train & test
+    assert len({frozenset(train) for train, _, _ in seen}) == 3
+    assert [seed for *_, seed in seen] == np.repeat([3, 4, 5], len(blending.NAMES)).tolist()
+    assert row(section, "soft")["ndcg"] == 1.0
+    assert row(section, "equal")["ndcg_interval"] == [1.0, 1.0, 1.0]
+    assert paired_interval([1.0, 1.0], [0.0, 0.0]).low == 1.0
+
+
+def test_the_command_writes_both_tables(folder, tmp_path, monkeypatch):
+    tiny = small(draws=1, seeds=1)
+    monkeypatch.setattr(settings, "quick", lambda *given: tiny)
+    shown = []
+    monkeypatch.setattr(run.Console, "print", lambda self, *things: shown.extend(map(str, things)))
+    arguments = ["bench", "--quick", "--parts", "blend", "--data", str(folder), "--out", str(tmp_path / "out")]
+    assert cli.main(arguments) == 0
+    report = json.loads((tmp_path / "out" / "bench.json").read_text())
+    assert [section["key"] for section in report["sections"]] == ["blend_tiny_agg", "blend_few_tiny_agg"]
+    assert len(report["sections"][0]["rows"][0]["weights"][0]) == N_MODELS
+    text = (tmp_path / "out" / "bench.md").read_text()
+    assert "| reciprocal rank fusion |" in text
+    assert "Peers: nobody." in text
+    assert "blend: about" in shown[0]
+
+
+BAD = {
+    "no folder": (["--parts", "blend"], "--data: the part blend needs folders, and the others read files only"),
+    "folder": (["--parts", "hard", "--data", "{folder}"], "--data: the part blend needs folders"),
+    "no parts": (["--parts", "blend", "--data", "{empty}"], "must have A1.txt to A5.txt or S1.txt to S5.txt"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "message"), BAD.values(), ids=BAD.keys())
+def test_what_is_refused(folder, tmp_path, capsys, arguments, message):
+    places = {"folder": folder, "empty": tmp_path}
+    out = tmp_path / "out"
+    assert cli.main(["bench", *(argument.format(**places) for argument in arguments), "--out", str(out)]) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1
+    assert not out.exists()
+
+
+def test_scores_are_read_as_scores(tmp_path, folder):
+    for part in range(1, 6):
+        (tmp_path / f"S{part}.txt").write_bytes((folder / f"A{part}.txt").read_bytes())
+    assert not blending.read_blends(tmp_path).lower
+    assert blending.read_blends(folder).lower
+    assert [part.n_queries for part in blending.read_blends(folder, 3).parts] == [3] * 5

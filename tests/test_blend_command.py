@@ -1,0 +1,335 @@
+"""``python -m boostsoft blend`` from end to end, and what it refuses."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from boostsoft import Metric, blend_command, cli
+from boostsoft.blending import SoftBlender
+from boostsoft.datasets import load_trec_runs
+from boostsoft.statistics import paired_interval
+
+QUALITY = {"weak": 0.3, "good": 1.0, "other": 1.2}
+
+
+def write_runs(folder, n_topics=14, n_docs=12, seed=0, names=("weak", "good", "other"), backwards=()):
+    """TREC runs of different quality and scale, judgements on all topics but the last."""
+    rng = np.random.default_rng(seed)
+    runs, judged = {name: [] for name in names}, []
+    for topic in range(1, n_topics + 1):
+        y = rng.choice(3, n_docs, p=[0.6, 0.25, 0.15])
+        y[0] = 2
+        for scale, name in enumerate(names):
+            scores = (y * QUALITY[name] + rng.normal(size=n_docs)) * 1000.0**scale
+            for place in rng.permutation(n_docs)[: n_docs - 2 * scale]:
+                score = float(-scores[place] if name in backwards else scores[place])
+                runs[name].append(f"{topic} Q0 D{place} 1 {score!r} {name}")
+        judged += [f"{topic} 0 D{place} {label}" for place, label in enumerate(y) if topic < n_topics]
+    for name, lines in runs.items():
+        (folder / f"{name}.txt").write_text("\n".join(lines) + "\n")
+    (folder / "qrels").write_text("\n".join(judged) + "\n")
+    return [str(folder / f"{name}.txt") for name in names], str(folder / "qrels")
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    return write_runs(tmp_path_factory.mktemp("runs"))
+
+
+@pytest.fixture(scope="module")
+def done(files, tmp_path_factory):
+    """The folder of a run over three runs, and what was printed."""
+    out, shown = tmp_path_factory.mktemp("blend") / "out", io.StringIO()
+    runs, qrels = files
+    patch = pytest.MonkeyPatch()
+    patch.setattr("sys.stdout", shown)
+    try:
+        arguments = ["blend", *runs, "--qrels", qrels, "--out", str(out), "--resamples", "8", "--folds", "4"]
+        assert cli.main([*arguments, "--seed", "3", "--depth", "9", "--name", "fused"]) == 0
+    finally:
+        patch.undo()
+    return out, shown.getvalue()
+
+
+@pytest.fixture(scope="module")
+def fitted(files):
+    data = load_trec_runs(files[0], qrels=files[1])
+    return data, SoftBlender(n_bootstrap=8, random_state=3).fit(data.S, data.y, group=data.sizes)
+
+
+def blend(tmp_path, *arguments):
+    out = tmp_path / "out"
+    assert cli.main(["blend", *map(str, arguments), "--out", str(out), "--resamples", "0"]) == 0
+    return json.loads((out / "weights.json").read_text())
+
+
+# ---------------------------------------------------------------------------------------------------------
+# What is written
+# ---------------------------------------------------------------------------------------------------------
+
+
+def test_all_files_are_written(done):
+    out, shown = done
+    assert {path.name for path in out.iterdir()} == {"weights.json", "curve.png", "weights.png", "fused.run"}
+    for name in ("curve.png", "weights.png"):
+        with Image.open(out / name) as image:
+            shades = np.asarray(image.convert("L"))
+        assert shades.min() < 100
+        assert np.mean(shades == 255) > 0.3
+    assert f"Written to {out}: weights.json" in " ".join(shown.split())
+
+
+def test_the_weights_are_those_of_the_estimator(done, fitted):
+    found, (data, blender) = json.loads((done[0] / "weights.json").read_text()), fitted
+    assert [model["name"] for model in found["models"]] == ["weak", "good", "other"]
+    np.testing.assert_array_equal([model["weight"] for model in found["models"]], blender.weights_)
+    ends = [[model["low"], model["high"]] for model in found["models"]]
+    np.testing.assert_array_equal(ends, blender.weights_interval_)
+    assert found["training"] == {
+        "queries": 13,
+        "documents": 13 * 12,
+        "value": blender.score(data.S, data.y, group=data.sizes),
+    }
+    assert found["settings"]["metric"] == "ndcg@10"
+    assert found["settings"]["random_state"] == 3
+    missing_last = np.where(np.isnan(data.S), -np.inf, data.S)[:, 1]
+    missing_last = np.where(np.isinf(missing_last), -1e9, missing_last)
+    alone = Metric("ndcg@10")(data.y, missing_last, group=data.sizes)
+    assert found["models"][1]["alone"] == pytest.approx(alone, abs=1e-12)
+
+
+def test_the_fused_run_has_every_topic_in_the_order_of_the_blend(files, done, fitted):
+    data, blender = load_trec_runs(files[0], qrels=files[1], topics="all"), fitted[1]
+    scores = blender.predict(data.S, group=data.sizes)
+    lines = [line.split() for line in (done[0] / "fused.run").read_text().splitlines()]
+    assert {line[5] for line in lines} == {"fused"}
+    retrieved = ~np.isnan(data.S).all(axis=1)
+    for topic in range(1, 15):
+        own = (data.qid == topic) & retrieved
+        order = np.lexsort((data.docid[own].astype(str), -scores[own]))
+        wanted = data.docid[own][order][:9].tolist()
+        mine = [line for line in lines if line[0] == str(topic)]
+        assert [line[2] for line in mine] == wanted
+        assert [int(line[3]) for line in mine] == list(range(1, len(wanted) + 1))
+        np.testing.assert_array_equal([float(line[4]) for line in mine], scores[own][order][:9])
+
+
+def test_documents_of_the_judgements_alone_are_not_fused(tmp_path):
+    runs, qrels = write_runs(tmp_path, n_topics=4)
+    with open(qrels, "a") as file:
+        file.write("1 0 NOWHERE 2\n")
+    blend(tmp_path, *runs, "--qrels", qrels, "--folds", "0")
+    assert "NOWHERE" not in (tmp_path / "out" / "fused.run").read_text()
+
+
+def test_held_out_values_by_hand(done, fitted):
+    """Fold by fold: the weights of the other queries."""
+    found, (data, _) = json.loads((done[0] / "weights.json").read_text())["held_out"], fitted
+    assert list(found) == ["blend", "best model", "equal weights", "reciprocal rank fusion"]
+    order = np.random.default_rng(3).permutation(13)
+    values = {name: np.empty(13) for name in ("soft", "equal", "rrf")}
+    for fold in range(4):
+        test = np.isin(np.repeat(np.arange(13), data.sizes), order[fold::4])
+        for method, value in values.items():
+            blender = SoftBlender(method=method, random_state=3).fit(data.S[~test], data.y[~test], qid=data.qid[~test])
+            predicted = blender.predict(data.S[test], qid=data.qid[test])
+            value[np.sort(order[fold::4])] = Metric("ndcg@10").per_query(data.y[test], predicted, qid=data.qid[test])
+    for name, method in (("blend", "soft"), ("equal weights", "equal"), ("reciprocal rank fusion", "rrf")):
+        assert found[name]["mean"] == pytest.approx(values[method].mean(), abs=1e-12)
+    interval = paired_interval(values["soft"], values["rrf"])
+    assert found["reciprocal rank fusion"]["blend_less_it"] == pytest.approx(interval.mean, abs=1e-12)
+    assert found["reciprocal rank fusion"]["low"] == pytest.approx(interval.low, abs=1e-12)
+
+
+def test_what_is_shown(done):
+    shown = " ".join(done[1].split())
+    assert "13 queries with labels, 156 documents; 1 without labels are fused only." in shown
+    assert "NDCG@10 on held-out queries, 4 folds" in shown
+    found = json.loads((done[0] / "weights.json").read_text())
+    for model in found["models"]:
+        assert re.search(
+            rf"{model['name']} {model['weight']:.4f} {model['low']:.4f} to {model['high']:.4f} {model['alone']:.4f}",
+            shown,
+        )
+    for name, row in found["held_out"].items():
+        assert f"{name} {row['mean']:.4f}" in shown
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Options
+# ---------------------------------------------------------------------------------------------------------
+
+
+def as_table(files, path):
+    """The same scores as a table, its rows shuffled."""
+    data = load_trec_runs(files[0], qrels=files[1], topics="all")
+    rows = np.random.default_rng(1).permutation(data.y.size)
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["query", "doc", "grade", *data.runs, "comment"])
+        for row in rows.tolist():
+            scores = ["" if np.isnan(score) else repr(score) for score in data.S[row].tolist()]
+            grade = "" if np.isnan(data.y[row]) else data.y[row]
+            writer.writerow([data.qid[row], data.docid[row], grade, *scores, "some words"])
+    return path
+
+
+def test_a_table_gives_what_runs_give(files, done, tmp_path):
+    path = as_table(files, tmp_path / "scores.csv")
+    names = ["--qid", "query", "--label", "grade", "--docid", "doc", "--scores", "weak,good,other"]
+    found = blend(tmp_path, path, *names, "--folds", "0", "--seed", "3", "--depth", "9", "--name", "fused")
+    wanted = json.loads((done[0] / "weights.json").read_text())
+    for mine, theirs in zip(found["models"], wanted["models"], strict=True):
+        assert mine["weight"] == pytest.approx(theirs["weight"], abs=1e-6)
+    assert found["held_out"] == {}
+    runs = [(folder / "fused.run").read_text().splitlines() for folder in (done[0], tmp_path / "out")]
+    by_topic = [
+        sorted((line.split()[:4] for line in lines), key=lambda line: (line[0], int(line[3]))) for lines in runs
+    ]
+    assert by_topic[0] == by_topic[1]
+
+
+def test_options_reach_the_estimator(files, tmp_path):
+    data = load_trec_runs(files[0], qrels=files[1])
+    runs, qrels = files
+    options = {"metric": "map@5", "normalize": "zscore", "constraint": "free", "noise": "gumbel", "sigma": 0.4}
+    arguments = [part for name, value in options.items() for part in (f"--{name}", value)]
+    found = blend(tmp_path, *runs, "--qrels", qrels, *arguments, "--folds", "0")
+    blender = SoftBlender(**options, random_state=0).fit(data.S, data.y, group=data.sizes)
+    np.testing.assert_array_equal([model["weight"] for model in found["models"]], blender.weights_)
+    assert {name: found["settings"][name] for name in options} == options
+
+
+def test_lower_is_better(tmp_path):
+    runs, qrels = write_runs(tmp_path, backwards=("good",))
+    plain = blend(tmp_path, *runs, "--qrels", qrels, "--folds", "0")["models"]
+    told = blend(tmp_path, *runs, "--qrels", qrels, "--folds", "0", "--lower-is-better", "good")["models"]
+    assert plain[1]["weight"] == 0.0
+    assert told[1]["weight"] > 0.2
+    everything = blend(tmp_path, *runs, "--qrels", qrels, "--folds", "0", "--lower-is-better", "all")["models"]
+    assert everything[1]["weight"] > 0.8
+
+
+def test_two_models_are_the_ends_of_the_curve(tmp_path, monkeypatch):
+    seen = []
+    real = blend_command._pictures
+    monkeypatch.setattr(blend_command, "_pictures", lambda found, scores: seen.append(found) or real(found, scores))
+    runs, qrels = write_runs(tmp_path, names=("good", "other"))
+    found = blend(tmp_path, *runs, "--qrels", qrels, "--folds", "0", "--method", "grid")
+    blend_ = seen[0]
+    assert blend_.curve_names == ("good", "other")
+    assert blend_.curve.hard[0] == pytest.approx(found["models"][0]["alone"], abs=1e-12)
+    assert blend_.curve.hard[-1] == pytest.approx(found["models"][1]["alone"], abs=1e-12)
+    weight = found["models"][1]["weight"]  # a multiple of 1/20: not on the curve of 51 points, unless of 1/10
+    assert blend_.curve.hard_optimum.value >= found["training"]["value"] - 0.02
+    assert 0.0 <= weight <= 1.0
+
+
+def test_of_more_models_the_curve_ends_at_the_blend(files, tmp_path, monkeypatch):
+    seen = []
+    real = blend_command._pictures
+    monkeypatch.setattr(blend_command, "_pictures", lambda found, scores: seen.append(found) or real(found, scores))
+    found = blend(tmp_path, *files[0], "--qrels", files[1], "--folds", "0")
+    best = max(found["models"], key=lambda model: model["alone"])
+    assert seen[0].curve_names == (best["name"], "the blend")
+    assert seen[0].curve.hard[0] == pytest.approx(best["alone"], abs=1e-12)
+    assert seen[0].curve.hard[-1] == pytest.approx(found["training"]["value"], abs=1e-12)
+
+
+def test_a_metric_without_a_soft_twin_has_no_curve(files, tmp_path):
+    runs, qrels = files
+    blend(tmp_path, *runs, "--qrels", qrels, "--metric", "bpref", "--method", "coordinate-ascent", "--folds", "0")
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {"weights.json", "weights.png", "fused.run"}
+
+
+def test_warnings_are_notes(tmp_path, capsys):
+    runs, qrels = write_runs(tmp_path, names=("good", "other"))
+    copy = tmp_path / "copy.txt"
+    copy.write_text((tmp_path / "good.txt").read_text().replace(" good\n", " copy\n"))
+    found = blend(tmp_path, *runs, copy, "--qrels", qrels, "--folds", "3")
+    assert len(found["notes"]) == 1
+    assert "only the sum of their weights is determined" in found["notes"][0]
+    assert "Note: SoftBlender.fit:" in capsys.readouterr().out
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Errors
+# ---------------------------------------------------------------------------------------------------------
+
+BAD = {
+    "nothing": ([], "the following arguments are required: FILE"),
+    "no qrels": (["{weak}", "{good}"], "blend: give --qrels with several runs, or one table"),
+    "no table": (["{tmp}/none.csv"], "blend: there is no file {tmp}/none.csv"),
+    "no run": (["{weak}", "{tmp}/none", "--qrels", "{qrels}"], "existing file, got '{tmp}/none'"),
+    "no judgements": (["{weak}", "--qrels", "{tmp}/none"], "existing file, got '{tmp}/none'"),
+    "columns of runs": (["{weak}", "--qrels", "{qrels}", "--label", "x"], "blend: --label is of a table"),
+    "one run": (["{weak}", "--qrels", "{qrels}"], "blend: at least two models must be given; got weak only"),
+    "twice": (["{weak}", "{weak}", "--qrels", "{qrels}"], "load_trec_runs: runs must differ"),
+    "metric": (["{weak}", "{good}", "--qrels", "{qrels}", "--metric", "foo"], "unknown metric 'foo'"),
+    "inexact": (["{weak}", "{good}", "--qrels", "{qrels}", "--metric", "bpref"], "bpref has no exact expectation"),
+    "sigma": (["{weak}", "--sigma", "0"], "--sigma: must be a number above 0, got '0'"),
+    "method": (["{weak}", "--method", "magic"], "invalid choice: 'magic'"),
+    "names": (["{weak}", "--scores", "a,,b"], "--scores: must be different names separated by commas, got 'a,,b'"),
+    "lower": (
+        ["{weak}", "{good}", "--qrels", "{qrels}", "--lower-is-better", "bad"],
+        "--lower-is-better: there is no model 'bad'; there are weak, good",
+    ),
+    "tag": (["{weak}", "--name", "two words"], "--name: must be one word without blanks, got 'two words'"),
+    "out": (["{weak}", "--out", "{weak}/x"], "--out: {weak} is a file, not a folder"),
+    "run as table": (["{weak}"], "blend: {weak}, line 2:"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("arguments", "message"), BAD.values(), ids=BAD.keys())
+def test_bad_input_is_one_line_and_leaves_nothing(files, tmp_path, capsys, monkeypatch, arguments, message):
+    monkeypatch.chdir(tmp_path)
+    places = {"tmp": tmp_path, "weak": files[0][0], "good": files[0][1], "qrels": files[1]}
+    if message.endswith("line 2:"):
+        message = "must have a column 'qid'"
+    assert cli.main(["blend", *(argument.format(**places) for argument in arguments)]) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert shown.err.startswith("boostsoft: ")
+    assert message.format(**places) in shown.err
+    assert shown.err.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def table_of(tmp_path, *rows):
+    path = tmp_path / "scores.csv"
+    path.write_text("\n".join(["qid,docid,label,x,y", *rows]) + "\n")
+    return str(path)
+
+
+def test_labels_that_say_too_little(tmp_path, capsys):
+    out = ["--out", str(tmp_path / "out")]
+    unlabelled = table_of(tmp_path, "1,a,,1,2", "2,b,,2,1")
+    assert cli.main(["blend", unlabelled, *out]) == 2
+    assert "blend: at least 2 queries must have labels; got 0" in capsys.readouterr().err
+    one = table_of(tmp_path, "1,a,1,1,2", "1,b,0,2,1", "2,c,,1,1")
+    assert cli.main(["blend", one, *out]) == 2
+    assert "blend: at least 2 queries must have labels; got 1" in capsys.readouterr().err
+    nothing = table_of(tmp_path, "1,a,0,1,2", "1,b,0,2,1", "2,c,0,1,1", "2,d,0,2,3")
+    assert cli.main(["blend", nothing, *out]) == 2
+    assert "none has a relevant document" in capsys.readouterr().err
+    fold = table_of(tmp_path, "1,a,1,1,2", "1,b,0,2,1", "2,c,0,1,1", "2,d,0,2,3")
+    assert cli.main(["blend", fold, *out]) == 2
+    assert "--folds 0 leaves them out" in capsys.readouterr().err
+    silent = table_of(tmp_path, "1,a,1,1,", "1,b,0,2,", "2,c,1,1,", "2,d,0,2,")
+    assert cli.main(["blend", silent, *out]) == 2
+    assert "is NaN everywhere" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_help_ends_well(capsys):
+    with pytest.raises(SystemExit) as ending:
+        cli.main(["blend", "--help"])
+    assert ending.value.code == 0
+    assert "--lower-is-better" in capsys.readouterr().out

@@ -1,0 +1,123 @@
+"""Tables of scores, CSV and Parquet, as ``python -m boostsoft blend`` reads them."""
+
+from __future__ import annotations
+
+import gzip
+import sys
+
+import numpy as np
+import pytest
+
+from boostsoft.blend_command.scores import Names, Scores, read_table
+
+TEXT = """qid,docid,label,bm25,lm
+q2,a,1,12.5,-3
+q1,a,,4,
+q2,b,,1e1,NA
+q1,"b",,7,-2.5
+q3,c,2,,0
+"""
+NAN = np.nan
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write_file(content, name="scores.csv"):
+        path = tmp_path / name
+        raw = content if isinstance(content, bytes) else content.encode()
+        path.write_bytes(gzip.compress(raw) if name.endswith(".gz") else raw)
+        return path
+
+    return write_file
+
+
+def assert_text(found: Scores):
+    """What TEXT says, queries together in the order in which they begin."""
+    assert found.models == ("bm25", "lm")
+    assert found.qid.tolist() == ["q2", "q2", "q1", "q1", "q3"]
+    assert found.docid.tolist() == ["a", "b", "a", "b", "c"]
+    np.testing.assert_array_equal(found.y, [1.0, 0.0, NAN, NAN, 2.0])
+    np.testing.assert_array_equal(found.S, [[12.5, -3], [10, NAN], [4, NAN], [7, -2.5], [NAN, 0]])
+    assert found.sizes.tolist() == [2, 2, 1]
+
+
+@pytest.mark.parametrize("name", ["scores.csv", "scores.csv.gz", "scores.tsv", "scores.tsv.gz"])
+def test_a_table_by_hand(write, name):
+    text = TEXT.replace(",", "\t") if ".tsv" in name else TEXT
+    assert_text(read_table(write(text, name), Names()))
+
+
+def test_marks_blank_lines_and_spaces(write):
+    assert_text(read_table(write(b"\xef\xbb\xbf" + TEXT.replace("\n", "\r\n\r\n").replace(",", " , ").encode()
+                                 .replace(b' "b" ', b'b')), Names()))  # fmt: skip
+
+
+def test_parquet(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    path = tmp_path / "scores.parquet"
+    columns = {
+        "qid": ["q2", "q1", "q2", "q1", "q3"],
+        "docid": ["a", "a", "b", "b", "c"],
+        "label": pa.array([1, None, None, None, 2], pa.int8()),
+        "bm25": pa.array([12.5, 4, 10, 7, None], pa.float32()),
+        "lm": [-3.0, NAN, None, -2.5, 0.0],
+    }
+    parquet.write_table(pa.table(columns), path)
+    assert_text(read_table(path, Names()))
+    path.write_bytes(b"PAR1 no")
+    with pytest.raises(ValueError, match=r"^blend: cannot read "):
+        read_table(path, Names())
+
+
+def test_parquet_without_pyarrow(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(ValueError, match="reading Parquet needs pyarrow"):
+        read_table(tmp_path / "scores.parquet", Names())
+
+
+def test_columns_by_name(write):
+    path = write("query,grade,url,note,x,y\n7,1,u1,good,1,2\n7,0,u2,bad,3,4\n")
+    found = read_table(path, Names(qid="query", label="grade", docid="url", scores=("y", "x")))
+    assert found.models == ("y", "x")
+    np.testing.assert_array_equal(found.S, [[2, 1], [4, 3]])
+    assert found.docid.tolist() == ["u1", "u2"]
+    rows = read_table(path, Names(qid="query", label="grade", scores=("x",)))
+    assert rows.docid.tolist() == ["1", "2"]
+
+
+HEAD = "qid,docid,label,x\n"
+BAD = {
+    "no column": ("query,docid,label,x\n1,a,1,1\n", "must have a column 'qid'; it has query, docid, label, x"),
+    "no scores": ("qid,docid,label\n1,a,1\n", "must have columns of scores besides docid, label, qid"),
+    "no rows": (HEAD, ": no rows"),
+    "empty": ("", ": no rows"),
+    "twice": (HEAD + "1,a,1,1\n\n1,b,1,1\n1,a,0,2\n",
+              "line 5: a document must come once in a query, got 'a' of query '1' again; it is in line 2"),
+    "text": (HEAD + "1,a,1,1\n1,b,1,high\n", "line 3: column 'x' must hold numbers; got 'high'. --scores names"),
+    "underscore": (HEAD + "1,a,1,1_0\n", "line 2: column 'x' must hold numbers; got '1_0'"),
+    "infinite": (HEAD + "1,a,inf,1\n", "line 2: column 'label' must hold finite numbers; got 'inf'"),
+    "short": (HEAD + "1,a,1,1\n1,b,1\n", "line 3: a line must have 4 columns as the header, got 3"),
+    "quote": (HEAD + '1,"a,1,1\n', "unexpected end of data"),
+    "no query": (HEAD + ",a,1,1\n", "line 2: column 'qid' must have one word without blanks; got ''"),
+    "two words": (HEAD + "1,a b,1,1\n", "line 2: column 'docid' must have one word without blanks; got 'a b'"),
+    "same names": ("qid,docid,label,x,x\n1,a,1,1,1\n", "line 1: columns must have different names"),
+    "no text": (b"\xff\xfe\x00", "is not a text of UTF-8"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("content", "message"), BAD.values(), ids=BAD.keys())
+def test_bad_tables_name_file_and_line(write, content, message):
+    path = write(content)
+    with pytest.raises(ValueError, match=r"^blend: ") as failure:
+        read_table(path, Names())
+    assert str(path) in str(failure.value)
+    assert message in str(failure.value)
+
+
+def test_damaged_gzip(write):
+    path = write(TEXT, "scores.csv.gz")
+    path.write_bytes(path.read_bytes()[:-9])
+    with pytest.raises(ValueError, match="is not a text of UTF-8, plain or gzip"):
+        read_table(path, Names())

@@ -1,0 +1,357 @@
+"""TREC runs and judgements side by side, and runs written."""
+
+from __future__ import annotations
+
+import gzip
+import re
+
+import numpy as np
+import pytest
+
+from boostsoft import Metric
+from boostsoft._trec import lines, runs
+from boostsoft.datasets import TrecRuns, load_trec_runs, write_trec_run
+
+from .test_datasets import real_folder
+
+A = b"""7\tQ0\td2\t1\t12.5\talpha
+
+7 Q0 d1 2 -1e1 alpha
+12 Q0 d9 1 3 alpha
+"""
+B = b"9 Q0 d5 1 0 beta\n7 Q0 d3 1 6.6e9 beta\r\n7 Q0 d2 2 4 beta"
+QRELS = b"7 0 d1 2\n7 0 d2 0\n7 0 d8 1\n12 0 d9 -1\n99 0 d9 1\n"
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write_file(content, name):
+        path = tmp_path / name
+        path.write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+        return path
+
+    return write_file
+
+
+@pytest.fixture
+def files(write):
+    return [write(A, "a.gz"), write(B, "b.txt")], write(QRELS, "qrels")
+
+
+def same(left: TrecRuns, right: TrecRuns):
+    for name in ("S", "y", "qid", "docid", "judged"):
+        np.testing.assert_array_equal(getattr(left, name), getattr(right, name), strict=True)
+    assert left.runs == right.runs
+
+
+def literal(paths, qrels):
+    """The slow oracle: (topic, document) -> a score of each run, and -> the label."""
+    scores, labels = {}, {}
+    for column, path in enumerate(paths):
+        for line in path.read_text().splitlines():
+            topic, _, document, _, score, _ = line.split()
+            scores.setdefault((int(topic), document), {})[column] = float(score)
+    for line in qrels.read_text().splitlines():
+        topic, _, document, label = line.split()
+        labels[int(topic), document] = max(float(label), 0.0)
+    return scores, labels
+
+
+def rows_of(data):
+    """(topic, document) -> scores and label."""
+    return {
+        (int(topic), document): ({j: s for j, s in enumerate(row) if not np.isnan(s)}, label)
+        for topic, document, row, label in zip(data.qid, data.docid, data.S.tolist(), data.y, strict=True)
+    }
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Reading
+# ---------------------------------------------------------------------------------------------------------
+
+NAN = np.nan
+
+
+def test_judged_topics_with_judged_documents(files):
+    data = load_trec_runs(files[0], qrels=files[1])
+    assert data.runs == ("alpha", "beta")
+    assert data.qid.tolist() == [7, 7, 7, 7, 12]
+    assert data.docid.tolist() == ["d1", "d2", "d3", "d8", "d9"]
+    wanted = [[-10.0, NAN], [12.5, 4.0], [NAN, 6.6e9], [NAN, NAN], [3.0, NAN]]
+    np.testing.assert_array_equal(data.S, wanted)
+    assert data.y.tolist() == [2.0, 0.0, 0.0, 1.0, 0.0]
+    assert data.judged.tolist() == [True, True, False, True, True]
+    assert data.sizes.tolist() == [4, 1]
+    assert repr(data) == "TrecRuns(n_queries=2, n_docs=5, n_runs=2)"
+
+
+def test_retrieved_documents_only(files):
+    data = load_trec_runs(files[0], qrels=files[1], pool="retrieved", unjudged=-1)
+    assert data.docid.tolist() == ["d1", "d2", "d3", "d9"]
+    assert data.y.tolist() == [2.0, 0.0, -1.0, 0.0]
+
+
+def test_all_topics_have_no_label_where_nobody_judged(files):
+    data = load_trec_runs(*files[0], qrels=files[1], topics="all")
+    assert data.qid.tolist() == [7, 7, 7, 7, 9, 12]
+    np.testing.assert_array_equal(data.y, [2.0, 0.0, 0.0, 1.0, NAN, 0.0])
+    bare = load_trec_runs(*files[0])
+    assert bare.docid.tolist() == ["d1", "d2", "d3", "d5", "d9"]
+    assert np.isnan(bare.y).all()
+    assert not bare.judged.any()
+
+
+def random_files(write, seed=0, zipped=""):
+    rng = np.random.default_rng(seed)
+    paths = []
+    for run in range(3):
+        text = []
+        for topic in rng.permutation(5)[:4]:
+            for rank, document in enumerate(rng.permutation(30)[: rng.integers(1, 20)]):
+                text.append(
+                    f"{topic} Q0 D-{document} {rank} {float(rng.normal() * 10.0 ** rng.integers(-5, 6))!r} run{run}"
+                )
+        paths.append(write("\n".join(text).encode() + b"\n", f"run{run}{zipped}"))
+    judged = [f"{topic} 0 D-{document} {rng.integers(-1, 3)}" for topic in range(6) for document in range(0, 40, 3)]
+    return paths, write("\n".join(judged).encode(), "judgements")
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_random_files_against_a_literal_reading(write, seed):
+    paths, qrels = random_files(write, seed)
+    scores, labels = literal(paths, qrels)
+    topics = {topic for topic, _ in scores}
+    wanted = {pair: (found, labels.get(pair, 0.0)) for pair, found in scores.items()}
+    wanted |= {pair: ({}, label) for pair, label in labels.items() if pair not in scores and pair[0] in topics}
+    data = load_trec_runs(paths, qrels=qrels)
+    assert rows_of(data) == wanted
+    assert list(zip(data.qid.tolist(), data.docid, strict=True)) == sorted(wanted)
+
+
+@pytest.mark.parametrize("content", [A, B, QRELS, b"\xef\xbb\xbf" + A, b"\n\n" + A, A.replace(b"\n", b"\r\n")])
+def test_both_parsers_read_alike(write, monkeypatch, content):
+    form = lines.QRELS if content is QRELS else lines.RUN
+    path = write(content, "file")
+
+    def read():
+        topics, documents = lines.Codes(), lines.Codes()
+        found = lines.read_entries(path, form, topics, documents, "t")
+        return [np.asarray(part).tolist() for part in found], topics, documents
+
+    monkeypatch.setattr(lines, "_careful_lines", lambda *_: pytest.fail("it has nothing unusual"))
+    fast = read()
+    monkeypatch.undo()
+    monkeypatch.setattr(lines, "_parse_fast", lambda *_: None)
+    assert read() == fast
+
+
+@pytest.mark.parametrize("n_columns", [[6], [0, 6, 6], [5, 7], [6, 12, 0], [3, 9]])
+@pytest.mark.parametrize("end", [b"", b"\n", b"\n\n"])
+def test_lines_are_counted_without_splitting_them(n_columns, end):
+    text = b"\n".join(b" \tab" * n for n in n_columns) + end
+    assert lines._all_have(6, text, sum(n_columns)) == (set(n_columns) <= {0, 6})
+
+
+def test_zipped_and_plain_files_and_their_order(write):
+    plain, qrels = random_files(write)
+    zipped, _ = random_files(write, zipped=".gz")
+    data = load_trec_runs(plain, qrels=qrels)
+    same(data, load_trec_runs(zipped, qrels=qrels))
+    turned = load_trec_runs(plain[::-1], qrels=qrels)
+    np.testing.assert_array_equal(turned.S, data.S[:, ::-1])
+    np.testing.assert_array_equal(turned.docid, data.docid)
+
+
+def test_topics_are_texts_unless_all_are_different_numbers(write):
+    def topics(*ids):
+        text = "".join(f"{topic} Q0 d 1 1 r\n" for topic in ids)
+        return load_trec_runs(write(text.encode(), "run")).qid
+
+    assert topics("10", "9").tolist() == [9, 10]
+    assert topics("10", "9").dtype == np.int64
+    assert topics("MB10", "MB9").tolist() == ["MB10", "MB9"]
+    assert topics("10", "9", "x").tolist() == ["10", "9", "x"]
+    assert topics("7", "07").tolist() == ["07", "7"]
+
+
+def test_names_of_runs(write):
+    def run(name, *tags):
+        text = "".join(f"{topic} Q0 d 1 1 {tag}\n" for topic, tag in enumerate(tags))
+        return write(text.encode(), name)
+
+    assert load_trec_runs(run("one.gz", "x"), run("two", "y", "z"), run("three", "w")).runs == ("x", "two", "w")
+    assert load_trec_runs(run("one.gz", "x"), run("two", "x"), run("three", "y")).runs == ("one", "two", "y")
+    path = run("one", "x")
+    with pytest.raises(ValueError, match=re.escape(f"got 'one' of {path} and {path}")):
+        load_trec_runs(path, path)
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Bad files
+# ---------------------------------------------------------------------------------------------------------
+
+GOOD = b"7 Q0 d1 1 1.5 x\n"
+BAD_RUNS = {
+    "five columns": (GOOD + b"7 Q0 d2 1 1.5\n" + b"7 Q0 d3 1 1.5 x x\n", r"line 2: a line must have 6 columns"),
+    "score": (b"\n" + GOOD + b"7 Q0 d2 1 high x\n", r"line 3: the score must be a finite number, got 'high'"),
+    "underscore": (b"7 Q0 d2 1 1_0 x\n", r"line 1: the score must be a finite number, got '1_0'"),
+    "infinite": (GOOD + b"7 Q0 d2 1 -inf x\n", r"line 2: the score must be a finite number, got '-inf'"),
+    "nan": (GOOD + b"7 Q0 d2 1 nan x\n", r"line 2: the score must be a finite number, got 'nan'"),
+    "twice": (
+        GOOD + b"\n8 Q0 d1 1 1 x\n7 Q0 d1 2 1 x\n",
+        r"line 4: a document must come once in a topic, got 'd1' of topic '7' again; it is in line 1",
+    ),
+    "nothing": (b"\n \n", r"file: no lines"),
+    "empty": (b"", r"file: no lines"),
+}
+
+
+@pytest.mark.parametrize(("content", "message"), BAD_RUNS.values(), ids=BAD_RUNS.keys())
+def test_bad_runs_name_file_and_line(write, content, message):
+    path = write(content, "file")
+    with pytest.raises(ValueError, match=f"^load_trec_runs: {re.escape(str(path.parent))}.*{message}"):
+        load_trec_runs(write(GOOD, "good"), path)
+
+
+BAD_QRELS = {
+    "fraction": (b"7 0 d1 0.5\n", r"qrels, line 1: the judgement must be a whole number, got '0.5'"),
+    "columns": (b"7 0 d1 1\n7 d2 1\n", r"qrels, line 2: a line must have 4 columns \(topic iteration document"),
+    "twice": (b"7 0 d1 1\n7 0 d1 1\n", r"qrels, line 2: a document must come once in a topic"),
+    "others": (b"8 0 d1 1\n", r"qrels must judge a topic of the runs; got none in common"),
+    "long": (b"7 0 d1 12345678901\n", r"qrels, line 1: the judgement must be a whole number"),
+}
+
+
+@pytest.mark.parametrize(("content", "message"), BAD_QRELS.values(), ids=BAD_QRELS.keys())
+def test_bad_judgements_name_file_and_line(write, content, message):
+    with pytest.raises(ValueError, match=message):
+        load_trec_runs(write(GOOD, "good"), qrels=write(content, "qrels"))
+
+
+def test_damaged_and_missing_files(write, tmp_path):
+    path = write(A * 50, "cut.gz")
+    path.write_bytes(path.read_bytes()[:-12])
+    with pytest.raises(ValueError, match=r"cut\.gz, line \d+: the gzip data are damaged or cut short"):
+        load_trec_runs(path)
+    path = tmp_path / "plain.gz"
+    path.write_bytes(A)
+    with pytest.raises(ValueError, match=r"plain\.gz, line 1: the name ends in \.gz but the content is not gzip"):
+        load_trec_runs(path)
+    with pytest.raises(FileNotFoundError, match="existing file"):
+        load_trec_runs(tmp_path / "none")
+
+
+def test_bad_options(files):
+    for options, message in (
+        ({"pool": "all"}, "pool must be one of 'judged', 'retrieved'; got 'all'"),
+        ({"topics": "none"}, "topics must be one of 'judged', 'all'; got 'none'"),
+        ({"unjudged": np.nan}, "unjudged must be finite"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            load_trec_runs(files[0], qrels=files[1], **options)
+    with pytest.raises(ValueError, match="at least one file"):
+        load_trec_runs([])
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Writing
+# ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_written_run_by_hand(tmp_path):
+    path = tmp_path / "fused"
+    write_trec_run(path, [9, 9, 9, 7], ["b", "a", "c", "x"], [0.5, 0.5, 2.0, 1e-30], run="mine", depth=2)
+    assert path.read_text() == "9 Q0 c 1 2.0 mine\n9 Q0 a 2 0.5 mine\n7 Q0 x 1 1e-30 mine\n"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["fused"]
+
+
+@pytest.mark.parametrize("name", ["fused", "fused.gz"])
+def test_what_is_written_can_be_read(write, tmp_path, name):
+    data = load_trec_runs(random_files(write)[0])
+    scores = np.random.default_rng(0).normal(size=data.y.size) / 3
+    write_trec_run(tmp_path / name, data.qid, data.docid, scores)
+    again = load_trec_runs(tmp_path / name)
+    np.testing.assert_array_equal(again.S[:, 0], scores)
+    assert again.docid.tolist() == data.docid.tolist()
+    assert again.runs == ("boostsoft",)
+
+
+def test_an_interrupted_run_is_not_there(tmp_path, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(runs.os, "replace", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        write_trec_run(tmp_path / "fused", [1], ["a"], [1.0])
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_cannot_be_written(tmp_path):
+    path = tmp_path / "fused"
+    for arguments, message in (
+        (([1], ["a"], [np.nan]), "scores must be finite; got nan at position 0"),
+        (([1, 1], ["a"], [1.0]), "qid must have one id per score, 1; got 2"),
+        (([1], ["a b"], [1.0]), "docid must be one word without blanks; got 'a b'"),
+        (([""], ["a"], [1.0]), "qid must be one word without blanks; got ''"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            write_trec_run(path, *arguments)
+    with pytest.raises(ValueError, match="run must be one word"):
+        write_trec_run(path, [1], ["a"], [1.0], run="two words")
+    with pytest.raises(ValueError, match="depth must be from 1"):
+        write_trec_run(path, [1], ["a"], [1.0], depth=0)
+    assert not path.exists()
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Real runs
+# ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def robust():
+    folder = real_folder("TREC-robust03")
+    return load_trec_runs(sorted((folder / "runs").iterdir()), qrels=folder / "qrels.txt.gz"), folder
+
+
+def test_robust_2003(robust):
+    data, _ = robust
+    assert data.sizes.size == 100
+    assert int(data.judged.sum()) == 128_796
+    assert [int((data.y[data.judged] == label).sum()) for label in range(3)] == [122_722, 5_667, 407]
+    assert not data.y[~data.judged].any()
+    assert len(data.runs) == 17
+    assert {"InexpC2", "uic0301"} < set(data.runs)
+    retrieved = (~np.isnan(data.S)).sum(axis=0)
+    assert retrieved[data.runs.index("NLPR03vb10")] == 1004
+    assert sorted(retrieved)[2:4] == [99_969, 100_000]
+    assert 1e9 < np.nanmax(np.abs(data.S)) < 1e10
+
+
+def test_a_real_run_scores_as_trec_eval_says(robust):
+    """Precision and the divisors of recall and map hold, unfound relevant documents included."""
+    pytrec_eval = pytest.importorskip("pytrec_eval")
+    data, folder = robust
+    column = data.runs.index("aplrob03a")
+    run, judged = {}, {}
+    text = gzip.decompress((folder / "runs" / "input.aplrob03a.gz").read_bytes()).decode()
+    for line in text.splitlines():
+        topic, _, document, _, score, _ = line.split()
+        run.setdefault(topic, {})[document] = float(score)
+    for line in gzip.decompress((folder / "qrels.txt.gz").read_bytes()).decode().splitlines():
+        topic, _, document, label = line.split()
+        judged.setdefault(topic, {})[document] = int(label)
+    peer = pytrec_eval.RelevanceEvaluator(judged, {"P_10", "recall_100", "ndcg_cut_10", "map_cut_100"}).evaluate(run)
+    scores = np.where(np.isnan(data.S[:, column]), np.nanmin(data.S[:, column]) - 1.0, data.S[:, column])
+    topics = [str(topic) for topic in np.unique(data.qid)]
+    for ours, name in (
+        (Metric("precision@10"), "P_10"),
+        (Metric("recall@100"), "recall_100"),
+        (Metric("ndcg@10", gain="linear"), "ndcg_cut_10"),
+        (Metric("map@100"), "map_cut_100"),
+    ):
+        values = ours.per_query(data.y, scores, group=data.sizes)
+        theirs = np.array([peer[topic][name] for topic in topics])
+        # tied documents, 32-bit floats included: trec_eval's order is one of those that ours averages over
+        assert np.mean(np.abs(values - theirs) < 1e-12) > 0.9
+        assert np.mean(values) == pytest.approx(np.mean(theirs), abs=1e-3)
