@@ -25,7 +25,7 @@ from .smoothness import approximation_error, smoothness_error
 __all__ = ["SigmaChoice", "choose_sigma"]
 
 GRID = tuple(2.0 ** np.arange(-4.0, 1.5, 0.5))  # 1/16 to 2
-MOST_PAIRS = 10  # of models, whose mixtures are drawn as curves
+MOST_PAIRS = 5  # of models, whose mixtures are drawn as curves
 _CURVE = 51  # points of each
 _RESAMPLES = 1000
 _SAME = 1e-6  # what a value may change by if a system's scores are doubled
@@ -110,7 +110,7 @@ def choose_sigma(
     n_folds, l2
         Of "held-out": into how many parts the queries are cut, and the price of unequal weights.
     random_state : int
-        Of the folds, of resamples, and of the pairs of models if there are more than ten.
+        Of the folds, of resamples, and of the pairs of models if there are more than five.
 
     Returns
     -------
@@ -288,7 +288,7 @@ def _values(mixed: Mixed, metric: Metric | SoftMetric, mixtures: FloatArray) -> 
 
 def _at(mixed: Mixed, sigma: float) -> SoftMetric:
     soft = mixed.soft
-    return SoftMetric(soft.hard, noise=soft.noise, sigma=sigma, sigma_unit=soft.sigma_unit)
+    return SoftMetric(soft.hard, noise=soft.noise, sigma=sigma, sigma_unit=soft.sigma_unit, accuracy="fast")
 
 
 def _pairs(mixed: Mixed, rng: np.random.Generator) -> list[IntArray]:

@@ -1,9 +1,4 @@
-"""Plots of blends: a metric along a mixture of two models and over mixtures of three, the weights, and the sigma.
-
-As in ``plots``, the ``plot_`` functions draw into ``ax`` (a new figure if None) and return it, the ``_figure``
-functions compose whole pictures, and nothing is shown. The hard metric is vermilion and thin, the soft one blue and
-broad, throughout.
-"""
+"""A metric along the mixtures of two models, and over those of three."""
 
 from __future__ import annotations
 
@@ -12,18 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .plots import COLOURS, INK, QUIET, frame, new_figure
-from .query_groups import FloatArray
-from .report import metric_title
+from ..plots import INK, QUIET, frame, new_figure
+from ..query_groups import FloatArray
+from .shared import HARD, OTHER_COLOUR, OURS_COLOUR, SOFT, head, noise_words, title
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from .blending import BlendCurve, BlendSurface, SoftBlender
+    from ..blending import BlendCurve, BlendSurface
 
-HARD, SOFT = "hard", "soft"
-OURS_COLOUR, OTHER_COLOUR = COLOURS.values()
 KIND_COLOURS = {HARD: OTHER_COLOUR, SOFT: OURS_COLOUR}
 _LINES: dict[str, dict[str, Any]] = {HARD: {"lw": 1.0, "zorder": 3}, SOFT: {"lw": 2.6, "zorder": 4}}
 _BAR = 0.055  # height of the bar of an optimum, as a share of the axes
@@ -31,11 +24,6 @@ _KIND_WORDS = {HARD: "thin: the metric itself", SOFT: "broad: its expectation un
 _DARKEST = 0.1  # share of the mixtures below the darkest colour: one poor model alone would take up the whole scale
 _HEIGHT = float(np.sqrt(3.0) / 2.0)
 _CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, _HEIGHT]])
-
-
-# ---------------------------------------------------------------------------------------------------------
-# Two models
-# ---------------------------------------------------------------------------------------------------------
 
 
 def blend_curve_figure(curve: BlendCurve, *, names: Sequence[str] | None = None) -> Figure:
@@ -51,7 +39,7 @@ def blend_curve_figure(curve: BlendCurve, *, names: Sequence[str] | None = None)
     figure = new_figure(9.5, 5.4)
     plot_blend_curve(curve, names=names, ax=figure.add_subplot())
     between = "of the mixture of two models" if names is None else f"between {names[0]} and {names[1]}"
-    _head(figure, f"{_title(curve)} {between}")
+    head(figure, f"{title(curve)} {between}")
     return figure
 
 
@@ -87,7 +75,7 @@ def plot_blend_curve(
     for place, kind in enumerate(kinds):
         _draw_optimum(axes, curve, kind, _BAR * (place + 0.8))
     _label_ends(axes, curve.t, names or ("the first model", "the second"))
-    words = "; ".join(_KIND_WORDS[kind].format(_noise(curve)) for kind in kinds)
+    words = "; ".join(_KIND_WORDS[kind].format(noise_words(curve)) for kind in kinds)
     axes.set_title(f"{words}; band and bars: 95 % over queries".capitalize(), loc="left", fontsize=9.5, color=QUIET)
     return axes
 
@@ -116,11 +104,6 @@ def _label_ends(axes: Axes, t: FloatArray, names: Sequence[str]) -> None:
     axes.set_xlabel(f"share of {names[1]}", color=QUIET, labelpad=10)
 
 
-# ---------------------------------------------------------------------------------------------------------
-# Three models
-# ---------------------------------------------------------------------------------------------------------
-
-
 def blend_surface_figure(surface: BlendSurface, *, names: Sequence[str] | None = None) -> Figure:
     """Hard and soft metric over the mixtures of three models, side by side in the same colours.
 
@@ -134,7 +117,7 @@ def blend_surface_figure(surface: BlendSurface, *, names: Sequence[str] | None =
     figure = new_figure(12.0, 5.2)
     for kind, axes in zip((HARD, SOFT), figure.subplots(1, 2), strict=True):
         plot_blend_surface(surface, kind, names=names, ax=axes)
-    _head(figure, f"{_title(surface)} of mixtures of three models")
+    head(figure, f"{title(surface)} of mixtures of three models")
     return figure
 
 
@@ -159,7 +142,7 @@ def plot_blend_surface(
     low, high = float(np.quantile(values, _DARKEST)), float(values.max())
     style: dict[str, Any] = {"shading": "gouraud", "cmap": "cividis", "vmin": low, "vmax": high, "rasterized": True}
     image = axes.tripcolor(places[:, 0], places[:, 1], values, **style)
-    if high > low:
+    if high - low > 1e-9:  # of copies of one model no more than rounding is left
         levels = np.linspace(low, high, 8)[1:-1]
         axes.tricontour(places[:, 0], places[:, 1], values, levels=levels, colors="white", linewidths=0.6, alpha=0.7)
     outline = np.vstack([_CORNERS, _CORNERS[:1]])
@@ -170,7 +153,7 @@ def plot_blend_surface(
     axes.plot(*at, "o", ms=10, mfc="none", mec=OTHER_COLOUR, mew=2.2, zorder=5, clip_on=False)
     corners = names or ("model 1", "model 2", "model 3")
     mixture = ", ".join(f"{name} {share:.2f}" for name, share in zip(corners, best.weights, strict=True))
-    words = "Hard: the metric itself" if kind == HARD else f"Soft: under {_noise(surface)}"
+    words = "Hard: the metric itself" if kind == HARD else f"Soft: under {noise_words(surface)}"
     axes.set_title(f"{words}\nbest {best.value:.4f}: {mixture}", loc="left", fontsize=9.5, color=QUIET)
     _name_corners(axes, corners)
     bar = axes.figure.colorbar(image, ax=axes, shrink=0.75, pad=0.03, extend="min" if values.min() < low else "neither")
@@ -187,73 +170,3 @@ def _name_corners(axes: Axes, names: Sequence[str]) -> None:
     for name, corner, (dy, va) in zip(names, _CORNERS, ((-9, "top"), (-9, "top"), (8, "bottom")), strict=True):
         place: dict[str, Any] = {"xytext": (0, dy), "textcoords": "offset points", "ha": "center", "va": va}
         axes.annotate(name, corner, fontsize=10.5, fontweight="bold", color=INK, **place)
-
-
-# ---------------------------------------------------------------------------------------------------------
-# Many models
-# ---------------------------------------------------------------------------------------------------------
-
-
-def weights_figure(blender: SoftBlender, *, names: Sequence[str] | None = None) -> Figure:
-    """The weights of a fitted blender, with a heading.
-
-    Parameters
-    ----------
-    blender : SoftBlender
-        Fitted.
-    names : n_models str, optional
-        What the models are called.
-    """
-    figure = new_figure(8.0, 1.6 + 0.27 * len(blender.weights_))
-    plot_weights(blender, names=names, ax=figure.add_subplot())
-    _head(figure, "Weights of the blend")
-    return figure
-
-
-def plot_weights(blender: SoftBlender, *, names: Sequence[str] | None = None, ax: Axes | None = None) -> Axes:
-    """The weights of a fitted blender from the largest down, each with its interval over queries.
-
-    Parameters
-    ----------
-    blender : SoftBlender
-        Fitted: ``weights_``, and ``weights_interval_`` if there is one.
-    names : n_models str, optional
-        What the models are called; those of the columns that it was fitted on, or numbers.
-    ax : Axes, optional
-        Where to draw.
-    """
-    weights = blender.weights_
-    axes = new_figure(8.0, 1.6 + 0.27 * len(weights)).add_subplot() if ax is None else ax
-    known = names if names is not None else getattr(blender, "feature_names_in_", None)
-    labels = [f"model {at}" for at in range(len(weights))] if known is None else [str(name) for name in known]
-    order = np.argsort(-weights, kind="stable")
-    intervals = getattr(blender, "weights_interval_", None)
-    for place, at in zip(range(len(weights) - 1, -1, -1), order.tolist(), strict=True):
-        colour = OURS_COLOUR if weights[at] > 0 else QUIET if weights[at] == 0 else OTHER_COLOUR
-        if intervals is not None:
-            axes.plot(intervals[at], [place, place], color=colour, lw=3.0, alpha=0.45, solid_capstyle="round")
-        axes.plot(weights[at], place, "o", ms=6.5, color=colour, clip_on=False, zorder=4)
-    frame(axes, grid="x")
-    axes.axvline(0.0, color=INK, lw=0.9, zorder=1)
-    equal = 1.0 / len(weights)
-    axes.axvline(equal, color=QUIET, lw=0.9, ls=(0, (1, 2)), zorder=1)
-    axes.annotate(" equal", (equal, 1), xycoords=("data", "axes fraction"), va="bottom", fontsize=9, color=QUIET)
-    axes.set_yticks(range(len(weights) - 1, -1, -1), [labels[at] for at in order], color=INK)
-    axes.set_ylim(-0.6, len(weights) - 0.4)
-    axes.set_xlabel("weight" + (", with its interval over resampled queries" * (intervals is not None)), color=QUIET)
-    return axes
-
-
-def _noise(found: BlendCurve | BlendSurface) -> str:
-    """The noise in words."""
-    soft = found.soft_metric
-    unit = "spreads" if soft.sigma_unit == "spread" else "score units"
-    return f"{soft.noise} noise of {soft.sigma:.2g} {unit}"
-
-
-def _title(found: BlendCurve | BlendSurface) -> str:
-    return metric_title(found.metric.spec)
-
-
-def _head(figure: Figure, text: str) -> None:
-    figure.suptitle(text, x=0.01, ha="left", fontsize=14, color=INK)

@@ -1,0 +1,21 @@
+"""Plots of blends: a metric along a mixture of two models and over mixtures of three, the weights, and the sigma.
+
+As in ``plots``, the ``plot_`` functions draw into ``ax`` (a new figure if None) and return it, the ``_figure``
+functions compose whole pictures, and nothing is shown. The hard metric is vermilion and thin, the soft one blue and
+broad, throughout.
+"""
+
+from .mixtures import blend_curve_figure, blend_surface_figure, plot_blend_curve, plot_blend_surface
+from .sigma import plot_sigma_choice, sigma_figure
+from .weights import plot_weights, weights_figure
+
+__all__ = [
+    "blend_curve_figure",
+    "blend_surface_figure",
+    "plot_blend_curve",
+    "plot_blend_surface",
+    "plot_sigma_choice",
+    "plot_weights",
+    "sigma_figure",
+    "weights_figure",
+]

@@ -1,0 +1,33 @@
+"""What the plots of blends share: colours of the hard and the soft metric, and headings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..plots import COLOURS, INK
+from ..report import metric_title
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from ..blending import BlendCurve, BlendSurface
+
+HARD, SOFT = "hard", "soft"
+OURS_COLOUR, OTHER_COLOUR = COLOURS.values()
+
+
+def noise_words(found: BlendCurve | BlendSurface) -> str:
+    """The noise in words."""
+    soft = found.soft_metric
+    unit = "spreads" if soft.sigma_unit == "spread" else "score units"
+    return f"{soft.noise} noise of {soft.sigma:.2g} {unit}"
+
+
+def title(found: BlendCurve | BlendSurface) -> str:
+    """The metric as it is written in prose."""
+    return metric_title(found.metric.spec)
+
+
+def head(figure: Figure, text: str) -> None:
+    """Write a heading."""
+    figure.suptitle(text, x=0.01, ha="left", fontsize=14, color=INK)

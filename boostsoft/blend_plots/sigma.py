@@ -1,0 +1,86 @@
+"""What speaks for a sigma."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..plots import INK, QUIET, frame, new_figure
+from .shared import OTHER_COLOUR, OURS_COLOUR, head
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from ..sigma import SigmaChoice
+
+# method of choose_sigma -> what it compares: key of the table, name, colour; the last decides
+_SIGMA_LINES: dict[str, list[tuple[str, str, str]]] = {
+    "tradeoff": [
+        ("smoothness", "roughness", OTHER_COLOUR),
+        ("approximation", "misfit", "#009E73"),
+        ("total", "weighted sum", OURS_COLOUR),
+    ],
+    "sensitivity": [("queries", "queries needed", OURS_COLOUR)],
+    "held-out": [("value", "held-out value", OURS_COLOUR)],
+}
+_METHOD_WORDS = {"tradeoff": "trade-off", "sensitivity": "sensitivity", "held-out": "held-out queries"}
+_SIGMA_TITLES = {
+    "tradeoff": "How rough the soft curve is, and how far from the hard one",
+    "sensitivity": "Queries that tell two models apart, relative to the hard metric",
+    "held-out": "Hard metric on held-out queries of weights found at each sigma",
+}
+
+
+def sigma_figure(choice: SigmaChoice) -> Figure:
+    """What speaks for the sigma that was chosen, with a heading.
+
+    Parameters
+    ----------
+    choice : SigmaChoice
+        What :func:`boostsoft.choose_sigma` returns.
+    """
+    figure = new_figure(8.5, 4.8)
+    plot_sigma_choice(choice, ax=figure.add_subplot())
+    head(figure, f"Sigma by {_METHOD_WORDS[choice.method]}: {choice.sigma:.3g}")
+    return figure
+
+
+def plot_sigma_choice(choice: SigmaChoice, *, ax: Axes | None = None) -> Axes:
+    """What was measured at each sigma: roughness, misfit and their weighted sum, or what else decided.
+
+    Parameters
+    ----------
+    choice : SigmaChoice
+        By "tradeoff", "sensitivity" or "held-out".
+    ax : Axes, optional
+        Where to draw.
+
+    Raises
+    ------
+    ValueError
+        If the choice is by "residual", which compares no sigmas.
+    """
+    if choice.method not in _SIGMA_LINES:
+        raise ValueError(f"plot_sigma_choice: choice must compare several sigmas; got one by {choice.method!r}")
+    axes = new_figure(8.5, 4.6).add_subplot() if ax is None else ax
+    lines = _SIGMA_LINES[choice.method]
+    axes.set_xscale("log")
+    for key, name, colour in lines:
+        decides = key == lines[-1][0]
+        values = np.where(np.isfinite(choice.table[key]), choice.table[key], np.nan)
+        style: dict[str, Any] = {"lw": 2.6 if decides else 1.4, "ms": 5.0 if decides else 3.5}
+        axes.plot(choice.sigmas, values, "o-", color=colour, label=name, zorder=4 - decides, **style)
+    best = float(choice.table[lines[-1][0]][np.argmin(np.abs(choice.sigmas - choice.sigma))])
+    axes.plot(choice.sigma, best, "o", ms=11, mfc="none", mec=INK, mew=1.8, zorder=6)
+    axes.axvline(choice.sigma, color=INK, lw=0.9, ls=(0, (1, 3)), zorder=1)
+    frame(axes)
+    if len(lines) > 1:
+        axes.legend(frameon=False, labelcolor="linecolor", loc="best")
+    ticks = choice.sigmas[:: max(1, len(choice.sigmas) // 6)]
+    axes.set_xticks(ticks, [f"{tick:.2g}" for tick in ticks])
+    axes.minorticks_off()
+    axes.set_xlabel("sigma (ring: chosen)", color=QUIET)
+    axes.set_title(_SIGMA_TITLES[choice.method], loc="left", fontsize=9.5, color=QUIET)
+    return axes

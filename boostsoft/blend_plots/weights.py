@@ -1,0 +1,67 @@
+"""The weights of a fitted blender."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..plots import INK, QUIET, frame, new_figure
+from .shared import OTHER_COLOUR, OURS_COLOUR, head
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from ..blending import SoftBlender
+
+
+def weights_figure(blender: SoftBlender, *, names: Sequence[str] | None = None) -> Figure:
+    """The weights of a fitted blender, with a heading.
+
+    Parameters
+    ----------
+    blender : SoftBlender
+        Fitted.
+    names : n_models str, optional
+        What the models are called.
+    """
+    figure = new_figure(8.0, 1.6 + 0.27 * len(blender.weights_))
+    plot_weights(blender, names=names, ax=figure.add_subplot())
+    head(figure, "Weights of the blend")
+    return figure
+
+
+def plot_weights(blender: SoftBlender, *, names: Sequence[str] | None = None, ax: Axes | None = None) -> Axes:
+    """The weights of a fitted blender from the largest down, each with its interval over queries.
+
+    Parameters
+    ----------
+    blender : SoftBlender
+        Fitted: ``weights_``, and ``weights_interval_`` if there is one.
+    names : n_models str, optional
+        What the models are called; those of the columns that it was fitted on, or numbers.
+    ax : Axes, optional
+        Where to draw.
+    """
+    weights = blender.weights_
+    axes = new_figure(8.0, 1.6 + 0.27 * len(weights)).add_subplot() if ax is None else ax
+    known = names if names is not None else getattr(blender, "feature_names_in_", None)
+    labels = [f"model {at}" for at in range(len(weights))] if known is None else [str(name) for name in known]
+    order = np.argsort(-weights, kind="stable")
+    intervals = getattr(blender, "weights_interval_", None)
+    for place, at in zip(range(len(weights) - 1, -1, -1), order.tolist(), strict=True):
+        colour = OURS_COLOUR if weights[at] > 0 else QUIET if weights[at] == 0 else OTHER_COLOUR
+        if intervals is not None:
+            axes.plot(intervals[at], [place, place], color=colour, lw=3.0, alpha=0.45, solid_capstyle="round")
+        axes.plot(weights[at], place, "o", ms=6.5, color=colour, clip_on=False, zorder=4)
+    frame(axes, grid="x")
+    axes.axvline(0.0, color=INK, lw=0.9, zorder=1)
+    equal = 1.0 / len(weights)
+    axes.axvline(equal, color=QUIET, lw=0.9, ls=(0, (1, 2)), zorder=1)
+    axes.annotate(" equal", (equal, 1), xycoords=("data", "axes fraction"), va="bottom", fontsize=9, color=QUIET)
+    axes.set_yticks(range(len(weights) - 1, -1, -1), [labels[at] for at in order], color=INK)
+    axes.set_ylim(-0.6, len(weights) - 0.4)
+    axes.set_xlabel("weight" + (", with its interval over resampled queries" * (intervals is not None)), color=QUIET)
+    return axes

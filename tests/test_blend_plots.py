@@ -1,0 +1,231 @@
+"""Pictures of blends: what is drawn is what was measured, into the axes that were given."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+from PIL import Image
+
+from boostsoft.blend_plots import (
+    blend_curve_figure,
+    blend_surface_figure,
+    plot_blend_curve,
+    plot_blend_surface,
+    plot_sigma_choice,
+    plot_weights,
+    sigma_figure,
+    weights_figure,
+)
+from boostsoft.blend_plots.shared import HARD, OTHER_COLOUR, OURS_COLOUR, SOFT
+from boostsoft.blending import SoftBlender, blend_curve, blend_surface
+from boostsoft.plots import png
+from boostsoft.sigma import SigmaChoice
+
+NAMES = ("BM25", "a language model", "dates")
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(0)
+    group = np.full(12, 10)
+    y = rng.choice(3, 120, p=[0.6, 0.3, 0.1])
+    return y[:, None] * [1.0, 0.8, 0.2] + rng.normal(size=(120, 3)), y, group
+
+
+@pytest.fixture(scope="module")
+def curve(data):
+    S, y, group = data
+    return blend_curve(S, y, group=group, n=11, sigma=0.5, n_bootstrap=50)
+
+
+@pytest.fixture(scope="module")
+def surface(data):
+    S, y, group = data
+    return blend_surface(S, y, group=group, n=6, sigma=0.5, n_bootstrap=20)
+
+
+@pytest.fixture(scope="module")
+def blender(data):
+    S, y, group = data
+    return SoftBlender(sigma=0.5, n_bootstrap=5, constraint="free").fit(S, y, group=group)
+
+
+def new_axes():
+    return Figure(figsize=(6, 5)).add_subplot()
+
+
+def texts(axes):
+    return [text.get_text() for text in axes.texts]
+
+
+def lines_of(axes, colour):
+    return [line for line in axes.get_lines() if line.get_color() == colour]
+
+
+def longest(axes, colour):
+    return max(lines_of(axes, colour), key=lambda line: len(line.get_xdata()))
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Two and three models
+# ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_curve_has_both_metrics_and_their_optima(curve):
+    axes = new_axes()
+    assert plot_blend_curve(curve, names=NAMES[:2], ax=axes) is axes
+    for kind, colour in ((HARD, OTHER_COLOUR), (SOFT, OURS_COLOUR)):
+        line, best = longest(axes, colour), getattr(curve, f"{kind}_optimum")
+        np.testing.assert_array_equal(line.get_xdata(), curve.t)
+        np.testing.assert_array_equal(line.get_ydata(), getattr(curve, kind))
+        rings = [mark for mark in axes.get_lines() if mark.get_markeredgecolor() == colour and mark.get_marker() == "o"]
+        assert [(float(*ring.get_xdata()), float(*ring.get_ydata())) for ring in rings] == [(best.t, best.value)]
+        assert [best.low, best.high] in [list(bar.get_xdata()) for bar in lines_of(axes, colour)]
+        assert f"{kind}: {best.value:.4f} at {best.t:.2f} [{best.low:.2f}, {best.high:.2f}]" in texts(axes)
+    assert set(NAMES[:2]) < set(texts(axes))
+    assert "gaussian noise of 0.5 spreads" in axes.get_title(loc="left")
+    bars = [line.get_ydata()[0] for line in axes.get_lines() if line.get_linewidth() == 4.0]
+    assert max(bars) < min(curve.hard.min(), curve.soft_interval.min())
+
+
+def test_the_band_is_that_of_the_last_kind(curve):
+    for kinds in ((HARD, SOFT), (SOFT, HARD), (HARD,)):
+        axes = plot_blend_curve(curve, kinds=kinds)
+        (band,) = axes.collections
+        heights = band.get_paths()[0].vertices[:, 1]
+        interval = getattr(curve, f"{kinds[-1]}_interval")
+        assert (heights.min(), heights.max()) == (interval.min(), interval.max())
+    assert not lines_of(axes, OURS_COLOUR)
+
+
+def test_the_curve_in_units_of_the_score_says_so(data):
+    S, y, group = data
+    curve = blend_curve(S, y, group=group, n=3, sigma=2.0, sigma_unit="score", noise="gumbel", n_bootstrap=2)
+    assert "gumbel noise of 2 score units" in plot_blend_curve(curve).get_title(loc="left")
+
+
+@pytest.mark.parametrize("kind", [HARD, SOFT])
+def test_the_triangle_has_every_mixture(surface, kind):
+    axes = new_axes()
+    assert plot_blend_surface(surface, kind, names=NAMES, ax=axes) is axes
+    mesh = next(found for found in axes.collections if found.get_array() is not None)
+    np.testing.assert_array_equal(mesh.get_array(), getattr(surface, kind))
+    assert texts(axes) == list(NAMES)
+    corners = np.array([text.xy for text in axes.texts])
+    np.testing.assert_allclose(np.linalg.norm(corners - np.roll(corners, 1, axis=0), axis=1), 1.0)
+    best = getattr(surface, f"{kind}_optimum")
+    ring = axes.get_lines()[-1]
+    np.testing.assert_allclose(np.ravel(ring.get_data()), best.weights @ corners)
+    heading = axes.get_title(loc="left")
+    assert f"best {best.value:.4f}: BM25 {best.weights[0]:.2f}, a language model {best.weights[1]:.2f}" in heading
+
+
+def test_one_poor_model_does_not_take_the_colours(surface):
+    mesh = next(found for found in plot_blend_surface(surface).collections if found.get_array() is not None)
+    low, high = mesh.get_clim()
+    assert high == surface.soft.max()
+    assert low == np.quantile(surface.soft, 0.1)
+
+
+def test_a_constant_surface_is_drawn(data):
+    S, y, group = data
+    flat = blend_surface(S[:, [0, 0, 0]], y, group=group, n=3, sigma=0.5, n_bootstrap=2)
+    png(blend_surface_figure(flat))
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Weights and sigma
+# ---------------------------------------------------------------------------------------------------------
+
+
+def test_weights_from_the_largest_down_with_their_intervals(blender):
+    axes = new_axes()
+    assert plot_weights(blender, names=NAMES, ax=axes) is axes
+    order = np.argsort(-blender.weights_)
+    ticks = dict(zip(axes.get_yticks(), (label.get_text() for label in axes.get_yticklabels()), strict=True))
+    assert [ticks[2], ticks[1], ticks[0]] == [NAMES[at] for at in order]
+    dots = {line.get_ydata()[0]: line.get_xdata()[0] for line in axes.get_lines() if line.get_marker() == "o"}
+    np.testing.assert_array_equal([dots[2], dots[1], dots[0]], blender.weights_[order])
+    bars = {line.get_ydata()[0]: line.get_xdata() for line in axes.get_lines() if line.get_linewidth() == 3.0}
+    np.testing.assert_array_equal([bars[2], bars[1], bars[0]], blender.weights_interval_[order])
+    assert "resampled queries" in axes.get_xlabel()
+
+
+def test_weights_without_intervals_and_names(data):
+    S, y, group = data
+    axes = plot_weights(SoftBlender(method="equal").fit(S, y, group=group))
+    assert {label.get_text() for label in axes.get_yticklabels()} == {"model 0", "model 1", "model 2"}
+    assert axes.get_xlabel() == "weight"
+    pd = pytest.importorskip("pandas")
+    named = SoftBlender(method="equal").fit(pd.DataFrame(S, columns=list("abc")), y, group=group)
+    assert {label.get_text() for label in plot_weights(named).get_yticklabels()} == set("abc")
+
+
+def choice(method="tradeoff"):
+    sigmas = 2.0 ** np.arange(-3, 2)
+    rough, misfit = np.exp(-sigmas), sigmas / 4
+    table = {"smoothness": rough, "approximation": misfit, "total": rough / 5 + misfit}
+    if method == "sensitivity":
+        table = {"queries": np.array([2.0, 1.0, np.inf, 0.9, 1.5]), "against": misfit, "rescaling": misfit}
+    if method == "held-out":
+        table = {"value": np.array([0.4, 0.5, 0.6, 0.55, 0.5])}
+    best = {"tradeoff": 0, "sensitivity": 3, "held-out": 2}[method]
+    return SigmaChoice(float(sigmas[best]), method, sigmas, table)
+
+
+@pytest.mark.parametrize(
+    ("method", "keys"),
+    [("tradeoff", ["smoothness", "approximation", "total"]), ("sensitivity", ["queries"]), ("held-out", ["value"])],
+)
+def test_what_speaks_for_a_sigma(method, keys):
+    found, axes = choice(method), new_axes()
+    assert plot_sigma_choice(found, ax=axes) is axes
+    curves = [line for line in axes.get_lines() if len(line.get_xdata()) == 5]
+    for line, key in zip(curves, keys, strict=True):
+        wanted = np.where(np.isfinite(found.table[key]), found.table[key], np.nan)
+        np.testing.assert_array_equal(line.get_ydata(), wanted)
+        np.testing.assert_array_equal(line.get_xdata(), found.sigmas)
+    ring = next(line for line in axes.get_lines() if line.get_markersize() == 11)
+    at = found.sigmas.tolist().index(found.sigma)
+    assert (float(*ring.get_xdata()), float(*ring.get_ydata())) == (found.sigma, found.table[keys[-1]][at])
+    assert (axes.get_legend() is None) == (len(keys) == 1)
+    assert axes.get_xscale() == "log"
+
+
+def test_a_single_sigma_is_no_picture():
+    one = SigmaChoice(0.5, "residual", np.array([0.5]), {"residual": np.array([0.5])})
+    with pytest.raises(ValueError, match=r"choice must compare several sigmas; got one by 'residual'"):
+        plot_sigma_choice(one)
+
+
+# ---------------------------------------------------------------------------------------------------------
+# All of them
+# ---------------------------------------------------------------------------------------------------------
+
+
+def test_figures_are_pictures(curve, surface, blender):
+    figures = [
+        blend_curve_figure(curve),
+        blend_surface_figure(surface, names=NAMES),
+        weights_figure(blender),
+        sigma_figure(choice()),
+    ]
+    headings = ["NDCG@10 of the mixture of two models", "NDCG@10 of mixtures of three models",
+                "Weights of the blend", "Sigma by trade-off: 0.125"]  # fmt: skip
+    for figure, heading in zip(figures, headings, strict=True):
+        assert figure.get_suptitle() == heading
+        with Image.open(io.BytesIO(png(figure))) as image:
+            shades = np.asarray(image.convert("L"))
+        assert shades.min() < 100
+        assert np.mean(shades == 255) > 0.3
+    assert blend_curve_figure(curve, names=NAMES[:2]).get_suptitle() == "NDCG@10 between BM25 and a language model"
+
+
+def test_matplotlib_is_imported_when_something_is_drawn():
+    code = "import sys, boostsoft.blend_plots; raise SystemExit('matplotlib' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
