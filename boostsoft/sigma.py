@@ -28,6 +28,7 @@ GRID = tuple(2.0 ** np.arange(-4.0, 1.5, 0.5))  # 1/16 to 2
 MOST_PAIRS = 5  # of models, whose mixtures are drawn as curves
 _CURVE = 51  # points of each
 _RESAMPLES = 1000
+_LEAST_DEVIATION = 1e-12  # of differences: what rounding leaves of equal ones
 _SAME = 1e-6  # what a value may change by if a system's scores are doubled
 
 
@@ -70,20 +71,17 @@ def choose_sigma(
 ) -> SigmaChoice:
     r"""Choose the noise of a soft metric for these scores.
 
-    - ``"tradeoff"``: the least smoothness_weight x roughness + misfit, both of the curve along the mixture of two
-      models, in the mean over pairs of models. Roughness is how far the soft curve is from a polynomial over 11
-      points (:func:`boostsoft.smoothness_error`, "polynomial"), over its variance, relative to the same of the hard
-      curve; misfit is what the soft curve leaves unexplained of the hard one
-      (:func:`boostsoft.approximation_error` over the hard curve's variance). Both lie between 0 and about 1.
-    - ``"sensitivity"``: where the fewest queries tell two models apart: the least median over pairs of
-      (effect of the hard metric / effect of the soft one)^2, an effect being the mean over the standard deviation of
-      the differences query by query. Of the pairs that the hard metric tells apart (bootstrap interval), none may be
-      told apart the other way round, and doubling a model's scores must not change its value: in units of the
-      score it does.
-    - ``"residual"``: the noise that the scores have: S holds the scores of models that were each trained on a random
-      half of the queries. Their deviations from their mean, each model at the same spread, have the standard
-      deviation that a model trained on all has from one draw of the training data to the next; in spreads of the
-      mean. Labels are not needed.
+    - ``"tradeoff"``: the least smoothness_weight x roughness + misfit of the curve along the mixture of two models, in
+      the mean over pairs of models. Roughness is how far the soft curve is from a polynomial over 11 points
+      (:func:`boostsoft.smoothness_error`, "polynomial") over its variance, relative to that of the hard curve; misfit
+      is what it leaves unexplained of the hard one (:func:`boostsoft.approximation_error` over that one's variance).
+    - ``"sensitivity"``: where the fewest queries tell two models apart: the least median over pairs of (effect of the
+      hard metric / effect of the soft one)^2, an effect being the mean over the standard deviation of the differences
+      query by query. Of the pairs that the hard metric tells apart (bootstrap interval), none may be told apart the
+      other way round, and doubling a model's scores must not change its value, as it does in units of the score.
+    - ``"residual"``: the noise that the scores have. S holds the scores of models that were each trained on a random
+      half of the queries: their deviations from their mean, each model at the same spread, are as large as those of
+      a model trained on all from one draw of the queries to the next. In spreads of the mean; needs no labels.
     - ``"held-out"``: blend weights are fitted at each sigma, from wide to narrow, and measured on held-out queries,
       by the hard metric.
 
@@ -99,10 +97,8 @@ def choose_sigma(
         The queries and their weights, as in :meth:`SoftBlender.fit`.
     metric, noise
         Of the soft metric.
-    sigmas : falling or rising floats
-        Which to compare.
-    sigma_unit : "spread" or "score"
-        Their unit.
+    sigmas, sigma_unit : floats, "spread" or "score"
+        Which to compare, in any order, and their unit.
     normalize, lower_is_better
         What is done to the scores first, as in :class:`SoftBlender`.
     smoothness_weight : float
@@ -224,10 +220,10 @@ def _signs(mixed: Mixed, values: FloatArray, seed: int) -> FloatArray:
 
 
 def _effects(mixed: Mixed, values: FloatArray) -> FloatArray:
-    """Mean over standard deviation of the differences of two models, pair by pair; 0 if they do not differ."""
+    """Mean over standard deviation of the differences of two models, pair by pair."""
     counted = values[mixed.prepared.counted(mixed.query_weight) > 0]
     differences = (counted[:, i] - counted[:, j] for i, j in combinations(range(values.shape[1]), 2))
-    return np.array([float(d.mean() / d.std()) if d.std() > 0 else 0.0 for d in differences])
+    return np.array([float(d.mean() / max(d.std(), _LEAST_DEVIATION)) for d in differences])
 
 
 def _held_out(mixed: Mixed, grid: FloatArray, rng: np.random.Generator, options: Mapping[str, Any]) -> Found:

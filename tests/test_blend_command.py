@@ -148,6 +148,17 @@ def test_held_out_values_by_hand(done, fitted):
     assert found["reciprocal rank fusion"]["low"] == pytest.approx(interval.low, abs=1e-12)
 
 
+def test_the_best_model_is_the_best_of_the_other_queries(tmp_path):
+    """The only relevant document has ranks 1, 1, 3 by x and 2, 2, 1 by y: x for the third query, y for the others."""
+    rows = [
+        f"{query},{document},{int(document == 0)},{x},{y}"
+        for query, ranks in enumerate([(1, 2), (1, 2), (3, 1)])
+        for document, (x, y) in enumerate([(-ranks[0], -ranks[1]), (-1.5, -1.5), (-2.5, -2.5)])
+    ]
+    found = blend(tmp_path, table_of(tmp_path, *rows), "--folds", "9")
+    assert found["held_out"]["best model"]["mean"] == pytest.approx((2 / np.log2(3) + 1 / np.log2(4)) / 3)
+
+
 def test_what_is_shown(done):
     shown = " ".join(done[1].split())
     assert "13 queries with labels, 156 documents; 1 without labels are fused only." in shown

@@ -107,8 +107,9 @@ class SoftBlender(BaseEstimator):  # type: ignore[misc]
     >>> y, group = rng.integers(0, 3, 400), np.full(20, 20)
     >>> S = np.column_stack([y + rng.normal(size=400), 10 * y + 20 * rng.normal(size=400), rng.normal(size=400)])
     >>> blender = SoftBlender("ndcg@5").fit(S, y, group=group)
-    >>> blender.weights_.round(1)
-    array([0.7, 0.3, 0. ])
+    >>> first, second, third = blender.weights_
+    >>> bool(first > second > third)
+    True
     >>> bool(blender.score(S, y, group=group) > 0.8)
     True
     """

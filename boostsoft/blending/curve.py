@@ -12,7 +12,7 @@ from ..metrics.hard import Metric
 from ..metrics.soft import SoftMetric
 from ..query_groups import FloatArray, IntArray, whole_number
 from .interval import percentiles
-from .mixtures import read_mixed
+from .mixtures import largest, read_mixed
 
 N_BOOTSTRAP = 1000
 
@@ -164,7 +164,7 @@ def _optimum(t: FloatArray, mean: FloatArray, resamples: FloatArray) -> CurveOpt
 def summit(curve: FloatArray) -> int:
     """The middle of the longest stretch of largest values, the first of several: hard curves go in steps."""
     runs: list[IntArray] = []
-    for best, places in groupby(range(curve.size), key=(curve == curve.max()).__getitem__):
+    for best, places in groupby(range(curve.size), key=largest(curve).__getitem__):
         if best:
             runs.append(np.array(list(places)))
     longest = max(runs, key=len)

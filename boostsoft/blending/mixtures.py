@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..metrics.hard import Metric
 from ..metrics.prepared import PreparedQueries, prepare
@@ -20,7 +21,8 @@ from .annealing import automatic_sigma, counting_queries
 from .scores import directions, normalized, refuse_unscored, score_matrix
 
 _CELLS = 4_000_000  # counts of resampled queries held at once: 32 MB
-_CALLER = 4  # warnings name the user's line
+_ROUNDING = 1e-12
+_CALLER = 3  # warnings name the user's line
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,6 +108,12 @@ def read_mixed(
     unit = one_of(caller, "sigma_unit", sigma_unit, ("spread", "score"))
     size = _sigma(caller, sigma, unit, counting_queries(prepared, weights))
     return Mixed(scores, prepared, weights, SoftMetric(hard, noise=noise, sigma=size, sigma_unit=unit))
+
+
+def largest(values: FloatArray) -> NDArray[np.bool_]:
+    """Where values are the largest there is, but for rounding: hard metrics are often equally good at many mixtures."""
+    highest = float(values.max())
+    return np.asarray(values >= highest - _ROUNDING * max(1.0, abs(highest)))
 
 
 def _draws(n_queries: int, n_bootstrap: int, seed: int) -> Iterator[tuple[slice, IntArray]]:

@@ -13,7 +13,7 @@ from ..query_groups import FloatArray, whole_number
 from .baselines.grid import compositions
 from .curve import N_BOOTSTRAP
 from .interval import percentiles
-from .mixtures import read_mixed
+from .mixtures import largest, read_mixed
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,5 +135,5 @@ def _optimum(weights: FloatArray, mean: FloatArray, resamples: FloatArray) -> Su
 
 
 def _summit(weights: FloatArray, values: FloatArray) -> FloatArray:
-    middle: FloatArray = weights[values == values.max()].mean(axis=0)
+    middle: FloatArray = weights[largest(values)].mean(axis=0)
     return middle

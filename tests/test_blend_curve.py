@@ -1,0 +1,228 @@
+"""Curves and surfaces of mixtures: the metric of a plain product, and what the scale of the scores does to it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from boostsoft import Metric, SoftMetric
+from boostsoft.blending import blend_curve, blend_surface
+from boostsoft.blending.curve import summit
+
+HARD = Metric("ndcg@10")
+
+
+def views(seed=0, n_queries=30, quality=(1.0, 0.8, 0.5), n_docs=12):
+    """Noisy views of the labels, on different scales."""
+    rng = np.random.default_rng(seed)
+    y = rng.choice(3, n_queries * n_docs, p=[0.7, 0.2, 0.1])
+    S = (y[:, None] * np.array(quality) + rng.normal(size=(y.size, len(quality)))) * np.arange(1, len(quality) + 1)
+    return S, y, np.full(n_queries, n_docs)
+
+
+@pytest.fixture(scope="module")
+def data():
+    return views()
+
+
+@pytest.fixture(scope="module")
+def curve(data):
+    S, y, sizes = data
+    return blend_curve(S, y, group=sizes, n=11, sigma=0.5)
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Scale
+# ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_formula_and_ten_times_itself(data):
+    """In spreads of the mixture nothing changes; in units of the score the metric rises with the scores alone."""
+    S, y, sizes = data
+    pair = np.column_stack([S[:, 0], 10 * S[:, 0]])
+    found = blend_curve(pair, y, group=sizes, n=21, sigma=0.5)
+    np.testing.assert_allclose(found.soft, found.soft[0], rtol=0, atol=1e-9)
+    assert np.ptp(found.hard) < 1e-12
+    assert found.hard_optimum.t == found.hard_optimum.low == found.hard_optimum.high == 0.5
+    failed = blend_curve(pair, y, group=sizes, n=21, sigma=2.0, sigma_unit="score")
+    assert np.all(np.diff(failed.soft) > 0)
+    assert failed.soft[-1] - failed.soft[0] > 0.1
+    assert np.ptp(failed.hard) < 1e-12
+
+
+def test_normalised_mixtures_do_not_depend_on_units(data):
+    S, y, sizes = data
+    curves = [
+        blend_curve(scores, y, group=sizes, n=5, normalize="zscore", i=2, j=0).soft
+        for scores in (S, S * [1e6, 1.0, 1e-3] + 5.0)
+    ]
+    np.testing.assert_allclose(*curves, rtol=1e-6)
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Values
+# ---------------------------------------------------------------------------------------------------------
+
+
+def test_each_point_is_the_metric_of_the_mixture(data, curve):
+    S, y, sizes = data
+    soft = SoftMetric("ndcg@10", sigma=0.5, sigma_unit="spread")
+    assert (curve.metric, curve.soft_metric) == (HARD, soft)
+    np.testing.assert_allclose(curve.t, np.arange(11) / 10, atol=1e-15)
+    for at in (0, 3, 10):
+        mixture = (1 - curve.t[at]) * S[:, 0] + curve.t[at] * S[:, 1]
+        assert curve.hard[at] == pytest.approx(HARD(y, mixture, group=sizes), abs=1e-12)
+        assert curve.soft[at] == pytest.approx(soft(y, mixture, group=sizes), abs=1e-12)
+        np.testing.assert_allclose(curve.soft_values[:, at], soft.per_query(y, mixture, group=sizes), atol=1e-12)
+        np.testing.assert_allclose(curve.hard_values[:, at], HARD.per_query(y, mixture, group=sizes), atol=1e-12)
+    assert curve.hard[4] > max(curve.hard[0], curve.hard[-1])
+
+
+def test_models_by_position(data, curve):
+    S, y, sizes = data
+    back = blend_curve(S, y, group=sizes, n=11, sigma=0.5, i=1, j=-3)
+    np.testing.assert_allclose(back.soft[::-1], curve.soft, rtol=1e-9)
+
+
+def test_rows_in_any_order_and_weights(data, curve):
+    S, y, sizes = data
+    qid = np.repeat(np.arange(sizes.size), sizes)
+    mixed = np.random.default_rng(0).permutation(y.size)
+    again = blend_curve(S[mixed], y[mixed], qid=qid[mixed], n=11, sigma=0.5)
+    np.testing.assert_allclose(again.hard, curve.hard, atol=1e-12)
+    weights = (qid % 3).astype(float)
+    weighted = blend_curve(S, y, qid=qid, n=3, sigma=0.5, sample_weight=weights)
+    expected = [np.average(curve.hard_values[:, at], weights=np.arange(sizes.size) % 3) for at in (0, 5, 10)]
+    np.testing.assert_allclose(weighted.hard, expected, atol=1e-12)
+    soft = SoftMetric("ndcg@10", sigma=0.5, sigma_unit="spread")
+    expected = soft(y, S[:, 1], group=sizes, query_weight=np.arange(sizes.size) % 3)
+    assert weighted.soft[-1] == pytest.approx(expected, abs=1e-12)
+
+
+def test_queries_that_do_not_count(data):
+    S, y, sizes = data
+    y = np.where(np.arange(y.size) < 24, 0, y)  # two queries without a relevant document
+    zero, skip = (
+        blend_curve(S, y, group=sizes, n=3, sigma=0.5, metric=Metric("ndcg@10", empty=empty), n_bootstrap=200)
+        for empty in ("zero", "skip")
+    )
+    np.testing.assert_allclose(skip.soft, zero.soft * 30 / 28, rtol=1e-9)
+    assert np.isnan(skip.hard_values[:2]).all()
+    assert np.isfinite(skip.hard_interval).all()
+
+
+def test_missing_scores_and_direction(data):
+    S, y, sizes = data
+    holes = np.where(np.random.default_rng(0).random(S.shape) < 0.2, np.nan, S)
+    found = blend_curve(-holes, y, group=sizes, n=3, normalize="minmax", lower_is_better=True, sigma=0.5)
+    ends = [np.split(holes[:, column], 30) for column in (0, 1)]
+    filled = [np.concatenate([np.nan_to_num(part, nan=np.nanmin(part) - 1) for part in parts]) for parts in ends]
+    np.testing.assert_allclose(found.hard[[0, 2]], [HARD(y, scores, group=sizes) for scores in filled], atol=1e-12)
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Uncertainty
+# ---------------------------------------------------------------------------------------------------------
+
+
+def test_bands_have_the_width_of_the_standard_error(curve):
+    for values, interval, mean in (
+        (curve.hard_values, curve.hard_interval, curve.hard),
+        (curve.soft_values, curve.soft_interval, curve.soft),
+    ):
+        error = values.std(axis=0) / np.sqrt(len(values))
+        np.testing.assert_allclose(np.diff(interval)[:, 0], 2 * 1.96 * error, rtol=0.12)
+        assert np.all((interval[:, 0] < mean) & (mean < interval[:, 1]))
+
+
+def test_optimum_and_its_interval(data, curve):
+    S, y, sizes = data
+    for kind in ("hard", "soft"):
+        best, mean = getattr(curve, f"{kind}_optimum"), getattr(curve, kind)
+        assert best.value == pytest.approx(mean.max(), abs=1e-12)
+        assert best.value == mean[np.flatnonzero(curve.t == best.t)[0]]
+        assert 0.0 <= best.low <= best.t <= best.high <= 1.0
+        assert best.high - best.low > 0.05
+    values, rng = curve.soft_values, np.random.default_rng(0)
+    drawn = [curve.t[values[rng.integers(30, size=30)].mean(axis=0).argmax()] for _ in range(1000)]
+    np.testing.assert_allclose(
+        [curve.soft_optimum.low, curve.soft_optimum.high], np.quantile(drawn, [0.025, 0.975]), atol=0.1
+    )
+    other = blend_curve(S, y, group=sizes, n=11, sigma=0.5, random_state=1, n_bootstrap=5)
+    assert not np.array_equal(other.soft_interval, curve.soft_interval)
+
+
+def test_summit_of_a_stepped_curve():
+    assert summit(np.array([0.0, 2.0, 1.0, 2.0, 2.0, 2.0, 0.0])) == 4
+    assert summit(np.array([2.0, 2.0, 1.0, 2.0, 2.0])) == 0
+    assert summit(np.array([1.0])) == 0
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Three models
+# ---------------------------------------------------------------------------------------------------------
+
+
+def test_surface_has_the_curves_at_its_edges(data):
+    S, y, sizes = data
+    surface = blend_surface(S, y, group=sizes, n=6, sigma=0.5, n_bootstrap=50)
+    assert surface.weights.shape == (6 * 7 // 2, 3)
+    np.testing.assert_allclose(surface.weights.sum(axis=1), 1.0)
+    assert len({tuple(row) for row in surface.weights.round(9).tolist()}) == 21
+    for i, j, k in ((0, 1, 2), (0, 2, 1), (1, 2, 0)):
+        edge = np.flatnonzero(surface.weights[:, k] == 0)
+        edge = edge[np.argsort(surface.weights[edge, j])]
+        line = blend_curve(S, y, group=sizes, i=i, j=j, n=6, sigma=0.5, n_bootstrap=1)
+        np.testing.assert_allclose(surface.hard[edge], line.hard, atol=1e-12)
+        np.testing.assert_allclose(surface.soft[edge], line.soft, atol=1e-9)
+    inside = np.flatnonzero((surface.weights > 0).all(axis=1))[0]
+    blend = S @ surface.weights[inside]
+    assert surface.hard[inside] == pytest.approx(HARD(y, blend, group=sizes), abs=1e-12)
+    for kind in ("hard", "soft"):
+        best, values = getattr(surface, f"{kind}_optimum"), getattr(surface, kind)
+        assert best.value == values.max()
+        np.testing.assert_allclose(best.weights, surface.weights[values > values.max() - 1e-9].mean(axis=0))
+        assert best.interval.shape == (3, 2)
+        assert np.all(best.interval[:, 0] <= best.interval[:, 1])
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Bad input
+# ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"n": 1}, "blend_curve: n must be from 2"),
+        ({"i": 3}, "models must be columns of S, of which there are 3; got 3"),
+        ({"j": -4}, "models must be from -3"),
+        ({"sigma": "auto", "sigma_unit": "score"}, "'auto' in units of the spread"),
+        ({"sigma": "wide"}, "sigma must be a number, or 'auto'"),
+        ({"sigma": 0}, "sigma must be finite and above 0"),
+        ({"sigma_unit": "rank"}, "sigma_unit must be one of"),
+        ({"metric": Metric("auc", pooled=True)}, "pooled=True"),
+        ({"metric": "bpref"}, "no exact expectation"),
+        ({"n_bootstrap": 0}, "n_bootstrap must be from 1"),
+        ({"normalize": "log"}, "normalize must be one of"),
+    ],
+)
+def test_bad_input(options, message, data):
+    S, y, sizes = data
+    with pytest.raises(ValueError, match=message):
+        blend_curve(S, y, group=sizes, **{"sigma": 0.5, **options})
+
+
+def test_bad_scores_and_labels(data):
+    S, y, sizes = data
+    with pytest.raises(ValueError, match="column 1, row 0"):
+        blend_curve(np.where(np.arange(3) == 1, np.inf, S), y, group=sizes)
+    with pytest.raises(ValueError, match="column 1 is NaN everywhere"):
+        blend_curve(np.where(np.arange(3) == 1, np.nan, S), y, group=sizes)
+    with pytest.raises(ValueError, match="none has a relevant document"):
+        blend_curve(S, 0 * y, group=sizes)
+    with pytest.raises(ValueError, match="models must be three columns"):
+        blend_surface(S, y, group=sizes, models=(0, 1))
+    with pytest.warns(UserWarning, match="blend_curve: neither group= nor qid= was given") as caught:
+        blend_curve(S, y, n=2, n_bootstrap=1)
+    assert caught[0].filename == __file__

@@ -1,0 +1,184 @@
+"""Which sigma: each measure on data that were made so that the answer is known."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from boostsoft import Metric, SoftMetric
+from boostsoft.blending import SoftBlender, blend_curve
+from boostsoft.sigma import choose_sigma
+from boostsoft.smoothness import approximation_error, smoothness_error
+
+GRID = [0.05, 0.2, 0.8]
+
+
+def systems(seed=0, n_queries=40, quality=(1.5, 0.8, 0.2), n_docs=12):
+    rng = np.random.default_rng(seed)
+    y = rng.choice(3, n_queries * n_docs, p=[0.7, 0.2, 0.1])
+    return y[:, None] * np.array(quality) + rng.normal(size=(y.size, len(quality))), y, np.full(n_queries, n_docs)
+
+
+@pytest.fixture(scope="module")
+def data():
+    return systems()
+
+
+# ---------------------------------------------------------------------------------------------------------
+# The trade-off
+# ---------------------------------------------------------------------------------------------------------
+
+
+def test_tradeoff_is_that_of_the_curves(data):
+    S, y, sizes = data
+    found = choose_sigma(S[:, :2], y, method="tradeoff", group=sizes, sigmas=GRID[::-1], normalize="none")
+    assert found.sigmas.tolist() == GRID
+    curves = [blend_curve(S, y, group=sizes, n=51, sigma=sigma, n_bootstrap=1) for sigma in GRID]
+    hard = curves[0].hard
+    rough = smoothness_error(hard, "polynomial") / hard.var()
+    smooth = [smoothness_error(curve.soft, "polynomial") / curve.soft.var() / rough for curve in curves]
+    misfit = [approximation_error(curve.soft, hard).error / hard.var() for curve in curves]
+    np.testing.assert_allclose(found.table["smoothness"], smooth, rtol=1e-2, atol=1e-6)
+    np.testing.assert_allclose(found.table["approximation"], misfit, rtol=1e-3)
+    np.testing.assert_allclose(found.table["total"], 0.2 * np.array(smooth) + misfit, rtol=1e-2)
+    assert found.sigma == GRID[int(np.argmin(found.table["total"]))]
+    assert np.all(np.diff(found.table["smoothness"]) < 0)
+    assert np.all(np.diff(found.table["approximation"]) > 0)
+
+
+def test_the_weight_of_smoothness_decides(data):
+    S, y, sizes = data
+    chosen = [
+        choose_sigma(S, y, method="tradeoff", group=sizes, sigmas=GRID, smoothness_weight=weight).sigma
+        for weight in (0.0, 1e4)
+    ]
+    assert chosen == [GRID[0], GRID[-1]]
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Sensitivity
+# ---------------------------------------------------------------------------------------------------------
+
+
+def effect(values):
+    return values.mean() / values.std()
+
+
+def test_sensitivity_counts_queries(data):
+    S, y, sizes = data
+    found = choose_sigma(S[:, [0, 2]], y, method="sensitivity", group=sizes, sigmas=GRID, normalize="none")
+    hard = Metric("ndcg@10")
+    differences = hard.per_query(y, S[:, 0], group=sizes) - hard.per_query(y, S[:, 2], group=sizes)
+    for at, sigma in enumerate(GRID):
+        soft = SoftMetric("ndcg@10", sigma=sigma, sigma_unit="spread")
+        ours = soft.per_query(y, S[:, 0], group=sizes) - soft.per_query(y, S[:, 2], group=sizes)
+        assert found.table["queries"][at] == pytest.approx((effect(differences) / effect(ours)) ** 2, rel=1e-3)
+    assert found.sigma == GRID[int(np.argmin(found.table["queries"]))]
+    assert not found.table["against"].any()
+    assert found.table["rescaling"].max() < 1e-9
+
+
+def test_units_of_the_score_fail_the_control(data):
+    S, y, sizes = data
+    with pytest.raises(ValueError, match="sigma_unit='spread' does the latter"):
+        choose_sigma(S, y, method="sensitivity", group=sizes, sigmas=GRID, sigma_unit="score", normalize="none")
+
+
+def test_a_sigma_that_contradicts_the_hard_metric_is_refused():
+    """Model 0 puts the relevant document first by a hair among many; model 1 puts it second, far above the rest."""
+    rng = np.random.default_rng(0)
+    y = np.tile(np.r_[1, np.zeros(19)], 40)
+    close = np.tile(np.r_[0.02, np.zeros(9), np.full(10, -10.0)], 40) + 1e-3 * rng.random(y.size)
+    clear = np.tile(np.r_[9.0, 10.0, np.zeros(18)], 40) + 1e-3 * rng.random(y.size)
+    S = np.column_stack([close, clear])
+    found = choose_sigma(
+        S, y, method="sensitivity", group=[20] * 40, sigmas=[1e-4, 0.5], normalize="none", metric="ndcg@3"
+    )
+    assert found.table["against"].tolist() == [0.0, 1.0]
+    assert found.sigma == 1e-4
+    with pytest.raises(ValueError, match="no sigma agrees with the hard metric"):
+        choose_sigma(S, y, method="sensitivity", group=[20] * 40, sigmas=[0.5], normalize="none", metric="ndcg@3")
+
+
+def test_systems_that_cannot_be_told_apart():
+    S, y, sizes = systems(n_queries=10, quality=(1.0, 1.0))
+    with pytest.raises(ValueError, match="must tell two models apart"):
+        choose_sigma(S, y, method="sensitivity", group=sizes, sigmas=GRID)
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Residuals
+# ---------------------------------------------------------------------------------------------------------
+
+
+def test_residual_is_the_noise_of_the_scores():
+    rng = np.random.default_rng(0)
+    signal = rng.normal(size=20_000)
+    halves = signal[:, None] + 0.3 * rng.normal(size=(20_000, 6))
+    found = choose_sigma(halves, method="residual", group=[20] * 1000)
+    assert found.sigma == pytest.approx(0.3 / np.sqrt(1 + 0.3**2 / 6), rel=0.01)
+    scaled = halves * [1, 10, 0.1, 7, 1e8, 3] + np.repeat(rng.normal(size=1000), 20)[:, None]
+    assert choose_sigma(scaled, method="residual", group=[20] * 1000).sigma == pytest.approx(found.sigma, rel=1e-4)
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Held-out queries
+# ---------------------------------------------------------------------------------------------------------
+
+
+def test_held_out_values_are_those_of_fits_without_the_query(data):
+    S, y, sizes = data
+    found = choose_sigma(S, y, method="held-out", group=sizes, sigmas=[0.5], n_folds=4, random_state=2)
+    assert found.sigma == 0.5
+    fold = np.repeat(np.random.default_rng(2).permutation(sizes.size) % 4, sizes)
+    qid, values = np.repeat(np.arange(sizes.size), sizes), []
+    for part in range(4):
+        train, test = fold != part, fold == part
+        blender = SoftBlender(sigma=0.5).fit(S[train], y[train], qid=qid[train])
+        scores = blender.predict(S[test], qid=qid[test])
+        values.append(Metric("ndcg@10").per_query(y[test], scores, qid=qid[test]))
+    assert found.table["value"][0] == pytest.approx(np.concatenate(values).mean(), abs=5e-3)
+
+
+def test_held_out_takes_the_best(data):
+    S, y, sizes = data
+    found = choose_sigma(S, y, group=sizes, sigmas=GRID)
+    assert found.method == "held-out"
+    assert found.sigma == GRID[int(np.argmax(found.table["value"]))]
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Bad input
+# ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"method": "guess"}, "method must be one of 'residual', 'held-out', 'tradeoff', 'sensitivity'"),
+        ({"sigmas": [0.0, 1.0]}, "sigmas must be above 0; got 0"),
+        ({"sigmas": []}, "sigmas must not be empty"),
+        ({"n_folds": 1}, "n_folds must be from 2"),
+        ({"random_state": -1}, "random_state must be from 0"),
+    ],
+)
+def test_bad_input(options, message, data):
+    S, y, sizes = data
+    with pytest.raises(ValueError, match=message):
+        choose_sigma(S, y, group=sizes, **options)
+
+
+def test_bad_scores(data):
+    S, y, sizes = data
+    with pytest.raises(ValueError, match="S must have two models at least"):
+        choose_sigma(S[:, :1], y, group=sizes)
+    with pytest.raises(ValueError, match="S must have two models at least"):
+        choose_sigma(S[:, :1], method="residual", group=sizes)
+    with pytest.raises(ValueError, match="column 1 is constant within every query"):
+        choose_sigma(np.column_stack([S[:, 0], 0 * y]), method="residual", group=sizes)
+    with pytest.raises(ValueError, match="share no signal"):
+        choose_sigma(np.column_stack([S[:, 0], -S[:, 0]]), method="residual", group=sizes)
+    with pytest.raises(ValueError, match="column 0 must be finite"):
+        choose_sigma(np.where(S > 2, np.nan, S), method="residual", group=sizes)
+    with pytest.raises(ValueError, match="it is constant"):
+        choose_sigma(S[:, [0, 0]], y, method="tradeoff", group=sizes)
