@@ -129,6 +129,21 @@ def test_spread_over_seeds_and_over_draws(sections):
     assert "draws_interval" not in row(few, "soft")
 
 
+def test_no_fold_tests_what_it_trains_on(folder, monkeypatch):
+    seen = []
+
+    def watched(method, train, test, lower, given, seed):
+        seen.append((method, seed, {q // 100 for q in train.qid.tolist()}, {q // 100 for q in test.qid.tolist()}))
+        return blending.Outcome({name: np.ones(test.n_queries) for name in blending.METRICS}, 1.0, 1, np.ones(4))
+
+    monkeypatch.setattr(blending, "_fit", watched)
+    blending._folds(blending.read_blends(folder), small(), Silent())
+    for method in blending.NAMES:
+        for seed in (3, 4):
+            parts = [(train, test) for name, at, train, test in seen if (name, at) == (method, seed)]
+            assert parts == [({f, f % 5 + 1, (f + 1) % 5 + 1}, {(f + 3) % 5 + 1}) for f in range(1, 6)]
+
+
 def test_few_queries_train_and_the_others_test(folder, monkeypatch):
     seen = []
 

@@ -99,6 +99,7 @@ def test_the_weights_are_those_of_the_estimator(done, fitted):
     }
     assert found["settings"]["metric"] == "ndcg@10"
     assert found["settings"]["random_state"] == 3
+    assert found["sigma"] == blender.sigma_
     missing_last = np.where(np.isnan(data.S), -np.inf, data.S)[:, 1]
     missing_last = np.where(np.isinf(missing_last), -1e9, missing_last)
     alone = Metric("ndcg@10")(data.y, missing_last, group=data.sizes)
@@ -216,6 +217,7 @@ def test_options_reach_the_estimator(files, tmp_path):
     blender = SoftBlender(**options, random_state=0).fit(data.S, data.y, group=data.sizes)
     np.testing.assert_array_equal([model["weight"] for model in found["models"]], blender.weights_)
     assert {name: found["settings"][name] for name in options} == options
+    assert found["sigma"] == 0.4
 
 
 def test_lower_is_better(tmp_path):

@@ -104,6 +104,7 @@ def as_json(blend: Blend, scores: Scores, settings: Mapping[str, Any], seed: int
     document = {
         "boostsoft": __version__,
         "settings": {**settings, "random_state": seed},
+        "sigma": blend.blender.sigma_,
         "models": models,
         "training": {"queries": blend.queries, "documents": blend.documents, "value": blend.trained},
         "held_out": held_out,
