@@ -46,7 +46,8 @@ def section_table(section: Section) -> RenderableType:
     for column in section.columns:
         folds = column.unit == "targets"
         justify: JustifyMethod = "left" if column.unit in _LEFT else "right"
-        table.add_column(column.heading, justify=justify, overflow="fold", no_wrap=not folds)
+        width = 24 if folds else None  # where all else would leave it a letter per line
+        table.add_column(column.heading, justify=justify, overflow="fold", no_wrap=not folds, min_width=width)
     for row in section.rows:
         table.add_row(*(Text(cell) for cell in _cells(section, row)))
     left = [Text(_left_out(section) + "\n")] if section.left_out else []

@@ -1,8 +1,9 @@
-"""Room for a kernel's work: one buffer of numbers, one of places, made in Python once per run of queries."""
+"""Room for a kernel's work: one buffer of numbers, one of places, made in Python and kept by each thread."""
 
 from __future__ import annotations
 
 import math
+import threading
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,8 @@ GUARD = LANES  # zeros before and behind a row
 PAD = 4  # vectors of zeros before a polynomial
 MOST_BINS = 256
 TALLY = 51  # the part that holds the tally, behind two numbers
+_MOST_KEPT = 2**23  # bytes that a thread keeps from one run to the next
+_kept = threading.local()
 
 
 def _row_bound(n, ranks, spread):
@@ -47,6 +50,22 @@ def workspace(engine: int, family: int, n: int, ranks: int, spread: float) -> tu
     numbers, at = _buffer(sizes, np.float64)
     places, places_at = _buffer([n + 2, n + 2, n, odds * more, odds * more, odds * (n + 1)], np.int64)
     return numbers, at, places, places_at
+
+
+def own_workspace(engine: int, family: int, n: int, ranks: int, spread: float) -> tuple[Any, Any, Any, Any]:
+    """The calling thread's workspace of that size, kept from its run before if it is not large.
+
+    A new one of a common size costs as much as ten queries: its pages come from the system, one fault each.
+    """
+    key = (engine, family, n, ranks, spread)
+    if getattr(_kept, "key", None) != key:
+        _kept.key = None
+        _kept.room = workspace(*key)
+        _kept.key = key
+    room: tuple[Any, Any, Any, Any] = _kept.room
+    if room[0].nbytes > _MOST_KEPT:
+        _kept.key = _kept.room = None
+    return room
 
 
 def _buffer(sizes, dtype):

@@ -20,7 +20,7 @@ from ..kernels.sampled import hard_draws, plackett_luce_gradient
 from ..kernels.simd import LANES
 from ..kernels.softrank import softrank_queries
 from ..kernels.threads import over_queries
-from ..kernels.workspace import LANE_RANKS, ODDS, ROWS, workspace
+from ..kernels.workspace import LANE_RANKS, ODDS, ROWS, own_workspace
 from ..query_groups import FloatArray
 from .costs import exact_costs, refuse_long, sampled_costs, softrank_costs
 from .prepared import PreparedQueries
@@ -64,6 +64,7 @@ def expectation(
     shallow = np.minimum(prepared.cutoffs, prepared.groups.sizes) <= LANE_RANKS
     if prepared.family != PLAIN:
         shallow[:] = False
+    size = _room_size(prepared, tol)
 
     def run(begin: int, end: int) -> None:
         if prepared.pairwise:
@@ -85,7 +86,7 @@ def expectation(
                 expect_queries(
                     block_address(engine), engine, law, prepared.family, scores, prepared.gains, offsets,
                     prepared.cutoffs, prepared.smooth, prepared.discount, sigma, step, tol, derive, first, last, *out,
-                    *_work_room(prepared, first, last, engine, tol),
+                    size[0] + LANES - 1, *own_workspace(engine, prepared.family, *size),
                 )  # fmt: skip
         if finish is not None:
             finish(begin, end, found)
@@ -94,15 +95,17 @@ def expectation(
     return found
 
 
-def _work_room(prepared: PreparedQueries, begin: int, end: int, engine: int, tol: float) -> tuple[Any, ...]:
-    """A document's place behind all others, which has no odds, and the kernel's workspace."""
-    sizes = prepared.groups.sizes[begin:end]
-    longest, deepest = int(sizes.max(initial=1)), int(np.minimum(sizes, prepared.cutoffs[begin:end]).max(initial=1))
-    return longest + LANES - 1, *workspace(engine, prepared.family, longest, deepest, 40.0 - math.log(tol))
+def _room_size(prepared: PreparedQueries, tol: float) -> tuple[int, int, float]:
+    """Documents, ranks and spread that a workspace for any of the queries is made for."""
+    sizes = prepared.groups.sizes
+    longest, deepest = int(sizes.max(initial=1)), int(np.minimum(sizes, prepared.cutoffs).max(initial=1))
+    return longest, deepest, 40.0 - math.log(tol)
 
 
 def _by_engine(shallow: NDArray[np.bool_], begin: int, end: int) -> list[tuple[int, int, int]]:
     """Runs of queries that go to the same engine."""
+    if shallow[begin:end].all():
+        return [(begin, end, ODDS)]
     changes = begin + 1 + np.flatnonzero(np.diff(shallow[begin:end]))
     ends = [begin, *changes.tolist(), end]
     return [(first, last, ODDS if shallow[first] else ROWS) for first, last in itertools.pairwise(ends) if first < last]
