@@ -169,7 +169,7 @@ BAD = {
         ["--out", "{tmp}/file/x", "--quick", "--queries", "2", "--parts", "hard"],
         "--out: {tmp}/file is a file, not a folder",
     ),
-    "what": (["quality"], "invalid choice: 'quality'"),
+    "what": (["size"], "invalid choice: 'size'"),
     "no letor": (["--data", "{tmp}/file", "--quick", "--parts", "hard"], "{tmp}/file"),
 }
 

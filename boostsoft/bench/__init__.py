@@ -5,5 +5,6 @@ contenders alike; what is reported are medians over rounds and ratios within rou
 ``pools`` know nothing of what is measured; a module for each part (``objective_cost``, ``direct``, ``training_cost``,
 ``tracking``, ``live_cost``, ``hard_cost``, ``growth``, ``limits``, ``cold_start``) measures and returns ``Section``
 values; ``tables`` and ``figures`` show them; ``run`` puts them together and ``command`` is the command line. Peers are
-imported inside functions only.
+imported inside functions only. The package ``quality`` is another kind of bench: it compares how well what the
+objectives train ranks, over settings that are searched alike.
 """

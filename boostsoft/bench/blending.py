@@ -20,14 +20,15 @@ from scipy import stats
 
 from ..blending.blender import SoftBlender
 from ..datasets import RankingData, load_letor
+from ..experiment import N_PARTS
 from ..metrics import Metric
 from ..query_groups import FloatArray
 from ..statistics import PairedInterval, paired_interval
+from .folds import cyclic, five_files, joined
 from .results import Column, Section, Target
 from .settings import Settings
 from .timing import Spread, Watcher, ratio
 
-N_PARTS = 5
 OURS, ASCENT = "soft", "coordinate-ascent"
 NAMES = {
     OURS: "boostsoft",
@@ -100,10 +101,9 @@ class Outcome:
 def read_blends(folder: Path, most: int | None = None) -> Blends:
     """Read the five parts of a folder, or the first queries of each."""
     for letter in "AS":
-        files = [_only(folder, f"{letter}{number}") for number in range(1, N_PARTS + 1)]
-        found = [file for file in files if file is not None]
-        if len(found) == N_PARTS:
-            parts = [load_letor(file) for file in found]
+        files = five_files(folder, letter)
+        if files is not None:
+            parts = [load_letor(file) for file in files]
             if most is not None:
                 parts = [part.select_queries(np.arange(min(most, part.n_queries))) for part in parts]
             return Blends(folder.name.lower().replace("-", "_"), folder.name, parts, letter == "A")
@@ -151,8 +151,8 @@ def _folds(blends: Blends, settings: Settings, watcher: Watcher) -> Section:
         for found in outcomes.values():
             found.append([])
         for fold in range(N_PARTS):
-            train = _joined([blends.parts[(fold + i) % N_PARTS] for i in range(3)])
-            test = blends.parts[(fold + 4) % N_PARTS]
+            training, _, testing = cyclic(fold)
+            train, test = joined([blends.parts[i] for i in training]), blends.parts[testing]
             for method in NAMES:
                 watcher.step(f"{blends.name}, seed {seed}, fold {fold + 1}, {NAMES[method]}")
                 outcomes[method][-1].append(_fit(method, train, test, blends.lower, settings, seed))
@@ -177,7 +177,7 @@ def _folds(blends: Blends, settings: Settings, watcher: Watcher) -> Section:
 
 
 def _few(blends: Blends, settings: Settings, watcher: Watcher) -> Section:
-    whole = _joined(blends.parts)
+    whole = joined(blends.parts)
     rng = np.random.default_rng([settings.seed, 7])
     methods, few = list(NAMES), min(settings.few_queries, whole.n_queries // 2)
     watcher.begin(settings.draws * len(methods))
@@ -259,20 +259,3 @@ def _judge(rows: Sequence[dict[str, Any]], target: Target) -> None:
     best = max(rows[1:], key=lambda row: float(row["ndcg"]))
     best["targets"] = [target.judge(best["ndcg_interval"][1])]
     rows[0]["targets"] = [FASTER.judge(rows[0]["share"])]
-
-
-# ---------------------------------------------------------------------------------------------------------
-# Data
-# ---------------------------------------------------------------------------------------------------------
-
-
-def _only(folder: Path, name: str) -> Path | None:
-    """The file of that name, plain or gzip."""
-    found = [path for suffix in (".txt", ".txt.gz") if (path := folder / (name + suffix)).is_file()]
-    return found[0] if found else None
-
-
-def _joined(parts: Sequence[RankingData]) -> RankingData:
-    """Several parts as one set."""
-    X, y, qid, sizes = (np.concatenate([getattr(part, name) for part in parts]) for name in ("X", "y", "qid", "sizes"))
-    return RankingData(X, y, qid, sizes)

@@ -1,4 +1,4 @@
-"""The command ``python -m boostsoft bench``: its options, and what they may be."""
+"""The command ``python -m boostsoft bench``: its options, and what they may be; those of ``quality`` have their own."""
 
 from __future__ import annotations
 
@@ -7,14 +7,17 @@ from pathlib import Path
 from typing import Any
 
 from ..options import check_folder, whole
+from .quality.options import QUALITY, QUALITY_ONLY, add_quality, read_options, refuse_others
 
 PARTS = ("objective", "training", "tracking", "hard", "growth", "limits", "cold", "blend")
 SPEED = "speed"
+_OUT = Path("boostsoft-bench")
 _DESCRIPTION = (
-    "Time boostsoft next to the peers that are installed, interleaved in one process, and write tables and plots."
+    "Time boostsoft next to the peers that are installed, interleaved in one process, or (quality) tune and test "
+    "training objectives alike; write tables and plots."
 )
 _EPILOG = """\
-parts:
+parts of speed:
   objective   a boosting iteration of every objective less that of a regression; values alone; the machine's peak
   training    whole runs of 100 trees, 63 leaves, 136 features
   tracking    1,000 trees measured after each of them; the callback while training
@@ -27,6 +30,11 @@ parts:
 first look:   python -m boostsoft bench --quick
 real shape:   python -m boostsoft bench --data train.txt.gz test.txt.gz
 blending:     python -m boostsoft bench --parts blend --data MQ2007-agg MQ2008-agg
+quality:      python -m boostsoft bench quality --data MQ2008 OHSUMED --tune-only
+              python -m boostsoft bench quality --data MQ2008 OHSUMED --settings boostsoft-quality/settings.json
+
+quality tunes every method alike on the validation parts, freezes the settings, then tests them. A folder has S1 to
+S5, or Fold1 to FoldN, or train, vali and test. The same command goes on where an interrupted one stopped.
 """
 
 
@@ -41,31 +49,45 @@ def add_bench(commands: Any) -> None:
     )
     parser.set_defaults(run=bench)
     add = parser.add_argument
-    add("what", nargs="?", choices=[SPEED], default=SPEED, help=f"what to measure ({SPEED})")
+    add("what", nargs="?", choices=[SPEED, QUALITY], default=SPEED, help=f"what to measure ({SPEED})")
     add(
         "--data",
         type=Path,
         nargs="+",
         default=[],
         metavar="FILE",
-        help="LETOR files, besides the synthetic pool; folders of five parts, A1 to A5 or S1 to S5, to blend",
+        help="LETOR files, besides the synthetic pool; folders of five parts, A1 to A5 or S1 to S5, to blend; "
+        "quality: folders",
     )
     add(
         "--out",
         type=Path,
-        default=Path("boostsoft-bench"),
         metavar="DIR",
-        help="folder for the results (./boostsoft-bench)",
+        help="folder for the results (./boostsoft-bench; quality: ./boostsoft-quality)",
     )
     add("--parts", type=_parts, metavar="A,B", help=f"of {','.join(PARTS)} (all; blend if --data has a folder)")
     add("--rounds", type=whole(1), metavar="N", help="rounds that count, of each part (5; 2 if --quick)")
     add("--queries", type=whole(1), metavar="N", help="queries of the synthetic pool (2000; 200 if --quick)")
-    add("--seed", type=whole(0), default=0, metavar="N", help="seed of the synthetic pool and of all scores (0)")
+    add(
+        "--seed",
+        type=whole(0),
+        default=0,
+        metavar="N",
+        help="seed of the synthetic pool and of all scores, or of the search (0)",
+    )
     add("--quick", action="store_true", help="fewer queries, rounds and sizes: a first look within a minute")
+    add_quality(add)
 
 
 def bench(options: argparse.Namespace) -> None:
     """Run the benchmark; what cannot work is refused before anything is timed."""
+    if options.what == QUALITY:
+        from .quality.run import run_quality
+
+        run_quality(read_options(options))
+        return
+    refuse_others(SPEED, options, QUALITY_ONLY)
+    options.out = options.out or _OUT
     check_folder(options.out)
     folders = [path for path in options.data if path.is_dir()]
     files = [path for path in options.data if path not in folders]

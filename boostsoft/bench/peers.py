@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.metadata
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from .timing import first_line
@@ -51,8 +51,12 @@ class Peers:
 
 def find_peers(parts: Iterable[str]) -> Peers:
     """Import every peer that the parts compare with, so that no import falls into a timed call."""
+    return import_peers({name for part in parts for name in NEEDED[part]})
+
+
+def import_peers(wanted: Collection[str]) -> Peers:
+    """Import those of these names that can be, in the order of ``KNOWN``."""
     versions, missing = {}, {}
-    wanted = {name for part in parts for name in NEEDED[part]}
     for name, (_, packages) in KNOWN.items():
         if name not in wanted:
             continue

@@ -1,0 +1,96 @@
+"""Data sets and their folds: training and validation parts for the search, test parts only when it is over."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from ...datasets import RankingData, load_letor
+from ..folds import FoldFiles, find_folds
+
+_CHUNK = 1 << 20
+_ORDER = 1_000_003  # keeps the orders of the seeds apart from the draws of the search
+
+
+@dataclass(frozen=True)
+class DataSet:
+    """A folder of ranking data: its name and its folds."""
+
+    name: str
+    folder: Path
+    folds: Sequence[FoldFiles]
+
+
+def find_sets(folders: Sequence[Path], most: int | None = None) -> list[DataSet]:
+    """The data sets of these folders, with so many folds at most.
+
+    Raises
+    ------
+    ValueError
+        If there is no such folder, two have one name, or the files are not there.
+    """
+    sets: list[DataSet] = []
+    for folder in folders:
+        if not folder.is_dir():
+            raise ValueError(f"--data: there is no folder {folder}")
+        name = folder.resolve().name
+        if name in (found.name for found in sets):
+            raise ValueError(f"--data: folders must have different names, got {name} twice")
+        sets.append(DataSet(name, folder, find_folds(folder)[:most]))
+    return sets
+
+
+@lru_cache(maxsize=2)
+def training_data(files: FoldFiles) -> tuple[RankingData, RankingData]:
+    """Training and validation part of a fold, equally wide."""
+    train, valid = load_letor(list(files.train)), load_letor(list(files.valid))
+    for part, paths in ((train, files.train), (valid, files.valid)):
+        if part.y.max() <= 0:
+            raise ValueError(f"bench quality: {paths[0]} must have relevant documents; all labels are 0 or below")
+    width = max(train.X.shape[1], valid.X.shape[1])
+    return fit_width(train, width), fit_width(valid, width)
+
+
+@lru_cache(maxsize=2)
+def reordered(files: FoldFiles, seed: int) -> RankingData:
+    """The training part with its queries in an order of the seed's."""
+    train, _ = training_data(files)
+    return train.select_queries(np.random.default_rng([seed, files.number, _ORDER]).permutation(train.n_queries))
+
+
+@lru_cache(maxsize=2)
+def test_data(files: FoldFiles) -> RankingData:
+    """The test part of a fold, as wide as its training part."""
+    return fit_width(load_letor(list(files.test)), training_data(files)[0].X.shape[1])
+
+
+def fit_width(data: RankingData, width: int) -> RankingData:
+    """The same with columns of 0 added, or without the last columns, which no training document has."""
+    missing = width - data.X.shape[1]
+    if missing == 0:
+        return data
+    X = data.X[:, :width] if missing < 0 else np.pad(data.X, ((0, 0), (0, missing)))
+    return replace(data, X=np.ascontiguousarray(X), feature_names=())
+
+
+def fingerprints(sets: Iterable[DataSet], *parts: str) -> dict[str, dict[str, str]]:
+    """SHA-256 of the files of some parts ("train", "valid", "test"), by data set and name within its folder."""
+    return {found.name: _set_fingerprints(found, parts) for found in sets}
+
+
+def _set_fingerprints(found: DataSet, parts: Sequence[str]) -> dict[str, str]:
+    files = sorted({path for fold in found.folds for part in parts for path in getattr(fold, part)})
+    return {path.relative_to(found.folder).as_posix(): _sha256(path) for path in files}
+
+
+def _sha256(path: Path) -> str:
+    whole = hashlib.sha256()
+    with path.open("rb") as file:
+        while chunk := file.read(_CHUNK):
+            whole.update(chunk)
+    return whole.hexdigest()

@@ -1,0 +1,60 @@
+"""How far the runs are: a bar with the time that is left, or a line per method and fold where nobody looks."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.text import Text
+
+from .methods import METHODS
+from .tasks import Place, Task
+
+
+class Display:
+    """A bar over all runs of a phase."""
+
+    def __init__(self, console: Console, phase: str, tasks: Sequence[Task], done: int) -> None:
+        self._console = console
+        self._left = Counter(task.place for task in tasks)
+        self._seconds: defaultdict[Place, float] = defaultdict(float)
+        self._valid: dict[Place, float] = {}
+        self._phase = phase
+        self._progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=24),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(),
+            TextColumn("[cyan]{task.fields[now]}"),
+            console=console,
+            disable=not console.is_terminal,
+            transient=True,
+        )
+        self._task = self._progress.add_task(phase, total=done + len(tasks), completed=done, now="")
+
+    def __enter__(self) -> Display:
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._progress.stop()
+
+    def done(self, task: Task, record: dict[str, Any]) -> None:
+        """One run more is done."""
+        place = task.place
+        name = f"{place.data}, fold {place.fold}, {METHODS[place.method].name}"
+        self._progress.update(self._task, advance=1, now=name)
+        self._left[place] -= 1
+        self._seconds[place] += record["seconds"]
+        self._valid[place] = max(record["valid"], self._valid.get(place, 0.0))
+        if self._left[place] == 0 and not self._console.is_terminal:
+            text = (
+                f"{self._phase}: {name}: best NDCG@10 on valid {self._valid[place]:.4f}, {self._seconds[place]:.1f} s"
+            )
+            self._console.print(Text(text), soft_wrap=True)

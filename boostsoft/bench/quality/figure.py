@@ -1,0 +1,57 @@
+"""The picture of a comparison: each method's test NDCG@10 less lambdarank's, with intervals, a panel per data set."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ...experiment import OURS
+from ...plots import COLOURS, INK, QUIET, frame, new_figure
+from ..results import Section
+from .methods import METHODS
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_OTHER = "#999999"
+_COLUMNS = 3
+
+
+def quality_figure(sections: Sequence[Section]) -> Figure:
+    """A panel for each table that has lambdarank."""
+    shown = [section for section in sections if any("to_lambdarank_interval" in row for row in section.rows)]
+    columns = min(_COLUMNS, len(shown))
+    lines = -(-len(shown) // columns)
+    height = 1.4 + 0.38 * len(shown[0].rows)
+    figure = new_figure(2.6 + 3.4 * columns, lines * height)
+    panels = figure.subplots(lines, columns, sharey=True, squeeze=False).ravel()
+    for section, axes in zip(shown, panels, strict=False):
+        plot_differences(section, ax=axes)
+    for axes in panels[len(shown) :]:
+        axes.set_axis_off()
+    title = "Test NDCG@10 less LightGBM lambdarank's"
+    figure.suptitle(title, x=0.01, ha="left", fontsize=14, color=INK)
+    return figure
+
+
+def plot_differences(section: Section, *, ax: Axes) -> Axes:
+    """Draw a dot with its 95 % interval over queries for each method, the first one on top."""
+    rows = [row for row in section.rows if "to_lambdarank_interval" in row]
+    for place, row in zip(range(len(rows), 0, -1), rows, strict=True):
+        mean, low, high = row["to_lambdarank_interval"]
+        ours = METHODS[row["method"]].ours
+        colour = COLOURS[OURS] if ours else _OTHER
+        ax.plot([low, high], [place, place], color=colour, lw=2.6 if ours else 1.8, solid_capstyle="round")
+        ax.plot(mean, place, "o", ms=7, color=colour)
+        ax.annotate(
+            f"{mean:+.4f}", (mean, place), (0, 6), textcoords="offset points", ha="center", fontsize=8, color=INK
+        )
+    ax.axvline(0, color=INK, lw=0.9, zorder=1)
+    frame(ax, grid="x")
+    ax.set_yticks(range(len(rows), 0, -1), [row["name"] for row in rows], color=INK)
+    ax.set_ylim(0.5, len(rows) + 0.7)
+    ax.locator_params(axis="x", nbins=4)
+    ax.set_title(section.title, loc="left", fontsize=11, color=INK)
+    ax.set_xlabel("difference, with its 95 % interval", color=QUIET)
+    return ax

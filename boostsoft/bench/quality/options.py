@@ -1,0 +1,124 @@
+"""The options of ``python -m boostsoft bench quality``, and which of the command's belong to which kind of bench."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ...options import check_folder, whole
+
+QUALITY = "quality"
+# option -> its value where it is not given; seed and quick are shared
+SPEED_ONLY: Mapping[str, Any] = {"parts": None, "rounds": None, "queries": None}
+QUALITY_ONLY: Mapping[str, Any] = {
+    "methods": None,
+    "trials": None,
+    "seeds": None,
+    "jobs": None,
+    "trees": None,
+    "settings": None,
+    "tune_only": False,
+}
+OUT = Path("boostsoft-quality")
+# trials, seeds, trees, and folds of a data set at most
+_FULL: tuple[int, int, int, int | None] = (20, 5, 500, None)
+_QUICK: tuple[int, int, int, int | None] = (2, 1, 30, 2)
+
+
+@dataclass(frozen=True)
+class Options:
+    """A comparison.
+
+    Attributes
+    ----------
+    data : tuple of Path
+        Folders.
+    out : Path
+        Where results go, and where an interrupted run is continued from.
+    methods : tuple of str
+        Which are compared, by id.
+    trials, seeds : int
+        Settings tried for each method and fold, and runs that test the chosen one.
+    trees, patience : int
+        Trees at most, and how many without anything better end the training.
+    jobs : int
+        Processes.
+    seed : int
+        Of the search, and the first of the tested runs.
+    folds : int, optional
+        Folds of a data set at most, the first ones.
+    settings : Path, optional
+        The file of chosen settings, in place of a search.
+    tune_only : bool
+        Whether to stop when the settings are chosen.
+    """
+
+    data: tuple[Path, ...]
+    out: Path
+    methods: tuple[str, ...]
+    trials: int = 20
+    seeds: int = 5
+    trees: int = 500
+    patience: int = 60
+    jobs: int = 1
+    seed: int = 0
+    folds: int | None = None
+    settings: Path | None = None
+    tune_only: bool = False
+
+
+def add_quality(add: Any) -> None:
+    """Add the options that only this kind has."""
+    add("--methods", metavar="A,B", help="quality: methods to compare (all)")
+    add("--trials", type=whole(1), metavar="N", help="quality: settings tried per method and fold (20)")
+    add("--seeds", type=whole(1), metavar="N", help="quality: tested runs of the chosen setting (5)")
+    add("--trees", type=whole(1), metavar="N", help="quality: trees at most (500)")
+    add("--jobs", type=whole(1), metavar="N", help="quality: processes, which share the cores (1)")
+    add("--settings", type=Path, metavar="FILE", help="quality: chosen settings of an earlier run; no search")
+    add("--tune-only", action="store_true", help="quality: choose and write the settings, test nothing")
+
+
+def read_options(given: argparse.Namespace) -> Options:
+    """The options of a comparison; what cannot work is refused."""
+    refuse_others(QUALITY, given, SPEED_ONLY)
+    out = given.out or OUT
+    check_folder(out)
+    if not given.data:
+        raise ValueError("--data: bench quality needs folders of ranking data; see bench --help")
+    if given.tune_only and given.settings is not None:
+        raise ValueError("--tune-only: chooses settings, and --settings gives them; use one of the two")
+    trials, seeds, trees, folds = _QUICK if given.quick else _FULL
+    return Options(
+        data=tuple(given.data),
+        out=out,
+        methods=_methods(given.methods),
+        trials=given.trials or trials,
+        seeds=given.seeds or seeds,
+        trees=given.trees or trees,
+        jobs=given.jobs or 1,
+        seed=given.seed,
+        folds=folds,
+        settings=given.settings,
+        tune_only=given.tune_only,
+    )
+
+
+def refuse_others(what: str, given: argparse.Namespace, others: Mapping[str, Any]) -> None:
+    """Raise if an option of the other kind of bench was given."""
+    for name, absent in others.items():
+        if getattr(given, name) != absent:
+            raise ValueError(f"--{name.replace('_', '-')}: bench {what} does not take it; see bench --help")
+
+
+def _methods(text: str | None) -> tuple[str, ...]:
+    """Ids separated by commas, each once, in the order of the full comparison."""
+    from .methods import METHODS
+
+    names = list(METHODS) if text is None else [name.strip() for name in text.split(",")]
+    for name in names:
+        if name not in METHODS:
+            raise ValueError(f"--methods: must be some of {','.join(METHODS)}, got {name!r}")
+    return tuple(method for method in METHODS if method in names)

@@ -1,0 +1,102 @@
+"""The tested runs put together, and the files that show them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...plots import png
+from ..machine import in_words
+from ..peers import KNOWN, Peers
+from ..results import Section
+from ..tables import as_json, section_markdown, summary
+from .analysis import Tested, pooled, quality_sections
+from .comparison import Comparison
+from .figure import quality_figure
+from .frozen import Frozen
+from .methods import METHODS
+from .store import RunLog
+from .tasks import TESTED, Place, Task
+
+_ABOUT = (
+    "{trials} settings per method and fold, drawn from the same points of a unit cube for every method, the first one "
+    "its stock setting; trained with up to {trees} trees, ended after {patience} without anything better on the "
+    "validation part (hard NDCG@10; ours: its soft twin), and valued by hard NDCG@10 there. The best of each fold was "
+    "then trained with {seeds} seeds, queries in another order each time, and tested. SHA-256 of the settings: "
+    "`{sha}`. Gains are 2^label - 1 (CatBoost's YetiRank and QueryRMSE have none: they take labels as they are); ERR "
+    "stops at a label with probability (2^label - 1) / 2^highest."
+)
+
+
+def tested(comparison: Comparison, log: RunLog, tests: Iterable[Task]) -> dict[str, dict[str, Tested]]:
+    """The tested runs by data set and method, folds put together."""
+    by_place: dict[Place, list[str]] = defaultdict(list)
+    for task in tests:
+        by_place[task.place].append(task.key)
+    return {
+        found.name: {
+            method: pooled([_fold(log, by_place[Place(found.name, fold.number, method)]) for fold in found.folds])
+            for method in comparison.methods
+        }
+        for found in comparison.sets
+    }
+
+
+def sections_of(comparison: Comparison, found: Mapping[str, Mapping[str, Tested]], peers: Peers) -> list[Section]:
+    """All tables; methods whose library is missing are named in them."""
+    left_out = {}
+    for method in map(METHODS.__getitem__, comparison.options.methods):
+        if method.id not in comparison.methods:
+            left_out[method.name] = f"{KNOWN[method.library][0]} {peers.missing[method.library]}"
+    return quality_sections(found, comparison.options.jobs, comparison.threads, left_out)
+
+
+def report_files(
+    comparison: Comparison,
+    frozen: Frozen,
+    protocol: Mapping[str, Any],
+    sections: Sequence[Section],
+    machine: dict[str, Any],
+    peers: Peers,
+) -> dict[str, bytes]:
+    """The report as Markdown, as JSON, and as a picture if lambdarank is among the methods."""
+    about = about_in_words(comparison, frozen)
+    facts = {"settings_sha256": frozen.sha256, "protocol": protocol, "about": about}
+    files = {
+        "bench-quality.json": as_json(machine, peers, facts, sections).encode(),
+        "bench-quality.md": _markdown(in_words(machine), peers.in_words(), about, sections).encode(),
+    }
+    tables = [section for section in sections if section.key.startswith("quality_")]
+    if any("to_lambdarank_interval" in row for section in tables for row in section.rows):
+        files["bench-quality.png"] = png(quality_figure(tables))
+    return files
+
+
+def about_in_words(comparison: Comparison, frozen: Frozen) -> str:
+    """How everything was tuned and tested."""
+    options = comparison.options
+    return _ABOUT.format(
+        trials=frozen.trials or "Several",
+        trees=options.trees,
+        patience=options.patience,
+        seeds=options.seeds,
+        sha=frozen.sha256,
+    )
+
+
+def _fold(log: RunLog, keys: Sequence[str]) -> Tested:
+    values = [log.values(key) for key in keys]
+    records = [log[key] for key in keys]
+    return Tested(
+        {metric: np.array([found[metric] for found in values]) for metric in TESTED},
+        np.array([record["trees"] for record in records], float),
+        np.array([record["seconds"] for record in records]),
+    )
+
+
+def _markdown(machine: str, peers: str, about: str, sections: Sequence[Section]) -> str:
+    head = ["# boostsoft bench quality", f"{machine}.\n\nLibraries: {peers}.", about, summary(sections)]
+    return "\n\n".join([*head, *(section_markdown(section) for section in sections)]) + "\n"

@@ -1,0 +1,172 @@
+"""A comparison from end to end: search, freeze, test, report; each step goes on from what the folder holds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from ...report import write_files
+from ..machine import describe_machine, in_words
+from ..peers import Peers, import_peers
+from ..results import Section
+from ..tables import section_table, summary
+from .comparison import Comparison
+from .data import find_sets, fingerprints
+from .display import Display
+from .frozen import FILE, Frozen, choose, freeze, read_settings
+from .methods import METHODS
+from .options import Options
+from .protocol import Protocol, versions
+from .report import report_files, sections_of, tested
+from .store import RunLog
+from .tasks import Task
+from .workers import Runner, workers
+
+_PAGE = 180  # columns, where nothing says how many there are
+
+
+@dataclass
+class _Bench:
+    """A comparison with all that its steps use."""
+
+    comparison: Comparison
+    log: RunLog
+    protocol: Protocol
+    runner: Runner
+    console: Console
+    machine: dict[str, Any]
+    peers: Peers
+    asked: Sequence[Task] = ()
+
+    @property
+    def options(self) -> Options:
+        """Of the comparison."""
+        return self.comparison.options
+
+
+def run_quality(options: Options) -> None:
+    """Search, freeze, test and report; an interrupted run is continued."""
+    console, machine = Console(), describe_machine()
+    if not console.is_terminal:
+        console = Console(width=_PAGE)
+    sets = find_sets(options.data, options.folds)
+    peers = import_peers({METHODS[method].library for method in options.methods})
+    methods = [method for method in options.methods if peers.has(METHODS[method].library)]
+    if not methods:
+        raise ValueError(f"--methods: none of {','.join(options.methods)} can be trained; peers: {peers.in_words()}")
+    comparison = Comparison(options, sets, methods)
+    given = None if options.settings is None else read_settings(options.settings, comparison.places)
+    options.out.mkdir(parents=True, exist_ok=True)
+    protocol, log = Protocol(options.out), RunLog(options.out)
+    protocol.enter("runs", _entries(comparison, peers))
+    console.print(Text(f"{in_words(machine)}.\nLibraries: {peers.in_words()}.\n"))
+    with workers(options.jobs) as runner:
+        bench = _Bench(comparison, log, protocol, runner, console, machine, peers)
+        try:
+            _steps(bench, given)
+        except KeyboardInterrupt:
+            done = sum(task.key in log for task in bench.asked)
+            text = f"{done} of {len(bench.asked)} runs are done and kept; the same command goes on from there."
+            console.print(Text(text))
+            raise
+
+
+def _steps(bench: _Bench, given: Frozen | None) -> None:
+    options = bench.options
+    frozen = given or _tuned(bench)
+    if options.tune_only:
+        text = f"Settings written to {options.out / FILE}: commit this file, then run again with --settings FILE."
+        bench.console.print(Text(text, style="bold"))
+        return
+    sections = _tested(bench, frozen)
+    comparison, protocol = bench.comparison, bench.protocol.sections
+    files = report_files(comparison, frozen, protocol, sections, bench.machine, bench.peers)
+    write_files(options.out, files)
+    for section in sections:
+        bench.console.print(section_table(section))
+    bench.console.print(Text(summary(sections), style="bold"))
+    bench.console.print(Text(f"Written to {options.out}: {', '.join(files)}"))
+
+
+def _tuned(bench: _Bench) -> Frozen:
+    """Search, and freeze what is best."""
+    bench.protocol.enter("tuning", {"trials": bench.options.trials, "seed": bench.options.seed})
+    trials = bench.comparison.trials()
+    _execute(bench, "tuning", trials)
+    return freeze(bench.options.out, choose(bench.log, trials), bench.protocol.sections)
+
+
+def _tested(bench: _Bench, frozen: Frozen) -> list[Section]:
+    """Test, and tabulate; from here on test parts are read."""
+    comparison, options = bench.comparison, bench.options
+    seeds = list(range(options.seed, options.seed + options.seeds))
+    data = fingerprints(comparison.sets, "test")
+    bench.protocol.enter("testing", {"settings_sha256": frozen.sha256, "seeds": seeds, "data": data})
+    tests = comparison.tests(frozen)
+    _execute(bench, "testing", tests)
+    return sections_of(comparison, tested(comparison, bench.log, tests), bench.peers)
+
+
+def _entries(comparison: Comparison, peers: Peers) -> dict[str, Any]:
+    """What every run depends on."""
+    options, sets, methods = comparison.options, comparison.sets, comparison.methods
+    return {
+        "data": fingerprints(sets, "train", "valid"),
+        "folds": {found.name: len(found.folds) for found in sets},
+        "options": {"trees": options.trees, "patience": options.patience},
+        "methods": {method: METHODS[method].described() for method in methods},
+        "versions": versions(peers),
+    }
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Runs
+# ---------------------------------------------------------------------------------------------------------
+
+
+def _execute(bench: _Bench, phase: str, tasks: Sequence[Task]) -> None:
+    """Do what is not done yet: first one run of each method and data set, to say how long all will take."""
+    bench.asked = tasks
+    todo = [task for task in tasks if task.key not in bench.log]
+    if not todo:
+        return
+    firsts: dict[tuple[str, str], Task] = {}
+    for task in tasks:
+        firsts.setdefault((task.place.data, task.place.method), task)
+    pilots = {task.key for task in firsts.values()}
+    with Display(Console(stderr=True), phase, todo, len(tasks) - len(todo)) as display:
+        for chosen in (True, False):
+            for outcome in bench.runner([task for task in todo if (task.key in pilots) == chosen]):
+                bench.log.add(outcome)
+                display.done(outcome.task, outcome.record)
+            if chosen:
+                bench.console.print(Text(_estimate(bench, phase, tasks, firsts)))
+
+
+def _estimate(bench: _Bench, phase: str, tasks: Sequence[Task], firsts: Mapping[tuple[str, str], Task]) -> str:
+    """How long the rest takes, from the seconds of one run of each method and data set."""
+    options = bench.options
+    seconds = {which: float(bench.log[task.key]["seconds"]) for which, task in firsts.items()}
+    left = [task.place for task in tasks if task.key not in bench.log]
+    if phase == "tuning" and not options.tune_only:
+        left += bench.comparison.places * options.seeds
+    total = sum(seconds[place.data, place.method] for place in left) / options.jobs
+    return (
+        f"{phase}: {len(left):,} runs are left, about {in_hours(total)} on {options.jobs} x {bench.comparison.threads} "
+        "threads, from one run of each method; Ctrl-C keeps what is done."
+    )
+
+
+def in_hours(seconds: float) -> str:
+    """A duration in words.
+
+    >>> in_hours(30.0), in_hours(600.0), in_hours(9000.0)
+    ('a minute', '10 minutes', '2.5 hours')
+    """
+    if seconds < 90:
+        return "a minute"
+    return f"{seconds / 60:.0f} minutes" if seconds < 5400 else f"{seconds / 3600:.1f} hours"

@@ -1,0 +1,72 @@
+"""The log of the runs that are done, one JSON line each, and the values per query of the tested ones."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...query_groups import FloatArray
+from ...report import write_files
+from .tasks import Outcome
+
+_LOG, _ARRAYS = "runs.jsonl", "runs"
+
+
+class RunLog:
+    """Runs by key. A line that an interrupt cut short is dropped, and its run done again."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder, self._path = folder, folder / _LOG
+        self._records = _read(self._path)
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._records and (key.startswith("tune/") or self._arrays(key).is_file())
+
+    def __getitem__(self, key: str) -> dict[str, Any]:
+        return self._records[key]
+
+    def add(self, outcome: Outcome) -> None:
+        """Keep a run: first its arrays, then its line."""
+        key = outcome.task.key
+        if outcome.values is not None:
+            stream = io.BytesIO()
+            np.savez_compressed(stream, **{name: values for name, values in outcome.values.items()})  # type: ignore[arg-type]
+            write_files(self._folder / _ARRAYS, {self._arrays(key).name: stream.getvalue()})
+        line = json.dumps(outcome.record, allow_nan=False) + "\n"
+        with self._path.open("ab") as file:
+            file.write(line.encode())
+            file.flush()
+            os.fsync(file.fileno())
+        self._records[key] = outcome.record
+
+    def values(self, key: str) -> dict[str, FloatArray]:
+        """Values per query of a tested run."""
+        with np.load(self._arrays(key)) as found:
+            return {name: found[name] for name in found.files}
+
+    def _arrays(self, key: str) -> Path:
+        _, data, fold, method, seed = key.split("/")
+        return self._folder / _ARRAYS / f"{data}-fold{fold}-{method}-seed{seed}.npz"
+
+
+def _read(path: Path) -> dict[str, dict[str, Any]]:
+    """The records of a log, by key; what follows the last line's end is cut off the file."""
+    if not path.is_file():
+        return {}
+    content = path.read_bytes()
+    whole = content[: content.rfind(b"\n") + 1]
+    if len(whole) < len(content):
+        os.truncate(path, len(whole))
+    records = {}
+    for number, line in enumerate(whole.splitlines(), 1):
+        try:
+            record = json.loads(line)
+            records[record["key"]] = record
+        except (ValueError, KeyError, TypeError) as error:
+            raise ValueError(f"bench quality: {path}, line {number} must be a run's record: {error}") from error
+    return records

@@ -1,0 +1,125 @@
+"""One run: a setting trained, valued on the validation part, and tested if the search is over."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ...kernels.threads import at_most
+from ...metrics import Metric
+from ...query_groups import FloatArray
+from ..folds import FoldFiles
+from ..timing import first_line
+from . import data, train_catboost, train_lightgbm, train_xgboost
+from .methods import METHODS, Setting
+from .watch import Job, Model, hard_ndcg
+
+TUNE, TEST = "tune", "test"
+TRAINERS: dict[str, Callable[[Job], Model]] = {
+    "lightgbm": train_lightgbm.train,
+    "xgboost": train_xgboost.train,
+    "catboost": train_catboost.train,
+}
+# what a test run records of each query: keys of the arrays
+TESTED = ("ndcg@1", "ndcg@5", "ndcg@10", "map", "err@10")
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a run belongs: one method on one fold."""
+
+    data: str
+    fold: int
+    method: str
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """A run to be done.
+
+    Attributes
+    ----------
+    kind : "tune" or "test"
+        Whether it is a trial of the search or a tested run with a seed.
+    place : Place
+        Data set, fold and method.
+    number : int
+        The trial, or the seed.
+    files : FoldFiles
+        The files of the fold.
+    setting : Setting
+        What to train with.
+    trees, patience, threads : int
+        Trees at most, trees without anything better after which to stop, and threads.
+    """
+
+    kind: str
+    place: Place
+    number: int
+    files: FoldFiles
+    setting: Setting
+    trees: int
+    patience: int
+    threads: int
+
+    @property
+    def key(self) -> str:
+        """Its name in the log."""
+        return f"{self.kind}/{self.place.data}/{self.place.fold}/{self.place.method}/{self.number}"
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """A run that is done: its line in the log, and the values of a test run, (n_queries,) for each metric."""
+
+    task: Task
+    record: dict[str, Any]
+    values: dict[str, FloatArray] | None
+
+
+def run_task(task: Task) -> Outcome:
+    """Train, and measure."""
+    with at_most(task.threads):
+        return _run(task)
+
+
+def _run(task: Task) -> Outcome:
+    method = METHODS[task.place.method]
+    train, valid = data.training_data(task.files)
+    tested = task.kind == TEST
+    if tested:
+        train = data.reordered(task.files, task.number)
+    seed = task.number if tested else 0
+    job = Job(method, task.setting, train, valid, seed, task.trees, task.patience, task.threads)
+    started = time.perf_counter()
+    model = _trained(task, job)
+    seconds = time.perf_counter() - started
+    record = {
+        "key": task.key,
+        "setting": task.setting,
+        "valid": hard_ndcg(valid, model.predict(valid.X)),
+        "trees": model.trees,
+        "seconds": seconds,
+        "threads": task.threads,
+    }
+    return Outcome(task, record, _tested(task, model) if tested else None)
+
+
+def _trained(task: Task, job: Job) -> Model:
+    try:
+        return TRAINERS[job.method.library](job)
+    except Exception as error:
+        raise ValueError(f"bench quality: {task.key} failed with {task.setting}: {first_line(error)}") from error
+
+
+def _tested(task: Task, model: Model) -> dict[str, FloatArray]:
+    """Values of each test query; NaN where nothing is relevant."""
+    test = data.test_data(task.files)
+    scores = model.predict(test.X)
+    # ERR stops at a label with (2^label - 1) / 2^highest
+    highest = int(max(part.y.max() for part in (*data.training_data(task.files), test)))
+    options: dict[str, dict[str, Any]] = {"err@10": {"max_label": highest}}
+    metrics = {spec: Metric(spec, empty="skip", **options.get(spec, {})) for spec in TESTED}
+    return {spec: metric.per_query(test.y, scores, group=test.sizes) for spec, metric in metrics.items()}

@@ -1,0 +1,62 @@
+"""LightGBM: its own objectives and ours, on one binned data set for all runs on the same rows."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+from ... import lightgbm as soft_lightgbm
+from ...datasets import RankingData
+from .watch import Job, Model
+
+
+def train(job: Job) -> Model:
+    """Grow trees until nothing better comes."""
+    import lightgbm as lgb
+
+    watch = job.watch()
+
+    def measure(preds: Any, _: Any) -> list[tuple[str, float, bool]]:
+        return [("stop", watch.add(preds), True)]
+
+    def stop(_: Any) -> None:
+        if watch.exhausted:
+            raise lgb.callback.EarlyStopException(watch.best - 1, [])
+
+    train_set, valid_set = _datasets(job.train, job.valid)
+    booster = lgb.train(parameters(job), train_set, job.trees, valid_sets=[valid_set], feval=measure, callbacks=[stop])
+    trees = watch.best
+    return Model(trees, lambda X: booster.predict(X, num_iteration=trees, raw_score=True))
+
+
+def parameters(job: Job) -> dict[str, Any]:
+    """LightGBM's parameters of a run."""
+    method, own = job.method, job.setting["own"]
+    return {
+        "metric": "None",
+        "seed": job.seed,
+        "deterministic": True,
+        "force_row_wise": True,
+        "num_threads": job.threads,
+        "verbosity": -1,
+        **_BINNING,
+        **method.fixed,
+        **job.setting["trees"],
+        **({"objective": soft_lightgbm.objective(**own)} if method.ours else {"objective": method.objective, **own}),
+    }
+
+
+# so that one binned data set serves every min_data_in_leaf
+_BINNING = {"feature_pre_filter": False}
+
+
+@lru_cache(maxsize=2)
+def _datasets(train: RankingData, valid: RankingData) -> tuple[Any, Any]:
+    import lightgbm as lgb
+
+    settled = {**_BINNING, "verbosity": -1}
+    train_set = lgb.Dataset(train.X, train.y, group=train.sizes, params=settled, free_raw_data=False).construct()
+    valid_set = lgb.Dataset(
+        valid.X, valid.y, group=valid.sizes, reference=train_set, params=settled, free_raw_data=False
+    ).construct()
+    return train_set, valid_set

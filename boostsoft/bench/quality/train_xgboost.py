@@ -1,0 +1,71 @@
+"""XGBoost: its own objectives and ours, trees grown leaf by leaf."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+from ... import xgboost as soft_xgboost
+from ...datasets import RankingData
+from .watch import Job, Model, Watch
+
+
+def train(job: Job) -> Model:
+    """Grow trees until nothing better comes."""
+    import xgboost as xgb
+
+    watch = job.watch()
+
+    def measure(predt: Any, _: Any) -> tuple[str, float]:
+        return "stop", watch.add(predt)
+
+    train_set, valid_set = _matrices(job.train, job.valid, job.threads)
+    booster = xgb.train(
+        parameters(job),
+        train_set,
+        job.trees,
+        obj=soft_xgboost.objective(**job.setting["own"]) if job.method.ours else None,
+        evals=[(valid_set, "valid")],
+        custom_metric=measure,
+        callbacks=[_stop(watch)],
+        verbose_eval=False,
+    )
+    trees = watch.best
+    return Model(trees, lambda X: booster.predict(xgb.DMatrix(X), iteration_range=(0, trees), output_margin=True))
+
+
+def parameters(job: Job) -> dict[str, Any]:
+    """XGBoost's parameters of a run."""
+    method = job.method
+    return {
+        "tree_method": "hist",
+        "grow_policy": "lossguide",
+        "max_depth": 0,
+        "base_score": 0.0,
+        "disable_default_eval_metric": True,
+        "seed": job.seed,
+        "nthread": job.threads,
+        "verbosity": 0,
+        **method.fixed,
+        **job.setting["trees"],
+        **({} if method.ours else {"objective": method.objective, **job.setting["own"]}),
+    }
+
+
+def _stop(watch: Watch) -> Any:
+    """A callback that ends the training when the watch says so."""
+    import xgboost as xgb
+
+    class Stop(xgb.callback.TrainingCallback):  # type: ignore[misc]
+        def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
+            return watch.exhausted
+
+    return Stop()
+
+
+@lru_cache(maxsize=2)
+def _matrices(train: RankingData, valid: RankingData, threads: int) -> tuple[Any, Any]:
+    import xgboost as xgb
+
+    train_set = xgb.QuantileDMatrix(train.X, train.y, group=train.sizes, nthread=threads)
+    return train_set, xgb.DMatrix(valid.X, valid.y, group=valid.sizes, nthread=threads)

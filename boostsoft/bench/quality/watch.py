@@ -1,0 +1,77 @@
+"""NDCG@10 of the validation part after each tree: when to stop, and how many trees to keep."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...adapters import AnyMetric, MetricList
+from ...datasets import RankingData
+from ...metrics import Metric, SoftMetric
+from ...query_groups import FloatArray, QueryGroups
+from .methods import Method, Setting
+
+# Queries without anything relevant are left out of all means.
+HARD = Metric("ndcg@10", empty="skip")
+STOPS: dict[str, AnyMetric] = {"hard": HARD, "soft": SoftMetric(HARD, sigma=0.2, sigma_unit="spread")}
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """What a trainer is given: a method with its setting, and the data."""
+
+    method: Method
+    setting: Setting
+    train: RankingData
+    valid: RankingData
+    seed: int
+    trees: int
+    patience: int
+    threads: int
+
+    def watch(self) -> Watch:
+        """A new watch of the validation part."""
+        return Watch(self.valid, self.method.stop, self.patience)
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """What a trainer returns: the number of trees kept, and the scores that they give to features."""
+
+    trees: int
+    predict: Callable[[FloatArray], FloatArray]
+
+
+class Watch:
+    """Values of the metric to stop by, one per tree."""
+
+    def __init__(self, valid: RankingData, stop: str, patience: int | None) -> None:
+        self._labels, self._groups = valid.y, QueryGroups.from_sizes(valid.sizes)
+        self._metric = MetricList("bench quality", [STOPS[stop]])
+        self._patience = patience
+        self.values: list[float] = []
+
+    def add(self, scores: Any) -> float:
+        """Note the value after one more tree."""
+        raw, weights = np.array(scores, np.float64).ravel(), np.ones(self._groups.n_queries)
+        [(_, value)] = self._metric.values(self._labels, self._groups, raw, weights)
+        self.values.append(value)
+        return value
+
+    @property
+    def best(self) -> int:
+        """Trees that gave the highest value, the fewest if several did."""
+        return int(np.argmax(self.values)) + 1
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether so many trees brought nothing better."""
+        return self._patience is not None and len(self.values) - self.best >= self._patience
+
+
+def hard_ndcg(data: RankingData, scores: FloatArray) -> float:
+    """Mean NDCG@10 over the queries that have something relevant."""
+    return float(HARD(data.y, scores, group=data.sizes))

@@ -1,0 +1,306 @@
+"""``python -m boostsoft bench quality`` on tiny sets: the search, the tested runs, the report, the command."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+
+import numpy as np
+import pytest
+from PIL import Image
+from sklearn.metrics import ndcg_score
+
+from boostsoft import Metric, SoftMetric, cli
+from boostsoft.bench import folds, peers
+from boostsoft.bench.quality import data, frozen, run, tasks, train_lightgbm, workers
+from boostsoft.bench.quality.methods import METHODS
+from boostsoft.bench.quality.space import draw
+from boostsoft.bench.quality.tasks import Place
+from boostsoft.bench.quality.watch import HARD, Job
+from boostsoft.statistics import paired_interval
+
+from .quality_cases import (
+    N_DOCS,
+    N_QUERIES,
+    TINY,
+    TREES,
+    arrays,
+    assert_same,
+    five_parts,
+    options,
+    records,
+    results,
+    three_files,
+)  # fmt: skip
+
+lgb = pytest.importorskip("lightgbm")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return five_parts(tmp_path_factory.mktemp("quality") / "TINY")
+
+
+@pytest.fixture
+def split(tmp_path):
+    return three_files(tmp_path / "SPLIT")
+
+
+@pytest.fixture(scope="module")
+def done(folder, tmp_path_factory):
+    """The folder of a run that nothing interrupted."""
+    out = tmp_path_factory.mktemp("done") / "out"
+    run.run_quality(options(folder, out, methods=(*TINY, "xgb-ndcg", "soft-xgboost")))
+    return out
+
+
+@pytest.fixture(scope="module")
+def small(folder, tmp_path_factory):
+    """The same with the two methods of ``TINY`` only."""
+    out = tmp_path_factory.mktemp("small") / "out"
+    run.run_quality(options(folder, out))
+    return out
+
+
+# ---------------------------------------------------------------------------------------------------------
+# The runs
+# ---------------------------------------------------------------------------------------------------------
+
+
+def test_every_run_is_recorded_once(done):
+    lines = [json.loads(line)["key"] for line in (done / "runs.jsonl").read_text().splitlines()]
+    methods = ("soft-lightgbm", "soft-xgboost", "lambdarank", "xgb-ndcg")
+    assert sorted(lines) == sorted(
+        f"{kind}/TINY/{fold}/{method}/{number}"
+        for fold in (1, 2)
+        for method in methods
+        for kind, count in (("tune", 3), ("test", 2))
+        for number in range(count)
+    )
+    assert len(list((done / "runs").iterdir())) == 2 * 4 * 2
+
+
+def test_one_run_of_each_method_comes_first(done):
+    keys = list(records(done))
+    assert {tuple(key.split("/")[2:]) for key in keys[:4]} == {
+        ("1", method, "0") for method in ("soft-lightgbm", "soft-xgboost", "lambdarank", "xgb-ndcg")
+    }
+
+
+def test_the_chosen_setting_is_the_best_on_valid(done):
+    found, log = json.loads((done / "settings.json").read_text())["settings"], records(done)
+    for method, of_data in found.items():
+        for fold, chosen in of_data["TINY"].items():
+            trials = [log[f"tune/TINY/{fold}/{method}/{number}"] for number in range(3)]
+            best = max(range(3), key=lambda number: trials[number]["valid"])
+            assert chosen["trial"] == best
+            assert (chosen["valid"], chosen["setting"]) == (trials[best]["valid"], trials[best]["setting"])
+            for seed in range(2):
+                assert log[f"test/TINY/{fold}/{method}/{seed}"]["setting"] == chosen["setting"]
+    assert len({chosen["trial"] for of_data in found.values() for chosen in of_data["TINY"].values()}) > 1
+
+
+def test_the_first_of_equal_trials_is_chosen():
+    place = Place("TINY", 1, "lambdarank")
+    trials = [tasks.Task("tune", place, number, None, {}, 1, 1, 1) for number in (2, 0, 1)]
+    values = {"0": 0.4, "1": 0.5, "2": 0.5}
+    log = {t.key: {"valid": values[t.key[-1]], "setting": {"at": t.number}, "trees": 3} for t in trials}
+    assert frozen.choose(log, trials)[place] == {"trial": 1, "setting": {"at": 1}, "valid": 0.5, "trees": 3}
+
+
+def test_trial_0_is_stock_and_the_others_are_drawn(done):
+    for key, record in records(done).items():
+        kind, _, fold, method, number = key.split("/")
+        if kind == "tune":
+            drawn = METHODS[method].setting(draw(0, int(fold), int(number)))
+            assert record["setting"] == (METHODS[method].stock() if number == "0" else drawn)
+
+
+def test_seeds_and_orders_of_queries(split, tmp_path, monkeypatch):
+    """The search trains in the order of the file with seed 0, each tested run with a seed and an order of its own."""
+    seen, real = [], tasks.TRAINERS["lightgbm"]
+
+    def watched(job):
+        seen.append((job.method.id, job.seed, tuple(job.train.qid[::N_DOCS].tolist()), job.train.y.sum()))
+        return real(job)
+
+    monkeypatch.setitem(tasks.TRAINERS, "lightgbm", watched)
+    run.run_quality(options(split, tmp_path / "out", trials=1, seed=4))
+    as_read = tuple(range(100, 100 + N_QUERIES))
+    assert [entry[:3] for entry in seen[:2]] == [("soft-lightgbm", 0, as_read), ("lambdarank", 0, as_read)]
+    tested = {entry[:2]: entry[2] for entry in seen[2:]}
+    assert tested.keys() == {(method, seed) for method in TINY for seed in (4, 5)}
+    orders = {seed: {tested[method, seed] for method in TINY} for seed in (4, 5)}
+    assert [len(found) for found in orders.values()] == [1, 1]
+    assert len({as_read, *orders[4], *orders[5]}) == 3
+    assert all(sorted(order) == list(as_read) for order in tested.values())
+    assert len({entry[3] for entry in seen}) == 1
+
+
+def test_values_per_query_are_those_of_a_plain_refit(done, folder):
+    """Fold 2, seed 1 of lambdarank: parts 2, 3 and 4 train, their queries in the seed's order, part 1 tests."""
+    record = records(done)["test/TINY/2/lambdarank/1"]
+    train = folds.joined([data.load_letor(folder / f"S{part}.txt") for part in (2, 3, 4)])
+    train = train.select_queries(np.random.default_rng([1, 2, 1_000_003]).permutation(train.n_queries))
+    test = data.load_letor(folder / "S1.txt")
+    plain = {"objective": "lambdarank", "deterministic": True, "force_row_wise": True, "seed": 1, "verbosity": -1}
+    parameters = {**plain, **record["setting"]["trees"], **record["setting"]["own"], "feature_pre_filter": False}
+    model = lgb.train(parameters, lgb.Dataset(train.X, train.y, group=train.sizes), record["trees"])
+    scores = np.split(model.predict(test.X), N_QUERIES)
+    with np.load(done / "runs" / "TINY-fold2-lambdarank-seed1.npz") as found:
+        values = dict(found)
+    assert set(values) == {"ndcg@1", "ndcg@5", "ndcg@10", "map", "err@10"}
+    for k in (1, 5, 10):
+        for labels, score, value in zip(np.split(test.y, N_QUERIES), scores, values[f"ndcg@{k}"], strict=True):
+            if labels.max() > 0:
+                assert value == pytest.approx(ndcg_score([2**labels - 1], [score], k=k), abs=1e-12)
+            else:
+                assert np.isnan(value)
+    assert np.isnan(values["map"]).tolist() == [True] + [False] * (N_QUERIES - 1)
+    err = Metric("err@10", empty="skip", max_label=2).per_query(test.y, np.concatenate(scores), group=test.sizes)
+    np.testing.assert_allclose(values["err@10"], err, atol=1e-12)
+
+
+def test_the_report(done, folder):
+    report = json.loads((done / "bench-quality.json").read_text())
+    assert [found["key"] for found in report["sections"]] == ["quality_TINY", "in_lightgbm", "in_xgboost"]
+    rows = {row["method"]: row for row in report["sections"][0]["rows"]}
+    values = arrays(done)
+    for method, row in rows.items():
+        by_seed = [
+            np.nanmean(np.concatenate([values[f"TINY-fold{fold}-{method}-seed{seed}/ndcg@10"] for fold in (1, 2)]))
+            for seed in (0, 1)
+        ]
+        assert row["seeds"] == pytest.approx(by_seed)
+        assert row["ndcg@10"] == pytest.approx(np.mean(by_seed))
+        assert row["seeds_text"] == f"{np.std(by_seed, ddof=1):.4f}"
+    means = {
+        method: np.concatenate(
+            [
+                np.mean([values[f"TINY-fold{fold}-{method}-seed{seed}/ndcg@10"] for seed in (0, 1)], axis=0)
+                for fold in (1, 2)
+            ]
+        )
+        for method in rows
+    }
+    interval = paired_interval(means["soft-lightgbm"], means["lambdarank"])
+    assert rows["lambdarank"]["less_interval"] == pytest.approx([interval.mean, interval.low, interval.high])
+    assert rows["soft-lightgbm"]["to_lambdarank_interval"] == rows["lambdarank"]["less_interval"]
+    text = (done / "bench-quality.md").read_text()
+    settings = (done / "settings.json").read_bytes()
+    assert hashlib.sha256(settings).hexdigest() == report["settings"]["settings_sha256"]
+    assert report["settings"]["settings_sha256"] in text
+    assert "14 of 16 have something relevant" in text
+    for line in ("| LightGBM lambdarank |", "## In LightGBM", "## In XGBoost", "NDCG@10 >= best other's: "):
+        assert line in text
+    assert {line.count("|") for line in text.splitlines() if line.startswith("| ")} == {12, 7}
+    assert str(folder.parent) not in text + json.dumps(report)
+    with Image.open(done / "bench-quality.png") as image:
+        shades = np.asarray(image.convert("L"))
+    assert shades.min() < 100
+    assert np.mean(shades == 255) > 0.5
+
+
+def test_processes_give_what_one_gives(small, folder, tmp_path, monkeypatch):
+    monkeypatch.setenv("NUMBA_NUM_THREADS", "2")
+    run.run_quality(options(folder, tmp_path / "out", jobs=2, trees=TREES))
+    assert results(tmp_path / "out").keys() == results(small).keys()
+    assert_same(arrays(tmp_path / "out"), arrays(small))
+    assert (tmp_path / "out" / "settings.json").read_bytes() == (small / "settings.json").read_bytes()
+    assert "OMP_NUM_THREADS" not in workers.os.environ or workers.os.environ["OMP_NUM_THREADS"] != "1"
+
+
+@pytest.mark.parametrize(
+    ("method", "metric"),
+    [("soft-lightgbm", SoftMetric(HARD, sigma=0.2, sigma_unit="spread")), ("lambdarank", HARD)],
+)
+def test_ours_stops_by_the_soft_metric_and_all_are_valued_by_the_hard_one(done, folder, method, metric):
+    train, valid = data.training_data(folds.find_folds(folder)[0])
+    kept = set()
+    for number in range(3):
+        record = records(done)[f"tune/TINY/1/{method}/{number}"]
+        job = Job(METHODS[method], record["setting"], train, valid, 0, TREES, 60, record["threads"])
+        model = lgb.train(train_lightgbm.parameters(job), lgb.Dataset(train.X, train.y, group=train.sizes), TREES)
+        scores = [model.predict(valid.X, num_iteration=n, raw_score=True) for n in range(1, TREES + 1)]
+        values = [metric(valid.y, score, group=valid.sizes) for score in scores]
+        assert record["trees"] == 1 + np.argmax(values)
+        assert record["valid"] == pytest.approx(
+            HARD(valid.y, scores[record["trees"] - 1], group=valid.sizes), abs=1e-12
+        )
+        kept.add(record["trees"])
+    assert kept != {TREES}
+
+
+def test_a_library_that_is_missing_is_named(split, tmp_path, monkeypatch, capsys):
+    found = peers.Peers({"lightgbm": "4.7.0"}, {"catboost": "not installed"})
+    monkeypatch.setattr(run, "import_peers", lambda _: found)
+    run.run_quality(options(split, tmp_path / "out", methods=(*TINY, "yetirank"), trials=1, seeds=1))
+    report = json.loads((tmp_path / "out" / "bench-quality.json").read_text())
+    assert report["sections"][0]["left_out"] == {"CatBoost YetiRank": "CatBoost not installed"}
+    assert "Left out: CatBoost YetiRank (CatBoost not installed)" in (tmp_path / "out" / "bench-quality.md").read_text()
+    assert "left out: CatBoost (not installed)" in capsys.readouterr().out
+    with pytest.raises(ValueError, match="none of yetirank can be trained; peers: "):
+        run.run_quality(options(split, tmp_path / "other", methods=("yetirank",)))
+    assert not (tmp_path / "other").exists()
+
+
+# ---------------------------------------------------------------------------------------------------------
+# The command
+# ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_command_reads_its_options(folder, tmp_path, monkeypatch):
+    seen = []
+    monkeypatch.setattr(run, "run_quality", seen.append)
+    monkeypatch.chdir(tmp_path)
+    base = ["bench", "quality", "--data", str(folder)]
+    assert cli.main(base) == 0
+    assert cli.main([*base, "--quick", "--trees", "7", "--methods", "xendcg,lambdarank,xendcg", "--seed", "3"]) == 0
+    assert cli.main([*base, "--settings", "x.json", "--jobs", "2", "--seeds", "4", "--trials", "9", "--out", "o"]) == 0
+    full, quick, other = seen
+    assert (full.trials, full.seeds, full.trees, full.folds, full.patience, full.jobs) == (20, 5, 500, None, 60, 1)
+    assert full.methods == tuple(METHODS)
+    assert full.out.name == "boostsoft-quality"
+    assert (quick.trials, quick.seeds, quick.trees, quick.folds, quick.seed) == (2, 1, 7, 2, 3)
+    assert quick.methods == ("lambdarank", "xendcg")
+    assert (other.settings.name, other.jobs, other.seeds, other.trials, other.out.name) == ("x.json", 2, 4, 9, "o")
+
+
+def test_quick_runs_from_the_command(folder, tmp_path, capsys):
+    arguments = ["bench", "quality", "--quick", "--data", str(folder), "--trees", "3", "--out", str(tmp_path / "out")]
+    assert cli.main([*arguments, "--methods", "lambdarank,xendcg"]) == 0
+    shown = capsys.readouterr()
+    assert "tuning: 10 runs are left, about a minute on 1 x " in shown.out
+    assert "No target was measured." in shown.out
+    assert "tuning: TINY, fold 2, LightGBM lambdarank: best NDCG@10 on valid 0." in shown.err
+    assert (tmp_path / "out" / "bench-quality.png").is_file()
+
+
+BAD = {
+    "no data": (["quality"], "--data: bench quality needs folders of ranking data"),
+    "a file": (["quality", "--data", "{folder}/S1.txt"], "--data: there is no folder {folder}/S1.txt"),
+    "empty folder": (["quality", "--data", "{empty}"], "must have S1.txt to S5.txt, or folders Fold1 to FoldN, or"),
+    "two of a name": (["quality", "--data", "{folder}", "{folder}"], "must have different names, got TINY twice"),
+    "parts": (["quality", "--parts", "hard"], "--parts: bench quality does not take it"),
+    "rounds": (["quality", "--rounds", "3"], "--rounds: bench quality does not take it"),
+    "queries": (["quality", "--queries", "3"], "--queries: bench quality does not take it"),
+    "trials of speed": (["--trials", "3"], "--trials: bench speed does not take it"),
+    "tune only of speed": (["speed", "--tune-only"], "--tune-only: bench speed does not take it"),
+    "settings of speed": (["--settings", "x"], "--settings: bench speed does not take it"),
+    "method": (["quality", "--data", "{folder}", "--methods", "lambdarank,best"], "--methods: must be some of soft-"),
+    "both": (["quality", "--data", "{folder}", "--tune-only", "--settings", "x"], "use one of the two"),
+    "no settings": (["quality", "--data", "{folder}", "--settings", "{empty}/x"], "--settings: there is no file"),
+    "bad settings": (["quality", "--data", "{folder}", "--settings", "{folder}/S1.txt"], "must be a file that bench"),
+    "trials": (["quality", "--trials", "0"], "--trials: must be a whole number of at least 1"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "message"), BAD.values(), ids=BAD.keys())
+def test_what_is_refused(folder, tmp_path, capsys, arguments, message):
+    places = {"folder": folder, "empty": tmp_path}
+    out = tmp_path / "out"
+    assert cli.main(["bench", *(argument.format(**places) for argument in arguments), "--out", str(out)]) == 2
+    error = capsys.readouterr().err
+    assert message.format(**places) in error
+    assert error.count("\n") == 1
+    assert not out.exists()

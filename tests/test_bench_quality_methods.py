@@ -1,0 +1,222 @@
+"""What a comparison searches and trains: spaces, stock settings, numbers of trees, CatBoost's losses."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from boostsoft.bench import folds
+from boostsoft.bench.quality import data, tasks, train_catboost
+from boostsoft.bench.quality.methods import LIBRARIES, METHODS
+from boostsoft.bench.quality.space import Choice, Depth, LogInteger, LogUniform, draw
+from boostsoft.bench.quality.tasks import Place
+from boostsoft.bench.quality.watch import Job, Watch, hard_ndcg
+
+from .quality_cases import five_parts
+
+lgb = pytest.importorskip("lightgbm")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return five_parts(tmp_path_factory.mktemp("quality") / "TINY")
+
+
+# ---------------------------------------------------------------------------------------------------------
+# What is searched
+# ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("space", [LogUniform(0.02, 0.2), LogInteger(4, 64), LogInteger(5, 100), Depth(4, 64)], ids=str)
+def test_spaces_keep_their_bounds_and_rise(space):
+    found = [space.at(u) for u in np.linspace(0.0, 1.0, 1001)[:-1]]
+    low, high = (2, 6) if isinstance(space, Depth) else (space.low, space.high)
+    assert (min(found), max(found)) == (low, pytest.approx(high, rel=5e-3))
+    assert all(low <= value <= high for value in found)
+    assert found == sorted(found)
+
+
+def test_numbers_are_uniform_in_their_logarithm():
+    u = np.random.default_rng(0).random(20_000)
+    rates = np.array([LogUniform(0.02, 0.2).at(x) for x in u])
+    assert np.mean(rates < np.sqrt(0.02 * 0.2)) == pytest.approx(0.5, abs=0.015)
+    leaves = np.array([LogInteger(4, 64).at(x) for x in u])
+    assert np.mean(leaves == 4) == pytest.approx(np.log(5 / 4) / np.log(65 / 4), abs=0.015)
+    assert np.mean(leaves == 64) == pytest.approx(np.log(65 / 64) / np.log(65 / 4), abs=0.003)
+    values = Counter(Choice((3, 5, 10)).at(x) for x in u)
+    assert all(count / u.size == pytest.approx(1 / 3, abs=0.015) for count in values.values())
+
+
+def test_a_trial_is_the_same_point_for_every_method():
+    for fold, trial in ((1, 1), (1, 2), (3, 7)):
+        point = draw(5, fold, trial)
+        settings = {method: METHODS[method].setting(point) for method in METHODS}
+        rates = {settings[name]["trees"][LIBRARIES[method.library].trees[0][0]] for name, method in METHODS.items()}
+        leaves = {
+            settings[name]["trees"][LIBRARIES[method.library].trees[1][0]]
+            for name, method in METHODS.items()
+            if method.library != "catboost"
+        }
+        assert len(rates) == len(leaves) == 1
+        assert settings["yetirank"]["trees"]["depth"] == min(max(round(np.log2(leaves.pop())), 2), 6)
+        assert settings["soft-lightgbm"]["own"] == settings["soft-xgboost"]["own"]
+        share = point[4]
+        assert settings["lambdarank"]["own"]["lambdarank_truncation_level"] == (3, 5, 10, 20, 30, 100)[int(6 * share)]
+    points = {tuple(draw(seed, fold, trial)) for seed in (0, 1) for fold in (1, 2) for trial in (1, 2)}
+    assert len(points) == 8
+
+
+def test_a_further_parameter_of_ours_leaves_the_other_draws_alone():
+    method, point = METHODS["soft-lightgbm"], draw(0, 1, 1)
+    before = method.setting(point)
+    wider = replace(
+        method,
+        own={**method.own, "sigma": LogUniform(0.5, 2.0, stock=1.0)},
+        trees={**method.trees, "path_smooth": LogUniform(0.1, 10.0), "extra_trees": True, "num_leaves": 7},
+    )
+    after = wider.setting(point)
+    assert after["own"] == {**before["own"], "sigma": LogUniform(0.5, 2.0).at(point[6])}
+    assert after["trees"]["path_smooth"] == LogUniform(0.1, 10.0).at(point[15])
+    assert {**after["trees"], "num_leaves": before["trees"]["num_leaves"]}.items() > before["trees"].items()
+    assert (after["trees"]["num_leaves"], after["trees"]["extra_trees"]) == (7, True)
+    assert "path_smooth" not in wider.stock()["trees"]
+    assert wider.stock()["own"]["sigma"] == 1.0
+
+
+def test_trial_0_is_the_stock_setting():
+    assert METHODS["lambdarank"].stock() == {
+        "trees": {
+            "learning_rate": 0.1,
+            "num_leaves": 31,
+            "min_data_in_leaf": 20,
+            "lambda_l2": 0.0,
+            "min_sum_hessian_in_leaf": 1e-3,
+        },
+        "own": {"lambdarank_truncation_level": 30},
+    }
+    assert METHODS["soft-xgboost"].stock() == {
+        "trees": {
+            "grow_policy": "depthwise",
+            "max_depth": 6,
+            "eta": 0.3,
+            "max_leaves": 0,
+            "min_child_weight": 1.0,
+            "reg_lambda": 1.0,
+        },
+        "own": {"metric": "ndcg@10", "noise": "gaussian"},
+    }
+    assert METHODS["stochasticrank"].stock()["own"] == {"sigma": 1.0}
+
+
+def test_stock_settings_are_the_libraries_own(folder):
+    """A booster with trial 0's parameters is the one without any."""
+    train, valid = data.training_data(folds.find_folds(folder)[0])
+    job = Job(METHODS["lambdarank"], METHODS["lambdarank"].stock(), train, valid, 0, 3, 60, 1)
+    plain = {"objective": "lambdarank", "deterministic": True, "force_row_wise": True, "verbosity": -1, "seed": 0}
+    model = lgb.train({**plain, "num_threads": 1}, lgb.Dataset(train.X, train.y, group=train.sizes), 3)
+    found = tasks.TRAINERS["lightgbm"](job)
+    np.testing.assert_array_equal(
+        found.predict(valid.X), model.predict(valid.X, num_iteration=found.trees, raw_score=True)
+    )
+    xgb = pytest.importorskip("xgboost")
+    job = Job(METHODS["xgb-ndcg"], METHODS["xgb-ndcg"].stock(), train, valid, 0, 3, 60, 1)
+    matrix = xgb.QuantileDMatrix(train.X, train.y, group=train.sizes)
+    model = xgb.train({"objective": "rank:ndcg", "base_score": 0.0, "seed": 0, "nthread": 1}, matrix, 3)
+    found = tasks.TRAINERS["xgboost"](job)
+    expected = model.predict(xgb.DMatrix(valid.X), iteration_range=(0, found.trees))
+    np.testing.assert_array_equal(found.predict(valid.X), expected)
+
+
+# ---------------------------------------------------------------------------------------------------------
+# How many trees are kept
+# ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_watch_keeps_the_best_and_ends(folder):
+    _, valid = data.training_data(folds.find_folds(folder)[0])
+    watch = Watch(valid, "hard", 2)
+    good, bad = valid.y, -valid.y
+    values = [watch.add(scores) for scores in (bad, good)]
+    assert values == [hard_ndcg(valid, bad), 1.0]
+    assert (watch.best, watch.exhausted) == (2, False)
+    watch.add(good)
+    assert (watch.best, watch.exhausted) == (2, False)
+    watch.add(good)
+    assert (watch.best, watch.exhausted) == (2, True)
+
+
+@pytest.mark.parametrize("method", ["lambdarank", "soft-lightgbm", "xgb-ndcg", "soft-xgboost", "yetirank"])
+def test_trees_up_to_the_best_are_kept(folder, method):
+    pytest.importorskip(METHODS[method].library)
+    train, valid = data.training_data(folds.find_folds(folder)[0])
+    setting = METHODS[method].setting(draw(0, 1, 2))
+    full = tasks.TRAINERS[METHODS[method].library](Job(METHODS[method], setting, train, valid, 0, 60, 10**6, 1))
+    short = tasks.TRAINERS[METHODS[method].library](Job(METHODS[method], setting, train, valid, 0, full.trees, 60, 1))
+    assert short.trees == full.trees < 60
+    np.testing.assert_allclose(full.predict(valid.X), short.predict(valid.X), rtol=1e-6)
+    if METHODS[method].library == "catboost":
+        return
+    patient = tasks.TRAINERS[METHODS[method].library](Job(METHODS[method], setting, train, valid, 0, 60, 1, 1))
+    assert patient.trees <= full.trees
+
+
+# ---------------------------------------------------------------------------------------------------------
+# CatBoost
+# ---------------------------------------------------------------------------------------------------------
+
+
+CATBOOST = [name for name, method in METHODS.items() if method.library == "catboost"]
+
+
+def catboost_job(folder, method, setting, **fixed):
+    train, valid = data.training_data(folds.find_folds(folder)[0])
+    found = METHODS[method]
+    return Job(replace(found, fixed={**found.fixed, **fixed}), setting, train, valid, 0, 6, 60, 1)
+
+
+@pytest.mark.parametrize("method", CATBOOST)
+def test_catboost_trains_every_loss(folder, method):
+    pytest.importorskip("catboost")
+    job = catboost_job(folder, method, METHODS[method].stock())
+    model = tasks.TRAINERS["catboost"](job)
+    assert 1 <= model.trees <= 6
+    assert hard_ndcg(job.valid, model.predict(job.valid.X)) > hard_ndcg(job.valid, -model.predict(job.valid.X))
+
+
+@pytest.mark.parametrize("method", [name for name in CATBOOST if METHODS[name].own])
+def test_catboost_does_not_pass_over_what_is_searched(folder, method):
+    """It takes any name in a loss, and ignores those that it does not know."""
+    pytest.importorskip("catboost")
+    found = set()
+    for u in (0.0, 0.5, 0.99):
+        setting = METHODS[method].stock()
+        setting["own"] = {name: space.at(u) for name, space in METHODS[method].own.items()}
+        found.add(tasks.TRAINERS["catboost"](catboost_job(folder, method, setting)).predict(np.eye(4) * 2).tobytes())
+    assert len(found) > 1
+
+
+@pytest.mark.parametrize(("method", "gain"), [("stochasticrank", "type"), ("yetirank-ndcg", "dcg_type")])
+def test_catboost_has_exponential_gains(folder, method, gain):
+    pytest.importorskip("catboost")
+    assert METHODS[method].fixed[gain] == "Exp"
+    jobs = [catboost_job(folder, method, METHODS[method].stock(), **{gain: kind}) for kind in ("Exp", "Base")]
+    exponential, linear = (tasks.TRAINERS["catboost"](job).predict(np.eye(4) * 2) for job in jobs)
+    assert not np.allclose(exponential, linear)
+
+
+def test_the_loss_is_written_as_catboost_reads_it(folder):
+    setting = {"trees": {}, "own": {"sigma": 0.5}}
+    text = "StochasticRank:metric=NDCG;top=10;type=Exp;sigma=0.5"
+    assert train_catboost.loss(catboost_job(folder, "stochasticrank", setting)) == text
+    assert train_catboost.loss(catboost_job(folder, "queryrmse", {"trees": {}, "own": {}})) == "QueryRMSE"
+
+
+def test_trainers_fail_with_the_run_named(folder, tmp_path):
+    files = folds.find_folds(folder)[0]
+    setting = {"trees": {"num_leaves": -5}, "own": {}}
+    task = tasks.Task("tune", Place("TINY", 1, "lambdarank"), 0, files, setting, 3, 60, 1)
+    with pytest.raises(ValueError, match=r"tune/TINY/1/lambdarank/0 failed with .*-5.*num_leaves"):
+        tasks.run_task(task)

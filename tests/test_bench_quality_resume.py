@@ -1,0 +1,238 @@
+"""The comparison of objectives is interrupted, goes on, freezes settings, and refuses what does not belong together."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import re
+from collections import Counter
+from concurrent.futures import Future
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import replace
+from shutil import copytree
+
+import pytest
+
+from boostsoft.bench import peers
+from boostsoft.bench.quality import data, protocol, run, store, workers
+from boostsoft.bench.quality.methods import METHODS
+from boostsoft.bench.quality.space import Choice
+
+from .quality_cases import (
+    arrays,
+    assert_same,
+    five_parts,
+    interrupt_after,
+    letor_text,
+    options,
+    records,
+    results,
+    three_files,
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return five_parts(tmp_path_factory.mktemp("quality") / "TINY")
+
+
+@pytest.fixture
+def split(tmp_path):
+    return three_files(tmp_path / "SPLIT")
+
+
+@pytest.fixture(scope="module")
+def small(folder, tmp_path_factory):
+    """The folder of a run that nothing interrupted."""
+    out = tmp_path_factory.mktemp("small") / "out"
+    run.run_quality(options(folder, out))
+    return out
+
+
+@pytest.mark.parametrize("count", [5, 12, 15])
+def test_an_interrupted_run_goes_on(small, folder, tmp_path, monkeypatch, capsys, count):
+    given = options(folder, tmp_path / "out")
+    first = interrupt_after(monkeypatch, count)
+    with pytest.raises(KeyboardInterrupt):
+        run.run_quality(given)
+    assert len(first) == count
+    done, of = (count, 12) if count < 12 else (count - 12, 8)
+    assert f"{done} of {of} runs are done and kept; the same command goes on from there." in capsys.readouterr().out
+    second = interrupt_after(monkeypatch, None)
+    run.run_quality(given)
+    assert not set(first) & set(second)
+    assert len(second) == 20 - count
+    assert results(tmp_path / "out") == results(small)
+    assert_same(arrays(tmp_path / "out"), arrays(small))
+    assert (tmp_path / "out" / "settings.json").read_bytes() == (small / "settings.json").read_bytes()
+
+
+def test_a_line_cut_short_is_dropped_and_its_run_done_again(small, folder, tmp_path, monkeypatch):
+    out = copytree(small, tmp_path / "out")
+    log = out / "runs.jsonl"
+    whole = log.read_bytes()
+    last = whole.splitlines()[-1]
+    log.write_bytes(whole[:-20])
+    trained = interrupt_after(monkeypatch, None)
+    run.run_quality(options(folder, out))
+    assert trained == [json.loads(last)["key"]]
+    assert results(out) == results(small)
+    assert len(log.read_bytes().splitlines()) == 20
+
+
+def test_a_test_run_without_its_arrays_is_done_again(small, folder, tmp_path, monkeypatch):
+    out = copytree(small, tmp_path / "out")
+    (out / "runs" / "TINY-fold1-lambdarank-seed0.npz").unlink()
+    trained = interrupt_after(monkeypatch, None)
+    run.run_quality(options(folder, out))
+    assert trained == ["test/TINY/1/lambdarank/0"]
+    assert_same(arrays(out), arrays(small))
+
+
+def test_a_lost_process_is_one_line():
+    class Pool:
+        def submit(self, *_):
+            future = Future()
+            future.set_exception(BrokenProcessPool())
+            return future
+
+    with pytest.raises(ChildProcessError, match="what is done is kept, the same command goes on, and fewer --jobs"):
+        list(workers._side_by_side(Pool(), [None]))
+
+
+def test_a_damaged_log_is_an_error(tmp_path):
+    (tmp_path / "runs.jsonl").write_text('{"key": "tune/a/1/b/0"}\n{"key": \n{"key": "tune/a/1/b/1"}\n')
+    with pytest.raises(ValueError, match=r"runs\.jsonl, line 2 must be a run's record"):
+        store.RunLog(tmp_path)
+
+
+CHANGES = {
+    "trees": ({"trees": 9}, "runs.options.trees was 8 and is 9"),
+    "trials": ({"trials": 4}, "tuning.trials was 3 and is 4"),
+    "seed": ({"seed": 1}, "tuning.seed was 0 and is 1"),
+    "seeds": ({"seeds": 3}, r"testing.seeds was [0, 1] and is [0, 1, 2]"),
+    "folds": ({"folds": 1}, "runs.data.TINY.S5.txt was"),
+    "methods": ({"methods": ("soft-lightgbm",)}, "runs.methods.lambdarank was"),
+}
+
+
+@pytest.mark.parametrize(("changes", "message"), CHANGES.values(), ids=CHANGES.keys())
+def test_other_options_are_refused(small, folder, tmp_path, monkeypatch, changes, message):
+    out = copytree(small, tmp_path / "out")
+    trained = interrupt_after(monkeypatch, None)
+    with pytest.raises(ValueError, match=re.escape(message)) as error:
+        run.run_quality(options(folder, out, **changes))
+    assert "holds another comparison" in str(error.value)
+    assert results(out) == results(small)
+    assert not trained or changes == {"trials": 4}
+
+
+def test_other_data_spaces_and_versions_are_refused(small, folder, tmp_path, monkeypatch):
+    out = copytree(small, tmp_path / "out")
+    other = copytree(folder, tmp_path / "TINY")
+    (other / "S2.txt").write_text(letor_text(2, seed=9))
+    with pytest.raises(ValueError, match=r"runs\.data\.TINY\.S2\.txt was "):
+        run.run_quality(options(other, out))
+    method = replace(METHODS["soft-lightgbm"], own={"metric": Choice(("ndcg@3",))})
+    monkeypatch.setitem(run.METHODS, "soft-lightgbm", method)
+    with pytest.raises(ValueError, match=r"runs\.methods\.soft-lightgbm\.own\.metric was "):
+        run.run_quality(options(folder, out))
+    monkeypatch.undo()
+    monkeypatch.setattr(run, "versions", lambda _: {**real_versions(), "lightgbm": "3.1"})
+    with pytest.raises(ValueError, match=r"runs\.versions\.lightgbm was .* and is \"3\.1\""):
+        run.run_quality(options(folder, out))
+
+
+def real_versions():
+    return protocol.versions(peers.import_peers({"lightgbm"}))
+
+
+def test_settings_that_the_runs_do_not_give_are_refused(small, folder, tmp_path):
+    out = copytree(small, tmp_path / "out")
+    text = (out / "settings.json").read_text()
+    (out / "settings.json").write_text(text.replace('"trial": 0', '"trial": 1'))
+    with pytest.raises(ValueError, match=r"settings\.json is not what the runs beside it give"):
+        run.run_quality(options(folder, out))
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Settings in a file, and test parts that nothing reads before it
+# ---------------------------------------------------------------------------------------------------------
+
+
+def test_no_test_part_is_read_before_the_settings_are_frozen(split, tmp_path, monkeypatch):
+    events = []
+    real_open, real_freeze, real_load = io.open, run.freeze, data.load_letor
+
+    def opened(file, *rest, **options):
+        events.append(str(file))
+        return real_open(file, *rest, **options)
+
+    def loaded(paths, *rest, **options):
+        events.extend(map(str, paths))
+        return real_load(paths, *rest, **options)
+
+    def freezing(*given):
+        found = real_freeze(*given)
+        events.append("frozen")
+        return found
+
+    monkeypatch.setattr(io, "open", opened)  # what Path.open calls
+    monkeypatch.setattr(data, "load_letor", loaded)
+    monkeypatch.setattr(run, "freeze", freezing)
+    run.run_quality(options(split, tmp_path / "out"))
+    at = events.index("frozen")
+    assert not [event for event in events[:at] if "test.txt" in event]
+    assert len([event for event in events[:at] if "train.txt" in event]) >= 2
+    assert [event for event in events[at:] if event.endswith("test.txt")]
+
+
+def test_tuning_alone_and_testing_with_its_file(small, folder, split, tmp_path, monkeypatch, capsys):
+    (split / "test.txt").write_text("nothing that can be read\n")
+    tuned = tmp_path / "tuned"
+    run.run_quality(options(split, tuned, tune_only=True))
+    assert "commit this file, then run again with --settings FILE" in capsys.readouterr().out
+    assert {path.name for path in tuned.iterdir()} == {"protocol.json", "runs.jsonl", "settings.json"}
+    (split / "test.txt").write_text(letor_text(3))
+    for out in (tuned, tmp_path / "other"):
+        trained = interrupt_after(monkeypatch, None)
+        run.run_quality(options(split, out, settings=tuned / "settings.json"))
+        assert Counter(key.split("/")[0] for key in trained) == {"test": 4}
+        report = json.loads((out / "bench-quality.json").read_text())
+        expected = hashlib.sha256((tuned / "settings.json").read_bytes()).hexdigest()
+        assert report["settings"]["settings_sha256"] == expected
+    assert_same(arrays(tuned), arrays(tmp_path / "other"))
+    changed = tmp_path / "changed.json"
+    changed.write_text((tuned / "settings.json").read_text() + " ")
+    with pytest.raises(ValueError, match=r"testing\.settings_sha256 was"):
+        run.run_quality(options(split, tuned, settings=changed))
+
+
+def test_the_settings_of_the_file_are_those_that_are_tested(split, tmp_path):
+    run.run_quality(options(split, tmp_path / "tuned", tune_only=True))
+    document = json.loads((tmp_path / "tuned" / "settings.json").read_text())
+    document["settings"]["lambdarank"]["SPLIT"]["1"]["setting"]["trees"]["num_leaves"] = 3
+    file = tmp_path / "mine.json"
+    file.write_text(json.dumps(document))
+    run.run_quality(options(split, tmp_path / "out", settings=file))
+    assert records(tmp_path / "out")["test/SPLIT/1/lambdarank/0"]["setting"]["trees"]["num_leaves"] == 3
+
+
+MISSING = {
+    "method": (lambda found: found.pop("lambdarank"), "every method that is asked for; lambdarank is missing"),
+    "data set": (lambda found: found["lambdarank"].pop("TINY"), "every data set that is asked for; TINY of method"),
+    "fold": (lambda found: found["lambdarank"]["TINY"].pop("2"), "every fold that is asked for; 2 of method"),
+    "setting": (lambda found: found["lambdarank"]["TINY"]["2"].pop("setting"), "must give trees and own of"),
+}
+
+
+@pytest.mark.parametrize(("change", "message"), MISSING.values(), ids=MISSING.keys())
+def test_incomplete_settings_are_refused(small, folder, tmp_path, change, message):
+    document = json.loads((small / "settings.json").read_text())
+    change(document["settings"])
+    file = tmp_path / "settings.json"
+    file.write_text(json.dumps(document))
+    with pytest.raises(ValueError, match=message):
+        run.run_quality(options(folder, tmp_path / "out", settings=file))
+    assert not (tmp_path / "out").exists()
