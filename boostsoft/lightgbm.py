@@ -19,6 +19,7 @@ LightGBM does (``num_threads``, ``n_jobs``).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from .adapters import AnyMetric, MetricList, PreparedCache, as_booster
@@ -48,6 +49,7 @@ __all__ = [
 def objective(
     metric: str | Metric = "ndcg@10",
     *,
+    mix: Mapping[str | Metric, float] | None = None,
     noise: str = "gaussian",
     sigma: float = 1.0,
     hessian: str = "flow",
@@ -72,13 +74,16 @@ def objective(
     was constructed before training keeps the parameters of that time: ``bagging_by_query`` given later is missed.
     """
     return LightGBMObjective(
-        SoftObjective(metric, noise=noise, sigma=sigma, hessian=hessian, query_weight=query_weight, accuracy=accuracy)
+        SoftObjective(
+            metric, mix=mix, noise=noise, sigma=sigma, hessian=hessian, query_weight=query_weight, accuracy=accuracy
+        )
     )
 
 
 def sklearn_objective(
     metric: str | Metric = "ndcg@10",
     *,
+    mix: Mapping[str | Metric, float] | None = None,
     noise: str = "gaussian",
     sigma: float = 1.0,
     hessian: str = "flow",
@@ -91,7 +96,9 @@ def sklearn_objective(
     not show its parameters to an objective: leave out ``bagging_by_query``, with which it would train stumps.
     """
     return SklearnObjective(
-        SoftObjective(metric, noise=noise, sigma=sigma, hessian=hessian, query_weight=query_weight, accuracy=accuracy)
+        SoftObjective(
+            metric, mix=mix, noise=noise, sigma=sigma, hessian=hessian, query_weight=query_weight, accuracy=accuracy
+        )
     )
 
 

@@ -51,6 +51,7 @@ _MAXIMISED_BY_NAME = ("auc", "pre", "map", "ndcg")
 def objective(
     metric: str | Metric = "ndcg@10",
     *,
+    mix: Mapping[str | Metric, float] | None = None,
     noise: str = "gaussian",
     sigma: float = 1.0,
     hessian: str = "flow",
@@ -72,7 +73,9 @@ def objective(
     ``xgb.cv`` keeps queries whole and drops their weights, under any objective.
     """
     return XGBoostObjective(
-        SoftObjective(metric, noise=noise, sigma=sigma, hessian=hessian, query_weight=query_weight, accuracy=accuracy)
+        SoftObjective(
+            metric, mix=mix, noise=noise, sigma=sigma, hessian=hessian, query_weight=query_weight, accuracy=accuracy
+        )
     )
 
 

@@ -42,6 +42,7 @@ class PreparedQueries:
     filler : the value of an empty query; NaN means that it does not count.
     smooth : whether the discount has no jumps, which the node rule may use.
     pooled : whether all queries count together.
+    further : what else an objective trains on, on the same labels.
     """
 
     caller: str
@@ -60,6 +61,7 @@ class PreparedQueries:
     filler: float
     smooth: bool
     pooled: bool
+    further: tuple[PreparedQueries, ...] = ()
 
     @property
     def pairwise(self) -> bool:
