@@ -154,9 +154,12 @@ class Method:
 # ---------------------------------------------------------------------------------------------------------
 
 OWN: dict[str, Space] = {
-    "metric": Choice(("ndcg@5", "ndcg@10", "ndcg@20", "ndcg"), stock="ndcg@10"),
-    "noise": Choice(("gaussian", "gumbel"), stock="gaussian"),
+    "mix": Choice(({"kendall": 0.1}, {"kendall": 0.3}, {"kendall": 1.0}), stock={"kendall": 0.3}),
+    "noise": Choice(("gaussian", "gumbel"), stock="gumbel"),
 }
+# Random thresholds, and where XGBoost has none, random parts of rows and columns: trees that vary more rank better
+_RANDOM_LIGHTGBM = {"extra_trees": True}
+_RANDOM_XGBOOST = {"subsample": 0.7, "colsample_bynode": 0.5}
 OURS_LIGHTGBM = Method(
     "soft-lightgbm",
     "boostsoft in LightGBM",
@@ -164,10 +167,12 @@ OURS_LIGHTGBM = Method(
     None,
     own=OWN,
     # 0 but for rounding: LightGBM estimates the documents of a leaf from its curvature, and fails where that is residue
-    trees={"min_sum_hessian_in_leaf": 1e-9},
+    trees={"min_sum_hessian_in_leaf": 1e-9, **_RANDOM_LIGHTGBM},
     stop="soft",
 )
-OURS_XGBOOST = Method("soft-xgboost", "boostsoft in XGBoost", "xgboost", None, own=OWN, stop="soft")
+OURS_XGBOOST = Method(
+    "soft-xgboost", "boostsoft in XGBoost", "xgboost", None, own=OWN, trees=_RANDOM_XGBOOST, stop="soft"
+)
 
 # ---------------------------------------------------------------------------------------------------------
 # The others. All gains are 2^label - 1, where an objective has gains
@@ -175,6 +180,9 @@ OURS_XGBOOST = Method("soft-xgboost", "boostsoft in XGBoost", "xgboost", None, o
 
 LAMBDARANK = "lambdarank"
 _STOCK_HESSIAN = {"min_sum_hessian_in_leaf": 1e-3}
+_TRUNCATION: dict[str, Space] = {"lambdarank_truncation_level": Choice((3, 5, 10, 20, 30, 100), stock=30)}
+_PAIRS: dict[str, Space] = {"lambdarank_num_pair_per_sample": Choice((3, 5, 10, 20, 32), stock=32)}
+_TOP = {"lambdarank_pair_method": "topk", "ndcg_exp_gain": True}
 _DECAY: dict[str, Space] = {"decay": Choice((0.7, 0.85, 0.95, 0.99), stock=0.85)}
 _PEERS = (
     Method(
@@ -182,17 +190,27 @@ _PEERS = (
         "LightGBM lambdarank",
         "lightgbm",
         "lambdarank",
-        own={"lambdarank_truncation_level": Choice((3, 5, 10, 20, 30, 100), stock=30)},
+        own=_TRUNCATION,
         trees=_STOCK_HESSIAN,
     ),
-    Method("xendcg", "LightGBM rank_xendcg", "lightgbm", "rank_xendcg", trees=_STOCK_HESSIAN),
     Method(
-        "xgb-ndcg",
-        "XGBoost rank:ndcg",
+        "lambdarank-random",
+        "LightGBM lambdarank, trees as ours",
+        "lightgbm",
+        "lambdarank",
+        own=_TRUNCATION,
+        trees={**_STOCK_HESSIAN, **_RANDOM_LIGHTGBM},
+    ),
+    Method("xendcg", "LightGBM rank_xendcg", "lightgbm", "rank_xendcg", trees=_STOCK_HESSIAN),
+    Method("xgb-ndcg", "XGBoost rank:ndcg", "xgboost", "rank:ndcg", own=_PAIRS, fixed=_TOP),
+    Method(
+        "xgb-ndcg-random",
+        "XGBoost rank:ndcg, trees as ours",
         "xgboost",
         "rank:ndcg",
-        own={"lambdarank_num_pair_per_sample": Choice((3, 5, 10, 20, 32), stock=32)},
-        fixed={"lambdarank_pair_method": "topk", "ndcg_exp_gain": True},
+        own=_PAIRS,
+        fixed=_TOP,
+        trees=_RANDOM_XGBOOST,
     ),
     Method(
         "xgb-pairwise",
