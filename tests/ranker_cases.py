@@ -40,7 +40,10 @@ def shuffled(data, seed=1):
     return data.rows(np.random.default_rng(seed).permutation(len(data.y)))
 
 
+# the metric alone on trees that see everything: what the boosters do by themselves can be compared
+PLAIN = {"mix": None, "noise": "gaussian", "random_trees": False}
+
+
 def ranker(booster="lightgbm", **parameters):
-    return SoftRanker(
-        booster, **{"n_estimators": 8, "num_leaves": 6, "min_child_samples": 5, "n_jobs": 1, **parameters}
-    )
+    small = {"n_estimators": 8, "num_leaves": 6, "min_child_samples": 5, "n_jobs": 1}
+    return SoftRanker(booster, **{**PLAIN, **small, **parameters})

@@ -19,9 +19,10 @@ import boostsoft.lightgbm as bl
 import boostsoft.xgboost as bx
 from boostsoft import Metric, SoftMetric, SoftRanker
 from boostsoft.kernels.curvature import CURVATURES
+from boostsoft.objectives import SoftObjective
 from boostsoft.ranker import lightgbm_trees, xgboost_trees
 
-from .ranker_cases import both, ranker, task
+from .ranker_cases import PLAIN, both, ranker, task
 
 xgb = pytest.importorskip("xgboost")
 
@@ -73,7 +74,7 @@ def test_equals_xgboost_with_the_adapter(data, hessian):
     params = {
         "base_score": 0, "disable_default_eval_metric": True, "tree_method": "hist", "grow_policy": "lossguide",
         "max_leaves": 6, "max_depth": 0, "eta": 0.1, "min_child_weight": 5 * average, "lambda": 16 * 0.01,
-        "colsample_bytree": 0.6, "subsample": 0.7, "seed": 3, "nthread": 1,
+        "colsample_bytree": 0.6, "subsample": 0.7, "seed": 3, "seed_per_iteration": True, "nthread": 1,
     }  # fmt: skip
     booster = xgb.train(params, dtrain, 8, obj=objective)
     model = ranker("xgboost", metric="map@7", sigma=0.7, hessian=hessian, colsample=0.6, subsample=0.7)
@@ -107,6 +108,7 @@ PARAMETERS = {
     "reg_lambda": (0.5, ("lambda_l2", 0.5), ("reg_lambda", 8.0)),
     "colsample": (0.5, ("feature_fraction", 0.5), ("colsample_bytree", 0.5)),
     "subsample": (0.5, ("bagging_fraction", 0.5), ("subsample", 0.5)),
+    "random_trees": (True, ("extra_trees", True), ("subsample", 0.7)),
     "n_jobs": (2, ("num_threads", 2), ("nthread", 2)),
     "random_state": (5, ("seed", 5), ("seed", 5)),
     "booster_params": ({"max_bin": 9}, ("max_bin", 9), ("max_bin", 9)),
@@ -118,7 +120,7 @@ def test_every_parameter_reaches_the_booster(name):
     from boostsoft.ranker.settings import check_settings
 
     value, in_lightgbm, in_xgboost = PARAMETERS[name]
-    settings = check_settings(SoftRanker(**{name: value}))
+    settings = check_settings(SoftRanker(**{**PLAIN, name: value}))
     if in_lightgbm is not None:
         assert lightgbm_trees.parameters(settings)[in_lightgbm[0]] == in_lightgbm[1]
         assert xgboost_trees.parameters(settings, 0.25)[in_xgboost[0]] == in_xgboost[1]
@@ -133,10 +135,47 @@ def test_every_parameter_changes_the_trees(booster, name, data):
 
 
 @both
-@pytest.mark.parametrize("change", [{"metric": "map"}, {"noise": "gumbel"}, {"sigma": 2.0}, {"hessian": "constant"}])
+@pytest.mark.parametrize(
+    "change",
+    [{"metric": "map"}, {"mix": {"kendall": 1.0}}, {"noise": "gumbel"}, {"sigma": 2.0}, {"hessian": "constant"}],
+)
 def test_the_objective_changes_the_trees(booster, change, data):
     before, after = (fit(ranker(booster, **p), data).predict(data.X) for p in ({}, change))
     assert not np.array_equal(before, after)
+
+
+def test_what_is_mixed_in_by_default():
+    from boostsoft.ranker.settings import check_settings
+
+    assert check_settings(SoftRanker()).objective == SoftObjective("ndcg@10", mix={"kendall": 0.3}, noise="gumbel")
+    for metric in ("kendall", "auc", "pnr", "spearman"):
+        assert check_settings(SoftRanker(metric=metric)).objective.mix == ()
+    assert check_settings(SoftRanker(mix=None)).objective.mix == ()
+    assert check_settings(SoftRanker(mix={"map": 2})).objective.mix == ((Metric("map"), 2.0),)
+    with pytest.raises(ValueError, match=r"SoftRanker.fit: mix must be .*auto.*'kendall'"):
+        check_settings(SoftRanker(mix="kendall"))
+    with pytest.raises(TypeError, match="random_trees must be True or False; got 1"):
+        check_settings(SoftRanker(random_trees=1))
+
+
+def test_random_trees_in_xgboost_see_a_part_of_what_is_left():
+    from boostsoft.ranker.settings import check_settings
+
+    found = xgboost_trees.parameters(check_settings(SoftRanker("xgboost", subsample=0.5)), 1.0)
+    assert (found["subsample"], found["colsample_bynode"]) == (pytest.approx(0.35), 0.5)
+    found = xgboost_trees.parameters(check_settings(SoftRanker("xgboost", random_trees=False)), 1.0)
+    assert (found["subsample"], found["colsample_bynode"]) == (1.0, 1.0)
+
+
+@both
+def test_continued_training_repeats_whatever_was_trained_before(booster, data, valid):
+    start = fit(ranker(booster, random_trees=True), data)
+    first, again, copied = (
+        fit(ranker(booster, random_trees=True), valid, init_model=model).predict(data.X)
+        for model in (start, start, pickle.loads(pickle.dumps(start)))
+    )
+    np.testing.assert_array_equal(first, again)
+    np.testing.assert_array_equal(first, copied)
 
 
 def test_depth_without_a_limit():

@@ -42,8 +42,11 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         What grows the trees.
     metric : str or Metric
         What to train on and what :meth:`score` measures: any metric with an exact expectation.
+    mix : "auto", mapping or None
+        What else to train on (:class:`boostsoft.objectives.SoftObjective`): "auto" is ``{"kendall": 0.3}``, the order
+        of the whole list, or nothing if the metric is about it already; None is the metric alone.
     noise, sigma, hessian
-        Of the objective (:class:`boostsoft.objectives.SoftObjective`).
+        Of the objective.
     n_estimators : int
         Number of trees, at most.
     learning_rate : float
@@ -57,6 +60,11 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         What is added to a leaf's curvature, in LightGBM's units; XGBoost gets 16 times it, as its curvature is.
     colsample, subsample : float
         Share of the features and of the rows, whatever their queries, that a tree sees.
+    random_trees : bool
+        Whether splits are chosen among random ones, which steadies a sum of trees: LightGBM then tries one threshold
+        per feature (``extra_trees``); XGBoost, which cannot, gives a tree 7/10 of the rows that ``subsample`` leaves
+        and a node half of the features. On small data that was worth more than any choice of the objective (README);
+        where data is plenty, try without.
     booster_params : dict, optional
         Further parameters of the booster; those that the ranker has or settles itself raise, by any name.
     eval_metric : str, Metric, SoftMetric or a list of them, optional
@@ -122,7 +130,8 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         booster: str = "lightgbm",
         metric: str | Metric = "ndcg@10",
         *,
-        noise: str = "gaussian",
+        mix: Any = "auto",
+        noise: str = "gumbel",
         sigma: float = 1.0,
         hessian: str = "flow",
         n_estimators: int = 100,
@@ -133,6 +142,7 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         reg_lambda: float = 0.0,
         colsample: float = 1.0,
         subsample: float = 1.0,
+        random_trees: bool = True,
         booster_params: dict[str, Any] | None = None,
         eval_metric: Any = None,
         early_stopping_rounds: int | None = None,
@@ -143,6 +153,7 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
     ) -> None:
         self.booster = booster
         self.metric = metric
+        self.mix = mix
         self.noise = noise
         self.sigma = sigma
         self.hessian = hessian
@@ -154,6 +165,7 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         self.reg_lambda = reg_lambda
         self.colsample = colsample
         self.subsample = subsample
+        self.random_trees = random_trees
         self.booster_params = booster_params
         self.eval_metric = eval_metric
         self.early_stopping_rounds = early_stopping_rounds

@@ -31,6 +31,7 @@ TAKEN = by_alias(
         "min_child_samples": "min_data_in_leaf min_data_per_leaf min_data min_child_samples min_samples_leaf",
         "reg_lambda": "lambda_l2 reg_lambda lambda l2_regularization",
         "colsample": "feature_fraction sub_feature colsample_bytree",
+        "random_trees": "extra_trees extra_tree",
         "subsample": "bagging_fraction sub_row subsample bagging bagging_freq subsample_freq",
         "eval_metric": "metric metrics metric_types",
         "early_stopping_rounds": "early_stopping_round early_stopping_rounds early_stopping n_iter_no_change",
@@ -76,6 +77,7 @@ def parameters(settings: Settings) -> dict[str, Any]:
         "min_data_in_leaf": settings.min_child_samples,
         "lambda_l2": settings.reg_lambda,
         "feature_fraction": settings.colsample,
+        "extra_trees": settings.random_trees,
         "seed": settings.seed,
         "verbosity": -1,
     }
@@ -100,8 +102,7 @@ def train(job: Job) -> Any:
     import lightgbm
 
     settings = job.settings
-    rule = settings.objective
-    objective = adapter.objective(rule.metric, noise=rule.noise, sigma=rule.sigma, hessian=rule.hessian)
+    objective = adapter.LightGBMObjective(settings.objective)
     data = _dataset(job.train)
     return lightgbm.train(
         {**parameters(settings), "objective": objective},

@@ -11,12 +11,16 @@ from sklearn.utils import check_random_state
 
 from ..adapters import AnyMetric, MetricList
 from ..metrics.hard import Metric
-from ..metrics.soft import SoftMetric
+from ..metrics.registry import REGISTRY
+from ..metrics.soft import SoftMetric, as_metric
 from ..objectives import SoftObjective
+from ..objectives.base import as_flag
 from ..query_groups import finite_number, one_of, positive_number, whole_number
 
 FIT = "SoftRanker.fit"
 BOOSTERS = ("lightgbm", "xgboost")
+AUTO = "auto"
+WHOLE_ORDER: Mapping[str | Metric, float] = {"kendall": 0.3}
 WATCHED_SIGMA = 0.2  # in spreads of the scores: as in the examples and the command line
 
 
@@ -30,6 +34,7 @@ class Settings:
     objective : what to train on.
     watched : what to evaluate after every tree, the one that stops training first.
     n_estimators, learning_rate, num_leaves, max_depth, min_child_samples, reg_lambda, colsample, subsample : as given.
+    random_trees : whether splits are chosen among random ones.
     more : the booster's own further parameters.
     early_stopping_rounds, validation_fraction : as given.
     n_jobs : threads of the booster; None for its own choice.
@@ -47,6 +52,7 @@ class Settings:
     reg_lambda: float
     colsample: float
     subsample: float
+    random_trees: bool
     more: Mapping[str, Any]
     early_stopping_rounds: int | None
     validation_fraction: float | None
@@ -56,7 +62,9 @@ class Settings:
 
 def check_settings(ranker: Any) -> Settings:
     """Check a ranker's parameters and build the objective and the metrics."""
-    objective = SoftObjective(ranker.metric, noise=ranker.noise, sigma=ranker.sigma, hessian=ranker.hessian)
+    objective = SoftObjective(
+        ranker.metric, mix=_mix(ranker), noise=ranker.noise, sigma=ranker.sigma, hessian=ranker.hessian
+    )
     refuse_cutoffs_per_query(FIT, objective.metric)
     rounds, fraction = ranker.early_stopping_rounds, ranker.validation_fraction
     return Settings(
@@ -71,6 +79,7 @@ def check_settings(ranker: Any) -> Settings:
         reg_lambda=_not_negative("reg_lambda", ranker.reg_lambda),
         colsample=_share("colsample", ranker.colsample),
         subsample=_share("subsample", ranker.subsample),
+        random_trees=as_flag(FIT, "random_trees", ranker.random_trees),
         more=_more(ranker.booster_params),
         early_stopping_rounds=None if rounds is None else whole_number(FIT, "early_stopping_rounds", rounds, 1),
         validation_fraction=None if fraction is None else _inner_share("validation_fraction", fraction),
@@ -114,6 +123,16 @@ def refuse_cutoffs_per_query(caller: str, metric: Metric) -> None:
             f"{caller}: a metric must have one cutoff for all queries, since training, validation and test each have "
             f"queries of their own; got {metric!r}"
         )
+
+
+def _mix(ranker: Any) -> Mapping[str | Metric, float] | None:
+    """What is trained on besides the metric; by default the order of the whole list, unless the metric is about it."""
+    mix = ranker.mix
+    if not isinstance(mix, str):
+        given: Mapping[str | Metric, float] | None = mix
+        return given
+    one_of(FIT, "mix", mix, (AUTO,))
+    return None if REGISTRY[as_metric(FIT, ranker.metric, {}).metric].pairwise else WHOLE_ORDER
 
 
 def _depth(value: Any) -> int:

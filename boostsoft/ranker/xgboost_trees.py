@@ -34,6 +34,7 @@ TAKEN = by_alias(
         "min_child_samples": "min_child_weight min_child_samples",
         "reg_lambda": "lambda reg_lambda",
         "colsample": "colsample_bytree",
+        "random_trees": "colsample_bynode",
         "subsample": "subsample",
         "eval_metric": "eval_metric",
         "early_stopping_rounds": "early_stopping_rounds",
@@ -41,6 +42,9 @@ TAKEN = by_alias(
         "random_state": "seed random_state",
     }
 )
+# XGBoost has no random thresholds; a tree that sees a part of the rows, and a node a part of the features, take their
+# place
+_RANDOM_ROWS, _RANDOM_FEATURES = 0.7, 0.5
 SETTLED = by_alias(
     {
         "the ranker trains on its metric": "objective base_score disable_default_eval_metric",
@@ -66,6 +70,8 @@ def parameters(settings: Settings, curvature: float) -> dict[str, Any]:
     found: dict[str, Any] = {
         "tree_method": "hist",
         "grow_policy": "lossguide",
+        # otherwise what a continued training draws depends on what else was trained in this process
+        "seed_per_iteration": True,
         **settings.more,
         "base_score": 0.0,
         "disable_default_eval_metric": True,
@@ -75,7 +81,8 @@ def parameters(settings: Settings, curvature: float) -> dict[str, Any]:
         "min_child_weight": settings.min_child_samples * curvature,
         "reg_lambda": settings.reg_lambda * adapter.STOCK_UNIT,
         "colsample_bytree": settings.colsample,
-        "subsample": settings.subsample,
+        "subsample": settings.subsample * (_RANDOM_ROWS if settings.random_trees else 1.0),
+        "colsample_bynode": _RANDOM_FEATURES if settings.random_trees else 1.0,
         "seed": settings.seed,
         "verbosity": 1,
     }
@@ -103,8 +110,7 @@ def _train(job: Job) -> Any:
     import xgboost
 
     settings = job.settings
-    rule = settings.objective
-    objective = adapter.objective(rule.metric, noise=rule.noise, sigma=rule.sigma, hessian=rule.hessian)
+    objective = adapter.XGBoostObjective(settings.objective)
     data = _dmatrix(job.train.features, settings.n_jobs, job.train)
     valid = [(_dmatrix(rows.features, settings.n_jobs, rows), name) for name, rows in job.valid]
     metrics = _Recorded(adapter.custom_metric(*settings.watched), valid)
