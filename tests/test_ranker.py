@@ -156,15 +156,30 @@ def test_what_is_mixed_in_by_default():
         check_settings(SoftRanker(mix="kendall"))
     with pytest.raises(TypeError, match="random_trees must be True or False; got 1"):
         check_settings(SoftRanker(random_trees=1))
+    with pytest.raises(ValueError, match=r"random_trees must be .*auto.*'yes'"):
+        check_settings(SoftRanker(random_trees="yes"))
 
 
-def test_random_trees_in_xgboost_see_a_part_of_what_is_left():
+@pytest.mark.parametrize(("n_docs", "expected"), [(49_999, True), (50_000, False)])
+def test_random_trees_by_default_where_documents_are_few(n_docs, expected):
     from boostsoft.ranker.settings import check_settings
 
-    found = xgboost_trees.parameters(check_settings(SoftRanker("xgboost", subsample=0.5)), 1.0)
-    assert (found["subsample"], found["colsample_bynode"]) == (pytest.approx(0.35), 0.5)
-    found = xgboost_trees.parameters(check_settings(SoftRanker("xgboost", random_trees=False)), 1.0)
-    assert (found["subsample"], found["colsample_bynode"]) == (1.0, 1.0)
+    assert lightgbm_trees.parameters(check_settings(SoftRanker()).on(n_docs))["extra_trees"] is expected
+    found = xgboost_trees.parameters(check_settings(SoftRanker("xgboost", subsample=0.5)).on(n_docs), 1.0)
+    assert found["subsample"] == pytest.approx(0.35 if expected else 0.5)
+    assert found["colsample_bynode"] == (0.5 if expected else 1.0)
+    for given in (True, False):
+        settings = check_settings(SoftRanker(random_trees=given)).on(n_docs)
+        assert lightgbm_trees.parameters(settings)["extra_trees"] is given
+
+
+@both
+def test_random_trees_are_on_in_a_small_fit(booster, data):
+    few, said, plain = (
+        fit(ranker(booster, random_trees=value), data).predict(data.X) for value in ("auto", True, False)
+    )
+    np.testing.assert_array_equal(few, said)
+    assert not np.array_equal(few, plain)
 
 
 @both

@@ -60,11 +60,11 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         What is added to a leaf's curvature, in LightGBM's units; XGBoost gets 16 times it, as its curvature is.
     colsample, subsample : float
         Share of the features and of the rows, whatever their queries, that a tree sees.
-    random_trees : bool
+    random_trees : bool or "auto"
         Whether splits are chosen among random ones, which steadies a sum of trees: LightGBM then tries one threshold
         per feature (``extra_trees``); XGBoost, which cannot, gives a tree 7/10 of the rows that ``subsample`` leaves
         and a node half of the features. On small data that was worth more than any choice of the objective (README);
-        where data is plenty, try without.
+        "auto" is True below 50,000 documents to train on.
     booster_params : dict, optional
         Further parameters of the booster; those that the ranker has or settles itself raise, by any name.
     eval_metric : str, Metric, SoftMetric or a list of them, optional
@@ -142,7 +142,7 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         reg_lambda: float = 0.0,
         colsample: float = 1.0,
         subsample: float = 1.0,
-        random_trees: bool = True,
+        random_trees: bool | str = "auto",
         booster_params: dict[str, Any] | None = None,
         eval_metric: Any = None,
         early_stopping_rounds: int | None = None,
@@ -225,7 +225,8 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
             warnings.warn(f"{FIT}: neither group= nor qid= was given: all rows are one query", stacklevel=2)
         sets = evaluation_sets(self, encoder, named, eval_set, eval_group, eval_qid)
         self._encoder, self._named, self._trees = encoder, named, settings.booster
-        self._grow(settings, trees, *hold_out(settings, train, sets), start)
+        train, sets = hold_out(settings, train, sets)
+        self._grow(settings.on(train.labels.size), trees, train, sets, start)
         return self
 
     def predict(self, X: Any) -> FloatArray:
