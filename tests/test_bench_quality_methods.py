@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from boostsoft.bench import folds
-from boostsoft.bench.quality import data, tasks, train_catboost
+from boostsoft.bench.quality import data, methods, tasks, train_catboost
 from boostsoft.bench.quality.methods import LIBRARIES, METHODS
 from boostsoft.bench.quality.space import Choice, Depth, LogInteger, LogUniform, draw
 from boostsoft.bench.quality.tasks import Place
@@ -105,8 +107,10 @@ def test_trial_0_is_the_stock_setting():
             "max_leaves": 0,
             "min_child_weight": 1.0,
             "reg_lambda": 1.0,
+            "subsample": 0.7,
+            "colsample_bynode": 0.5,
         },
-        "own": {"metric": "ndcg@10", "noise": "gaussian"},
+        "own": {"mix": {"kendall": 0.3}, "noise": "gumbel"},
     }
     assert METHODS["stochasticrank"].stock()["own"] == {"sigma": 1.0}
 
@@ -220,3 +224,20 @@ def test_trainers_fail_with_the_run_named(folder, tmp_path):
     task = tasks.Task("tune", Place("TINY", 1, "lambdarank"), 0, files, setting, 3, 60, 1)
     with pytest.raises(ValueError, match=r"tune/TINY/1/lambdarank/0 failed with .*-5.*num_leaves"):
         tasks.run_task(task)
+
+
+def test_the_readmes_settings_are_of_these_methods():
+    """Those that were frozen for MQ2008 and OHSUMED: of every method and fold, within the spaces."""
+    file = Path(methods.__file__).parent / "settings" / "mq2008_ohsumed.json"
+    settings = json.loads(file.read_text(encoding="utf-8"))["settings"]
+    assert set(settings) == set(METHODS)
+    for name, method in METHODS.items():
+        known = {
+            half: set(method.setting(draw(0, 1, 1))[half]) | set(method.stock()[half]) for half in ("trees", "own")
+        }
+        assert set(settings[name]) == {"MQ2008", "OHSUMED"}
+        for folds_ in settings[name].values():
+            assert set(folds_) == {"1", "2", "3", "4", "5"}
+            for found in folds_.values():
+                assert set(found["setting"]["trees"]) <= known["trees"]
+                assert set(found["setting"]["own"]) <= known["own"]

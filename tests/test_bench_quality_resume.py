@@ -136,7 +136,7 @@ def test_other_data_spaces_and_versions_are_refused(small, folder, tmp_path, mon
         run.run_quality(options(other, out))
     method = replace(METHODS["soft-lightgbm"], own={"metric": Choice(("ndcg@3",))})
     monkeypatch.setitem(run.METHODS, "soft-lightgbm", method)
-    with pytest.raises(ValueError, match=r"runs\.methods\.soft-lightgbm\.own\.metric was "):
+    with pytest.raises(ValueError, match=r"runs\.methods\.soft-lightgbm\.own\.mix was "):
         run.run_quality(options(folder, out))
     monkeypatch.undo()
     monkeypatch.setattr(run, "versions", lambda _: {**real_versions(), "lightgbm": "3.1"})
