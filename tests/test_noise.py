@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from boostsoft.kernels.compile import kernel
-from boostsoft.kernels.noise import LAWS, noise, second_ratio
+from boostsoft.kernels.noise import LAWS, logarithm, noise, second_ratio
 from boostsoft.kernels.simd import load, store
 
 SCIPY = {"gaussian": stats.norm, "gumbel": stats.gumbel_r, "logistic": stats.logistic}
@@ -22,6 +22,12 @@ def tabulate(law, z, p, q, w, r, r2):
         store(w, i, density)
         store(r, i, ratio)
         store(r2, i, second_ratio(law, density, ratio))
+
+
+@kernel
+def tabulate_logarithm(x, out):
+    for i in range(0, x.size, 8):
+        store(out, i, logarithm(load(x, i)))
 
 
 def law_at(name, z):
@@ -57,3 +63,13 @@ def test_far_out_nothing_is_lost_or_undefined(name):
     np.testing.assert_allclose(p, z < 0, atol=1e-40)
     np.testing.assert_allclose(q, z > 0, atol=1e-40)
     np.testing.assert_allclose(w, 0, atol=1e-40)
+
+
+def test_logarithms_to_the_last_digits():
+    rng = np.random.default_rng(0)
+    x = np.concatenate(
+        [np.exp(rng.uniform(-700, 700, 800)), rng.uniform(0.5, 2.0, 800), np.sqrt(0.5) + 1e-16 * np.arange(8)]
+    )
+    found = np.empty_like(x)
+    tabulate_logarithm(x, found)
+    np.testing.assert_allclose(found, np.log(x), rtol=1e-15, atol=1e-15)

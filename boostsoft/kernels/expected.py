@@ -89,9 +89,11 @@ def _cluster_value(
     n = last - first
     n_bins = fill_bins(law, u, first, last, bins)
     origin = 0.0 if law == GAUSSIAN else tail_origin(u, first, last)
-    cut = min(ranks - first, n - 1)
-    scattered = start_nodes(law, shape, n, u[first + cut], origin, bins, n_bins, state, scratch)
-    h *= step_factor(law, shape, n) * cut_factor(shape, n, ranks - first, scattered)
+    h *= step_factor(law, shape, n)
+    if shape != SMOOTH:
+        cut = u[first + min(ranks - first, n - 1)]
+        scattered = start_nodes(law, shape, n, cut, origin, bins, n_bins, state, scratch)
+        h *= cut_factor(shape, n, ranks - first, scattered)
     start_nodes(law, shape, n, u[first] + reach_right, origin, bins, n_bins, state, scratch)
     if engine == ODDS:
         list_documents(coef, first, last, least, space[9], derive)

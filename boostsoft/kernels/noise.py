@@ -22,7 +22,7 @@ from numpy.polynomial import chebyshev
 from scipy.special import erfcx
 
 from .compile import routine
-from .simd import ROUNDER, larger, magnitude, polynomial, power_of_two, smaller, splat, where_negative
+from .simd import ROUNDER, larger, magnitude, polynomial, power_of_two, shifted_exponent, smaller, splat, where_negative
 
 GAUSSIAN, GUMBEL, LOGISTIC = 0, 1, 2
 LAWS = {"gaussian": GAUSSIAN, "gumbel": GUMBEL, "logistic": LOGISTIC}
@@ -58,13 +58,14 @@ _BRIEF_GROWTH = _exp_coefficients(lambda t: np.expm1(t) / t, 6)
 _BRIEF_DENSITY = _exp_coefficients(lambda t: _ROOT_2PI_INVERSE * np.exp(t), 7, -0.5)
 _MILLS_CENTRE, _BRIEF_CENTRE = 5.0, 4.0
 _MILLS, _BRIEF_MILLS = _mills_coefficients(22, _MILLS_CENTRE), _mills_coefficients(11, _BRIEF_CENTRE)
+_LOGARITHM = tuple(2.0 / (2 * i + 1) for i in range(9))  # 2 artanh(s) / s in s^2
 _SERIES = tuple((-1.0) ** i / math.factorial(i + 1) for i in range(15))
 _FARTHEST = 37.6  # beyond, the density is below the smallest float
 
 _exp, _short_exp = polynomial(_EXP), polynomial(_SHORT_EXP)
 _brief_growth, _brief_density = polynomial(_BRIEF_GROWTH), polynomial(_BRIEF_DENSITY)
 _mills, _brief_mills = polynomial(_MILLS), polynomial(_BRIEF_MILLS)
-_series = polynomial(_SERIES)
+_series, _logarithm = polynomial(_SERIES), polynomial(_LOGARITHM)
 
 
 @routine
@@ -88,6 +89,16 @@ def short_exponential(x):
     """The same to a relative 2e-14."""
     t, scale = _reduce(x)
     return _short_exp(t) * scale
+
+
+@routine
+def logarithm(x):
+    """Natural logarithms of eight positive normal numbers, to the last digits."""
+    shifted = shifted_exponent(x)
+    n = shifted - splat(ROUNDER)
+    m = x * power_of_two(splat(ROUNDER) - n)
+    s = (m - splat(1.0)) / (m + splat(1.0))
+    return s * _logarithm(s * s) + n * splat(_LN2)
 
 
 @routine

@@ -24,7 +24,7 @@ from __future__ import annotations
 import math
 
 from .compile import routine
-from .noise import GAUSSIAN, GUMBEL, short_exponential
+from .noise import GAUSSIAN, GUMBEL, logarithm, short_exponential
 from .simd import LANES, lane_sum, larger, load, root, splat, store, where_negative
 from .workspace import MOST_BINS
 
@@ -155,14 +155,11 @@ def folded(law, x, origin):
 
 
 @routine
-def _crowding(shape, n, above, density, scratch):
+def _crowding(shape, n, above, density):
     """M(Lambda) and minus its derivative along x, for a cluster of n documents."""
     if shape == SMOOTH:
         more = above + splat(_OFFSET)
-        store(scratch, 0, more)
-        for i in range(LANES):
-            scratch[i] = 1.5 * math.log(scratch[i])
-        return load(scratch, 0), splat(1.5) * density / more
+        return splat(1.5) * logarithm(more), splat(1.5) * density / more
     top = root(above + splat(_OFFSET))
     slope = splat(0.5) * density / top
     if shape == TOP:
@@ -172,11 +169,11 @@ def _crowding(shape, n, above, density, scratch):
 
 
 @routine
-def height_at(law, shape, n, origin, t, bins, near, scratch):
+def height_at(law, shape, n, origin, t, bins, near):
     """Position x, y, dy/dt, dx/dt, Lambda and the count's variance at eight coordinates t."""
     x, stretch = _position(law, t, origin)
     above, density, variance = _expected_above(law, x, bins, near)
-    height, incline = _crowding(shape, n, above, density, scratch)
+    height, incline = _crowding(shape, n, above, density)
     return x, t - height, splat(1.0) + incline * stretch, stretch, above, variance
 
 
@@ -196,13 +193,11 @@ def step_factor(law, shape, n):
 
 @routine
 def cut_factor(shape, n, cut, variance):
-    """How much shorter the step is where a deep cutoff lies in a long, spread-out list.
+    """How much shorter the step is where a deep cutoff lies in a long, spread-out list; the shape is not SMOOTH.
 
     The count above the cutoff's document varies by the root of its variance; the map's roots take it for the root
     of the documents above or below, which is too much where most of those are certain.
     """
-    if shape == SMOOTH:
-        return 1.0
     k = min(cut, n // 2) if cut >= n else cut
     grip = 1.0 / math.sqrt(k + _OFFSET)
     if shape == ANYWHERE:
@@ -229,7 +224,7 @@ def next_nodes(law, shape, n, h, miss_allowed, origin, bins, n_bins, state, scra
     settled = False
     zero, one, half = splat(0.0), splat(1.0), splat(0.5)
     for _ in range(_NEWTON_STEPS):
-        at, height, rise, stretch, crowd, scatter = height_at(law, shape, n, origin, t, bins, near, scratch)
+        at, height, rise, stretch, crowd, scatter = height_at(law, shape, n, origin, t, bins, near)
         miss = height - target
         size = larger(miss, zero - miss)
         if settled:
@@ -258,7 +253,7 @@ def start_nodes(law, shape, n, x, origin, bins, n_bins, state, scratch):
     """Set the state so that the first node lies one step below x; returns the variance of the count above x."""
     t = folded(law, x, origin)
     near = near_bins(law, bins, n_bins, x, x, 0.0)
-    _, height, rise, _, _, variance = height_at(law, shape, n, origin, splat(t), bins, near, scratch)
+    _, height, rise, _, _, variance = height_at(law, shape, n, origin, splat(t), bins, near)
     state[0] = t
     store(scratch, 0, height)
     state[1] = scratch[0]

@@ -10,6 +10,7 @@ length 8, so that the kernels can be stepped through and their coverage measured
 
 from __future__ import annotations
 
+import math
 import operator
 from typing import Any
 
@@ -23,6 +24,7 @@ from numba.extending import intrinsic, lower_builtin, models, register_model
 LANES = 8
 # added to a number below 2^51 it leaves the nearest whole number and, in its last bits, that plus float64's bias
 ROUNDER = 1.5 * 2.0**52 + 1023.0
+_ROUNDER_BITS, _ROOT_OF_HALF = (int(np.float64(x).view(np.int64)) for x in (ROUNDER, math.sqrt(0.5)))
 
 _DOUBLES = ir.VectorType(ir.DoubleType(), LANES)
 _LONGS = ir.VectorType(ir.IntType(64), LANES)
@@ -295,6 +297,18 @@ def power_of_two(typingctx: Any, shifted: Any) -> Any:
     return vec8(vec8), codegen
 
 
+@intrinsic
+def shifted_exponent(typingctx: Any, value: Any) -> Any:
+    """``ROUNDER`` + n for positive normal numbers 2^n m with m between the roots of 1/2 and 2: see ``power_of_two``."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        above = builder.sub(builder.bitcast(args[0], _LONGS), ir.Constant(_LONGS, [_ROOT_OF_HALF] * LANES))
+        n = builder.ashr(above, ir.Constant(_LONGS, [52] * LANES))
+        return builder.bitcast(builder.add(n, ir.Constant(_LONGS, [_ROUNDER_BITS] * LANES)), _DOUBLES)
+
+    return vec8(vec8), codegen
+
+
 def polynomial(coefficients: tuple[float, ...]) -> Any:
     """Make a function of eight points: sum of coefficients[i] x^i, by Horner's rule without a loop."""
     if config.DISABLE_JIT:
@@ -350,3 +364,6 @@ if config.DISABLE_JIT:  # the same operations on numpy arrays of eight
 
     def power_of_two(shifted):  # noqa: D103
         return np.ldexp(1.0, (shifted - ROUNDER).astype(np.int64))
+
+    def shifted_exponent(value):  # noqa: D103
+        return ROUNDER + np.ceil(np.log2(value) - 0.5)
