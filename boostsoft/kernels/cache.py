@@ -2,7 +2,7 @@
 
 - **No stale code.** A kernel's machine code contains that of the kernels it calls, but Numba recompiles it only when
   its own source file changes: after an upgrade, or an edit, of another file the old code would run on. Here every
-  kernel is stamped with all source files of this folder.
+  kernel, a test's too, is stamped with all source files of this folder and of its own.
 - **No mix-up.** Two processes that compile one function for different types at the same time may write both under
   one number, so that one's types lead to the other's code. Here the types are part of the file's name.
 - **Never in the way.** Where nothing can be written (a read-only installation, no home folder; a full disk), or what
@@ -50,7 +50,8 @@ class KernelCache(FunctionCache):
     def __init__(self, function: Any) -> None:
         super().__init__(function)
         locator = self._impl.locator
-        stamp = (locator.get_source_stamp(), sources(Path(function.__code__.co_filename).parent))
+        folders = {Path(__file__).parent, Path(function.__code__.co_filename).parent}
+        stamp = (locator.get_source_stamp(), *map(sources, sorted(folders)))
         self._cache_file = _Files(locator.get_cache_path(), self._impl.filename_base, stamp)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
