@@ -20,7 +20,7 @@ from .blend_command import add_blend
 from .datasets import RankingData, load_digits_ranking, load_letor
 from .experiment import N_PARTS, Plan, run_folds, run_split
 from .kernels.noise import LAWS
-from .options import check_folder, positive, whole
+from .options import add_command, check_folder, positive, whole
 from .plots import curves_figure, differences_figure, png
 from .report import TreeBars, curve_csv, folds_csv, folds_report, per_query_csv, split_report, write_files
 from .track_command import add_track
@@ -78,14 +78,9 @@ def _parser() -> argparse.ArgumentParser:
     demo = commands.add_parser("demo", help="try it on an embedded data set", description=_DEMO)
     demo.set_defaults(run=_demo)
     _add_shared(demo, "boostsoft-demo", trees=100)
-    train = commands.add_parser(
-        "train",
-        help="train on LETOR / SVMlight files",
-        description=_TRAIN,
-        epilog=_TRAIN_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    train = add_command(
+        commands, "train", _train, help="train on LETOR / SVMlight files", description=_TRAIN, epilog=_TRAIN_EXAMPLES
     )
-    train.set_defaults(run=_train)
     _add_data(train)
     _add_shared(train, "boostsoft-train", trees=300)
     _add_training(train)

@@ -7,6 +7,22 @@ import re
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
+
+
+def add_command(
+    commands: Any, name: str, run: Callable[[argparse.Namespace], Any], *, help: str, description: str, epilog: str
+) -> argparse.ArgumentParser:
+    """Add a command to the subparsers of the command line, whose texts are shown as they are written."""
+    parser: argparse.ArgumentParser = commands.add_parser(
+        name,
+        help=help,
+        description=description,
+        epilog=epilog,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.set_defaults(run=run)
+    return parser
 
 
 def whole(least: int) -> Callable[[str], int]:

@@ -6,6 +6,7 @@ Everything behind this module may assume contiguous float64 arrays, finite value
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -216,6 +217,12 @@ def one_of(caller: str, argument: str, value: Any, known: Any) -> str:
     if not isinstance(value, str) or value not in known:
         raise ValueError(f"{caller}: {argument} must be one of {', '.join(map(repr, known))}; got {value!r}")
     return str(value)
+
+
+def set_fields(frozen: object, values: Mapping[str, Any]) -> None:
+    """Give a frozen dataclass its fields once they are checked; only its own constructor may."""
+    for field, value in values.items():
+        object.__setattr__(frozen, field, value)
 
 
 def _number(caller: str, argument: str, value: Any) -> float:

@@ -8,17 +8,29 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 import numpy as np
 from rich import box
 from rich.console import Console, Group, RenderableType
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    TaskID,
+    TextColumn,
+    TimeRemainingColumn,
+)
 from rich.table import Table
 from rich.text import Text
 
 from .experiment import BASELINE, N_PARTS, OURS, Folds, Observer, Plan, Split
 from .query_groups import FloatArray
 from .statistics import PairedInterval, counted_mean, fill_empty, paired_interval
+
+if TYPE_CHECKING:
+    from typing import Self
 
 _DIFFERENCE = ("difference", "95 % interval")
 EMPTY_IN_WORDS = {"zero": "count 0", "skip": "left out", "one": "count 1"}
@@ -39,23 +51,21 @@ def metric_title(spec: str) -> str:
 # ---------------------------------------------------------------------------------------------------------
 
 
-class TreeBars(Observer):
-    """A progress bar per booster with the watched metrics; with ``runs``, one bar over all of them besides."""
+class Bars:
+    """Bars shown inside a ``with`` block: what is done, how much of it, then ``columns``; on terminals only."""
 
-    def __init__(self, console: Console, runs: int | None = None) -> None:
+    def __init__(self, console: Console, *columns: ProgressColumn, transient: bool) -> None:
         self._progress = Progress(
             TextColumn("{task.description}"),
             BarColumn(bar_width=24),
             MofNCompleteColumn(),
-            TextColumn("[cyan]{task.fields[metrics]}"),
-            TimeRemainingColumn(),
+            *columns,
             console=console,
             disable=not console.is_terminal,
+            transient=transient,
         )
-        self._all = None if runs is None else self._progress.add_task("all runs", total=runs, metrics="")
-        self._current = TaskID(0)
 
-    def __enter__(self) -> TreeBars:
+    def __enter__(self) -> Self:
         self._progress.start()
         return self
 
@@ -63,6 +73,16 @@ class TreeBars(Observer):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._progress.stop()
+
+
+class TreeBars(Bars, Observer):
+    """A progress bar per booster with the watched metrics; with ``runs``, one bar over all of them besides."""
+
+    def __init__(self, console: Console, runs: int | None = None) -> None:
+        columns = (TextColumn("[cyan]{task.fields[metrics]}"), TimeRemainingColumn())
+        super().__init__(console, *columns, transient=False)
+        self._all = None if runs is None else self._progress.add_task("all runs", total=runs, metrics="")
+        self._current = TaskID(0)
 
     def begin(self, run: str, trees: int) -> None:
         """Show a new bar."""

@@ -19,7 +19,7 @@ from .datasets import load_letor
 from .kernels.noise import LAWS
 from .metrics import Metric, SoftMetric
 from .metrics.registry import REGISTRY
-from .options import check_folder, positive, whole
+from .options import add_command, check_folder, positive, whole
 from .plots import png
 from .ranking_data import RankingData
 from .report import write_files
@@ -51,14 +51,14 @@ _WIDTH = 110
 
 def add_track(commands: Any) -> None:
     """Add the command to the subparsers of the command line."""
-    parser = commands.add_parser(
+    parser = add_command(
+        commands,
         "track",
+        track,
         help="what each tree of a finished model adds",
         description=_DESCRIPTION,
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.set_defaults(run=track)
     add = parser.add_argument
     add("model", type=Path, metavar="MODEL", help="the model's file")
     add("data", type=Path, nargs="+", metavar="DATA", help="files of labelled queries")

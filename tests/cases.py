@@ -6,6 +6,7 @@ What counts pairs of the whole list takes no cutoff: these helpers leave ``k`` o
 from __future__ import annotations
 
 import math
+import re
 from itertools import permutations
 
 import numpy as np
@@ -93,12 +94,21 @@ def corrected(name, labels, scores):
     return both / math.sqrt(squares[0] * squares[1]) if all(squares) else 0.0
 
 
+def log_discount(rank):
+    return 1 / math.log2(1 + rank)
+
+
+def query(kind, n, seed):
+    """Labels and scores of one of the oracle's kinds."""
+    return oracle.random_query(np.random.default_rng(seed), n, kind)
+
+
 DYADIC_KINDS = ("generic", "ties", "clustered")
 
 
 def dyadic_query(kind, n, seed=0):
     """Labels and scores; the scores are multiples of 1/1024, so that sums and shifts are exact."""
-    labels, scores = oracle.random_query(np.random.default_rng(seed), n, kind)
+    labels, scores = query(kind, n, seed)
     return labels, np.round(scores * 1024) / 1024
 
 
@@ -106,3 +116,9 @@ def dyadic_queries(sizes, seed=0):
     """Several queries of different kinds, one after another."""
     parts = [dyadic_query(DYADIC_KINDS[i % 3], n, seed + i) for i, n in enumerate(sizes) if n > 0]
     return (np.concatenate(column) for column in zip(*parts, strict=True))
+
+
+def refused(error, text, build, *args, **kwargs):
+    """The call fails, and its message begins with the text."""
+    with pytest.raises(error, match="^" + re.escape(text)):
+        build(*args, **kwargs)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 
 import numpy as np
+import pytest
 
-from boostsoft.bench.quality import tasks, workers
+from boostsoft.bench.quality import run, tasks, workers
 from boostsoft.bench.quality.options import Options
 
 N_QUERIES, N_DOCS, TREES = 8, 12, 8
@@ -46,6 +47,24 @@ def options(folder, out, **changes):
     """A comparison of seconds."""
     given = {"methods": TINY, "trials": 3, "seeds": 2, "trees": TREES, "folds": 2, **changes}
     return Options(data=(folder,), out=out, **given)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return five_parts(tmp_path_factory.mktemp("quality") / "TINY")
+
+
+@pytest.fixture
+def split(tmp_path):
+    return three_files(tmp_path / "SPLIT")
+
+
+@pytest.fixture(scope="module")
+def small(folder, tmp_path_factory):
+    """The folder of a run of two methods that nothing interrupted."""
+    out = tmp_path_factory.mktemp("small") / "out"
+    run.run_quality(options(folder, out))
+    return out
 
 
 def records(out):

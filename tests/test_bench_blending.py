@@ -14,6 +14,8 @@ from boostsoft.bench.timing import Silent
 from boostsoft.blending import SoftBlender
 from boostsoft.statistics import paired_interval
 
+from .refusals import bench_refuses
+
 N_MODELS, N_QUERIES = 4, 12
 
 
@@ -192,13 +194,7 @@ BAD = {
 
 @pytest.mark.parametrize(("arguments", "message"), BAD.values(), ids=BAD.keys())
 def test_what_is_refused(folder, tmp_path, capsys, arguments, message):
-    places = {"folder": folder, "empty": tmp_path}
-    out = tmp_path / "out"
-    assert cli.main(["bench", *(argument.format(**places) for argument in arguments), "--out", str(out)]) == 2
-    error = capsys.readouterr().err
-    assert message in error
-    assert error.count("\n") == 1
-    assert not out.exists()
+    bench_refuses(arguments, message, capsys, tmp_path / "out", folder=folder, empty=tmp_path)
 
 
 def test_scores_are_read_as_scores(tmp_path, folder):

@@ -19,6 +19,7 @@ from boostsoft.bench.quality.tasks import Place
 from boostsoft.bench.quality.watch import HARD, Job
 from boostsoft.statistics import paired_interval
 
+from . import quality_cases
 from .quality_cases import (
     N_DOCS,
     N_QUERIES,
@@ -26,24 +27,14 @@ from .quality_cases import (
     TREES,
     arrays,
     assert_same,
-    five_parts,
     options,
     records,
     results,
-    three_files,
 )  # fmt: skip
+from .refusals import bench_refuses
 
 lgb = pytest.importorskip("lightgbm")
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return five_parts(tmp_path_factory.mktemp("quality") / "TINY")
-
-
-@pytest.fixture
-def split(tmp_path):
-    return three_files(tmp_path / "SPLIT")
+folder, split, small = quality_cases.folder, quality_cases.split, quality_cases.small  # fixtures
 
 
 @pytest.fixture(scope="module")
@@ -51,14 +42,6 @@ def done(folder, tmp_path_factory):
     """The folder of a run that nothing interrupted."""
     out = tmp_path_factory.mktemp("done") / "out"
     run.run_quality(options(folder, out, methods=(*TINY, "xgb-ndcg", "soft-xgboost")))
-    return out
-
-
-@pytest.fixture(scope="module")
-def small(folder, tmp_path_factory):
-    """The same with the two methods of ``TINY`` only."""
-    out = tmp_path_factory.mktemp("small") / "out"
-    run.run_quality(options(folder, out))
     return out
 
 
@@ -297,10 +280,4 @@ BAD = {
 
 @pytest.mark.parametrize(("arguments", "message"), BAD.values(), ids=BAD.keys())
 def test_what_is_refused(folder, tmp_path, capsys, arguments, message):
-    places = {"folder": folder, "empty": tmp_path}
-    out = tmp_path / "out"
-    assert cli.main(["bench", *(argument.format(**places) for argument in arguments), "--out", str(out)]) == 2
-    error = capsys.readouterr().err
-    assert message.format(**places) in error
-    assert error.count("\n") == 1
-    assert not out.exists()
+    bench_refuses(arguments, message, capsys, tmp_path / "out", folder=folder, empty=tmp_path)

@@ -17,14 +17,10 @@ from boostsoft.bench.quality.space import Choice, Depth, LogInteger, LogUniform,
 from boostsoft.bench.quality.tasks import Place
 from boostsoft.bench.quality.watch import Job, Watch, hard_ndcg
 
-from .quality_cases import five_parts
+from . import quality_cases
 
 lgb = pytest.importorskip("lightgbm")
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return five_parts(tmp_path_factory.mktemp("quality") / "TINY")
+folder = quality_cases.folder  # a fixture
 
 
 # ---------------------------------------------------------------------------------------------------------

@@ -19,35 +19,18 @@ from boostsoft.bench.quality import data, protocol, run, store, workers
 from boostsoft.bench.quality.methods import METHODS
 from boostsoft.bench.quality.space import Choice
 
+from . import quality_cases
 from .quality_cases import (
     arrays,
     assert_same,
-    five_parts,
     interrupt_after,
     letor_text,
     options,
     records,
     results,
-    three_files,
 )  # fmt: skip
 
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return five_parts(tmp_path_factory.mktemp("quality") / "TINY")
-
-
-@pytest.fixture
-def split(tmp_path):
-    return three_files(tmp_path / "SPLIT")
-
-
-@pytest.fixture(scope="module")
-def small(folder, tmp_path_factory):
-    """The folder of a run that nothing interrupted."""
-    out = tmp_path_factory.mktemp("small") / "out"
-    run.run_quality(options(folder, out))
-    return out
+folder, split, small = quality_cases.folder, quality_cases.split, quality_cases.small  # fixtures
 
 
 @pytest.mark.parametrize("count", [5, 12, 15])

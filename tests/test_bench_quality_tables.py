@@ -10,17 +10,10 @@ import pytest
 from boostsoft.bench import folds
 from boostsoft.bench.quality import analysis, data
 
-from .quality_cases import five_parts, three_files
+from . import quality_cases
+from .quality_cases import five_parts
 
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return five_parts(tmp_path_factory.mktemp("quality") / "TINY")
-
-
-@pytest.fixture
-def split(tmp_path):
-    return three_files(tmp_path / "SPLIT")
+folder, split = quality_cases.folder, quality_cases.split  # fixtures
 
 
 # ---------------------------------------------------------------------------------------------------------

@@ -19,20 +19,9 @@ from boostsoft import cli, report
 from boostsoft.datasets import load_digits_ranking, load_letor
 from boostsoft.experiment import Observer, Plan, run_folds, run_split, train_arm
 
+from .letor_cases import letor_text
+
 SMALL_TREES = ["--leaves", "4", "--set", "min_data_in_leaf=5"]
-
-
-def letor_text(seed, n_queries, first_query, n_features=4):
-    """Queries whose labels follow the first two features; the first query has nothing relevant."""
-    rng = np.random.default_rng(seed)
-    lines = []
-    for query in range(first_query, first_query + n_queries):
-        X = rng.normal(size=(rng.integers(6, 12), n_features)).round(3)
-        labels = np.clip(np.floor(X[:, 0] + 0.5 * X[:, 1] + rng.normal(size=len(X))), 0, 2).astype(int)
-        labels *= query != first_query
-        for label, row in zip(labels, X, strict=True):
-            lines.append(f"{label} qid:{query} " + " ".join(f"{i}:{x}" for i, x in enumerate(row, 1)))
-    return "\n".join(lines) + "\n"
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +29,7 @@ def parts(tmp_path_factory):
     """Five parts; S2 is compressed, and S5 never mentions the last feature."""
     folder = tmp_path_factory.mktemp("five")
     for i in range(1, 6):
-        text = letor_text(i, n_queries=14, first_query=100 * i, n_features=3 if i == 5 else 4)
+        text = letor_text(i, 100 * i, n_features=3 if i == 5 else 4)
         if i == 2:
             (folder / "S2.txt.gz").write_bytes(gzip.compress(text.encode()))
         else:
@@ -358,7 +347,7 @@ def five_parts(folder, texts):
 
 
 def test_a_query_in_two_parts_is_refused(tmp_path, capsys):
-    texts = [letor_text(i, 3, 10 * min(i, 4)) for i in range(1, 6)]
+    texts = [letor_text(i, 10 * min(i, 4), 3) for i in range(1, 6)]
     assert cli.main(five_parts(tmp_path, texts)) == 2
     assert capsys.readouterr().err == "boostsoft: --folds: query 40 is in S4 and in S5\n"
     assert not (tmp_path / "out").exists()
@@ -373,7 +362,7 @@ def test_a_part_there_twice_is_refused(tmp_path, capsys):
 
 def test_fractional_labels_need_no_baseline(tmp_path, capsys):
     file = tmp_path / "set.txt"
-    file.write_text(letor_text(1, 12, 1).replace("2 qid", "1.5 qid"))
+    file.write_text(letor_text(1, 1, 12).replace("2 qid", "1.5 qid"))
     arguments = ["train", "--train", str(file), "--valid", str(file), "--out", str(tmp_path / "out"), "--trees", "2"]
     assert cli.main(arguments) == 2
     assert "lambdarank needs whole labels from 0, got 1.5; --no-baseline leaves it out" in capsys.readouterr().err

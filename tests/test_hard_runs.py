@@ -15,13 +15,7 @@ from boostsoft.kernels.families import ABSORBING, PLAIN
 from boostsoft.metrics.prepared import prepare
 from boostsoft.metrics.registry import REGISTRY
 
-from . import oracle
-from .cases import every_metric, every_ranked, every_tie, metric, on_threads
-
-
-def query(kind, n, seed):
-    return oracle.random_query(np.random.default_rng(seed), n, kind)
-
+from .cases import every_metric, every_ranked, every_tie, metric, on_threads, query
 
 # Size
 

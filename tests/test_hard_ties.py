@@ -13,14 +13,10 @@ from boostsoft.kernels.hard import TIES
 from boostsoft.metrics.prepared import prepare
 from boostsoft.metrics.registry import REGISTRY
 
-from .cases import TABLE, by_definition, cutoffs_of, every_metric, every_ranked, metric
+from .cases import TABLE, by_definition, cutoffs_of, every_metric, every_ranked, log_discount, metric
 from .tie_means import mean_over_ties
 
 NORMALIZERS = [{"normalizer": normalizer} for normalizer in ("relevant", "min", "retrieved", "k")]
-
-
-def log_discount(rank):
-    return 1 / math.log2(1 + rank)
 
 
 def tied_blocks(sizes):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ast
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 import boostsoft
+
+from .processes import passes_alone
 
 ROOT = Path(boostsoft.__file__).parent
 # the order of the layers; a folder stands for all of its modules
@@ -130,8 +130,7 @@ def test_importing_the_package_imports_no_booster_and_no_plotting():
         "heavy &= set(sys.modules)\n"
         "raise SystemExit(', '.join(sorted(heavy)) or None)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
+    passes_alone(code)
 
 
 def test_what_needs_scikit_learn_is_imported_when_asked_for():
@@ -143,5 +142,4 @@ def test_what_needs_scikit_learn_is_imported_when_asked_for():
         "assert 'sklearn' in sys.modules\n"
         "raise SystemExit(', '.join(sorted({'lightgbm', 'xgboost'} & set(sys.modules))) or None)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
+    passes_alone(code)

@@ -15,7 +15,7 @@ from boostsoft import Metric, SoftRanker, make_ranking_scorer
 from boostsoft.datasets import load_letor
 
 from .ranker_cases import BOOSTERS, both, ranker, shuffled, task
-from .test_datasets import real_folder
+from .real_data import real_folder
 
 pytest.importorskip("xgboost")
 

@@ -17,20 +17,9 @@ from boostsoft.tracking import track_trees
 from boostsoft.tracks.effects import tree_effects
 from boostsoft.tracks.tree_track import TreeTrack
 
+from .letor_cases import letor_text
+
 N_FEATURES = 4
-
-
-def letor_text(seed, first_query, n_queries=14, n_features=N_FEATURES):
-    """Queries whose labels follow the first two features; the first query has nothing relevant."""
-    rng = np.random.default_rng(seed)
-    lines = []
-    for query in range(first_query, first_query + n_queries):
-        X = rng.normal(size=(rng.integers(6, 12), n_features)).round(3)
-        labels = np.clip(np.floor(X[:, 0] + 0.5 * X[:, 1] + rng.normal(size=len(X))), 0, 2).astype(int)
-        labels *= query != first_query
-        for label, row in zip(labels, X, strict=True):
-            lines.append(f"{label} qid:{query} " + " ".join(f"{i}:{x}" for i, x in enumerate(row, 1)))
-    return "\n".join(lines) + "\n"
 
 
 @pytest.fixture(scope="module")

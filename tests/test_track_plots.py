@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 from matplotlib.colors import to_hex
@@ -17,6 +14,7 @@ from boostsoft.track_plots import bands, changes, labels
 from boostsoft.tracking.comparison import compare
 from boostsoft.tracks.effects import tree_effects
 
+from .processes import passes_alone
 from .tracked import HARD, SOFT, track_of
 
 MAP, ERR = Metric("map"), Metric("err")
@@ -343,8 +341,7 @@ def test_a_new_figure_is_made_without_ax_and_pyplot_stays_out():
         "assert track_plots.plot_changes(track_of(3)).figure and track_plots.plot_curves(track_of(3)).figure\n"
         "raise SystemExit('matplotlib.pyplot' in sys.modules)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
+    passes_alone(code)
 
 
 # ---------------------------------------------------------------------------------------------------------

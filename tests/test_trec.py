@@ -12,7 +12,7 @@ from boostsoft import Metric
 from boostsoft._trec import lines, runs
 from boostsoft.datasets import TrecRuns, load_trec_runs, write_trec_run
 
-from .test_datasets import real_folder
+from .real_data import real_folder
 
 A = b"""7\tQ0\td2\t1\t12.5\talpha
 

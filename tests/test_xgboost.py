@@ -6,60 +6,26 @@ import copy
 import pickle
 import subprocess
 import sys
-from typing import NamedTuple
 
 import numpy as np
 import pytest
 
 import boostsoft as bs
 import boostsoft.xgboost as bx
-from boostsoft import QueryGroups
 from boostsoft.datasets import load_digits_ranking
 from boostsoft.kernels.curvature import CURVATURES
 from boostsoft.objectives import SoftObjective
 
+from . import booster_cases
+from .booster_cases import NOISES, Ranking, logged_metrics, ranking, spread_metric, unsuitable_options
 from .cases import on_threads
 
 xgb = pytest.importorskip("xgboost")
 
-NOISES = ("gaussian", "gumbel", "logistic")
 STOCK = {"base_score": 0, "nthread": 1, "disable_default_eval_metric": True}
 SMALL = {**STOCK, "max_depth": 3, "tree_method": "hist"}
 PRINTED = 5.1e-7  # XGBoost prints values of custom metrics with six decimals and reads them back
-
-
-class Ranking(NamedTuple):
-    X: np.ndarray
-    y: np.ndarray
-    sizes: np.ndarray
-
-    def matrix(self, kind=xgb.DMatrix, **options):
-        return kind(self.X, self.y, group=self.sizes, **options)
-
-    @property
-    def groups(self):
-        return QueryGroups.from_sizes(self.sizes)
-
-
-def ranking(seed=0, sizes=None):
-    """Grades 0 to 3 that two of five features tell, with noise; query 3 has nothing relevant."""
-    rng = np.random.default_rng(seed)
-    sizes = np.asarray(rng.integers(5, 25, 30) if sizes is None else sizes)
-    X = rng.normal(size=(sizes.sum(), 5))
-    worth = X[:, 0] + 0.7 * np.abs(X[:, 1]) + 0.3 * rng.normal(size=len(X))
-    y = np.digitize(worth, [0.8, 1.5, 2.5]).astype(float)
-    y[np.repeat(np.arange(sizes.size), sizes) == 3] = 0.0
-    return Ranking(X, y, sizes)
-
-
-@pytest.fixture(scope="module")
-def data():
-    return ranking(0)
-
-
-@pytest.fixture(scope="module")
-def valid():
-    return ranking(1, [12, 7, 30, 4, 9, 15, 22])
+data, valid = booster_cases.data, booster_cases.valid  # fixtures
 
 
 def train(data, objective=None, rounds=8, params=None, **options):
@@ -76,10 +42,6 @@ def train(data, objective=None, rounds=8, params=None, **options):
 
 def scores_of(booster, data, rounds=0):
     return booster.predict(xgb.DMatrix(data.X), output_margin=True, iteration_range=(0, rounds))
-
-
-def spread_metric():
-    return bs.SoftMetric("ndcg@5", sigma=0.3, sigma_unit="spread")
 
 
 # Training
@@ -246,13 +208,7 @@ def test_weight_two_is_the_query_twice(data):
 
 
 def test_logged_values_are_the_metrics_of_the_same_trees(data, valid):
-    metrics = {
-        "ndcg_hard@5": bs.Metric("ndcg@5"),
-        "precision_hard@3": bs.Metric("precision@3", empty="skip", relevant_from=2),
-        "ndcg_gaussian@5": spread_metric(),
-        "dcg_logistic": bs.SoftMetric("dcg", noise="logistic"),
-        "mine": bs.Metric("ndcg", name="mine"),
-    }
+    metrics = logged_metrics()
     log, sets = {}, {"train": data, "valid": valid}
     matrix, custom = data.matrix(xgb.QuantileDMatrix), bx.custom_metric(*metrics.values())
     booster = train(
@@ -495,15 +451,7 @@ def test_bad_predictions_are_named(data):
         bx.custom_metric("ndcg@5")(scores, data.matrix())
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"query_weight": [1.0, 2.0]}, "query_weight must have one value per query, 30; got 2"),
-        ({"query_weight": [-1.0] * 30}, "query_weight must not be negative"),
-        ({"metric": bs.Metric("dcg@3", discount=[0.1, 0.5, 0.6])}, "the discount must not rise"),
-        ({"metric": "cg"}, "there is nothing to learn"),
-    ],
-)
+@unsuitable_options
 def test_options_that_do_not_suit_the_data_are_named(data, options, message):
     with pytest.raises(ValueError, match=f"objective: {message}"):
         train(data, bx.objective(**options))

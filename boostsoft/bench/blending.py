@@ -25,7 +25,7 @@ from ..metrics import Metric
 from ..query_groups import FloatArray
 from ..statistics import PairedInterval, paired_interval
 from .folds import cyclic, five_files, joined
-from .results import Column, Section, Target
+from .results import Column, Section, Target, difference_cells, seed_cells
 from .settings import Settings
 from .timing import Spread, Watcher, ratio
 
@@ -163,9 +163,7 @@ def _folds(blends: Blends, settings: Settings, watcher: Watcher) -> Section:
     values = {method: {name: v.mean(axis=0) for name, v in found.items()} for method, found in by_seed.items()}
     rows = _rows(values, {method: [o for run in runs for o in run] for method, runs in outcomes.items()})
     for row in rows:
-        means = by_seed[row["method"]]["ndcg"].mean(axis=1)
-        row["seeds"] = means.tolist()
-        row["seeds_text"] = f"{means.std(ddof=1):.4f}" if means.size > 1 else "-"
+        row |= seed_cells(by_seed[row["method"]]["ndcg"].mean(axis=1))
     _judge(rows, NOT_WORSE)
     note = _FOLDS_NOTE.format(
         models=blends.parts[0].X.shape[1],
@@ -229,19 +227,9 @@ def _rows(values: dict[str, dict[str, FloatArray]], outcomes: dict[str, list[Out
             row[f"{name}_text"] = f"{row[name]:.4f}"
             if method != OURS:
                 interval = paired_interval(values[OURS][name], values[method][name])
-                row[f"{name}_interval"] = [interval.mean, interval.low, interval.high]
-                row[f"{name}_less"] = signed(interval)
+                row |= difference_cells(interval, f"{name}_interval", f"{name}_less")
         rows.append(row)
     return rows
-
-
-def signed(interval: PairedInterval) -> str:
-    """A difference with its interval.
-
-    >>> signed(PairedInterval(0.00123, -0.001, 0.0041, 9, 0.95))
-    '+0.0012 [-0.0010, +0.0041]'
-    """
-    return f"{interval.mean:+.4f} [{interval.low:+.4f}, {interval.high:+.4f}]"
 
 
 def _over_draws(differences: FloatArray) -> dict[str, Any]:
@@ -251,7 +239,7 @@ def _over_draws(differences: FloatArray) -> dict[str, Any]:
     mean, error = float(differences.mean()), float(differences.std(ddof=1)) / np.sqrt(differences.size)
     reach = float(stats.t.ppf(0.975, differences.size - 1)) * error
     interval = PairedInterval(mean, mean - reach, mean + reach, differences.size, 0.95)
-    return {"draws_interval": [interval.mean, interval.low, interval.high], "draws_text": signed(interval)}
+    return difference_cells(interval, "draws_interval", "draws_text")
 
 
 def _judge(rows: Sequence[dict[str, Any]], target: Target) -> None:

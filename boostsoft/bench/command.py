@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from ..options import check_folder, whole
+from ..options import add_command, check_folder, whole
 from .quality.options import QUALITY, QUALITY_ONLY, add_quality, read_options, refuse_others
 
 PARTS = ("objective", "training", "tracking", "hard", "growth", "limits", "cold", "blend")
@@ -40,14 +40,9 @@ S5, or Fold1 to FoldN, or train, vali and test. The same command goes on where a
 
 def add_bench(commands: Any) -> None:
     """Add the command to the subparsers of the command line."""
-    parser = commands.add_parser(
-        "bench",
-        help="time it next to what is installed",
-        description=_DESCRIPTION,
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    parser = add_command(
+        commands, "bench", bench, help="time it next to what is installed", description=_DESCRIPTION, epilog=_EPILOG
     )
-    parser.set_defaults(run=bench)
     add = parser.add_argument
     add("what", nargs="?", choices=[SPEED, QUALITY], default=SPEED, help=f"what to measure ({SPEED})")
     add(

@@ -17,6 +17,7 @@ from .pools import Pool, synthetic_pool
 from .results import Column, Section, Target
 from .settings import Settings
 from .timing import Contender, Spread, Watcher, interleave, ratio
+from .training_cost import lightgbm_parameters, xgboost_parameters
 
 LIVE = Target(1.05, "<= 1.05x")
 INSIDE = Target(0.05, "itself <= .05")
@@ -111,15 +112,8 @@ class _Runs:
         import lightgbm as lgb
 
         train, valid = self._lightgbm_data()
-        parameters = {
-            "objective": objective,
-            "metric": "ndcg" if suffix == OWN else "None",
-            "eval_at": [10],
-            "num_leaves": self._settings.leaves,
-            "learning_rate": 0.1,
-            "num_threads": n_threads(),
-            **_QUIET,
-        }
+        evaluation = {"metric": "ndcg" if suffix == OWN else "None", "eval_at": [10]}
+        parameters = {**lightgbm_parameters(objective, self._settings), **evaluation}
         callbacks = []
         if suffix == CALLBACK:
             callback = soft_lightgbm.track_callback(progress=False)
@@ -132,20 +126,8 @@ class _Runs:
         import xgboost as xgb
 
         train, valid = self._xgboost_data()
-        ours = callable(objective)
-        parameters = {
-            "tree_method": "hist",
-            "grow_policy": "lossguide",
-            "max_depth": 0,
-            "max_leaves": self._settings.leaves,
-            "eta": 0.1,
-            "base_score": 0,
-            "disable_default_eval_metric": True,
-            "nthread": n_threads(),
-            **({"eval_metric": "ndcg@10"} if suffix == OWN else {}),
-            **({} if ours else {"objective": objective, "lambdarank_pair_method": "topk"}),
-            **({} if ours else {"lambdarank_num_pair_per_sample": 10}),
-        }
+        evaluation = {"eval_metric": "ndcg@10"} if suffix == OWN else {}
+        parameters = {**xgboost_parameters(objective, self._settings), **evaluation}
         callbacks = []
         if suffix == CALLBACK:
             callback = soft_xgboost.TrackCallback(valid, progress=False)
@@ -154,7 +136,7 @@ class _Runs:
             callbacks = [callback]
         xgb.train(
             parameters, train, trees, evals=[(valid, "valid")], verbose_eval=False, callbacks=callbacks,
-            obj=objective if ours else None,
+            obj=objective if callable(objective) else None,
         )  # fmt: skip
 
 

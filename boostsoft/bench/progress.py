@@ -2,38 +2,20 @@
 
 from __future__ import annotations
 
-from types import TracebackType
-
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.progress import TaskID, TextColumn, TimeElapsedColumn
+
+from ..report import Bars
 
 
-class PartBar:
+class PartBar(Bars):
     """A ``timing.Watcher`` that shows one part; the bar starts anew whenever a set of measurements begins."""
 
     def __init__(self, console: Console, part: str) -> None:
-        self._progress = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=24),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            TextColumn("[cyan]{task.fields[now]}"),
-            console=console,
-            disable=not console.is_terminal,
-            transient=True,
-        )
+        super().__init__(console, TimeElapsedColumn(), TextColumn("[cyan]{task.fields[now]}"), transient=True)
         self._part = part
         self._task: TaskID | None = None
         self._started = 0
-
-    def __enter__(self) -> PartBar:
-        self._progress.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._progress.stop()
 
     def begin(self, steps: int) -> None:
         """Show a new bar."""

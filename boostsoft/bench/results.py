@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..query_groups import FloatArray
+from ..statistics import PairedInterval
 from .timing import Rounds, Spread
 
 # unit -> how a cell of that unit is headed
@@ -120,6 +122,25 @@ def significant(value: float, digits: int = 3) -> str:
     decimals = digits - 1 - math.floor(math.log10(abs(value)))
     text = f"{value:.{decimals}f}"
     return text.rstrip("0").rstrip(".") if float(text) == round(float(text)) else text
+
+
+def signed(interval: PairedInterval) -> str:
+    """A difference with its interval.
+
+    >>> signed(PairedInterval(0.00123, -0.001, 0.0041, 9, 0.95))
+    '+0.0012 [-0.0010, +0.0041]'
+    """
+    return f"{interval.mean:+.4f} [{interval.low:+.4f}, {interval.high:+.4f}]"
+
+
+def difference_cells(interval: PairedInterval, numbers: str, text: str) -> dict[str, Any]:
+    """The cells of a difference, under these keys: mean and ends as numbers, and all of it as text."""
+    return {numbers: [interval.mean, interval.low, interval.high], text: signed(interval)}
+
+
+def seed_cells(means: FloatArray) -> dict[str, Any]:
+    """The cells of a method's means, one per seed: the numbers, and their standard deviation as text."""
+    return {"seeds": means.tolist(), "seeds_text": f"{means.std(ddof=1):.4f}" if means.size > 1 else "-"}
 
 
 def cell_text(cell: Any, unit: str) -> str:

@@ -58,35 +58,44 @@ class _Runs:
     def _lightgbm_run(self, objective: Any, trees: int) -> str:
         import lightgbm as lgb
 
-        parameters = {
-            "objective": objective,
-            "metric": "None",
-            "num_leaves": self._settings.leaves,
-            "learning_rate": 0.1,
-            "num_threads": n_threads(),
-            "verbosity": -1,
-        }
+        parameters = lightgbm_parameters(objective, self._settings)
         booster = lgb.train(parameters, self._lightgbm(), trees)
         return str(booster.model_to_string())
 
     def _xgboost_run(self, objective: Any, trees: int) -> str:
         import xgboost as xgb
 
-        ours = callable(objective)
-        parameters = {
-            "tree_method": "hist",
-            "grow_policy": "lossguide",
-            "max_depth": 0,
-            "max_leaves": self._settings.leaves,
-            "eta": 0.1,
-            "base_score": 0,
-            "disable_default_eval_metric": True,
-            "nthread": n_threads(),
-            **({} if ours else {"objective": objective, "lambdarank_pair_method": "topk"}),
-            **({} if ours else {"lambdarank_num_pair_per_sample": 10}),
-        }
-        booster = xgb.train(parameters, self._xgboost(), trees, obj=objective if ours else None)
+        parameters = xgboost_parameters(objective, self._settings)
+        booster = xgb.train(parameters, self._xgboost(), trees, obj=objective if callable(objective) else None)
         return "\n".join(booster.get_dump())
+
+
+def lightgbm_parameters(objective: Any, settings: Settings) -> dict[str, Any]:
+    """Trees of LightGBM without an evaluation, as large as XGBoost's below."""
+    return {
+        "objective": objective,
+        "metric": "None",
+        "num_leaves": settings.leaves,
+        "learning_rate": 0.1,
+        "num_threads": n_threads(),
+        "verbosity": -1,
+    }
+
+
+def xgboost_parameters(objective: Any, settings: Settings) -> dict[str, Any]:
+    """Trees of XGBoost grown as LightGBM's; an objective of its own counts the pairs of ten documents at the top."""
+    pairs = {"lambdarank_pair_method": "topk", "lambdarank_num_pair_per_sample": 10}
+    return {
+        "tree_method": "hist",
+        "grow_policy": "lossguide",
+        "max_depth": 0,
+        "max_leaves": settings.leaves,
+        "eta": 0.1,
+        "base_score": 0,
+        "disable_default_eval_metric": True,
+        "nthread": n_threads(),
+        **({} if callable(objective) else {"objective": objective, **pairs}),
+    }
 
 
 def measure_training(pool: Pool, settings: Settings, peers: Peers, watcher: Watcher) -> Section:

@@ -13,7 +13,7 @@ from rich.text import Text
 from ..blending.baselines import METHODS
 from ..blending.scores import NORMALIZATIONS
 from ..kernels.noise import LAWS
-from ..options import check_folder, positive, whole
+from ..options import add_command, check_folder, positive, whole
 from .scores import Names, Scores, read_runs, read_table
 
 __all__ = ["add_blend", "blend"]
@@ -34,14 +34,14 @@ _PAGE = 110  # columns, where nothing says how many there are
 
 def add_blend(commands: Any) -> None:
     """Add the command to the subparsers of the command line."""
-    parser = commands.add_parser(
+    parser = add_command(
+        commands,
         "blend",
+        blend,
         help="weights for several runs, and the fused run",
         description=_DESCRIPTION,
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.set_defaults(run=blend)
     _add_data(parser)
     _add_weights(parser)
     add = parser.add_argument_group("results").add_argument

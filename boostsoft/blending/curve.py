@@ -12,7 +12,7 @@ from ..metrics.hard import Metric
 from ..metrics.soft import SoftMetric
 from ..query_groups import FloatArray, IntArray, whole_number
 from .interval import percentiles
-from .mixtures import largest, read_mixed
+from .mixtures import largest, read_mixed, read_resampling
 
 N_BOOTSTRAP = 1000
 
@@ -129,17 +129,14 @@ def blend_curve(
     """
     caller = "blend_curve"
     steps = whole_number(caller, "n", n, 2)
-    draws, seed = (
-        whole_number(caller, "n_bootstrap", n_bootstrap, 1),
-        whole_number(caller, "random_state", random_state, 0),
-    )
+    resampling = read_resampling(caller, n_bootstrap, random_state)
     mixed = read_mixed(
         caller, S, y, (i, j), group=group, qid=qid, sample_weight=sample_weight, metric=metric, normalize=normalize,
         lower_is_better=lower_is_better, noise=noise, sigma=sigma, sigma_unit=sigma_unit,
     )  # fmt: skip
     t = np.linspace(0.0, 1.0, steps)
     hard, soft = mixed.values(np.column_stack([1.0 - t, t]))
-    again = [mixed.resampled(values, draws, seed) for values in (hard, soft)]
+    again = [mixed.resampled(values, *resampling) for values in (hard, soft)]
     return BlendCurve(
         t=t,
         hard=mixed.mean(hard),

@@ -110,6 +110,12 @@ def read_mixed(
     return Mixed(scores, prepared, weights, SoftMetric(hard, noise=noise, sigma=size, sigma_unit=unit))
 
 
+def read_resampling(caller: str, n_bootstrap: Any, random_state: Any) -> tuple[int, int]:
+    """Check how often queries are drawn anew, and the seed: what :meth:`Mixed.resampled` takes."""
+    draws = whole_number(caller, "n_bootstrap", n_bootstrap, 1)
+    return draws, whole_number(caller, "random_state", random_state, 0)
+
+
 def largest(values: FloatArray) -> NDArray[np.bool_]:
     """Where values are the largest there is, but for rounding: hard metrics are often equally good at many mixtures."""
     highest = float(values.max())

@@ -13,7 +13,7 @@ from ..query_groups import FloatArray, whole_number
 from .baselines.grid import compositions
 from .curve import N_BOOTSTRAP
 from .interval import percentiles
-from .mixtures import largest, read_mixed
+from .mixtures import largest, read_mixed, read_resampling
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,10 +104,7 @@ def blend_surface(
     """
     caller = "blend_surface"
     steps = whole_number(caller, "n", n, 2)
-    draws, seed = (
-        whole_number(caller, "n_bootstrap", n_bootstrap, 1),
-        whole_number(caller, "random_state", random_state, 0),
-    )
+    resampling = read_resampling(caller, n_bootstrap, random_state)
     if np.shape(models) != (3,):
         raise ValueError(f"{caller}: models must be three columns of S; got {models!r}")
     mixed = read_mixed(
@@ -122,8 +119,8 @@ def blend_surface(
         soft=mixed.mean(soft),
         hard_values=hard,
         soft_values=soft,
-        hard_optimum=_optimum(weights, mixed.mean(hard), mixed.resampled(hard, draws, seed)),
-        soft_optimum=_optimum(weights, mixed.mean(soft), mixed.resampled(soft, draws, seed)),
+        hard_optimum=_optimum(weights, mixed.mean(hard), mixed.resampled(hard, *resampling)),
+        soft_optimum=_optimum(weights, mixed.mean(soft), mixed.resampled(soft, *resampling)),
         metric=mixed.soft.hard,
         soft_metric=mixed.soft,
     )

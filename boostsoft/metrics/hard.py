@@ -10,7 +10,7 @@ import numpy as np
 from ..kernels.hard import EXPECTED, TIES, hard_queries
 from ..kernels.pairwise import hard_pairs
 from ..kernels.threads import over_queries
-from ..query_groups import FloatArray, QueryGroups, finite_vector, query_weights, resolve_groups
+from ..query_groups import FloatArray, QueryGroups, finite_vector, query_weights, resolve_groups, set_fields
 from .costs import hard_costs
 from .divisors import tie_correction
 from .prepared import PreparedQueries, prepare
@@ -136,8 +136,7 @@ class Metric:
             "k": check_cutoff(caller, k) if cutoff is None else cutoff,
             "custom_name": check_name(caller, name),
         }
-        for field, value in checked.items():
-            object.__setattr__(self, field, value)
+        set_fields(self, checked)
 
     @classmethod
     def parse(cls, text: str) -> Metric:

@@ -10,7 +10,7 @@ import numpy as np
 from ..kernels.expected import ACCURACY
 from ..kernels.families import PLAIN
 from ..kernels.noise import LAWS
-from ..query_groups import FloatArray, QueryGroups, one_of, positive_number, whole_number
+from ..query_groups import FloatArray, QueryGroups, one_of, positive_number, set_fields, whole_number
 from .expectation import Expectation, expectation, sampled_expectation, softrank_expectation
 from .hard import Metric, check_call
 from .prepared import PreparedQueries, prepare
@@ -115,8 +115,7 @@ class SoftMetric:
             "custom_name": check_name("SoftMetric", name),
         }
         _check_ranks(checked["metric"], checked["ranks"])
-        for field, value in checked.items():
-            object.__setattr__(self, field, value)
+        set_fields(self, checked)
 
     @classmethod
     def parse(cls, text: str) -> SoftMetric:

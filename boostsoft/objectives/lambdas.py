@@ -13,7 +13,7 @@ from ..metrics.costs import lambda_costs
 from ..metrics.hard import Metric
 from ..metrics.prepared import PreparedQueries
 from ..metrics.spec import DISCOUNTS
-from ..query_groups import FloatArray, QueryGroups, finite_number, one_of, positive_number, whole_number
+from ..query_groups import FloatArray, QueryGroups, finite_number, one_of, positive_number, set_fields, whole_number
 from .base import as_flag, kept_weights, prepare_labels, refuse_falling_gain, weighted
 
 LAMBDA_KINDS = ("lambdarank", "ranknet")
@@ -86,8 +86,7 @@ class LambdaObjective:
             "metric": Metric("ndcg", k=depth, gain=gain),
             "query_weight": kept_weights(caller, query_weight),
         }
-        for field, value in checked.items():
-            object.__setattr__(self, field, value)
+        set_fields(self, checked)
 
     def prepare(self, y_true: Any, groups: QueryGroups, *, part: bool = False) -> PreparedQueries:
         """Check the labels once for all iterations.
@@ -98,9 +97,7 @@ class LambdaObjective:
             If a higher label has a lower gain, or no query has documents of different gain (unless this is but
             ``part`` of the data).
         """
-        queries = prepare_labels(self.metric, "lambda_objective", y_true, groups, self.query_weight, part)
-        refuse_falling_gain("lambda_objective", self.metric, y_true, queries)
-        return with_every_discount(queries)
+        return _prepared("lambda_objective", self, y_true, groups, part)
 
     def gradient_curvature(
         self, queries: PreparedQueries, scores: FloatArray, row_weight: FloatArray | None = None
@@ -187,8 +184,7 @@ class LambdaLossObjective:
             "metric": Metric("ndcg", k=depth, gain=gain),
             "query_weight": kept_weights(_CALLER, query_weight),
         }
-        for field, value in checked.items():
-            object.__setattr__(self, field, value)
+        set_fields(self, checked)
 
     def prepare(self, y_true: Any, groups: QueryGroups, *, part: bool = False) -> PreparedQueries:
         """Check the labels once for all iterations.
@@ -199,9 +195,7 @@ class LambdaLossObjective:
             If a higher label has a lower gain, or no query has documents of different gain (unless this is but
             ``part`` of the data).
         """
-        queries = prepare_labels(self.metric, _CALLER, y_true, groups, self.query_weight, part)
-        refuse_falling_gain(_CALLER, self.metric, y_true, queries)
-        return with_every_discount(queries)
+        return _prepared(_CALLER, self, y_true, groups, part)
 
     def gradient_curvature(
         self, queries: PreparedQueries, scores: FloatArray, row_weight: FloatArray | None = None
@@ -210,6 +204,14 @@ class LambdaLossObjective:
         depth = _WHOLE_LIST if self.truncation_level is None else self.truncation_level
         found = _pairs(LAMBDALOSS, queries, scores, depth, False, self.sigmoid, self.mu)
         return weighted(_CALLER, found, queries, self.query_weight, row_weight)
+
+
+def _prepared(
+    caller: str, objective: LambdaObjective | LambdaLossObjective, y_true: Any, groups: QueryGroups, part: bool
+) -> PreparedQueries:
+    queries = prepare_labels(objective.metric, caller, y_true, groups, objective.query_weight, part)
+    refuse_falling_gain(caller, objective.metric, y_true, queries)
+    return with_every_discount(queries)
 
 
 def with_every_discount(queries: PreparedQueries) -> PreparedQueries:

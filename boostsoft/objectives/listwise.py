@@ -12,7 +12,7 @@ from ..kernels.threads import over_queries
 from ..metrics.costs import listwise_costs
 from ..metrics.hard import Metric
 from ..metrics.prepared import PreparedQueries
-from ..query_groups import FloatArray, QueryGroups, finite_vector, one_of, positive_number, whole_number
+from ..query_groups import FloatArray, QueryGroups, finite_vector, one_of, positive_number, set_fields, whole_number
 from .base import kept_weights, prepare_labels, weighted
 from .draws import uniform_draws
 
@@ -72,8 +72,7 @@ class ListNetObjective:
             "metric": Metric("dcg", gain=gain),
             "query_weight": kept_weights(_CALLER, query_weight),
         }
-        for field, value in checked.items():
-            object.__setattr__(self, field, value)
+        set_fields(self, checked)
 
     def prepare(self, y_true: Any, groups: QueryGroups, *, part: bool = False) -> PreparedQueries:
         """Check the labels once for all iterations.
@@ -163,8 +162,7 @@ class XENDCGObjective:
             "metric": Metric("ndcg", gain=gain),
             "query_weight": kept_weights(_CALLER, query_weight),
         }
-        for field, value in checked.items():
-            object.__setattr__(self, field, value)
+        set_fields(self, checked)
 
     def prepare(self, y_true: Any, groups: QueryGroups, *, part: bool = False) -> PreparedQueries:
         """Check the labels once for all iterations.
@@ -234,8 +232,8 @@ class QueryRMSEObjective:
     query_weight: tuple[float, ...] | None
 
     def __init__(self, *, gain: Any = "linear", query_weight: Any = None) -> None:
-        object.__setattr__(self, "metric", Metric("dcg", gain=gain))
-        object.__setattr__(self, "query_weight", kept_weights(_CALLER, query_weight))
+        checked = {"metric": Metric("dcg", gain=gain), "query_weight": kept_weights(_CALLER, query_weight)}
+        set_fields(self, checked)
 
     def prepare(self, y_true: Any, groups: QueryGroups, *, part: bool = False) -> PreparedQueries:
         """Check the labels once for all iterations.

@@ -16,7 +16,7 @@ from ..metrics.expectation import Expectation, expectation
 from ..metrics.hard import Metric
 from ..metrics.prepared import PreparedQueries, prepare
 from ..metrics.soft import as_metric, refuse_inexact
-from ..query_groups import FloatArray, QueryGroups, one_of, positive_number, query_weights
+from ..query_groups import FloatArray, QueryGroups, one_of, positive_number, query_weights, set_fields
 from .base import NOTHING, NothingToLearnError, by_rows, kept_weights, over_groups, refuse_rising_discount
 
 # U + L over-estimates the curvature: it counts every pull as if none met another. With a quarter of it the training
@@ -109,8 +109,7 @@ class SoftObjective:
             "query_weight": kept_weights(caller, query_weight),
             "accuracy": one_of(caller, "accuracy", accuracy, ACCURACY),
         }
-        for field, value in checked.items():
-            object.__setattr__(self, field, value)
+        set_fields(self, checked)
 
     def prepare(self, y_true: Any, groups: QueryGroups, *, part: bool = False) -> PreparedQueries:
         """Check the labels once for all iterations.

@@ -17,7 +17,7 @@ from ..metrics.hard import Metric
 from ..metrics.prepared import PreparedQueries
 from ..metrics.registry import REGISTRY
 from ..metrics.soft import as_metric
-from ..query_groups import FloatArray, QueryGroups, one_of, positive_number
+from ..query_groups import FloatArray, QueryGroups, one_of, positive_number, set_fields
 from .base import as_flag, kept_weights, prepare_labels, refuse_rising_discount, weighted
 
 _CALLER = "reference_objective"
@@ -114,8 +114,7 @@ class SoftLambdaObjective:
             "query_weight": kept_weights(_CALLER, query_weight),
             "accuracy": one_of(_CALLER, "accuracy", accuracy, ACCURACY),
         }
-        for field, value in checked.items():
-            object.__setattr__(self, field, value)
+        set_fields(self, checked)
 
     def prepare(self, y_true: Any, groups: QueryGroups, *, part: bool = False) -> PreparedQueries:
         """Check the labels once for all iterations.

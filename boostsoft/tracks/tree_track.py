@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..adapters import AnyMetric
 from ..metrics.hard import Metric
 from ..metrics.soft import SoftMetric
-from ..query_groups import FloatArray, IntArray, QueryGroups, one_of, whole_number
+from ..query_groups import FloatArray, IntArray, QueryGroups, one_of, set_fields, whole_number
 from . import files
 from .checks import check_level, checked, read_only
 from .frames import as_frame
@@ -96,8 +96,7 @@ class TreeTrack:
     label: str = ""
 
     def __post_init__(self) -> None:
-        for name, value in checked({field.name: getattr(self, field.name) for field in fields(self)}).items():
-            object.__setattr__(self, name, value)
+        set_fields(self, checked({field.name: getattr(self, field.name) for field in fields(self)}))
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from ...query_groups import FloatArray
-from ...statistics import PairedInterval, paired_interval
-from ..blending import signed
-from ..results import Column, Section, Target
+from ...statistics import paired_interval
+from ..results import Column, Section, Target, difference_cells, seed_cells
 from ..timing import Spread
 from .methods import LAMBDARANK, LIBRARIES, METHODS, OURS_LIGHTGBM, OURS_XGBOOST, ours_first
 from .tasks import TESTED
@@ -113,12 +112,10 @@ def _section(name: str, tested: Mapping[str, Tested], facts: Mapping[str, Any], 
 
 def _row(method: str, tested: Mapping[str, Tested], ours: str | None) -> dict[str, Any]:
     runs = tested[method]
-    seeds = np.nanmean(runs.values[MAIN], axis=1)
     row: dict[str, Any] = {
         "name": METHODS[method].name,
         "method": method,
-        "seeds": seeds.tolist(),
-        "seeds_text": f"{seeds.std(ddof=1):.4f}" if seeds.size > 1 else "-",
+        **seed_cells(np.nanmean(runs.values[MAIN], axis=1)),
         "trees": float(runs.trees.mean()),
         "seconds": Spread.of(runs.seconds),
         "median": float(np.median(runs.seconds)),
@@ -134,8 +131,8 @@ def _row(method: str, tested: Mapping[str, Tested], ours: str | None) -> dict[st
 
 
 def _less(key: str, tested: Mapping[str, Tested], first: str, second: str, metric: str) -> dict[str, Any]:
-    interval: PairedInterval = paired_interval(tested[first].per_query(metric), tested[second].per_query(metric))
-    return {f"{key}_interval": [interval.mean, interval.low, interval.high], f"{key}_text": signed(interval)}
+    interval = paired_interval(tested[first].per_query(metric), tested[second].per_query(metric))
+    return difference_cells(interval, f"{key}_interval", f"{key}_text")
 
 
 def _judge_best(rows: Sequence[dict[str, Any]], ours: str | None) -> None:

@@ -4,46 +4,28 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from types import TracebackType
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import TextColumn, TimeRemainingColumn
 from rich.text import Text
 
+from ...report import Bars
 from .methods import METHODS
 from .tasks import Place, Task
 
 
-class Display:
+class Display(Bars):
     """A bar over all runs of a phase."""
 
     def __init__(self, console: Console, phase: str, tasks: Sequence[Task], done: int) -> None:
+        super().__init__(console, TimeRemainingColumn(), TextColumn("[cyan]{task.fields[now]}"), transient=True)
         self._console = console
         self._left = Counter(task.place for task in tasks)
         self._seconds: defaultdict[Place, float] = defaultdict(float)
         self._valid: dict[Place, float] = {}
         self._phase = phase
-        self._progress = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=24),
-            MofNCompleteColumn(),
-            TimeRemainingColumn(),
-            TextColumn("[cyan]{task.fields[now]}"),
-            console=console,
-            disable=not console.is_terminal,
-            transient=True,
-        )
         self._task = self._progress.add_task(phase, total=done + len(tasks), completed=done, now="")
-
-    def __enter__(self) -> Display:
-        self._progress.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._progress.stop()
 
     def done(self, task: Task, record: dict[str, Any]) -> None:
         """One run more is done."""

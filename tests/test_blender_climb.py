@@ -1,0 +1,121 @@
+"""SoftBlender's climb: the value and the gradient that it follows, where it ends, and how sigma falls."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from boostsoft import Metric, SoftMetric
+from boostsoft.blending import SoftBlender
+from boostsoft.blending.annealing import automatic_sigma
+from boostsoft.blending.baselines.grid import compositions
+from boostsoft.blending.soft_value import SoftValue
+from boostsoft.blending.solve import soft_ascent
+
+from . import blender_cases
+from .blender_cases import blends, problem
+
+data, fitted = blender_cases.data, blender_cases.fitted  # fixtures
+
+
+# ---------------------------------------------------------------------------------------------------------
+# What is maximised
+# ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("constraint", ["simplex", "free"])
+def test_gradient_is_that_of_the_value(constraint):
+    value = SoftValue(problem(constraint, l2=0.3), 0.5)
+    weights = np.array([0.5, 0.7, -0.4 if constraint == "free" else 0.1])
+    gradient = value.value_and_gradient(weights)[1]
+    for j, step in enumerate(1e-5 * np.eye(3)):
+        up, down = (value.value_and_gradient(weights + sign * step)[0] for sign in (1, -1))
+        assert gradient[j] == pytest.approx((up - down) / 2e-5, abs=1e-7)
+    assert np.abs(gradient).max() > 1e-2
+    assert gradient @ weights == pytest.approx(0.0, abs=1e-9)  # only the direction counts
+
+
+def test_value_is_the_metric_less_the_penalty(data):
+    S, y, sizes = data
+    weights = np.array([3.0, 2.0, 1.0])
+    soft = SoftMetric("ndcg@10", sigma=0.5, sigma_unit="spread")(y, S @ weights, group=sizes)
+    found = SoftValue(problem(l2=0.3), 0.5)
+    penalty = (1 / 2 - 1 / 3) ** 2 + 0 + (1 / 6 - 1 / 3) ** 2
+    assert found.soft(weights) == pytest.approx(soft, abs=1e-6)
+    assert found.value_and_gradient(weights)[0] == pytest.approx(soft - 0.3 * penalty, abs=1e-6)
+    assert found.evaluations == 1  # the last weights are remembered
+
+
+@pytest.mark.parametrize("l2", [0.0, 0.5])
+def test_no_blend_of_a_fine_grid_is_better(l2):
+    task = problem(l2=l2)
+    found = soft_ascent(task, np.random.default_rng(0))
+    value = SoftValue(task, 0.5)
+    best = max(value.value_and_gradient(weights)[0] for weights in compositions(20, 3) / 20)
+    assert value.value_and_gradient(found.weights)[0] > best - 2e-5
+    assert np.ptp(found.weights) > 0.05  # not where it started
+
+
+def test_every_start_finds_the_summit():
+    task = problem(sigmas=(1.0, 0.5))
+    one = soft_ascent(task, np.random.default_rng(0))
+    told = []
+    several = soft_ascent(task, np.random.default_rng(0), told.append, n_starts=4)
+    assert several.path[-1].soft == pytest.approx(one.path[-1].soft, abs=1e-4)
+    assert several.evaluations > one.evaluations
+    assert all(a <= b for a, b in pairwise(told))
+    assert 0.0 <= told[0] < 0.2
+    assert told[-1] == 1.0
+
+
+def test_a_price_makes_weights_more_equal(data):
+    S, y, sizes = data
+    ranges = [np.ptp(SoftBlender(l2=l2).fit(S, y, group=sizes).weights_) for l2 in (0.0, 5.0, 1e4)]
+    assert ranges[0] > ranges[1] > ranges[2]
+    assert ranges[2] < 1e-2
+
+
+def test_constraints():
+    S, y, sizes = blends(quality=(1.0, -0.8, 0.3))
+    weights = {
+        name: SoftBlender(constraint=name).fit(S, y, group=sizes).weights_
+        for name in ("simplex", "nonnegative", "free")
+    }
+    assert weights["simplex"][1] == 0.0
+    assert weights["simplex"].sum() == pytest.approx(1.0)
+    assert np.array_equal(weights["simplex"], weights["nonnegative"])
+    assert weights["free"][1] < -0.1
+    assert np.abs(weights["free"]).sum() == pytest.approx(1.0)
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Sigma
+# ---------------------------------------------------------------------------------------------------------
+
+
+def test_automatic_sigma_goes_by_the_queries_that_tell_rankings_apart(data, fitted):
+    S, y, sizes = data
+    rows = np.repeat(np.arange(sizes.size) < 12, sizes)
+    relevant = np.where(rows, y, 0)  # the other queries have no relevant document
+    blender = SoftBlender().fit(S, relevant, group=sizes)
+    assert blender.sigma_ == pytest.approx(min(1.0, 1.75 * 12**-0.2))
+    assert fitted.sigma_ == pytest.approx(1.75 * 25**-0.2)
+    assert [stage.sigma for stage in fitted.path_] == [2 * fitted.sigma_, fitted.sigma_]
+    assert automatic_sigma(3) == 1.0
+
+
+def test_path_holds_each_stage(data):
+    S, y, sizes = data
+    blender = SoftBlender(sigma=[2.0, 1.0, 0.5], normalize="none").fit(S, y, group=sizes)
+    assert [stage.sigma for stage in blender.path_] == [2.0, 1.0, 0.5]
+    assert blender.sigma_ == 0.5
+    assert np.array_equal(blender.path_[-1].weights, blender.weights_)
+    for stage in blender.path_:
+        blend = S @ stage.weights
+        soft = SoftMetric("ndcg@10", sigma=stage.sigma, sigma_unit="spread")
+        assert stage.soft == pytest.approx(soft(y, blend, group=sizes), abs=1e-6)
+        assert stage.hard == pytest.approx(Metric("ndcg@10")(y, blend, group=sizes), abs=1e-12)
+    assert blender.score(S, y, group=sizes) == pytest.approx(blender.path_[-1].hard, abs=1e-12)
+    assert blender.n_evaluations_ > 3

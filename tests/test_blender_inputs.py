@@ -1,0 +1,188 @@
+"""What SoftBlender is given: scores on one scale, frames with names, and input that it warns of or refuses."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+from boostsoft import Metric
+from boostsoft.blending import SoftBlender
+
+from . import blender_cases
+
+data, fitted = blender_cases.data, blender_cases.fitted  # fixtures
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Normalisation
+# ---------------------------------------------------------------------------------------------------------
+
+
+def literal(how, column):
+    """One model's scores of one query, straight from the definitions."""
+    known = column[~np.isnan(column)]
+    n, r = len(column), len(known)
+    out = []
+    for score in column:
+        missing = np.isnan(score)
+        if how == "rank":
+            above, ties = np.sum(known > score), np.sum(known == score)
+            rank = (r + 1 + n) / 2 if missing else above + (ties + 1) / 2
+            out.append(norm.ppf((n + 0.5 - rank) / n))
+        elif r == 0:
+            out.append(0.0)
+        elif how == "zscore":
+            deviation = known.std()
+            lowest = (known.min() - known.mean()) / deviation if deviation > 0 else 0.0
+            out.append(lowest - 1 if missing else (score - known.mean()) / deviation if deviation > 0 else 0.0)
+        elif how == "minmax":
+            height = known.max() - known.min()
+            out.append(-0.25 if missing else (score - known.min()) / height if height > 0 else 0.0)
+        else:
+            out.append(known.min() - known.std() if missing else score)
+    return out
+
+
+@pytest.mark.parametrize("how", ["rank", "zscore", "minmax", "none"])
+def test_normalisation_is_the_literal_one(how):
+    rng = np.random.default_rng(5)
+    sizes = np.array([1, 2, 7, 9, 5, 12, 3])
+    S = rng.integers(0, 6, (sizes.sum(), 4)) * np.array([1.0, -3.0, 0.1, 1e6])
+    S[rng.random(S.shape) < 0.3] = np.nan
+    S[10:19, 0], S[19:24, 1], S[19:24, 2] = 4.0, np.nan, [np.nan, 2.0, 2.0, np.nan, 2.0]
+    lower = [False, True, False, True]
+    y = rng.integers(0, 3, sizes.sum())
+    blender = SoftBlender(normalize=how, lower_is_better=lower, sigma=1.0).fit(S, y, group=sizes)
+    turned = np.where(lower, -S, S)
+    edges = np.cumsum(sizes)[:-1]
+    expected = [np.transpose([literal(how, column) for column in part.T]) for part in np.split(turned, edges)]
+    np.testing.assert_allclose(blender.normalize_scores(S, group=sizes), np.vstack(expected), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("how", ["rank", "zscore", "minmax"])
+def test_normalised_scores_do_not_change_with_scale_and_offset(how, data):
+    S, y, sizes = data
+    blender = SoftBlender(normalize=how, sigma=1.0).fit(S, y, group=sizes)
+    far = blender.normalize_scores(S * [1e290, 1e-290, 4.0] + [0.0, 0.0, 8.0], group=sizes)
+    np.testing.assert_allclose(far, blender.normalize_scores(S, group=sizes), rtol=1e-9, atol=1e-12)
+
+
+def test_scores_as_they_are_may_differ_in_size(data):
+    """The climb starts where all models move the blend alike: the size of one does not matter."""
+    S, y, sizes = data
+    plain = SoftBlender(normalize="none").fit(S, y, group=sizes)
+    large = SoftBlender(normalize="none").fit(S * [1.0, 1e9, 1e-6], y, group=sizes)
+    share = large.weights_ * [1.0, 1e9, 1e-6]
+    np.testing.assert_allclose(share / share.sum(), plain.weights_, atol=1e-6)
+    assert large.weights_.sum() == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("frames", ["pandas", "polars"])
+def test_frames_keep_their_names(frames, data, fitted):
+    library = pytest.importorskip(frames)
+    S, y, sizes = data
+    frame = library.DataFrame({"bm25": S[:, 0], "lm": S[:, 1], "links": S[:, 2]})
+    blender = SoftBlender().fit(frame, y, group=sizes)
+    assert list(blender.feature_names_in_) == ["bm25", "lm", "links"]
+    assert np.array_equal(blender.weights_, fitted.weights_)
+    assert np.array_equal(blender.predict(frame, group=sizes), fitted.predict(S, group=sizes))
+    S = with_value(S, 4, 1, np.inf)
+    with pytest.raises(ValueError, match="got inf in column 'lm', row 4"):
+        SoftBlender().fit(library.DataFrame({"bm25": S[:, 0], "lm": S[:, 1]}), y, group=sizes)
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Bad input
+# ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_constant_model_gets_no_weight(data, fitted):
+    S, y, sizes = data
+    qid = np.repeat(np.arange(sizes.size), sizes)
+    S = np.column_stack([qid * 1.5, S])  # constant within every query
+    with pytest.warns(UserWarning, match="constant within every query: column 0; of weight 0"):
+        blender = SoftBlender(n_bootstrap=3).fit(S, y, group=sizes)
+    np.testing.assert_allclose(blender.weights_[1:], fitted.weights_, atol=1e-3)
+    assert blender.weights_[0] == 0.0
+    assert blender.path_[-1].weights.shape == (4,)
+    assert blender.weights_interval_[0].tolist() == [0.0, 0.0]
+
+
+def test_nothing_but_constant_models(data):
+    _, y, sizes = data
+    with pytest.warns(UserWarning, match="column 0, column 1; weights are equal, and rank nothing"):
+        blender = SoftBlender().fit(np.ones((y.size, 2)), y, group=sizes)
+    assert blender.weights_.tolist() == [0.5, 0.5]
+
+
+@pytest.mark.parametrize(("how", "copy"), [("none", 3.0), ("zscore", 3.0), ("rank", 1.0)])
+def test_copies_are_named_and_share_their_weight(how, copy, data):
+    S, y, sizes = data
+    S = np.column_stack([S, copy * S[:, 0]])
+    with pytest.warns(UserWarning, match="column 0 and column 3 rank all documents alike: only the sum of") as caught:
+        blender = SoftBlender(normalize=how).fit(S, y, group=sizes)
+    assert caught[0].filename == __file__
+    first, last = blender.weights_[[0, 3]] * ([1.0, copy] if how == "none" else 1.0)
+    assert first == pytest.approx(last, rel=1e-6)
+
+
+def test_one_query_alone(data):
+    S, y, sizes = data
+    relevant = np.where(np.arange(y.size) < sizes[0], y, 0)
+    with pytest.warns(UserWarning, match="one query alone has a relevant document") as caught:
+        SoftBlender().fit(S, relevant, group=sizes)
+    assert caught[0].filename == __file__
+
+
+def with_value(S, row, column, value):
+    changed = S.copy()
+    changed[row, column] = value
+    return changed
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "message"),
+    [
+        (lambda S, y: (with_value(S, 7, 2, -np.inf), y), {}, "finite, or NaN .* got -inf in column 2, row 7"),
+        (lambda S, y: (with_value(S, slice(None), 1, np.nan), y), {}, "column 1 is NaN everywhere"),
+        (lambda S, y: (S, 0 * y), {}, "must have documents worth telling apart; ndcg is undefined for all 25"),
+        (lambda S, y: (S, y - 1), {}, "gains of at least 0"),
+        (None, {"sigma": "narrow"}, "sigma must be 'auto', a number or falling numbers; got 'narrow'"),
+        (None, {"sigma": [0.5, 1.0]}, "sigma must fall"),
+        (None, {"sigma": -1.0}, "sigma must be finite and above 0"),
+        (None, {"normalize": "sum"}, "normalize must be one of 'rank', 'zscore', 'minmax', 'none'"),
+        (None, {"constraint": "box"}, "constraint must be one of"),
+        (None, {"noise": "cauchy"}, "noise must be one of"),
+        (None, {"method": "soft-ascent"}, "method must be one of 'soft', 'grid'"),
+        (None, {"lower_is_better": [True, False]}, "one of them per model, 3; got"),
+        (None, {"lower_is_better": 1}, "True, False or one of them per model"),
+        (None, {"l2": -1.0}, "l2 must be at least 0"),
+        (None, {"n_starts": 0}, "n_starts must be from 1"),
+        (None, {"n_bootstrap": -1}, "n_bootstrap must be from 0"),
+        (None, {"progress": "always"}, "progress must be 'auto', True or False"),
+        (None, {"metric": "bpref"}, "another method maximises the metric itself"),
+        (None, {"metric": Metric("ndcg", k=[3] * 25)}, "one cutoff for all queries"),
+        (None, {"random_state": -1}, "[Ss]eed"),
+    ],
+)
+def test_bad_input(change, options, message, data):
+    S, y, sizes = data
+    S, y = (S, y) if change is None else change(S, y)
+    with pytest.raises(ValueError, match=message):
+        SoftBlender(**options).fit(S, y, group=sizes)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"models": []}, "models must be a list of fitted models"),
+        ({"models": [object()]}, r"models\[0\] must have a method predict"),
+        ({"method_params": [1]}, "method_params must be a dict"),
+        ({"metric": 3}, "metric must be a string"),
+    ],
+)
+def test_bad_types(options, message, data):
+    S, y, sizes = data
+    with pytest.raises(TypeError, match=message):
+        SoftBlender(**options).fit(S, y, group=sizes)

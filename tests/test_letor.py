@@ -1,0 +1,277 @@
+"""What load_letor reads: small files, both parsers of a chunk, and real sets."""
+
+from __future__ import annotations
+
+import gzip
+
+import numpy as np
+import pytest
+import sklearn.datasets
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from boostsoft import _letor
+from boostsoft.datasets import RankingData, load_letor, read_group_file
+
+from . import letor_cases
+from .letor_cases import SMALL, assert_same
+from .real_data import real_folder
+
+SMALL_X = np.array([[0.5, 0.0, -2e-3], [1.0, np.nan, np.nan], [0.0, 7.0, 0.0]])
+write = letor_cases.write  # a fixture
+
+
+# ---------------------------------------------------------------------------------------------------------
+# load_letor: what it reads
+# ---------------------------------------------------------------------------------------------------------
+
+
+def test_small_file(write):
+    data = load_letor(write(SMALL), comments=True)
+    expected = RankingData(
+        SMALL_X,
+        np.array([2.0, 0.0, 1.0]),
+        np.array([10, 10, 4]),
+        np.array([2, 1]),
+        ("docid = A-1 inc = 1", "", "docid = B"),
+    )
+    assert_same(data, expected)
+    assert load_letor(str(write(SMALL))).comments is None
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda text: text.replace(b"\n", b"\r\n"),
+        lambda text: text.rstrip(b"\n"),
+        lambda text: b"\xef\xbb\xbf" + text,
+        lambda text: text.replace(b" 1:", b"  1:"),
+        lambda text: text.replace(b" ", b"\t"),
+        lambda text: text.replace(b"NULL", b"null").replace(b"nan", b"NaN"),
+        lambda text: text.replace(b"NULL", b"NuLl").replace(b"nan", b"NULL"),
+        lambda text: text.replace(b"qid:4", b"qid:+04"),
+        gzip.compress,
+        lambda text: gzip.compress(text[:60]) + gzip.compress(text[60:]),
+    ],
+)
+@pytest.mark.parametrize("name", ["set.txt", "set"])
+def test_variations_read_the_same(write, change, name):
+    assert_same(load_letor(write(change(SMALL), name)), load_letor(write(SMALL, "plain")))
+
+
+@pytest.mark.parametrize("chunk_lines", [1, 2, 3])
+def test_chunks_do_not_matter(write, monkeypatch, chunk_lines):
+    path = write(SMALL)
+    whole = load_letor(path, comments=True)
+    monkeypatch.setattr(_letor, "CHUNK_LINES", chunk_lines)
+    assert_same(load_letor(path, comments=True), whole)
+
+
+def test_absent_features(write):
+    path = write(b"1 qid:1 1:1 2:2\n0 qid:1 3:3\n0 qid:1\n")
+    np.testing.assert_array_equal(load_letor(path).X, [[1, 2, 0], [0, 0, 3], [0, 0, 0]])
+    nan = np.nan
+    np.testing.assert_array_equal(load_letor(path, absent=nan).X, [[1, 2, nan], [nan, nan, 3], [nan] * 3])
+
+
+def test_n_features_widens_dense_and_sparse_blocks(write, monkeypatch):
+    monkeypatch.setattr(_letor, "CHUNK_LINES", 1)
+    data = load_letor(write(b"1 qid:1 1:1 2:2\n0 qid:1 2:3\n"), n_features=3, absent=-1)
+    np.testing.assert_array_equal(data.X, [[1, 2, -1], [-1, 3, -1]])
+    assert len(data.feature_names) == 3
+
+
+def test_document_without_features(write):
+    assert load_letor(write(b"1 qid:1\n0 qid:1\n")).X.shape == (2, 0)
+
+
+def test_query_ids_are_integers_only_if_all_are(write):
+    assert load_letor(write(b"1 qid:3\n0 qid:-2\n")).qid.dtype == np.int64
+    assert load_letor(write(b"1 qid:3\n0 qid:q7\n")).qid.tolist() == ["3", "q7"]
+    huge = b"9" * 20  # no int64
+    assert load_letor(write(b"1 qid:3\n0 qid:%s\n" % huge)).qid.tolist() == ["3", huge.decode()]
+
+
+def test_several_files_are_one_set(write):
+    one, two = write(b"1 qid:3 1:1 # a\n", "one"), write(b"2 qid:3 1:2 # b\n0 qid:1 2:5 # c\n", "two")
+    data = load_letor(one, two, comments=True)
+    assert data.sizes.tolist() == [2, 1], "a query that crosses the border of two files is one"
+    np.testing.assert_array_equal(data.X, [[1, 0], [2, 0], [0, 5]])
+    assert data.comments == ("a", "b", "c")
+    assert_same(load_letor([one, two], comments=True), data)
+    assert_same(load_letor((str(one),), two, comments=True), data)
+
+
+def test_comment_bytes_need_not_be_text(write):
+    assert load_letor(write(b"1 qid:1 1:1 # caf\xc3\xa9 \xff\n"), comments=True).comments == ("café \\xff",)
+
+
+def test_group_files(write):
+    one, two = write(b"1 1:1\n0 2:1\n2 1:3\n", "one"), write(b"1 1:4 # x\n", "two")
+    sizes_one, sizes_two = write(b"1\r\n\n2\n", "one.query"), write(gzip.compress(b"1"), "two.query.gz")
+    assert read_group_file(sizes_one).tolist() == [1, 2]
+    data = load_letor(one, two, group=[sizes_one, sizes_two], comments=True)
+    assert data.sizes.tolist() == [1, 2, 1]
+    assert data.qid.tolist() == [0, 1, 1, 2]
+    assert data.qid.dtype == data.sizes.dtype == np.int64
+    np.testing.assert_array_equal(data.X, [[1, 0], [0, 1], [3, 0], [4, 0]])
+    assert data.comments == ("", "", "", "x")
+    assert load_letor(one, group=sizes_one).n_queries == 2
+
+
+def test_as_scikit_learn_reads_it(write):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(300, 7)) * (rng.random((300, 7)) < 0.5) * 10.0 ** rng.integers(-30, 30, size=(300, 7))
+    y, qid = rng.integers(0, 5, 300), np.sort(rng.integers(0, 40, 300))
+    path = write(b"")
+    sklearn.datasets.dump_svmlight_file(X, y, str(path), zero_based=False, query_id=qid, comment="made up")
+    expected_X, expected_y, expected_qid = sklearn.datasets.load_svmlight_file(
+        str(path), query_id=True, zero_based=False
+    )
+    data = load_letor(path)
+    np.testing.assert_array_equal(data.X, expected_X.toarray())
+    np.testing.assert_array_equal(data.y, expected_y)
+    np.testing.assert_array_equal(data.qid, expected_qid)
+    np.testing.assert_array_equal(data.sizes, np.unique(qid, return_counts=True)[1])
+
+
+# ---------------------------------------------------------------------------------------------------------
+# The two parsers of a chunk
+# ---------------------------------------------------------------------------------------------------------
+
+
+def assert_same_block(fast: _letor.Block, careful: _letor.Block):
+    index = fast.columns
+    if index is None:
+        index = np.tile(np.arange(1, fast.counts[0] + 1), len(fast.counts))
+    np.testing.assert_array_equal(index, careful.columns)
+    np.testing.assert_array_equal(fast.y, careful.y)
+    np.testing.assert_array_equal(fast.counts, careful.counts)
+    np.testing.assert_array_equal(fast.values, careful.values)
+    assert fast.qids == careful.qids or not fast.qids
+
+
+@pytest.mark.parametrize(
+    ("body", "with_qid"),
+    [
+        (b"2 qid:10 1:0.5 2:NULL 3:-1e-7", True),
+        (b"2 qid:query-a 3:0.5 300:nan", True),
+        (b"2\tqid:10\t1:0.5\t2:7", True),
+        (b"1 10:0.89 11:0.75", False),
+    ],
+)
+def test_usual_lines_take_the_fast_parser(body, with_qid):
+    fast = _letor._parse_fast([body] * 3, with_qid, None)
+    assert fast is not None
+    assert_same_block(fast, _letor._parse_careful(_letor.Lines([1, 2, 3], [body] * 3, []), with_qid, None, ""))
+
+
+LINES = [
+    b"2 qid:1 1:0.5 2:NULL 3:-1e-7",
+    b"0 qid:q 1:1 2:2 3:3",
+    b"-1.5 qid:22 2:nan 300:4",
+    b"1 qid:3",
+]
+BYTES = st.sampled_from(list(b"0123456789:.-+eEnaNUL_qidf \t"))
+
+
+@st.composite
+def damaged_chunks(draw):
+    """Good lines with a few bytes replaced, inserted or deleted."""
+    bodies = []
+    for line in draw(st.lists(st.sampled_from(LINES), min_size=1, max_size=3)):
+        damaged = bytearray(line)
+        for _ in range(draw(st.integers(0, 2))):
+            start = draw(st.integers(0, len(damaged)))
+            damaged[start : start + draw(st.integers(0, 2))] = bytes(draw(st.lists(BYTES, max_size=2)))
+        bodies.append(bytes(damaged).strip() or b"1 qid:9")
+    return bodies
+
+
+@settings(max_examples=1000, deadline=None, derandomize=True)
+@given(damaged_chunks(), st.booleans(), st.sampled_from([None, 3]))
+def test_what_the_fast_parser_accepts_the_careful_one_reads_alike(bodies, with_qid, n_features):
+    fast = _letor._parse_fast(bodies, with_qid, n_features)
+    if fast is not None:
+        lines = _letor.Lines(list(range(len(bodies))), bodies, [])
+        assert_same_block(fast, _letor._parse_careful(lines, with_qid, n_features, ""))
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Real files
+# ---------------------------------------------------------------------------------------------------------
+
+
+def literal_parse(files, n_features):
+    """The slow oracle: one dict per line."""
+    X, y, qid = [], [], []
+    for file in files:
+        for line in gzip.decompress(file.read_bytes()).decode().splitlines():
+            label, query, *pairs = line.split("#")[0].split()
+            values = dict(pair.split(":") for pair in pairs)
+            row = [values.get(str(i), "0").replace("NULL", "nan") for i in range(1, n_features + 1)]
+            X.append([float(value) for value in row])
+            y.append(float(label))
+            qid.append(int(query.removeprefix("qid:")))
+    return np.array(X), np.array(y), np.array(qid)
+
+
+@pytest.mark.parametrize(
+    ("name", "n_queries", "n_docs", "n_features", "labels", "sizes"),
+    [
+        ("MQ2008", 784, 15211, 46, [12279, 2001, 931], (5, 8, 121)),
+        ("OHSUMED", 106, 16140, 45, [11303, 2585, 2252], (35, 147, 320)),
+        ("OHSUMED-raw", 106, 16140, 45, [11303, 2585, 2252], (35, 147, 320)),
+        ("MQ2007-agg", 1692, 69623, 21, [51632, 14128, 3863], (6, 40, 147)),
+        ("MQ2008-agg", 784, 15211, 25, [12279, 2001, 931], (5, 8, 121)),
+    ],
+)
+def test_real_letor_sets(name, n_queries, n_docs, n_features, labels, sizes):
+    files = sorted(real_folder(name).glob("*.txt.gz"))
+    assert len(files) == 5
+    data = load_letor(files, comments=True)
+    assert (data.n_queries, *data.X.shape) == (n_queries, n_docs, n_features)
+    assert np.bincount(data.y.astype(int)).tolist() == labels
+    assert (data.sizes.min(), np.median(data.sizes), data.sizes.max()) == sizes
+    assert len(set(zip(data.qid.tolist(), data.docids(), strict=True))) > 0.9 * n_docs
+    n_first = load_letor(files[0]).n_docs
+    X, y, qid = literal_parse(files[:1], n_features)
+    np.testing.assert_array_equal(data.X[:n_first], X)
+    np.testing.assert_array_equal(data.y[:n_first], y)
+    np.testing.assert_array_equal(data.qid[:n_first], qid)
+    assert np.isnan(X).any() == name.endswith("-agg")
+
+
+def test_aggregation_sets_join_on_query_and_document():
+    features, ranks = (
+        load_letor(sorted(real_folder(name).glob("*.txt.gz")), comments=True) for name in ("MQ2008", "MQ2008-agg")
+    )
+    labels = [
+        dict(zip(zip(data.qid.tolist(), data.docids(), strict=True), data.y, strict=True)) for data in (features, ranks)
+    ]
+    assert len(labels[0]) == features.n_docs
+    assert labels[0] == labels[1]
+
+
+@pytest.mark.parametrize(("part", "labels"), [("train", [2792, 1458, 665, 55, 30]), ("test", None)])
+def test_real_mslr_sample(part, labels):
+    file = real_folder("MSLR-sample") / f"{part}.txt.gz"
+    data = load_letor(file)
+    X, y, qid = literal_parse([file], 136)
+    np.testing.assert_array_equal(data.X, X)
+    np.testing.assert_array_equal(data.y, y)
+    np.testing.assert_array_equal(data.qid, qid)
+    assert (data.n_queries, data.n_docs) == (43, 5000)
+    assert labels is None or np.bincount(data.y.astype(int)).tolist() == labels
+
+
+@pytest.mark.parametrize(("part", "n_queries", "n_docs"), [("train", 201, 3005), ("test", 50, 768)])
+def test_real_lightgbm_example(part, n_queries, n_docs):
+    file = real_folder("lightgbm-rank") / f"rank.{part}"
+    data = load_letor(file, group=f"{file}.query", n_features=300)
+    expected_X, expected_y = sklearn.datasets.load_svmlight_file(str(file), n_features=300, zero_based=False)
+    assert (data.n_queries, data.n_docs) == (n_queries, n_docs)
+    np.testing.assert_array_equal(data.X, expected_X.toarray())
+    np.testing.assert_array_equal(data.y, expected_y)
+    assert set(data.y) == {0, 1, 2, 3, 4}
+    np.testing.assert_array_equal(data.sizes, np.loadtxt(f"{file}.query"))

@@ -1,0 +1,176 @@
+"""What load_letor refuses: the message names the file, the line and what it found there."""
+
+from __future__ import annotations
+
+import gzip
+import re
+
+import numpy as np
+import pytest
+
+from boostsoft import _letor
+from boostsoft.datasets import load_letor, read_group_file
+
+from . import letor_cases
+from .letor_cases import SMALL
+
+write = letor_cases.write  # a fixture
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (b"abc qid:1 1:1", "the label must be a finite number, got 'abc'"),
+        (b"1_0 qid:1 1:1", "the label must be a finite number, got '1_0'"),
+        (b"inf qid:1 1:1", "the label must be a finite number, got 'inf'"),
+        (b"NaN qid:1 1:1", "the label must be a finite number, got 'NaN'"),
+        (b"1e999 qid:1 1:1", "the label must be a finite number, got '1e999'"),
+        (b"qid:1 1:1", "the label must be a finite number, got 'qid:1'"),
+        (b"\x00\xff\x01", r"the label must be a finite number, got '\\x00\\\\xff\\x01'"),
+        (b"x" * 99, "the label must be a finite number, got 'x{57}...'"),
+        (b"1 1:1", r"qid:<id> must follow the label \(or pass group=\), got '1:1'"),
+        (b"1", "qid:<id> must follow the label .* got ''"),
+        (b"1 qid: 1:1", "qid:<id> must follow the label .* got 'qid:'"),
+        (b"1 qid:1 qid:2 1:1", "a query id must come once.* got 'qid:2'"),
+        (b"1 qid:1 1:1 2", "a feature must be written index:value, got '2'"),
+        (b"1 qid:1 1:", "a feature must be written index:value, got '1:'"),
+        (b"1 qid:1 :5", "a feature must be written index:value, got ':5'"),
+        (b"1 qid:1 1:2:3 4", "a feature must be written index:value, got '1:2:3'"),
+        (b"1 qid:1 1: 2:5", "a feature must be written index:value, got '1:'"),
+        (b"1 qid:1 1:x", "a feature must be written index:value, got '1:x'"),
+        (b"1 qid:1 1:1_0", "a feature must be written index:value, got '1:1_0'"),
+        (b"1 qid:1 1:-NULL", "a feature must be written index:value, got '1:-NULL'"),
+        (b"1 qid:1 1:NULL0", "a feature must be written index:value, got '1:NULL0'"),
+        (b"1 qid:1 1.0:2", r"a feature must be written index:value, got '1\.0:2'"),
+        (b"1 qid:1 1e0:2", "a feature must be written index:value, got '1e0:2'"),
+        (b"1 qid:1 1:1,2:1", "a feature must be written index:value, got '1:1,2:1'"),
+        (b"1 qid:1 %s:1" % (b"9" * 5000), "a feature must be written index:value, got '9999"),
+        (b"1 qid:1 0:1", r"feature indices must be within 1\.\.2147483647, got '0:1'"),
+        (b"1 qid:1 -1:1", r"feature indices must be within 1\.\.2147483647, got '-1:1'"),
+        (b"1 qid:1 2147483648:1", r"feature indices must be within 1\.\.\d+, got '2147483648:1'"),
+        (b"1 qid:1 2:1 1:1", "feature indices must increase within a line, got '1:1' after 2"),
+        (b"1 qid:1 2:1 2:1", "feature indices must increase within a line, got '2:1' after 2"),
+        (b"1 qid:1 1:inf", "a feature must be finite.* got '1:inf'"),
+        (b"1 qid:1 1:-1e999", "a feature must be finite.* got '1:-1e999'"),
+        (b"1 qid:1 10:1", "feature indices must be at most n_features=9, got '10:1'"),
+    ],
+)
+@pytest.mark.parametrize("chunk_lines", [2, 2048])
+def test_bad_line_is_named(write, monkeypatch, line, message, chunk_lines):
+    monkeypatch.setattr(_letor, "CHUNK_LINES", chunk_lines)
+    path = write(b"# a header\n\n1 qid:1 1:1 9:1\n" + line + b"\n0 qid:1 1:1 9:1\n")
+    with pytest.raises(ValueError, match=f"^load_letor: {re.escape(str(path))}, line 4: {message}"):
+        load_letor(path, n_features=9)
+
+
+def test_dense_chunk_beyond_n_features_is_named(write):
+    path = write(b"1 qid:1 1:1 2:2\n0 qid:1 1:1 2:2\n")
+    with pytest.raises(ValueError, match=r"line 1: .* at most n_features=1, got '2:2'"):
+        load_letor(path, n_features=1)
+
+
+def test_indices_that_only_add_up_to_a_dense_chunk_are_named(write):
+    path = write(b"1 qid:1 1:1 2:2\n0 qid:1 1:1\n0 qid:1 2:2 1:1 2:2\n")
+    with pytest.raises(ValueError, match=r"line 3: .* must increase within a line, got '1:1' after 2"):
+        load_letor(path)
+
+
+def test_qid_beside_group_is_named(write):
+    path, group = write(b"1 1:1\n1 qid:3 1:1\n"), write(b"2\n", "query")
+    with pytest.raises(ValueError, match=r"set\.txt, line 2: .*not with group=, got 'qid:3'"):
+        load_letor(path, group=group)
+
+
+def test_query_that_comes_back_is_named(write):
+    path = write(b"#\n1 qid:7\n0 qid:7\n1 qid:8\n\n1 qid:7\n0 qid:7\n")
+    with pytest.raises(ValueError, match=r"set\.txt, line 6: .* qid '7' again .* at .*set\.txt, line 2$"):
+        load_letor(path)
+
+
+def test_query_that_comes_back_in_another_file_is_named(write):
+    one, two = write(b"#\n1 qid:7\n1 qid:8\n", "one"), write(b"1 qid:8\n1 qid:07\n", "two")
+    with pytest.raises(ValueError, match=r"two, line 2: .* qid '07' again .* at .*one, line 2$"):
+        load_letor(one, two)
+
+
+@pytest.mark.parametrize("content", [b"", b"\n\n", b"# nothing\n"])
+@pytest.mark.parametrize("name", ["empty.txt", "empty.gz"])
+def test_file_without_documents_is_named(write, content, name):
+    full = write(b"1 qid:1 1:1\n")
+    path = write(gzip.compress(content) if content and name.endswith(".gz") else content, name)
+    n_lines = content.count(b"\n")
+    with pytest.raises(ValueError, match=f"^load_letor: .*{name}: no documents in {n_lines} lines"):
+        load_letor(full, path)
+
+
+@pytest.mark.parametrize("part", [0.3, 0.99])
+def test_truncated_gzip_is_named(write, part):
+    rng = np.random.default_rng(0)
+    whole = b"".join(b"%d qid:%d 1:%r\n" % (i % 3, i, float(rng.random())) for i in range(5000))
+    packed = gzip.compress(whole)
+    path = write(packed[: int(len(packed) * part)], "part.gz")
+    with pytest.raises(ValueError, match=r"part\.gz, line \d+: the gzip data are damaged") as caught:
+        load_letor(path)
+    line = int(re.search(r"line (\d+)", str(caught.value))[1])
+    assert abs(line / 5000 - part) < 0.1
+
+
+def test_corrupt_gzip_is_named(write):
+    packed = bytearray(gzip.compress(SMALL))
+    packed[-6] ^= 1  # in the checksum
+    with pytest.raises(ValueError, match=r"bad\.gz, line \d+: the gzip data are damaged.*CRC"):
+        load_letor(write(bytes(packed), "bad.gz"))
+
+
+def test_gz_name_without_gzip_content_is_named(write):
+    with pytest.raises(ValueError, match=r"set\.gz, line 1: the name ends in \.gz but"):
+        load_letor(write(SMALL, "set.gz"))
+
+
+def test_missing_file_is_named(tmp_path, write):
+    absent = tmp_path / "absent.txt"
+    for path in (absent, tmp_path):
+        with pytest.raises(FileNotFoundError, match=f"load_letor: .*{re.escape(repr(str(path)))}"):
+            load_letor(path)
+    with pytest.raises(FileNotFoundError, match=r"read_group_file: .*absent\.txt"):
+        read_group_file(absent)
+    with pytest.raises(FileNotFoundError, match=r"load_letor: .*absent\.txt"):
+        load_letor(write(b"1 1:1\n"), group=absent)
+
+
+@pytest.mark.parametrize("size", [b"0", b"-1", b"2.5", b"a", b"1 2", b"9" * 30])
+def test_bad_group_size_is_named(write, size):
+    path = write(b"1\n\n" + size + b"\n", "query")
+    message = rf"query, line 3: a group size must be an integer of at least 1, got '{re.escape(size.decode())}'"
+    with pytest.raises(ValueError, match="^read_group_file: .*" + message):
+        read_group_file(path)
+    with pytest.raises(ValueError, match="^load_letor: .*" + message):
+        load_letor(write(b"1 1:1\n"), group=path)
+
+
+def test_empty_group_file_is_named(write):
+    with pytest.raises(ValueError, match=r"^read_group_file: .*query: no group sizes"):
+        read_group_file(write(b"\n", "query"))
+
+
+def test_group_sum_names_both_numbers(write):
+    with pytest.raises(ValueError, match=r"group file .*query must sum to the 3 documents of .*set\.txt, got 4"):
+        load_letor(write(b"1 1:1\n" * 3), group=write(b"2\n2\n", "query"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"path": []}, "path must name at least one file, got an empty list"),
+        ({"group": ["a", "b"]}, r"group must name one file per data file \(1\), got 2"),
+        ({"group": []}, r"group must name one file per data file \(1\), got 0"),
+        ({"n_features": 0}, "n_features must be an integer of at least 1, got 0"),
+        ({"n_features": 2.0}, "n_features must be an integer of at least 1, got 2.0"),
+        ({"n_features": True}, "n_features must be an integer of at least 1, got True"),
+        ({"absent": np.inf}, "absent must be a finite number or nan, got inf"),
+        ({"absent": "0"}, "absent must be a finite number or nan, got '0'"),
+    ],
+)
+def test_bad_argument_is_named(write, arguments, message):
+    with pytest.raises(ValueError, match="^load_letor: " + message):
+        load_letor(**{"path": write(SMALL), **arguments})

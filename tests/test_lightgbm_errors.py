@@ -1,0 +1,158 @@
+"""LightGBM's traps: folds of lgb.cv that cut queries, and what else its adapters refuse."""
+
+from __future__ import annotations
+
+import lightgbm as lgb
+import numpy as np
+import pytest
+from sklearn.model_selection import GroupKFold
+
+import boostsoft as bs
+import boostsoft.lightgbm as bl
+
+from . import booster_cases
+from .booster_cases import Ranking, spread_metric, unsuitable_options
+from .lightgbm_cases import SMALL, rank_again, train
+
+data = booster_cases.data  # a fixture
+
+
+# Cross-validation
+
+
+def test_cross_validation_by_query(data):
+    metrics = {"ndcg_hard@5": bs.Metric("ndcg@5"), "ndcg_gaussian@5": spread_metric()}
+    params = {**SMALL, "objective": bl.objective("ndcg@5")}
+    weights = np.random.default_rng(0).integers(1, 8, data.y.size) / 4.0
+    folds = list(GroupKFold(3).split(data.X, data.y, groups=data.query))
+    log = lgb.cv(
+        params, data.dataset(weight=weights), 5, folds=folds, feval=bl.feval(*metrics.values()), return_cvbooster=True
+    )
+    for name, metric in metrics.items():
+        values = []
+        for booster, (_, rows) in zip(log["cvbooster"].boosters, folds, strict=True):
+            _, sizes = np.unique(data.query[rows], return_counts=True)
+            means = np.array([weights[rows][data.query[rows] == q].mean() for q in np.unique(data.query[rows])])
+            scores = booster.predict(data.X[rows])
+            values.append(metric(data.y[rows], scores, group=sizes, query_weight=means))
+        assert log[f"valid {name}-mean"][-1] == pytest.approx(np.mean(values), rel=1e-9)
+        assert log[f"valid {name}-mean"][-1] > 0.7
+
+
+def test_a_scikit_learn_splitter_keeps_queries_whole(data):
+    log = lgb.cv(
+        {**SMALL, "objective": bl.objective("ndcg@5")}, data.dataset(), 5, folds=GroupKFold(3), feval=bl.feval("ndcg@5")
+    )
+    assert len(log["valid ndcg_hard@5-mean"]) == 5
+
+
+@pytest.mark.parametrize("constructed", [False, True])
+@pytest.mark.parametrize(
+    "split", [{}, {"stratified": False}, {"stratified": False, "shuffle": False, "nfold": 4}], ids=str
+)
+def test_cross_validation_that_cuts_queries_is_refused(data, split, constructed):
+    params = {**SMALL, "objective": bl.objective("ndcg@5")}
+    dataset = data.dataset(free_raw_data=False)
+    with pytest.raises(ValueError, match=r"objective: the folds cut through \d+ queries .* folds=.*GroupKFold\(n\)$"):
+        lgb.cv(params, dataset.construct() if constructed else dataset, 3, feval=bl.feval("ndcg@5"), **split)
+
+
+def test_metrics_refuse_cut_queries_under_any_objective(data):
+    with pytest.raises(ValueError, match=r"boostsoft.lightgbm.feval: the folds cut through 27 queries"):
+        lgb.cv({**SMALL, "objective": "regression"}, data.dataset(), 3, feval=bl.feval("ndcg@5"))
+
+
+# Traps
+
+
+def test_bagging_by_query_is_refused(data):
+    params = {"bagging_by_query": True, "bagging_fraction": 0.5, "bagging_freq": 1}
+    with pytest.raises(ValueError, match=r"bagging_by_query=True trains stumps .* build a new Dataset"):
+        train(data, params=params)
+    with pytest.raises(ValueError, match="bagging_by_query=True"):
+        train(data.dataset(params={"bagging_by_query": "true"}))
+    with pytest.raises(ValueError, match="bagging_by_query=True"):
+        lgb.cv({**SMALL, **params, "objective": bl.objective()}, data.dataset(), 3, folds=GroupKFold(3))
+    assert train(data, params={"bagging_by_query": False}).num_trees() == 8
+
+
+def test_positions_are_refused(data):
+    with pytest.raises(ValueError, match="objective: the Dataset has positions; correcting position bias is not supp"):
+        train(data.dataset(position=np.arange(data.y.size) % 5))
+
+
+def test_missing_groups_are_named(data):
+    with pytest.raises(ValueError, match=r"boostsoft.lightgbm.objective: the data has no groups; give lgb.Dataset"):
+        train(lgb.Dataset(data.X, data.y))
+    with pytest.raises(ValueError, match=r"boostsoft.lightgbm.objective: the data has no groups"):
+        lgb.LGBMRegressor(objective=bl.sklearn_objective(), verbose=-1).fit(data.X, data.y)
+    dataset = lgb.Dataset(data.X, data.y)
+    with pytest.raises(ValueError, match=r"boostsoft.lightgbm.feval: the data has no groups"):
+        train(dataset, "regression", valid_sets=[dataset], feval=bl.feval("ndcg@5"))
+
+
+@pytest.mark.parametrize(
+    ("weight", "message"),
+    [(-1.0, "weight must not be negative; got -1.0"), (0.0, "weight must not be 0 for every row")],
+)
+def test_bad_row_weights_are_named(data, weight, message):
+    rows = np.full(data.y.size, weight)
+    with pytest.raises(ValueError, match=f"boostsoft.lightgbm.objective: {message}"):
+        train(data.dataset(weight=rows))
+    with pytest.raises(ValueError, match=f"boostsoft.lightgbm.sklearn_eval_metric: {message}"):
+        bl.sklearn_eval_metric("ndcg@5")(data.y, data.y, rows, data.sizes)
+
+
+def test_bad_values_are_named(data):
+    objective, evaluate = bl.sklearn_objective(), bl.sklearn_eval_metric("ndcg@5")
+    for call, caller in ((objective, "objective"), (evaluate, "boostsoft.lightgbm.sklearn_eval_metric")):
+        with pytest.raises(ValueError, match=f"{caller}: y_true must be finite; got nan at position 2"):
+            call(np.array([0.0, 1.0, np.nan]), np.zeros(3), None, [3])
+        with pytest.raises(ValueError, match=f"{caller}: predictions must be finite; got inf at position 0"):
+            call(np.array([0.0, 1.0, 2.0]), np.array([np.inf, 0.0, 0.0]), None, [3])
+        with pytest.raises(ValueError, match="must add up to the number of documents, 3; got 1 sizes"):
+            call(np.array([0.0, 1.0, 2.0]), np.zeros(3), None, [4])
+        with pytest.raises(ValueError, match=f"{caller}: weight must have one value per document, 3; got 2"):
+            call(np.array([0.0, 1.0, 2.0]), np.zeros(3), np.ones(2), [3])
+
+
+@unsuitable_options
+def test_options_that_do_not_suit_the_data_are_named(data, options, message):
+    with pytest.raises(ValueError, match=f"objective: {message}"):
+        train(data, bl.objective(**options))
+
+
+def test_labels_all_equal_are_named(data):
+    with pytest.raises(ValueError, match="objective: there is nothing to learn"):
+        train(Ranking(data.X, np.ones(data.y.size), data.sizes))
+
+
+@pytest.mark.parametrize("build", [bl.feval, bl.sklearn_eval_metric], ids=lambda build: build.__name__)
+@pytest.mark.parametrize(
+    ("metrics", "error", "message"),
+    [
+        ((), ValueError, "give at least one metric"),
+        (("ndcg@5", bs.Metric("ndcg@5", gain="linear")), ValueError, "two metrics are called 'ndcg_hard@5'; .* name="),
+        ((bs.SoftMetric("ndcg"), bs.SoftMetric("ndcg", sigma=2)), ValueError, "are called 'ndcg_gaussian'"),
+        (("ndgc@5",), ValueError, "unknown metric 'ndgc@5'"),
+        ((5,), TypeError, "a metric must be a string, a Metric or a SoftMetric; got 5"),
+    ],
+    ids=str,
+)
+def test_bad_metrics_are_named_at_once(build, metrics, error, message):
+    with pytest.raises(error, match=message):
+        build(*metrics)
+
+
+def test_names_of_hard_and_soft_metrics():
+    names = bl.feval(
+        "ndcg@5", "ndcg", bs.Metric("ndcg", k=[1, 2], name="own"), bs.SoftMetric("rbp@3", noise="gumbel")
+    ).metrics.names
+    assert names == ["ndcg_hard@5", "ndcg_hard", "own", "rbp_gumbel@3"]
+
+
+def test_the_adapter_of_the_other_interface_is_named(data):
+    with pytest.raises(TypeError, match=r"LGBMRanker takes boostsoft.lightgbm.sklearn_objective"):
+        rank_again(data, objective=bl.objective()).fit(data.X, data.y, group=data.sizes)
+    with pytest.raises(TypeError, match=r"LGBMRanker takes boostsoft.lightgbm.sklearn_eval_metric"):
+        bl.feval("ndcg@5")(data.y, data.y)

@@ -1,0 +1,342 @@
+"""Tracks recorded while LightGBM trains: what the finished model gives tree by tree, and where it stops."""
+
+from __future__ import annotations
+
+import lightgbm as lgb
+import numpy as np
+import pytest
+from sklearn.model_selection import GroupKFold
+
+import boostsoft as bs
+import boostsoft.lightgbm as bl
+from boostsoft.query_groups import QueryGroups
+from boostsoft.tracks.stopping import StoppingRule
+
+from . import live_cases
+from .live_cases import HARD, NAMES, ROUNDS, SMALL, SOFT, Ranking, means, tracked, train
+
+data, valid = live_cases.data, live_cases.valid  # fixtures
+
+
+# LightGBM: the values
+
+LINKS = {
+    "lambdarank": {"objective": "lambdarank"},
+    "ours": {"objective": bl.objective("ndcg@10")},
+    "rank_xendcg": {"objective": "rank_xendcg"},
+    "binary": {"objective": "binary", "sigmoid": 2.0},
+    "cross_entropy": {"objective": "xentropy"},
+    "cross_entropy_lambda": {"objective": "xentlambda"},
+    "poisson": {"objective": "poisson"},
+    "tweedie": {"objective": "tweedie"},
+    "l2 of the root": {"objective": "regression", "reg_sqrt": True},
+    "l1": {"objective": "l1"},
+}
+
+
+@pytest.mark.parametrize("name", LINKS)
+def test_lightgbm_records_what_the_finished_model_gives(data, valid, name):
+    binary = name in ("binary", "cross_entropy", "cross_entropy_lambda")
+    data, valid = (Ranking(d.X, np.minimum(d.y, 1) if binary else d.y, d.sizes) for d in (data, valid))
+    callback = tracked()
+    booster = train(data, valid, [callback], params=LINKS[name])
+    track = callback.track
+    assert track.steps.tolist() == list(range(1, ROUNDS + 1))
+    assert track.start == 0
+    for at, trees in enumerate(track.steps):
+        scores = booster.predict(valid.X, raw_score=True, num_iteration=trees)
+        np.testing.assert_allclose(track.per_query[at], valid.expected(scores), rtol=0, atol=1e-9)
+        assert track.spread[at] == pytest.approx(spread_of(scores, valid.sizes), rel=1e-9)
+    np.testing.assert_allclose(track.scores, scores, rtol=0, atol=1e-9)
+    np.testing.assert_array_equal(track.beginning, valid.expected(np.zeros(valid.y.size)))
+    assert (track.label, track.groups, track.y_true.tolist()) == (
+        "valid", QueryGroups.from_sizes(valid.sizes), valid.y.tolist(),
+    )  # fmt: skip
+
+
+def spread_of(scores, sizes):
+    parts = np.split(scores, np.cumsum(sizes)[:-1])
+    return np.sqrt(sum(((part - part.mean()) ** 2).sum() for part in parts) / len(scores))
+
+
+def test_lightgbm_without_its_private_method(data, valid, monkeypatch):
+    given = {"valid_sets": [data_set := data.dataset(), valid.dataset()], "valid_names": ["training", "valid"]}
+    found = []
+    for hidden in (False, True):
+        callback = tracked()
+        with monkeypatch.context() as patch:
+            if hidden:
+                patch.setattr("boostsoft.lightgbm_callback._SCORES", "no_such_method")
+            lgb.train({**SMALL, "metric": "ndcg"}, data_set, 3, callbacks=[callback], **given)
+        found.append({name: track.per_query for name, track in callback.tracks.items()})
+    assert list(found[0]) == list(found[1]) == ["training", "valid"]
+    for name in found[0]:
+        np.testing.assert_array_equal(found[0][name], found[1][name])
+
+
+def test_lightgbm_continues_a_model(data, valid):
+    first = train(data, valid, [], rounds=4)
+    callback = tracked()
+    booster = train(data, valid, [callback], init_model=first)
+    track = callback.track
+    assert (track.start, track.steps.tolist()) == (4, list(range(5, 5 + ROUNDS)))
+    np.testing.assert_allclose(track.beginning, valid.expected(first.predict(valid.X)), rtol=0, atol=1e-9)
+    for at, trees in enumerate(track.steps):
+        expected = valid.expected(booster.predict(valid.X, num_iteration=trees))
+        np.testing.assert_allclose(track.per_query[at], expected, rtol=0, atol=1e-9)
+
+
+def test_lightgbm_starts_from_init_score(data, valid):
+    given = np.linspace(-1, 1, valid.y.size)
+    callback = tracked()
+    sets = [valid.dataset(init_score=given)]
+    train_set = data.dataset(init_score=np.zeros(data.y.size))
+    booster = lgb.train(SMALL, train_set, ROUNDS, valid_sets=sets, callbacks=[callback])
+    np.testing.assert_allclose(callback.track.beginning, valid.expected(given), rtol=0, atol=1e-9)
+    np.testing.assert_allclose(
+        callback.track.per_query[-1], valid.expected(given + booster.predict(valid.X)), rtol=0, atol=1e-9
+    )
+
+
+def test_a_query_of_lightgbm_weighs_the_mean_of_its_rows(data, valid):
+    rows = np.random.default_rng(0).uniform(0.5, 2, valid.y.size)
+    callback = tracked()
+    booster = train(data, valid, [callback], valid_sets=[valid.dataset(weight=rows)])
+    weights = [part.mean() for part in np.split(rows.astype(np.float32).astype(float), np.cumsum(valid.sizes)[:-1])]
+    np.testing.assert_allclose(callback.track.query_weight, weights, rtol=1e-12)
+    for at, metric in enumerate((HARD, SOFT)):
+        expected = metric(valid.y, booster.predict(valid.X), group=valid.sizes, query_weight=weights)
+        assert callback.track.mean[-1, at] == pytest.approx(expected, rel=1e-9)
+
+
+def test_random_forests_are_scored_by_the_mean_over_their_trees(data, valid):
+    params = {"boosting": "rf", "bagging_freq": 1, "bagging_fraction": 0.6}
+    in_score_units = bs.SoftMetric("ndcg@10", sigma=0.3)
+    callback = tracked(in_score_units)
+    booster = train(data, valid, [callback], params=params)
+    for at, trees in enumerate(callback.track.steps):
+        scores = booster.predict(valid.X, num_iteration=trees)
+        expected = in_score_units.per_query(valid.y, scores, group=valid.sizes)
+        np.testing.assert_allclose(callback.track.per_query[at, 0], expected, rtol=0, atol=1e-9)
+
+
+def test_dart_is_recorded_as_the_model_was_then(data, valid):
+    params = {"boosting": "dart", "drop_rate": 0.5, "skip_drop": 0.0, "drop_seed": 1}
+    callback = tracked()
+    booster = train(data, valid, [callback], params=params)
+    shorter = [train(data, valid, [], params=params, rounds=t).predict(valid.X) for t in range(1, ROUNDS + 1)]
+    for at, scores in enumerate(shorter):
+        np.testing.assert_allclose(callback.track.per_query[at], valid.expected(scores), rtol=0, atol=1e-9)
+    assert not np.allclose(shorter[2], booster.predict(valid.X, num_iteration=3))
+
+
+def test_trees_that_lightgbm_cannot_grow_repeat_the_values_and_are_not_taken_back(data, valid):
+    params = {"min_gain_to_split": 8, "learning_rate": 0.3}
+    callback = tracked(stop=4)
+    booster = train(data, valid, [callback], params=params, rounds=20, keep_training_booster=True)
+    alone = train(data, valid, [], params=params, rounds=20, keep_training_booster=True)
+    trees, track = alone.num_trees(), callback.track
+    assert booster.num_trees() == trees < track.steps[-1] == StoppingRule(4).stop_at(track, 1)
+    assert (track.per_query[trees - 1 :] == track.per_query[trees - 1]).all()
+
+
+# LightGBM: what other callbacks see
+
+
+def test_every_log_of_lightgbm_has_the_means(data, valid, capsys):
+    record, callback = {}, tracked()
+    others = [lgb.record_evaluation(record), lgb.log_evaluation(period=ROUNDS)]
+    booster = train(data, valid, [*others, callback], params={"metric": "ndcg", "eval_at": [3], "verbose": 1})
+    expected = means(callback.track)
+    assert {name: record["valid"][name] for name in NAMES} == expected
+    assert list(record["valid"]) == ["ndcg@3", *NAMES]
+    assert callback.evals_result == {"valid": expected}
+    assert booster.best_score["valid"][NAMES[1]] == expected[NAMES[1]][-1]
+    assert f"valid's ndcg_gaussian@10: {expected[NAMES[1]][-1]:g}" in capsys.readouterr().out
+
+
+def test_lightgbms_own_early_stopping_can_watch_it(data, valid):
+    callback = tracked(SOFT)
+    booster = train(data, valid, [lgb.early_stopping(3, verbose=False), callback], rounds=60)
+    values = callback.track.mean[:, 0]
+    assert booster.best_iteration == np.argmax(values) + 1 < len(values)
+
+
+def test_the_same_numbers_as_feval(data, valid):
+    record, callback = {}, tracked()
+    train(data, valid, [lgb.record_evaluation(record)], feval=bl.feval(HARD, SOFT))
+    train(data, valid, [callback])
+    for name in NAMES:
+        np.testing.assert_allclose(callback.evals_result["valid"][name], record["valid"][name], rtol=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore:The argument 'eval_set' is deprecated")
+def test_the_ranker_of_lightgbm(data, valid):
+    callback = tracked(stop=3)
+    ranker = lgb.LGBMRanker(n_estimators=60, num_leaves=6, min_child_samples=5, n_jobs=1, verbose=-1, metric="None")
+    ranker.fit(
+        data.X, data.y, group=data.sizes, eval_set=[(data.X, data.y), (valid.X, valid.y)],
+        eval_group=[data.sizes, valid.sizes], eval_names=["train", "valid"], callbacks=[callback],
+    )  # fmt: skip
+    track = callback.track
+    assert track.label == "valid"
+    assert track.n_steps < 60
+    best = int(np.argmax(track.mean[:, 1])) + 1
+    assert ranker.best_iteration_ == best
+    np.testing.assert_allclose(track.per_query[best - 1], valid.expected(ranker.predict(valid.X)), rtol=0, atol=1e-9)
+
+
+def test_training_data_is_recorded_where_it_is_seen_or_asked_for(data, valid):
+    def names(metric, training, **options):
+        callback = tracked(HARD, training=training)
+        train_set = data.dataset()
+        sets = {"valid_sets": [train_set, valid.dataset()], "valid_names": ["mine", "valid"], **options}
+        booster = lgb.train({**SMALL, "metric": metric}, train_set, 2, callbacks=[callback], **sets)
+        if "mine" in callback.tracks:
+            expected = HARD.per_query(data.y, booster.predict(data.X), group=data.sizes)
+            np.testing.assert_allclose(callback.tracks["mine"].per_query[-1, 0], expected, atol=1e-9)
+        return list(callback.tracks)
+
+    assert names("ndcg", None) == names("None", True) == ["mine", "valid"]
+    assert names("None", None) == names("ndcg", False) == ["valid"]
+
+
+@pytest.mark.parametrize("every", [2, 3, 100])
+def test_records_of_every_few_trees(data, valid, every):
+    record = {}
+    callback = tracked(HARD, every=every)
+    train(data, valid, [callback, lgb.record_evaluation(record)])
+    every_tree = tracked(HARD)
+    train(data, valid, [every_tree])
+    steps = [trees for trees in range(1, ROUNDS + 1) if trees % every == 0 or trees == ROUNDS]
+    assert callback.track.steps.tolist() == steps
+    full = every_tree.track
+    np.testing.assert_array_equal(callback.track.per_query, full.per_query[np.array(steps) - 1])
+    logged = [HARD(valid.y, np.zeros(valid.y.size), group=valid.sizes)]  # the last record, or the beginning
+    for trees in range(1, ROUNDS + 1):
+        logged.append(full.mean[trees - 1, 0] if trees in steps else logged[-1])
+    assert record["valid"]["ndcg_hard@10"] == callback.evals_result["valid"]["ndcg_hard@10"] == logged[1:]
+
+
+def test_a_callback_used_again_forgets(data, valid):
+    callback = tracked(stop=2)
+    train(data, valid, [callback], rounds=50)
+    first = callback.track
+    train(data, valid, [callback], rounds=50)
+    np.testing.assert_array_equal(callback.track.per_query, first.per_query)
+    train(data, valid, [callback], rounds=1)
+    assert callback.track.n_steps == 1
+
+
+# LightGBM: stopping
+
+
+@pytest.mark.parametrize("keep", [False, True])
+@pytest.mark.parametrize("every", [1, 3])
+@pytest.mark.parametrize("watch", [0, None])
+def test_lightgbm_stops_where_the_rule_says(data, valid, watch, every, keep):
+    everything = tracked(every=every)
+    train(data, valid, [everything], rounds=60)
+    metric = 1 if watch is None else watch
+    stop = StoppingRule(4, 0.8).stop_at(everything.track, metric)
+    assert stop is not None
+    record, callback = {}, tracked(stop=4, confidence=0.8, watch=watch, every=every)
+    booster = train(data, valid, [lgb.record_evaluation(record), callback], rounds=60, keep_training_booster=keep)
+    track = callback.track
+    assert callback.stopped
+    assert track.steps[-1] == stop
+    best = int(track.steps[np.argmax(track.mean[:, metric])])
+    assert booster.best_iteration == best
+    assert len(record["valid"][NAMES[metric]]) == stop
+    assert (
+        booster.best_score["valid"][NAMES[metric]]
+        == record["valid"][NAMES[metric]][best - 1]
+        == track.mean.max(axis=0)[metric]
+    )
+    if keep:
+        assert booster.current_iteration() == stop
+        scores = booster.predict(valid.X, num_iteration=stop)
+        np.testing.assert_allclose(track.per_query[-1], valid.expected(scores), rtol=0, atol=1e-9)
+
+
+def test_training_that_ends_without_stopping_has_a_best_tree_too(data, valid):
+    callback = tracked(stop=1000)
+    booster = train(data, valid, [callback], rounds=25)
+    assert not callback.stopped
+    assert booster.best_iteration == np.argmax(callback.track.mean[:, 1]) + 1
+
+
+def test_training_data_is_nothing_to_stop_by(data, valid):
+    train_set = data.dataset()
+    callback = tracked(stop=3, training=True)
+    sets = {"valid_sets": [train_set, valid.dataset()], "valid_names": ["training", "valid"]}
+    lgb.train(SMALL, train_set, 60, callbacks=[callback], **sets)
+    tracks = callback.tracks
+    assert StoppingRule(3).stop_at(tracks["valid"], 1) == tracks["training"].steps[-1]
+    with pytest.raises(ValueError, match="stop needs to know which data to watch"):
+        lgb.train(SMALL, train_set, 9, callbacks=[tracked(stop=3, training=True)], valid_sets=[train_set])
+
+
+def test_what_to_stop_by_must_be_clear(data, valid):
+    two = {"valid_sets": [valid.dataset(), data.dataset()], "valid_names": ["one", "two"]}
+    with pytest.raises(
+        ValueError, match="stop needs to know which data to watch: watch_data must be one of 'one', 'two'"
+    ):
+        train(data, valid, [tracked(stop=2)], **two)
+    with pytest.raises(ValueError, match="watch_data must be one of 'one', 'two'; got 'three'"):
+        train(data, valid, [tracked(stop=2, watch_data="three")], **two)
+    callback = tracked(stop=2, watch_data="two")
+    booster = train(data, valid, [callback], rounds=60, **two)
+    for of, name in ((valid, "one"), (data, "two")):
+        expected = of.expected(booster.predict(of.X))
+        np.testing.assert_allclose(
+            callback.tracks[name].per_query[booster.best_iteration - 1], expected, rtol=0, atol=1e-9
+        )
+    assert StoppingRule(2).stop_at(callback.tracks["two"], 1) == callback.tracks["one"].steps[-1]
+    with pytest.raises(ValueError, match=r"there are several data sets: take one of \.tracks: 'one', 'two'"):
+        callback.track  # noqa: B018
+
+
+def test_lightgbms_cross_validation(data):
+    query = np.repeat(np.arange(data.sizes.size), data.sizes)
+    folds = list(GroupKFold(3).split(data.X, groups=query))
+    everything, callback, record = tracked(), tracked(stop=3), {}
+    options = {"folds": folds, "return_cvbooster": True}
+    lgb.cv(SMALL, data.dataset(), 40, callbacks=[everything], **options)
+    found = lgb.cv(SMALL, data.dataset(), 40, callbacks=[callback, lgb.record_evaluation(record)], **options)
+    tracks = callback.tracks
+    assert list(tracks) == ["fold 0", "fold 1", "fold 2"]
+    pooled = [np.concatenate([track.per_query[at, 1] for track in everything.tracks.values()]) for at in range(40)]
+    start = np.concatenate([track.beginning[1] for track in everything.tracks.values()])
+    watch = StoppingRule(3).begin(0, start, np.ones(start.size))
+    stop = next(at + 1 for at, values in enumerate(pooled) if watch.see(at + 1, values))
+    assert tracks["fold 0"].steps[-1] == stop < 40
+    assert found["cvbooster"].best_iteration == watch.best_trees
+    for (_, held_out), booster, track in zip(folds, found["cvbooster"].boosters, tracks.values(), strict=True):
+        sizes = np.unique(query[held_out], return_counts=True)[1]
+        expected = HARD.per_query(data.y[held_out], booster.predict(data.X[held_out], num_iteration=stop), group=sizes)
+        np.testing.assert_allclose(track.per_query[-1, 0], expected, rtol=0, atol=1e-9)
+    of_folds = np.array([track.mean[:, 0] for track in tracks.values()])
+    np.testing.assert_allclose(record["valid"]["ndcg_hard@10-mean"], of_folds.mean(axis=0), rtol=1e-12)
+    np.testing.assert_allclose(record["valid"]["ndcg_hard@10-stdv"], of_folds.std(axis=0), rtol=1e-9, atol=1e-15)
+
+
+def test_what_lightgbm_is_refused(data, valid):
+    with pytest.raises(ValueError, match=r"stop must be None with boosting='dart'"):
+        train(data, valid, [tracked(stop=3)], params={"boosting_type": "dart"})
+    with pytest.raises(ValueError, match=r"nothing to record on; give valid_sets"):
+        train(data, valid, [tracked()], valid_sets=None, valid_names=None)
+    with pytest.raises(ValueError, match=r"'ndcg_hard@10' of 'valid' is in LightGBM's log already"):
+        train(data, valid, [tracked()], feval=bl.feval(HARD))
+    with pytest.raises(ValueError, match=r"two data sets are called 'valid'; give valid_names"):
+        train(data, valid, [tracked()], valid_sets=[valid.dataset(), valid.dataset()], valid_names=["valid", "valid"])
+    with pytest.raises(ValueError, match=r"the data has no groups"):
+        train(data, valid, [tracked()], params={"objective": "l2"}, valid_sets=[lgb.Dataset(valid.X, valid.y)])
+    query = np.repeat(np.arange(data.sizes.size), data.sizes)
+    with pytest.raises(ValueError, match=r"the folds cut through"):
+        lgb.cv({**SMALL, "objective": "l2"}, data.dataset(), 3, callbacks=[tracked()], stratified=False)
+    assert query.size == data.y.size
+    three = np.minimum(data.y, 2)
+    many = {"objective": "multiclass", "num_class": 3}
+    with pytest.raises(ValueError, match="must be one-dimensional; got shape"):
+        train(Ranking(data.X, three, data.sizes), Ranking(data.X, three, data.sizes), [tracked()], params=many)

@@ -1,0 +1,217 @@
+"""Tracks recorded while XGBoost trains: what the finished model gives tree by tree, and where it stops."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+
+import boostsoft.xgboost as bx
+from boostsoft.tracks.stopping import StoppingRule
+
+from . import live_cases
+from .live_cases import HARD, NAMES, ROUNDS, SOFT, Ranking, boost, means, ranking
+from .processes import passes_alone
+
+xgb = pytest.importorskip("xgboost")
+data, valid = live_cases.data, live_cases.valid  # fixtures
+
+XGB_PARAMS = {
+    "rank:ndcg": {},
+    "rank:pairwise, forests": {"objective": "rank:pairwise", "num_parallel_tree": 2, "subsample": 0.6},
+    "logistic": {"objective": "binary:logistic", "base_score": 0.3},
+    "squared error": {"objective": "reg:squarederror"},  # whose base score is estimated from the data
+    "ours": {"obj": bx.objective("ndcg@10"), "base_score": 0, "disable_default_eval_metric": True},
+}
+
+
+@pytest.mark.parametrize("among_evals", [False, True])
+@pytest.mark.parametrize("name", XGB_PARAMS)
+def test_xgboost_records_what_the_finished_model_gives(data, valid, name, among_evals):
+    if name == "logistic":
+        data, valid = (Ranking(d.X, np.minimum(d.y, 1), d.sizes) for d in (data, valid))
+    params = dict(XGB_PARAMS[name])
+    objective = {"obj": params.pop("obj")} if "obj" in params else {}
+    matrix = valid.matrix()
+    callback = bx.TrackCallback(matrix, HARD, SOFT, progress=False)
+    evals = [(matrix, "other")] if among_evals else []
+    booster = boost(data, [callback], params=params, evals=evals, **objective)
+    track = callback.track
+    assert (track.start, track.steps.tolist(), track.label) == (0, list(range(1, ROUNDS + 1)), "valid")
+    for at, trees in enumerate(track.steps):
+        scores = booster.predict(valid.matrix(), output_margin=True, iteration_range=(0, int(trees)))
+        np.testing.assert_allclose(track.per_query[at], valid.expected(scores.astype(float)), rtol=0, atol=1e-9)
+    np.testing.assert_array_equal(track.beginning, valid.expected(np.zeros(valid.y.size)))
+    alone = boost(data, [], params=params, evals=evals, **objective)
+    np.testing.assert_array_equal(alone.predict(matrix), booster.predict(matrix))
+
+
+def test_xgboost_continues_a_model_and_keeps_margins(data, valid):
+    margin = np.linspace(-1, 1, valid.y.size).astype(np.float32)
+    first = boost(data, [], rounds=3)
+    for model, start in ((None, 0), (first, 3)):
+        matrix = valid.matrix(base_margin=margin)
+        callback = bx.TrackCallback(matrix, HARD, SOFT, progress=False)
+        booster = boost(data, [callback], xgb_model=model)
+        track = callback.track
+        assert (track.start, track.steps.tolist()) == (start, list(range(start + 1, start + 1 + ROUNDS)))
+        beginning = first.predict(matrix, output_margin=True) if start else margin
+        np.testing.assert_allclose(track.beginning, valid.expected(beginning.astype(float)), rtol=0, atol=1e-9)
+        for at, trees in enumerate(track.steps):
+            fresh = valid.matrix(base_margin=margin)
+            scores = booster.predict(fresh, output_margin=True, iteration_range=(0, int(trees))).astype(float)
+            np.testing.assert_allclose(track.per_query[at], valid.expected(scores), rtol=0, atol=1e-9)
+
+
+def test_query_weights_of_xgboost(data, valid):
+    weights = np.random.default_rng(0).uniform(0.5, 2, valid.sizes.size).astype(np.float32)
+    callback = bx.TrackCallback(valid.matrix(weight=weights), HARD, progress=False)
+    boost(data, [callback])
+    np.testing.assert_array_equal(callback.track.query_weight, weights)
+
+
+def test_every_log_of_xgboost_has_the_means(data, valid, capfd):
+    log, matrix = {}, valid.matrix()
+    callback = bx.TrackCallback(matrix, HARD, SOFT, progress=False)
+    booster = boost(
+        data,
+        [callback, xgb.callback.EvaluationMonitor()],
+        evals=[(matrix, "valid")],
+        evals_result=log,
+        params={"eval_metric": "ndcg@3"},
+    )
+    expected = means(callback.track)
+    assert list(log["valid"]) == ["ndcg@3", *NAMES]
+    assert {name: log["valid"][name] for name in NAMES} == expected == callback.evals_result["valid"]
+    assert len(log["valid"]["ndcg@3"]) == ROUNDS
+    assert capfd.readouterr().out.endswith(f"valid-ndcg_gaussian@10:{expected[NAMES[1]][-1]:.5f}\n")
+    assert booster.attr("best_iteration") is None
+
+
+def test_our_train_and_several_data_sets(data, valid):
+    log, sets = {}, [(data.matrix(), "train"), (valid.matrix(), "valid")]
+    callback = bx.TrackCallback(sets, progress=False, stop=3, watch_data="valid")
+    booster = bx.train({"nthread": 1}, data.matrix(), 40, callbacks=[callback], evals_result=log, verbose_eval=False)
+    assert list(callback.tracks) == list(log) == ["train", "valid"]
+    track = callback.tracks["valid"]
+    assert booster.best_iteration == np.argmax(track.mean[:, 1])
+    assert booster.best_score == track.mean[:, 1].max()
+
+
+def test_the_ranker_of_xgboost(data, valid):
+    callback = bx.TrackCallback(valid.matrix(), HARD, SOFT, stop=3, progress=False)
+    ranker = xgb.XGBRanker(n_estimators=60, max_depth=3, n_jobs=1, callbacks=[callback])
+    ranker.fit(data.X, data.y, group=data.sizes)
+    track = callback.track
+    assert track.n_steps < 60
+    assert ranker.best_iteration == np.argmax(track.mean[:, 1])
+    assert ranker.evals_result()["valid"] == means(track)
+    expected = valid.expected(ranker.predict(valid.X).astype(float))  # up to the best tree
+    np.testing.assert_allclose(track.per_query[ranker.best_iteration], expected, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("every", [1, 3])
+def test_xgboost_stops_where_the_rule_says(data, valid, every):
+    everything = bx.TrackCallback(valid.matrix(), HARD, SOFT, every=every, progress=False)
+    boost(data, [everything], rounds=60)
+    stop = StoppingRule(4, 0.8).stop_at(everything.track, 1)
+    assert stop is not None
+    log = {}
+    callback = bx.TrackCallback(valid.matrix(), HARD, SOFT, every=every, stop=4, confidence=0.8, progress=False)
+    after = bx.TrackCallback(valid.matrix(), HARD, name="again", progress=False)
+    booster = boost(data, [callback, after], rounds=60, evals_result=log)
+    assert callback.stopped
+    assert booster.num_boosted_rounds() == callback.track.steps[-1] == stop
+    assert len(log["valid"][NAMES[1]]) == after.track.n_steps == stop  # those behind saw the last one
+    best = int(callback.track.steps[np.argmax(callback.track.mean[:, 1])])
+    assert (booster.best_iteration, booster.best_score) == (best - 1, callback.track.mean[:, 1].max())
+
+
+@pytest.mark.parametrize("every", [2, 3, 100])
+def test_records_of_every_few_trees_of_xgboost(data, valid, every):
+    log, full = {}, bx.TrackCallback(valid.matrix(), HARD, name="full", progress=False)
+    callback = bx.TrackCallback(valid.matrix(), HARD, every=every, stop=1000, progress=False)
+    booster = boost(data, [callback, full], evals_result=log)
+    steps = [trees for trees in range(1, ROUNDS + 1) if trees % every == 0 or trees == ROUNDS]
+    assert callback.track.steps.tolist() == steps
+    np.testing.assert_array_equal(callback.track.per_query, full.track.per_query[np.array(steps) - 1])
+    logged = [HARD(valid.y, np.zeros(valid.y.size), group=valid.sizes)]
+    for trees in range(1, ROUNDS + 1):
+        logged.append(full.track.mean[trees - 1, 0] if trees in steps else logged[-1])
+    assert log["valid"]["ndcg_hard@10"] == callback.evals_result["valid"]["ndcg_hard@10"] == logged[1:]
+    assert booster.best_iteration == steps[int(np.argmax(callback.track.mean[:, 0]))] - 1
+
+
+def test_dart_of_xgboost_is_recorded_as_the_model_was_then(data, valid):
+    params = {"booster": "dart", "rate_drop": 0.5, "seed": 1}
+    callback = bx.TrackCallback(valid.matrix(), HARD, SOFT, progress=False)
+    boost(data, [callback], params=params)
+    for at, trees in enumerate(callback.track.steps):
+        scores = boost(data, [], params=params, rounds=int(trees)).predict(valid.matrix(), output_margin=True)
+        np.testing.assert_allclose(callback.track.per_query[at], valid.expected(scores.astype(float)), atol=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore:.*You have manually specified the `updater` parameter")
+def test_refreshed_trees_of_xgboost(data, valid):
+    other = ranking(2, 30)
+    params = {"process_type": "update", "updater": "refresh", "objective": "reg:squarederror"}
+    model = boost(data, [], rounds=3, params={"objective": "reg:squarederror"})
+    callback = bx.TrackCallback(valid.matrix(), HARD, SOFT, progress=False)
+    booster = boost(other, [callback], rounds=3, params=params, xgb_model=model)
+    assert (callback.track.start, callback.track.steps.tolist()) == (0, [1, 2, 3])
+    for at, trees in enumerate(callback.track.steps):
+        scores = booster.predict(valid.matrix(), output_margin=True, iteration_range=(0, int(trees)))
+        np.testing.assert_allclose(callback.track.per_query[at], valid.expected(scores.astype(float)), atol=1e-9)
+
+
+def test_a_linear_model_of_xgboost(data, valid):
+    callback = bx.TrackCallback(valid.matrix(), HARD, SOFT, progress=False)
+    params = {"booster": "gblinear", "max_depth": None, "updater": "coord_descent"}
+    booster = boost(data, [callback], params=params)
+    scores = booster.predict(valid.matrix(), output_margin=True).astype(float)
+    np.testing.assert_allclose(callback.track.per_query[-1], valid.expected(scores), rtol=0, atol=1e-9)
+
+
+def test_what_xgboost_is_refused(data, valid):
+    matrix = valid.matrix()
+    for booster in ("dart", "gblinear"):
+        with pytest.raises(ValueError, match=f"stop must be None with booster='{booster}'"):
+            boost(data, [bx.TrackCallback(matrix, stop=3)], params={"booster": booster, "max_depth": None})
+    with pytest.raises(ValueError, match=r"'ndcg_hard@10' of 'valid' is in evals_log already, from custom_metric"):
+        bx.train(
+            {},
+            data.matrix(),
+            3,
+            evals=[(matrix, "valid")],
+            callbacks=[bx.TrackCallback(matrix, HARD)],
+            verbose_eval=False,
+        )
+    with pytest.raises(ValueError, match=r"xgb\.cv is not supported; call xgb\.train for each fold"):
+        xgb.cv({"objective": "rank:ndcg"}, data.matrix(), 3, callbacks=[bx.TrackCallback(matrix)])
+    with pytest.raises(ValueError, match="the DMatrix has no groups"):
+        boost(data, [bx.TrackCallback(xgb.DMatrix(valid.X, valid.y))])
+    for wrong in ([], matrix.get_label(), [matrix], [(matrix, 1)], [(valid.X, "valid")], "valid"):
+        with pytest.raises(TypeError, match="data must be a DMatrix or a list of"):
+            bx.TrackCallback(wrong)
+    with pytest.raises(ValueError, match=r"two data sets have one name; got \['a', 'a'\]"):
+        bx.TrackCallback([(matrix, "a"), (matrix, "a")])
+
+
+def test_the_class_is_one_of_xgboosts_and_made_when_it_is_asked_for():
+    assert issubclass(bx.TrackCallback, xgb.callback.TrainingCallback)
+    assert pickle.loads(pickle.dumps(bx.TrackCallback)) is bx.TrackCallback
+    code = (
+        "import sys, boostsoft.xgboost as bx, boostsoft.lightgbm as bl\n"
+        "bl.track_callback()\n"
+        "assert 'TrackCallback' in dir(bx)\n"
+        "assert not {'xgboost', 'lightgbm', 'rich', 'matplotlib', 'pandas'} & set(sys.modules)\n"
+        "assert not hasattr(bx, 'TrackCallbacks')\n"
+        "sys.modules['xgboost'] = None\n"
+        "try:\n"
+        "    bx.TrackCallback\n"
+        "except ImportError as error:\n"
+        "    print(error)\n"
+    )
+    printed = passes_alone(code)
+    assert printed.startswith("boostsoft.xgboost.TrackCallback: XGBoost is not installed: pip install 'boostsoft[")
