@@ -16,6 +16,9 @@ from boostsoft.bench.quality.methods import LIBRARIES, METHODS
 from boostsoft.bench.quality.space import Choice, Depth, LogInteger, LogUniform, draw
 from boostsoft.bench.quality.tasks import Place
 from boostsoft.bench.quality.watch import Job, Watch, hard_ndcg
+from boostsoft.ranker import SoftRanker
+from boostsoft.ranker.random_trees import RANDOM_TREES
+from boostsoft.ranker.settings import check_settings
 
 from . import quality_cases
 
@@ -103,12 +106,27 @@ def test_trial_0_is_the_stock_setting():
             "max_leaves": 0,
             "min_child_weight": 1.0,
             "reg_lambda": 1.0,
-            "subsample": 0.7,
-            "colsample_bynode": 0.5,
+            "random_trees": "auto",
         },
         "own": {"mix": {"kendall": 0.3}, "noise": "gumbel"},
     }
     assert METHODS["stochasticrank"].stock()["own"] == {"sigma": 1.0}
+
+
+@pytest.mark.parametrize(("n_docs", "random"), [(49_999, True), (50_000, False)])
+def test_trees_are_random_where_the_ranker_would_grow_them_so(n_docs, random):
+    """As in SoftRanker, on little data only, and so are those of the others that have our trees."""
+    for method in METHODS.values():
+        if "random_trees" in method.trees:
+            ranker = SoftRanker(booster=method.library)
+            trees = method.setting(draw(0, 1, 1))["trees"]
+            assert methods.grown(method.library, trees, n_docs) == {
+                **{name: value for name, value in trees.items() if name != "random_trees"},
+                **(RANDOM_TREES[method.library] if check_settings(ranker).on(n_docs).random_trees else {}),
+            }
+            assert check_settings(ranker).on(n_docs).random_trees is random
+    frozen = {"num_leaves": 7, "extra_trees": True}  # of a settings file that says so
+    assert methods.grown("lightgbm", frozen, n_docs) == frozen
 
 
 def test_stock_settings_are_the_libraries_own(folder):
@@ -228,8 +246,10 @@ def test_the_readmes_settings_are_of_these_methods():
     settings = json.loads(file.read_text(encoding="utf-8"))["settings"]
     assert set(settings) == set(METHODS)
     for name, method in METHODS.items():
+        searched = (method.setting(draw(0, 1, 1)), method.stock())
         known = {
-            half: set(method.setting(draw(0, 1, 1))[half]) | set(method.stock()[half]) for half in ("trees", "own")
+            "trees": {n for found in searched for n in methods.grown(method.library, found["trees"], n_docs=1)},
+            "own": {n for found in searched for n in found["own"]},
         }
         assert set(settings[name]) == {"MQ2008", "OHSUMED"}
         for folds_ in settings[name].values():

@@ -12,6 +12,7 @@ from .. import lightgbm as adapter
 from ..query_groups import FloatArray
 from ..xgboost import STOCK_UNIT
 from .features import Features
+from .random_trees import RANDOM_TREES
 from .rows import Rows
 from .settings import Settings, by_alias, refuse_clashes
 from .training import Job, usable_names
@@ -77,7 +78,7 @@ def parameters(settings: Settings) -> dict[str, Any]:
         "min_data_in_leaf": settings.min_child_samples,
         "lambda_l2": settings.reg_lambda,
         "feature_fraction": settings.colsample,
-        "extra_trees": settings.random_trees,
+        **(RANDOM_TREES[NAME] if settings.random_trees else {}),
         "seed": settings.seed,
         "verbosity": -1,
     }

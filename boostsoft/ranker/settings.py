@@ -16,12 +16,12 @@ from ..metrics.soft import SoftMetric, as_metric
 from ..objectives import SoftObjective
 from ..objectives.base import as_flag
 from ..query_groups import finite_number, one_of, positive_number, whole_number
+from . import random_trees
 
 FIT = "SoftRanker.fit"
 BOOSTERS = ("lightgbm", "xgboost")
 AUTO = "auto"
 WHOLE_ORDER: Mapping[str | Metric, float] = {"kendall": 0.3}
-PLENTY = 50_000  # documents, from which on random trees gained nothing: they rank better on 42,000, not on 54,000
 WATCHED_SIGMA = 0.2  # in spreads of the scores: as in the examples and the command line
 
 
@@ -62,7 +62,7 @@ class Settings:
 
     def on(self, n_docs: int) -> Settings:
         """The same for training data of so many documents."""
-        return self if self.random_trees is not None else replace(self, random_trees=n_docs < PLENTY)
+        return self if self.random_trees is not None else replace(self, random_trees=random_trees.helps(n_docs))
 
 
 def check_settings(ranker: Any) -> Settings:

@@ -18,6 +18,7 @@ from .. import xgboost as adapter
 from ..adapters import as_booster
 from ..query_groups import FloatArray
 from .features import Features
+from .random_trees import RANDOM_TREES
 from .rows import Rows
 from .settings import FIT, Settings, by_alias, refuse_clashes
 from .training import Job, usable_names
@@ -42,9 +43,6 @@ TAKEN = by_alias(
         "random_state": "seed random_state",
     }
 )
-# XGBoost has no random thresholds; a tree that sees a part of the rows, and a node a part of the features, take their
-# place
-_RANDOM_ROWS, _RANDOM_FEATURES = 0.7, 0.5
 SETTLED = by_alias(
     {
         "the ranker trains on its metric": "objective base_score disable_default_eval_metric",
@@ -67,6 +65,7 @@ def check(settings: Settings) -> None:
 
 def parameters(settings: Settings, curvature: float) -> dict[str, Any]:
     """XGBoost's ``params``, given the average curvature of a document before the first tree."""
+    random = RANDOM_TREES[NAME] if settings.random_trees else {}
     found: dict[str, Any] = {
         "tree_method": "hist",
         "grow_policy": "lossguide",
@@ -81,8 +80,8 @@ def parameters(settings: Settings, curvature: float) -> dict[str, Any]:
         "min_child_weight": settings.min_child_samples * curvature,
         "reg_lambda": settings.reg_lambda * adapter.STOCK_UNIT,
         "colsample_bytree": settings.colsample,
-        "subsample": settings.subsample * (_RANDOM_ROWS if settings.random_trees else 1.0),
-        "colsample_bynode": _RANDOM_FEATURES if settings.random_trees else 1.0,
+        **random,
+        "subsample": settings.subsample * random.get("subsample", 1.0),
         "seed": settings.seed,
         "verbosity": 1,
     }

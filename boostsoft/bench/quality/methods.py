@@ -2,7 +2,7 @@
 
 A setting has two halves: ``trees``, parameters of the library's trees, and ``own``, those of the objective. For ours,
 ``own`` are arguments of ``boostsoft.<library>.objective``; for CatBoost they are written into its loss; for the others
-they are parameters of the library.
+they are parameters of the library. Random trees are written "auto": as in SoftRanker, the data decides (``grown``).
 """
 
 from __future__ import annotations
@@ -12,9 +12,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...query_groups import FloatArray
+from ...ranker import random_trees
 from .space import DIMENSIONS, Choice, Depth, LogInteger, LogUniform, Space
 
 Setting = dict[str, dict[str, Any]]
+RANDOM, AUTO = "random_trees", "auto"
 
 
 @dataclass(frozen=True)
@@ -157,9 +159,7 @@ OWN: dict[str, Space] = {
     "mix": Choice(({"kendall": 0.1}, {"kendall": 0.3}, {"kendall": 1.0}), stock={"kendall": 0.3}),
     "noise": Choice(("gaussian", "gumbel"), stock="gumbel"),
 }
-# Random thresholds, and where XGBoost has none, random parts of rows and columns: trees that vary more rank better
-_RANDOM_LIGHTGBM = {"extra_trees": True}
-_RANDOM_XGBOOST = {"subsample": 0.7, "colsample_bynode": 0.5}
+_RANDOM = {RANDOM: AUTO}
 OURS_LIGHTGBM = Method(
     "soft-lightgbm",
     "boostsoft in LightGBM",
@@ -167,12 +167,10 @@ OURS_LIGHTGBM = Method(
     None,
     own=OWN,
     # 0 but for rounding: LightGBM estimates the documents of a leaf from its curvature, and fails where that is residue
-    trees={"min_sum_hessian_in_leaf": 1e-9, **_RANDOM_LIGHTGBM},
+    trees={"min_sum_hessian_in_leaf": 1e-9, **_RANDOM},
     stop="soft",
 )
-OURS_XGBOOST = Method(
-    "soft-xgboost", "boostsoft in XGBoost", "xgboost", None, own=OWN, trees=_RANDOM_XGBOOST, stop="soft"
-)
+OURS_XGBOOST = Method("soft-xgboost", "boostsoft in XGBoost", "xgboost", None, own=OWN, trees=_RANDOM, stop="soft")
 
 # ---------------------------------------------------------------------------------------------------------
 # The others. All gains are 2^label - 1, where an objective has gains
@@ -199,7 +197,7 @@ _PEERS = (
         "lightgbm",
         "lambdarank",
         own=_TRUNCATION,
-        trees={**_STOCK_HESSIAN, **_RANDOM_LIGHTGBM},
+        trees={**_STOCK_HESSIAN, **_RANDOM},
     ),
     Method("xendcg", "LightGBM rank_xendcg", "lightgbm", "rank_xendcg", trees=_STOCK_HESSIAN),
     Method("xgb-ndcg", "XGBoost rank:ndcg", "xgboost", "rank:ndcg", own=_PAIRS, fixed=_TOP),
@@ -210,7 +208,7 @@ _PEERS = (
         "rank:ndcg",
         own=_PAIRS,
         fixed=_TOP,
-        trees=_RANDOM_XGBOOST,
+        trees=_RANDOM,
     ),
     Method(
         "xgb-pairwise",
@@ -241,6 +239,19 @@ _PEERS = (
     Method("queryrmse", "CatBoost QueryRMSE", "catboost", "QueryRMSE"),
 )
 METHODS: Mapping[str, Method] = {method.id: method for method in (OURS_LIGHTGBM, OURS_XGBOOST, *_PEERS)}
+
+
+def grown(library: str, trees: Mapping[str, Any], n_docs: int) -> dict[str, Any]:
+    """The library's parameters of the trees in a setting, on training data of so many documents.
+
+    >>> grown("lightgbm", {"num_leaves": 7, "random_trees": "auto"}, 30_000)
+    {'num_leaves': 7, 'extra_trees': True}
+    >>> grown("lightgbm", {"num_leaves": 7, "random_trees": "auto"}, 60_000)
+    {'num_leaves': 7}
+    """
+    random = trees.get(RANDOM) == AUTO and random_trees.helps(n_docs)
+    found = {name: value for name, value in trees.items() if name != RANDOM}
+    return {**found, **random_trees.RANDOM_TREES[library]} if random else found
 
 
 def ours_first(methods: Sequence[str]) -> str | None:

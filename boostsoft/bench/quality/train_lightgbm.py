@@ -7,6 +7,7 @@ from typing import Any
 
 from ... import lightgbm as soft_lightgbm
 from ...datasets import RankingData
+from .methods import grown
 from .watch import Job, Model
 
 
@@ -41,7 +42,7 @@ def parameters(job: Job) -> dict[str, Any]:
         "verbosity": -1,
         **_BINNING,
         **method.fixed,
-        **job.setting["trees"],
+        **grown("lightgbm", job.setting["trees"], job.train.n_docs),
         **({"objective": soft_lightgbm.objective(**own)} if method.ours else {"objective": method.objective, **own}),
     }
 

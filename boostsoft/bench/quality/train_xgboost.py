@@ -7,6 +7,7 @@ from typing import Any
 
 from ... import xgboost as soft_xgboost
 from ...datasets import RankingData
+from .methods import grown
 from .watch import Job, Model, Watch
 
 
@@ -47,7 +48,7 @@ def parameters(job: Job) -> dict[str, Any]:
         "nthread": job.threads,
         "verbosity": 0,
         **method.fixed,
-        **job.setting["trees"],
+        **grown("xgboost", job.setting["trees"], job.train.n_docs),
         **({} if method.ours else {"objective": method.objective, **job.setting["own"]}),
     }
 
