@@ -75,7 +75,7 @@ def prepare_task(
     # scores as they are may be of any size: columns of equal spread are what a search can start from
     units = np.where(size > 0, size, 1.0)[active] if how == "none" else np.ones(active.size)
     problem = Problem(
-        scores=np.ascontiguousarray(scores[:, active] / units),
+        scores=np.asfortranarray(scores[:, active] / units),
         prepared=prepared,
         query_weight=weights,
         metric=settings.metric,

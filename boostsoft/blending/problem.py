@@ -57,18 +57,26 @@ class Problem:
         """All the same."""
         return np.full(self.n_models, 1.0 / self.n_models)
 
+    def blend(self, weights: FloatArray) -> FloatArray:
+        """The blended scores, (n_docs,).
+
+        Without BLAS: its threads spin for a while when they are done, on the cores where the metric's kernels go on.
+        """
+        blended: FloatArray = np.einsum("ij,j->i", self.scores, weights)
+        return blended
+
     def hard_value(self, weights: FloatArray) -> float:
         """The metric itself, in the mean over queries, of the blend."""
         return self.prepared.mean(self.hard_values(weights), self.query_weight)
 
     def hard_values(self, weights: FloatArray) -> FloatArray:
         """The metric itself for each query, (n_queries,)."""
-        return self.metric.evaluate(self.prepared, self.scores @ weights, self.query_weight)
+        return self.metric.evaluate(self.prepared, self.blend(weights), self.query_weight)
 
     def soft_value_gradient(self, weights: FloatArray, sigma: float) -> tuple[float, FloatArray]:
         """The metric's expectation under noise of sigma spreads, and its exact gradient in the weights."""
-        value, gradient = self.soft(sigma).value_and_gradient(self.prepared, self.scores @ weights, self.query_weight)
-        return value, self.scores.T @ gradient
+        value, gradient = self.soft(sigma).value_and_gradient(self.prepared, self.blend(weights), self.query_weight)
+        return value, np.einsum("ij,i->j", self.scores, gradient)
 
     def soft(self, sigma: float) -> SoftMetric:
         """The soft metric at one sigma."""

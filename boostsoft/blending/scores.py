@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 from sklearn.utils import check_array
 
+from ..kernels.ranks import mean_ranks as ranks_of_queries
 from ..kernels.threads import over_queries
 from ..query_groups import FloatArray, QueryGroups, as_array, one_of
 
@@ -101,7 +102,7 @@ def normalized(caller: str, how: str, matrix: FloatArray, groups: QueryGroups) -
     array([ 1.  ,  0.5 ,  0.  , -0.25])
     """
     one_of(caller, "normalize", how, NORMALIZATIONS)
-    result = np.empty(matrix.shape)
+    result = np.empty(matrix.shape, order="F")
     n = groups.per_document(groups.sizes)
 
     def run(begin: int, end: int) -> None:
@@ -124,18 +125,8 @@ def normal_scores(ranks: FloatArray, n: Any) -> FloatArray:
 
 def mean_ranks(scores: FloatArray, groups: QueryGroups) -> FloatArray:
     """Rank of each document in its query from 1, ties and missing ones at the mean of the ranks that they share."""
-    there = ~np.isnan(scores)
-    counts = groups.counts(there)
-    ranks: FloatArray = groups.per_document((counts + 1 + groups.sizes) / 2)  # of the missing ones
-    known = np.flatnonzero(there)
-    if known.size:
-        values, query = scores[known], groups.per_document(np.arange(groups.n_queries))[known]
-        order = np.lexsort((-values, query))
-        values = values[order]  # the queries stand in the order that they stood in
-        starts = np.flatnonzero(np.r_[True, (values[1:] != values[:-1]) | (query[1:] != query[:-1])])
-        lengths = np.diff(np.append(starts, known.size))
-        before = np.cumsum(counts) - counts
-        ranks[known[order]] = np.repeat(starts - before[query[starts]] + (lengths + 1) / 2, lengths)
+    ranks = np.empty(scores.size)
+    ranks_of_queries(scores, groups.offsets, ranks)
     return ranks
 
 

@@ -26,7 +26,7 @@ def without_growth(
     unit, exponent = _centred(members, scores)
     share = _shares(members, weights)
     deviation = float(np.sqrt((share * unit * unit).sum())) or 1.0
-    counted, other = _centred(ranked, scores)
+    counted, other = (unit, exponent) if ranked is members else _centred(ranked, scores)
     slope = float(np.ldexp((counted * gradient).sum() / deviation, other - exponent))
     growth: FloatArray = gradient - slope * share * (unit / deviation)
     return growth
