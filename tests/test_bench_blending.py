@@ -203,3 +203,28 @@ def test_scores_are_read_as_scores(tmp_path, folder):
     assert not blending.read_blends(tmp_path).lower
     assert blending.read_blends(folder).lower
     assert [part.n_queries for part in blending.read_blends(folder, 3).parts] == [3] * 5
+
+
+def test_trec_runs_are_dealt_out_by_topic(tmp_path):
+    """Of documents that some run has among its first hundred: ``far`` is 101st in the only run that found it."""
+    runs = tmp_path / "robust" / "runs"
+    runs.mkdir(parents=True)
+    lines = {"a": [], "b": []}
+    for topic in range(401, 412):
+        lines["a"] += [f"{topic} Q0 d{rank} {rank} {-rank} a" for rank in range(1, 101)]
+        lines["a"].append(f"{topic} Q0 far 101 -101 a")
+        lines["b"] += [f"{topic} Q0 d{rank} 0 {1e9 * rank} b" for rank in (7, 2000)]
+    for name, text in lines.items():
+        (runs / name).write_text("\n".join(text) + "\n")
+    qrels = [f"{topic} 0 {doc} 1" for topic in range(401, 412) for doc in ("d7", "d2000", "far", "nowhere")]
+    (tmp_path / "robust" / "qrels.txt").write_text("\n".join(qrels) + "\n")
+    blends = blending.read_blends(tmp_path / "robust")
+    assert (blends.key, blends.lower) == ("robust", False)
+    assert [part.n_queries for part in blends.parts] == [3, 2, 2, 2, 2]
+    first = blends.parts[0]
+    assert np.unique(first.qid).tolist() == [401, 406, 411]
+    assert first.sizes.tolist() == [101] * 3
+    assert first.y.sum() == 2 * 3
+    here = first.X[first.qid == 406]
+    assert sorted(here[~np.isnan(here[:, 1]), 1]) == [7e9, 2e12]
+    assert np.nanmin(here[:, 0]) == -100

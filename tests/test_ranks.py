@@ -36,4 +36,3 @@ def test_zeros_of_either_sign_and_infinite_ends_are_ranked():
     groups = QueryGroups.from_sizes([6])
     scores = np.array([0.0, -0.0, np.inf, -np.inf, 1e308, np.nan])
     np.testing.assert_array_equal(mean_ranks(scores, groups), [3.5, 3.5, 1.0, 5.0, 2.0, 6.0])
-

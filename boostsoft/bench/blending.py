@@ -1,6 +1,7 @@
 """Blend weights on real rank aggregation: the soft metric's beside those of searches of the hard one.
 
-Five parts of LETOR's aggregation sets, A1 to A5 (the ranks that systems gave, lower is better), or S1 to S5 (scores).
+Five parts of LETOR's aggregation sets, A1 to A5 (the ranks that systems gave, lower is better), or S1 to S5 (scores); or
+TREC runs with their judgements, whose topics are dealt out to five parts in turn.
 Fold f trains on parts f, f + 1 and f + 2 and is tested on f + 4, so that every query is tested once per seed. With few
 queries, so many are drawn from all parts, and the rest is the test. All methods get the same normalised scores, but
 reciprocal rank fusion, whose ranks are its own.
@@ -19,12 +20,13 @@ import numpy as np
 from scipy import stats
 
 from ..blending.blender import SoftBlender
-from ..datasets import RankingData, load_letor
+from ..blending.scores import mean_ranks
+from ..datasets import RankingData, load_letor, load_trec_runs
 from ..experiment import N_PARTS
 from ..metrics import Metric
-from ..query_groups import FloatArray
+from ..query_groups import FloatArray, QueryGroups
 from ..statistics import PairedInterval, paired_interval
-from .folds import cyclic, five_files, joined
+from .folds import cyclic, five_files, joined, part_file
 from .results import Column, Section, Target, difference_cells, seed_cells
 from .settings import Settings
 from .timing import Spread, Watcher, ratio
@@ -43,6 +45,7 @@ _BUDGETED = ("ltr-ga", "ltr-mga", "random")
 NOT_WORSE = Target(-0.002, "95 % interval above -.002 to the best other", at_least=True)
 FASTER = Target(0.05, "<= 1/20 of coordinate ascent's time")
 WINS = Target(0.0, "95 % interval above 0 to the best other", at_least=True)
+DEPTH = 100  # of a TREC run: as deep as such runs are pooled to be judged
 METRICS = {"ndcg": Metric("ndcg@10"), "map": Metric("map")}
 _COLUMNS = (
     Column("name", "weights by"),
@@ -104,10 +107,30 @@ def read_blends(folder: Path, most: int | None = None) -> Blends:
         files = five_files(folder, letter)
         if files is not None:
             parts = [load_letor(file) for file in files]
-            if most is not None:
-                parts = [part.select_queries(np.arange(min(most, part.n_queries))) for part in parts]
-            return Blends(folder.name.lower().replace("-", "_"), folder.name, parts, letter == "A")
-    raise ValueError(f"--data: {folder} must have A1.txt to A5.txt or S1.txt to S5.txt, or those with .gz")
+            return _blends(folder, parts, most, lower=letter == "A")
+    qrels = part_file(folder, "qrels")
+    if qrels is not None and (folder / "runs").is_dir():
+        return _blends(folder, _topics_in_turn(sorted((folder / "runs").iterdir()), qrels), most, lower=False)
+    raise ValueError(
+        f"--data: {folder} must have A1.txt to A5.txt or S1.txt to S5.txt, or those with .gz; or qrels.txt and a folder "
+        "runs of TREC runs"
+    )
+
+
+def _blends(folder: Path, parts: Sequence[RankingData], most: int | None, lower: bool) -> Blends:
+    if most is not None:
+        parts = [part.select_queries(np.arange(min(most, part.n_queries))) for part in parts]
+    return Blends(folder.name.lower().replace("-", "_"), folder.name, parts, lower)
+
+
+def _topics_in_turn(runs: Sequence[Path], qrels: Path) -> list[RankingData]:
+    """Five parts of the documents that some run has among its first ``DEPTH``."""
+    found = load_trec_runs(runs, qrels=qrels, pool="retrieved")
+    groups = QueryGroups.from_sizes(found.sizes)
+    ranks = np.column_stack([mean_ranks(np.ascontiguousarray(column), groups) for column in found.S.T])
+    kept = ((ranks <= DEPTH) & ~np.isnan(found.S)).any(axis=1)
+    whole = RankingData(found.S[kept], found.y[kept], found.qid[kept], groups.counts(kept))
+    return [whole.select_queries(np.arange(part, whole.n_queries, N_PARTS)) for part in range(N_PARTS)]
 
 
 def measure_blending(folder: Path, settings: Settings, watcher: Watcher) -> Iterator[Section]:

@@ -51,7 +51,8 @@ def add_bench(commands: Any) -> None:
         nargs="+",
         default=[],
         metavar="FILE",
-        help="LETOR files, besides the synthetic pool; folders of five parts, A1 to A5 or S1 to S5, to blend; "
+        help="LETOR files, besides the synthetic pool; to blend, folders of five parts, A1 to A5 or S1 to S5, or of "
+        "TREC runs (qrels.txt and a folder runs); "
         "quality: folders",
     )
     add(
