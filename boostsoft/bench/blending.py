@@ -1,10 +1,10 @@
 """Blend weights on real rank aggregation: the soft metric's beside those of searches of the hard one.
 
-Five parts of LETOR's aggregation sets, A1 to A5 (the ranks that systems gave, lower is better), or S1 to S5 (scores); or
-TREC runs with their judgements, whose topics are dealt out to five parts in turn.
-Fold f trains on parts f, f + 1 and f + 2 and is tested on f + 4, so that every query is tested once per seed. With few
-queries, so many are drawn from all parts, and the rest is the test. All methods get the same normalised scores, but
-reciprocal rank fusion, whose ranks are its own.
+Five parts of LETOR's aggregation sets, A1 to A5 (the ranks that systems gave, lower is better), or S1 to S5 (scores);
+or TREC runs with their judgements, whose topics are dealt out to five parts in turn. Fold f trains on parts f, f + 1
+and f + 2 and is tested on f + 4, so that every query is tested once per seed. With few queries, so many are drawn from
+all parts, and the rest is the test. All methods get the same normalised scores, but reciprocal rank fusion, whose ranks
+are its own.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import stats
 
 from ..blending.blender import SoftBlender
@@ -112,8 +113,8 @@ def read_blends(folder: Path, most: int | None = None) -> Blends:
     if qrels is not None and (folder / "runs").is_dir():
         return _blends(folder, _topics_in_turn(sorted((folder / "runs").iterdir()), qrels), most, lower=False)
     raise ValueError(
-        f"--data: {folder} must have A1.txt to A5.txt or S1.txt to S5.txt, or those with .gz; or qrels.txt and a folder "
-        "runs of TREC runs"
+        f"--data: {folder} must have A1.txt to A5.txt or S1.txt to S5.txt, or those with .gz; or qrels.txt and a "
+        "folder runs of TREC runs"
     )
 
 
@@ -128,7 +129,7 @@ def _topics_in_turn(runs: Sequence[Path], qrels: Path) -> list[RankingData]:
     found = load_trec_runs(runs, qrels=qrels, pool="retrieved")
     groups = QueryGroups.from_sizes(found.sizes)
     ranks = np.column_stack([mean_ranks(np.ascontiguousarray(column), groups) for column in found.S.T])
-    kept = ((ranks <= DEPTH) & ~np.isnan(found.S)).any(axis=1)
+    kept: NDArray[np.bool_] = np.any((ranks <= DEPTH) & ~np.isnan(found.S), axis=1)
     whole = RankingData(found.S[kept], found.y[kept], found.qid[kept], groups.counts(kept))
     return [whole.select_queries(np.arange(part, whole.n_queries, N_PARTS)) for part in range(N_PARTS)]
 

@@ -52,8 +52,7 @@ def add_bench(commands: Any) -> None:
         default=[],
         metavar="FILE",
         help="LETOR files, besides the synthetic pool; to blend, folders of five parts, A1 to A5 or S1 to S5, or of "
-        "TREC runs (qrels.txt and a folder runs); "
-        "quality: folders",
+        "TREC runs (qrels.txt and a folder runs); quality: folders",
     )
     add(
         "--out",
