@@ -91,6 +91,31 @@ def test_the_first_of_equal_trials_is_chosen():
     assert frozen.choose(log, trials)[place] == {"trial": 1, "setting": {"at": 1}, "valid": 0.5, "trees": 3}
 
 
+def test_a_trial_that_a_library_refuses_does_not_count(split, tmp_path, monkeypatch, capsys):
+    train = tasks.TRAINERS["lightgbm"]
+
+    def moody(job):
+        if refused(job):
+            raise RuntimeError("no such leaf\nat 0x1")
+        return train(job)
+
+    monkeypatch.setitem(tasks.TRAINERS, "lightgbm", moody)
+    stock = METHODS["lambdarank"].stock()
+    refused = lambda job: job.method.id == "lambdarank" and job.setting == stock  # noqa: E731
+    run.run_quality(options(split, tmp_path / "out"))
+    chosen = json.loads((tmp_path / "out" / "settings.json").read_text())["settings"]["lambdarank"]["SPLIT"]["1"]
+    assert chosen["trial"] != 0
+    assert records(tmp_path / "out")["tune/SPLIT/1/lambdarank/0"]["failed"] == "no such leaf"
+    shown = "tuning: SPLIT, fold 1, LightGBM lambdarank: trial 0 failed and does not count: no such leaf"
+    assert shown in capsys.readouterr().err
+    refused = lambda job: job.method.id == "lambdarank"  # noqa: E731
+    with pytest.raises(
+        ValueError, match="lambdarank failed in every trial on SPLIT, fold 1: no such leaf; name the other"
+    ):
+        run.run_quality(options(split, tmp_path / "other"))
+    assert not (tmp_path / "other" / "settings.json").exists()
+
+
 def test_trial_0_is_stock_and_the_others_are_drawn(done):
     for key, record in records(done).items():
         kind, _, fold, method, number = key.split("/")

@@ -232,12 +232,16 @@ def test_the_loss_is_written_as_catboost_reads_it(folder):
     assert train_catboost.loss(catboost_job(folder, "queryrmse", {"trees": {}, "own": {}})) == "QueryRMSE"
 
 
-def test_trainers_fail_with_the_run_named(folder, tmp_path):
+def test_trainers_fail_with_the_run_named(folder):
     files = folds.find_folds(folder)[0]
     setting = {"trees": {"num_leaves": -5}, "own": {}}
-    task = tasks.Task("tune", Place("TINY", 1, "lambdarank"), 0, files, setting, 3, 60, 1)
-    with pytest.raises(ValueError, match=r"tune/TINY/1/lambdarank/0 failed with .*-5.*num_leaves"):
-        tasks.run_task(task)
+    tested = tasks.Task("test", Place("TINY", 1, "lambdarank"), 0, files, setting, 3, 60, 1)
+    with pytest.raises(ValueError, match=r"test/TINY/1/lambdarank/0 failed with .*-5.*num_leaves"):
+        tasks.run_task(tested)
+    trial = tasks.run_task(replace(tested, kind="tune"))
+    assert trial.values is None
+    assert "num_leaves" in trial.record["failed"]
+    assert not {"valid", "trees"} & set(trial.record)
 
 
 def test_the_readmes_settings_are_of_these_methods():

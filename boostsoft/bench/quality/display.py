@@ -34,9 +34,11 @@ class Display(Bars):
         self._progress.update(self._task, advance=1, now=name)
         self._left[place] -= 1
         self._seconds[place] += record["seconds"]
-        self._valid[place] = max(record["valid"], self._valid.get(place, 0.0))
+        self._valid[place] = max(record.get("valid", 0.0), self._valid.get(place, 0.0))
+        if "failed" in record:
+            self._say(f"{name}: trial {task.number} failed and does not count: {record['failed']}")
         if self._left[place] == 0 and not self._console.is_terminal:
-            text = (
-                f"{self._phase}: {name}: best NDCG@10 on valid {self._valid[place]:.4f}, {self._seconds[place]:.1f} s"
-            )
-            self._console.print(Text(text), soft_wrap=True)
+            self._say(f"{name}: best NDCG@10 on valid {self._valid[place]:.4f}, {self._seconds[place]:.1f} s")
+
+    def _say(self, text: str) -> None:
+        self._console.print(Text(f"{self._phase}: {text}"), soft_wrap=True)

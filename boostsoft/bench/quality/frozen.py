@@ -28,17 +28,31 @@ class Frozen:
 
 
 def choose(log: RunLog, trials: Sequence[Task]) -> dict[Place, dict[str, Any]]:
-    """The best trial of each place on its validation part, the first one if several are."""
+    """The best trial of each place on its validation part, the first one if several are.
+
+    Raises
+    ------
+    ValueError
+        If a method has failed in all trials on a fold.
+    """
     best: dict[Place, dict[str, Any]] = {}
+    failed: dict[Place, str] = {}
     for task in sorted(trials, key=lambda task: task.number):
         record = log[task.key]
-        if task.place not in best or record["valid"] > best[task.place]["valid"]:
+        if "failed" in record:
+            failed[task.place] = record["failed"]
+        elif task.place not in best or record["valid"] > best[task.place]["valid"]:
             best[task.place] = {
                 "trial": task.number,
                 "setting": record["setting"],
                 "valid": record["valid"],
                 "trees": record["trees"],
             }
+    for place in failed.keys() - best.keys():
+        raise ValueError(
+            f"bench quality: {place.method} failed in every trial on {place.data}, fold {place.fold}: {failed[place]}; "
+            "name the other methods with --methods, in another folder"
+        )
     return best
 
 

@@ -72,7 +72,10 @@ class Task:
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """A run that is done: its line in the log, and the values of a test run, (n_queries,) for each metric."""
+    """A run that is done: its line in the log, and the values of a test run, (n_queries,) for each metric.
+
+    The line of a trial that the library refused says why under "failed", and has no value.
+    """
 
     task: Task
     record: dict[str, Any]
@@ -94,24 +97,16 @@ def _run(task: Task) -> Outcome:
     seed = task.number if tested else 0
     job = Job(method, task.setting, train, valid, seed, task.trees, task.patience, task.threads)
     started = time.perf_counter()
-    model = _trained(task, job)
-    seconds = time.perf_counter() - started
-    record = {
-        "key": task.key,
-        "setting": task.setting,
-        "valid": hard_ndcg(valid, model.predict(valid.X)),
-        "trees": model.trees,
-        "seconds": seconds,
-        "threads": task.threads,
-    }
-    return Outcome(task, record, _tested(task, model) if tested else None)
-
-
-def _trained(task: Task, job: Job) -> Model:
+    record: dict[str, Any] = {"key": task.key, "setting": task.setting, "threads": task.threads}
     try:
-        return TRAINERS[job.method.library](job)
+        model = TRAINERS[method.library](job)
     except Exception as error:
-        raise ValueError(f"bench quality: {task.key} failed with {task.setting}: {first_line(error)}") from error
+        if tested:
+            raise ValueError(f"bench quality: {task.key} failed with {task.setting}: {first_line(error)}") from error
+        return Outcome(task, {**record, "failed": first_line(error), "seconds": time.perf_counter() - started}, None)
+    record["seconds"] = time.perf_counter() - started
+    record |= {"valid": hard_ndcg(valid, model.predict(valid.X)), "trees": model.trees}
+    return Outcome(task, record, _tested(task, model) if tested else None)
 
 
 def _tested(task: Task, model: Model) -> dict[str, FloatArray]:
