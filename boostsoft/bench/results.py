@@ -11,24 +11,6 @@ from ..query_groups import FloatArray
 from ..statistics import PairedInterval
 from .timing import Rounds, Spread
 
-# unit -> how a cell of that unit is headed
-UNITS = {
-    "text": "",
-    "count": "",
-    "number": "",
-    "plain": "",
-    "ratio": "",
-    "error": "",
-    "share": "",
-    "µs": "µs",
-    "ms": "ms",
-    "s": "s",
-    "MB": "MB",
-    "ns": "ns",
-    "targets": "",
-}
-SECONDS = {"µs": 1e-6, "ms": 1e-3, "s": 1.0, "ns": 1e-9}
-
 
 @dataclass(frozen=True)
 class Verdict:
