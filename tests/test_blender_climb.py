@@ -6,13 +6,15 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from scipy import stats
 
-from boostsoft import Metric, SoftMetric
+from boostsoft import Metric, QueryGroups, SoftMetric
 from boostsoft.blending import SoftBlender
-from boostsoft.blending.annealing import automatic_sigma
+from boostsoft.blending.annealing import automatic_sigma, room_at_cutoff
 from boostsoft.blending.baselines.grid import compositions
 from boostsoft.blending.soft_value import SoftValue
 from boostsoft.blending.solve import soft_ascent
+from boostsoft.metrics.prepared import prepare
 
 from . import blender_cases
 from .blender_cases import blends, problem
@@ -103,7 +105,28 @@ def test_automatic_sigma_goes_by_the_queries_that_tell_rankings_apart(data, fitt
     assert blender.sigma_ == pytest.approx(min(1.0, 1.75 * 12**-0.2))
     assert fitted.sigma_ == pytest.approx(1.75 * 25**-0.2)
     assert [stage.sigma for stage in fitted.path_] == [2 * fitted.sigma_, fitted.sigma_]
-    assert automatic_sigma(3) == 1.0
+
+
+def test_automatic_sigma_is_narrower_where_scores_crowd_at_the_cutoff():
+    """By the distance of the k-th from the 2k-th of n normal scores, averaged over the queries that count."""
+    sizes = np.array([40, 150, 500, 7])
+    y = np.concatenate([np.r_[1.0, np.zeros(n - 1)] for n in sizes])
+    y[-7:] = 0.0  # nothing relevant: does not count
+    weights = np.array([1.0, 2.0, 1.0, 5.0])
+    queries = prepare(Metric("ndcg@10"), "test", y, QueryGroups.from_sizes(sizes))
+    room = [1.0]
+    for n in sizes[1:3]:
+        tenth, twentieth = stats.norm.ppf((n + 0.5 - np.array([10, 20])) / n)
+        room.append((tenth - twentieth) / stats.norm.ppf(0.75))
+    assert room[1:] == pytest.approx([0.59, 0.46], abs=0.006)
+    expected = np.average(room, weights=weights[:3])
+    assert room_at_cutoff(queries, weights) == pytest.approx(expected)
+    assert automatic_sigma(queries, weights) == pytest.approx(expected)  # few queries: 1 but for that
+    for spec in ("ndcg", "kendall", "ndcg@130"):
+        whole = prepare(Metric(spec), "test", y, QueryGroups.from_sizes(sizes))
+        assert room_at_cutoff(whole, weights) == 1.0
+    pooled = prepare(Metric("auc", pooled=True), "test", y, QueryGroups.from_sizes(sizes))
+    assert room_at_cutoff(pooled, weights) == 1.0
 
 
 def test_path_holds_each_stage(data):

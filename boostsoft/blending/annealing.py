@@ -1,4 +1,4 @@
-"""Which sigmas to go through, by the number of training queries."""
+"""Which sigmas to go through, by the number of training queries and the length of their lists."""
 
 from __future__ import annotations
 
@@ -6,13 +6,16 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from scipy.special import ndtri
 
 from ..metrics.prepared import PreparedQueries
 from ..query_groups import FloatArray, as_array, positive_number
+from .scores import normal_scores
 
-# of sigma = FACTOR n^(-1/5), at most WIDEST: what did best on held-out queries of MQ2007-agg, MQ2008-agg and
-# TREC-robust03 is .6 to .8 at 50 training queries and .5 from 470 to 1,000
+# of sigma = FACTOR n^(-1/5), at most WIDEST: what did best on held-out queries of MQ2007-agg and MQ2008-agg, lists of
+# some 40 and 20 documents, is .6 to .8 at 50 training queries and .5 from 470 to 1,000
 FACTOR, WIDEST = 1.75, 1.0
+_QUARTER_TO_HALF = float(ndtri(0.75))
 
 
 def sigmas(caller: str, sigma: Any, prepared: PreparedQueries, query_weight: FloatArray) -> tuple[float, ...]:
@@ -20,7 +23,7 @@ def sigmas(caller: str, sigma: Any, prepared: PreparedQueries, query_weight: Flo
     if isinstance(sigma, str):
         if sigma != "auto":
             raise ValueError(f"{caller}: sigma must be 'auto', a number or falling numbers; got {sigma!r}")
-        narrow = automatic_sigma(counting_queries(prepared, query_weight))
+        narrow = automatic_sigma(prepared, query_weight)
         return (2.0 * narrow, narrow)
     if np.ndim(sigma) == 0:
         return (positive_number(caller, "sigma", sigma),)
@@ -30,16 +33,32 @@ def sigmas(caller: str, sigma: Any, prepared: PreparedQueries, query_weight: Flo
     return given
 
 
-def automatic_sigma(n_queries: float) -> float:
-    r"""1.75 n^(-1/5), at most 1: in spreads of the blended scores.
+def automatic_sigma(prepared: PreparedQueries, query_weight: FloatArray) -> float:
+    r"""1.75 n^(-1/5), at most 1, times how little scores crowd at the cutoff: in spreads of the blended scores.
 
-    n^(-1/5) is how the bandwidth of a smoothed step function falls with the data (Horowitz 1992, A smoothed maximum
-    score estimator); the factor is from held-out queries.
-
-    >>> round(automatic_sigma(50), 3), round(automatic_sigma(1000), 3)
-    (0.8, 0.44)
+    n^(-1/5), of the queries that count, is how the bandwidth of a smoothed step function falls with the data (Horowitz
+    1992, A smoothed maximum score estimator); the factor is from held-out queries.
     """
-    return float(min(WIDEST, FACTOR * max(n_queries, 1.0) ** -0.2))
+    by_queries = FACTOR * max(counting_queries(prepared, query_weight), 1.0) ** -0.2
+    return float(min(WIDEST, by_queries) * room_at_cutoff(prepared, query_weight))
+
+
+def room_at_cutoff(prepared: PreparedQueries, query_weight: FloatArray) -> float:
+    r"""How far scores around the cutoff lie apart, at most 1: the mean over queries.
+
+    Of a query: the distance of the k-th from the 2k-th of n normal scores, relative to that of the upper quarter from
+    the half. Of 40 documents, 10 are a quarter; among 500, the first ten and twenty are half as far apart, and the same
+    noise would bring documents from far below among the first ten.
+    """
+    if prepared.pooled:
+        return 1.0
+    n, k = prepared.groups.sizes.astype(np.float64), prepared.cutoffs.astype(np.float64)
+    long = n > 4 * k
+    room = np.ones(n.size)
+    gap = normal_scores(k[long], n[long]) - normal_scores(2 * k[long], n[long])
+    room[long] = np.minimum(gap / _QUARTER_TO_HALF, 1.0)
+    weights = np.where(prepared.empty, 0.0, query_weight / (float(query_weight.max(initial=0.0)) or 1.0))
+    return float((weights * room).sum() / (float(weights.sum()) or 1.0))
 
 
 def counting_queries(prepared: PreparedQueries, query_weight: FloatArray) -> float:

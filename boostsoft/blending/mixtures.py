@@ -106,7 +106,7 @@ def read_mixed(
         raise ValueError(f"{caller}: a query must have documents worth telling apart; none has a relevant document")
     scores = normalized(caller, normalize, queries.bring_together(rows), queries.groups)
     unit = one_of(caller, "sigma_unit", sigma_unit, ("spread", "score"))
-    size = _sigma(caller, sigma, unit, counting_queries(prepared, weights))
+    size = _sigma(caller, sigma, unit, prepared, weights)
     return Mixed(scores, prepared, weights, SoftMetric(hard, noise=noise, sigma=size, sigma_unit=unit))
 
 
@@ -138,11 +138,11 @@ def _columns(caller: str, columns: tuple[int, ...], n_models: int) -> list[int]:
     return [at % n_models for at in chosen]
 
 
-def _sigma(caller: str, sigma: Any, unit: str, n_queries: float) -> float:
+def _sigma(caller: str, sigma: Any, unit: str, prepared: PreparedQueries, weights: FloatArray) -> float:
     if not isinstance(sigma, str):
         return positive_number(caller, "sigma", sigma)
     if sigma != "auto" or unit != "spread":
         raise ValueError(
             f"{caller}: sigma must be a number, or 'auto' in units of the spread; got {sigma!r}, sigma_unit={unit!r}"
         )
-    return automatic_sigma(n_queries)
+    return automatic_sigma(prepared, weights)
