@@ -16,7 +16,7 @@ from .hard import Metric, check_call
 from .prepared import PreparedQueries, prepare
 from .registry import REGISTRY
 from .spec import check_name, parse_call
-from .spread import spread, without_growth
+from .spread import Deviations, spread
 
 SIGMA_UNITS = ("score", "spread")
 RANKS = ("exact", "softrank", "sampled")
@@ -172,7 +172,7 @@ class SoftMetric:
         """Gradient of the mean with respect to the scores, shape (n_docs,); it sums to 0 over every query."""
         caller = "SoftMetric.gradient"
         groups, scores, weights = check_call(caller, y_true, y_score, group, qid, query_weight)
-        return self._derivatives(prepare(self.metric, caller, y_true, groups), scores, weights)[1]
+        return self._derivatives(prepare(self.metric, caller, y_true, groups), scores, weights, derive=1)[1]
 
     def value_gradient_hessian(
         self, y_true: Any, y_score: Any, *, group: Any = None, qid: Any = None, query_weight: Any = None
@@ -193,7 +193,7 @@ class SoftMetric:
                 f"{caller}: the exact diagonal Hessian is offered for sigma_unit='score' only; got 'spread'"
             )
         groups, scores, weights = check_call(caller, y_true, y_score, group, qid, query_weight)
-        return self._derivatives(prepare(self.metric, caller, y_true, groups), scores, weights)
+        return self._derivatives(prepare(self.metric, caller, y_true, groups), scores, weights, derive=2)
 
     def scale(self, groups: QueryGroups, scores: FloatArray, weights: FloatArray) -> float:
         """Sigma in units of the scores."""
@@ -205,30 +205,32 @@ class SoftMetric:
         if sigma == 0.0:
             return expected_ties(self.metric).evaluate(prepared, scores, weights)
         queries = prepared.weigh(weights)
-        return queries.finish(self._sums(queries, scores, sigma, derive=False).values)
+        return queries.finish(self._sums(queries, scores, sigma, derive=0).values)
 
     def value_and_gradient(
         self, prepared: PreparedQueries, scores: FloatArray, weights: FloatArray
     ) -> tuple[float, FloatArray]:
         """The mean and its gradient on checked scores: what a search over blends calls."""
-        return self._derivatives(prepared, scores, weights)[:2]
+        return self._derivatives(prepared, scores, weights, derive=1)[:2]
 
-    def _sums(self, queries: PreparedQueries, scores: FloatArray, sigma: float, derive: bool) -> Expectation:
+    def _sums(self, queries: PreparedQueries, scores: FloatArray, sigma: float, derive: int) -> Expectation:
         if self.ranks == "softrank":
-            return softrank_expectation(queries, scores, self.noise, sigma, derive)
+            return softrank_expectation(queries, scores, self.noise, sigma, derive > 0)
         if self.n_samples is not None and self.seed is not None:
-            return sampled_expectation(queries, scores, self.noise, sigma, self.n_samples, self.seed, derive)
-        return expectation(queries, scores, self.noise, sigma, self.accuracy, 2 if derive else 0)
+            return sampled_expectation(queries, scores, self.noise, sigma, self.n_samples, self.seed, derive > 0)
+        return expectation(queries, scores, self.noise, sigma, self.accuracy, derive)
 
     def _derivatives(
-        self, prepared: PreparedQueries, scores: FloatArray, weights: FloatArray
+        self, prepared: PreparedQueries, scores: FloatArray, weights: FloatArray, derive: int
     ) -> tuple[float, FloatArray, FloatArray]:
-        members, sigma = prepared.members, self.scale(prepared.members, scores, weights)
+        """Mean, gradient and, with ``derive`` = 2, the diagonal Hessian, which means nothing otherwise."""
+        deviations = Deviations.of(prepared.members, scores, weights) if self.sigma_unit == "spread" else None
+        sigma = self.sigma * (1.0 if deviations is None else deviations.spread)
         if sigma == 0.0:
             values = expected_ties(self.metric).evaluate(prepared, scores, weights)
             return prepared.mean(values, weights), np.zeros(scores.size), np.zeros(scores.size)
         queries = prepared.weigh(weights)
-        found = self._sums(queries, scores, sigma, derive=True)
+        found = self._sums(queries, scores, sigma, derive)
         counted = queries.counted(weights)
         counted = np.where(queries.empty, 0.0, counted / max(float(counted.sum()), 1.0))
         slope, bend = queries.slopes(found.values)
@@ -238,8 +240,8 @@ class SoftMetric:
             hessian = found.hessian * share
             if queries.odds:
                 hessian = hessian + found.gradient**2 * bent
-        if self.sigma_unit == "spread":
-            gradient = without_growth(members, queries.groups, scores, weights, gradient)
+        if deviations is not None:
+            gradient = deviations.without_growth(queries.groups, scores, gradient)
         with np.errstate(over="ignore"):
             gradient = np.clip(gradient / sigma, -_LARGEST, _LARGEST)
             hessian = np.clip(hessian / sigma / sigma, -_LARGEST, _LARGEST)

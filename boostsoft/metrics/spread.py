@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from ..query_groups import FloatArray, QueryGroups
@@ -9,27 +11,53 @@ from ..query_groups import FloatArray, QueryGroups
 
 def spread(members: QueryGroups, scores: FloatArray, weights: FloatArray) -> float:
     """Pooled within-query standard deviation of the scores: sqrt(sum w_q SS_q / sum w_q n_q)."""
-    unit, exponent = _centred(members, scores)
-    deviation = np.sqrt((_shares(members, weights) * unit * unit).sum())
-    return float(np.ldexp(deviation, exponent))
+    return Deviations.of(members, scores, weights).spread
 
 
-def without_growth(
-    members: QueryGroups, ranked: QueryGroups, scores: FloatArray, weights: FloatArray, gradient: FloatArray
-) -> FloatArray:
-    """Take out of a gradient the part that only scales the scores.
+@dataclass(frozen=True, eq=False)
+class Deviations:
+    """How far scores lie from the mean of their query.
 
-    The metric is homogeneous: s . dV/ds + sigma dV/dsigma = 0, so moving sigma with the spread adds
-    -(s . g) / spread times the spread's own gradient, w_q (s - mean) / (sum of w n x spread). In s . g scores are
-    counted from the mean of what is ``ranked`` together: a query, or all documents of a pooled metric.
+    Attributes
+    ----------
+    members : the queries.
+    unit, exponent : (n_docs,) deviations in units of 2^exponent.
+    share : (n_docs,) each document's share of the weight of all.
     """
-    unit, exponent = _centred(members, scores)
-    share = _shares(members, weights)
-    deviation = float(np.sqrt((share * unit * unit).sum())) or 1.0
-    counted, other = (unit, exponent) if ranked is members else _centred(ranked, scores)
-    slope = float(np.ldexp((counted * gradient).sum() / deviation, other - exponent))
-    growth: FloatArray = gradient - slope * share * (unit / deviation)
-    return growth
+
+    members: QueryGroups
+    unit: FloatArray
+    exponent: int
+    share: FloatArray
+
+    @classmethod
+    def of(cls, members: QueryGroups, scores: FloatArray, weights: FloatArray) -> Deviations:
+        """Those of scores, with a weight for each query."""
+        unit, exponent = _centred(members, scores)
+        return cls(members, unit, exponent, _shares(members, weights))
+
+    @property
+    def spread(self) -> float:
+        """Of all queries together."""
+        return float(np.ldexp(self._root(), self.exponent))
+
+    def without_growth(self, ranked: QueryGroups, scores: FloatArray, gradient: FloatArray) -> FloatArray:
+        """Take out of a gradient the part that only scales the scores.
+
+        The metric is homogeneous: s . dV/ds + sigma dV/dsigma = 0, so moving sigma with the spread adds
+        -(s . g) / spread times the spread's own gradient, w_q (s - mean) / (sum of w n x spread). In s . g scores are
+        counted from the mean of what is ``ranked`` together: a query, or all documents of a pooled metric.
+        """
+        deviation = float(self._root()) or 1.0
+        same = ranked is self.members
+        counted, other = (self.unit, self.exponent) if same else _centred(ranked, scores)
+        slope = float(np.ldexp((counted * gradient).sum() / deviation, other - self.exponent))
+        growth: FloatArray = gradient - slope * self.share * (self.unit / deviation)
+        return growth
+
+    def _root(self) -> float:
+        root: float = np.sqrt((self.share * self.unit * self.unit).sum())
+        return root
 
 
 def _shares(members: QueryGroups, weights: FloatArray) -> FloatArray:
