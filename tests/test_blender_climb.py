@@ -109,17 +109,17 @@ def test_automatic_sigma_goes_by_the_queries_that_tell_rankings_apart(data, fitt
 
 def test_automatic_sigma_is_narrower_where_scores_crowd_at_the_cutoff():
     """By the distance of the k-th from the 2k-th of n normal scores, averaged over the queries that count."""
-    sizes = np.array([40, 150, 500, 7])
+    sizes = np.array([40, 45, 150, 500, 7])
     y = np.concatenate([np.r_[1.0, np.zeros(n - 1)] for n in sizes])
     y[-7:] = 0.0  # nothing relevant: does not count
-    weights = np.array([1.0, 2.0, 1.0, 5.0])
+    weights = np.array([1.0, 3.0, 2.0, 1.0, 5.0])
     queries = prepare(Metric("ndcg@10"), "test", y, QueryGroups.from_sizes(sizes))
     room = [1.0]
-    for n in sizes[1:3]:
+    for n in sizes[1:4]:
         tenth, twentieth = stats.norm.ppf((n + 0.5 - np.array([10, 20])) / n)
         room.append((tenth - twentieth) / stats.norm.ppf(0.75))
-    assert room[1:] == pytest.approx([0.59, 0.46], abs=0.006)
-    expected = np.average(room, weights=weights[:3])
+    assert room[1:] == pytest.approx([0.96, 0.59, 0.46], abs=0.02)
+    expected = np.average(room, weights=weights[:4])
     assert room_at_cutoff(queries, weights) == pytest.approx(expected)
     assert automatic_sigma(queries, weights) == pytest.approx(expected)  # few queries: 1 but for that
     for spec in ("ndcg", "kendall", "ndcg@130"):

@@ -57,13 +57,18 @@ def room_at_cutoff(prepared: PreparedQueries, query_weight: FloatArray) -> float
     room = np.ones(n.size)
     gap = normal_scores(k[long], n[long]) - normal_scores(2 * k[long], n[long])
     room[long] = np.minimum(gap / _QUARTER_TO_HALF, 1.0)
-    weights = np.where(prepared.empty, 0.0, query_weight / (float(query_weight.max(initial=0.0)) or 1.0))
+    weights = _counted(prepared, query_weight)
     return float((weights * room).sum() / (float(weights.sum()) or 1.0))
 
 
 def counting_queries(prepared: PreparedQueries, query_weight: FloatArray) -> float:
     """Number of queries that tell rankings apart, of equal weight; (sum w)^2 / sum w^2 of unequal ones."""
-    idle = prepared.empty.all() if prepared.pooled else prepared.empty
-    weights = np.where(idle, 0.0, query_weight)
-    weights = weights / (float(weights.max(initial=0.0)) or 1.0)
+    weights = _counted(prepared, query_weight)
     return float(weights.sum() ** 2 / (float((weights**2).sum()) or 1.0))
+
+
+def _counted(prepared: PreparedQueries, query_weight: FloatArray) -> FloatArray:
+    """Weights of the queries that tell rankings apart, 0 of the others, in units of the largest."""
+    idle = prepared.empty.all() if prepared.pooled else prepared.empty
+    weights: FloatArray = np.where(idle, 0.0, query_weight)
+    return weights / (float(weights.max(initial=0.0)) or 1.0)
