@@ -82,6 +82,15 @@ def test_default_error_of_a_thousand_documents(noise, monkeypatch):
 
 
 @pytest.mark.parametrize("noise", ["gaussian", "gumbel", "logistic"])
+@pytest.mark.parametrize("n", [3, 30, 200])
+def test_fast_error_is_below_1e_4(noise, n, monkeypatch):
+    names = ("dcg", "dcg@1", "dcg@3", "dcg@10", "cg@5", "err@10", "map@3")
+    value, gradient = worst_errors(noise, n, tuple(SHAPES), monkeypatch, "fast", names=names)
+    assert value < 1e-4
+    assert gradient < 1e-4
+
+
+@pytest.mark.parametrize("noise", ["gaussian", "gumbel", "logistic"])
 @pytest.mark.parametrize("n", [4, 25, 60])
 def test_high_accuracy_error_is_below_1e_10(noise, n, monkeypatch):
     value, gradient = worst_errors(noise, n, tuple(SHAPES), monkeypatch, "high")

@@ -377,8 +377,10 @@ def test_where_every_node_sees_every_document_cells_are_a_product(noise):
     least = (pool.labels == pool.labels.min()).sum()
     documents = 30 * nodes.LAW_OPERATIONS[noise] + least * nodes.PLAIN_END + (30 - least) * nodes.PICKED_END
     cells = 7 * (least * nodes.PLAIN_CELL + (30 - least) * nodes.PICKED_CELL)
-    assert count.operations > 0.999 * seen * (documents + cells)
     assert count.operations < 2.0 * seen * (documents + cells)
+    # at the first nodes all are far below
+    assert count.operations > 0.999 * seen * 30 * (nodes.LAW_OPERATIONS[noise] + nodes.FAINT)
+    assert count.operations > 0.5 * seen * (documents + cells)
 
 
 def test_spread_out_scores_need_fewer_cells_and_far_apart_ones_none():

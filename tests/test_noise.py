@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from boostsoft.kernels.compile import kernel
-from boostsoft.kernels.noise import LAWS, logarithm, noise, second_ratio
+from boostsoft.kernels.noise import LAWS, gaussian_odds, gumbel_odds, logarithm, noise, second_ratio
 from boostsoft.kernels.simd import load, store
 
 SCIPY = {"gaussian": stats.norm, "gumbel": stats.gumbel_r, "logistic": stats.logistic}
@@ -28,6 +28,15 @@ def tabulate(law, z, p, q, w, r, r2):
 def tabulate_logarithm(x, out):
     for i in range(0, x.size, 8):
         store(out, i, logarithm(load(x, i)))
+
+
+@kernel
+def tabulate_odds(z, t, v, gumbel):
+    for i in range(0, z.size, 8):
+        odds, slope = gaussian_odds(load(z, i))
+        store(t, i, odds)
+        store(v, i, slope)
+        store(gumbel, i, gumbel_odds(load(z, i)))
 
 
 def law_at(name, z):
@@ -73,3 +82,21 @@ def test_logarithms_to_the_last_digits():
     found = np.empty_like(x)
     tabulate_logarithm(x, found)
     np.testing.assert_allclose(found, np.log(x), rtol=1e-15, atol=1e-15)
+
+
+def test_odds_to_their_digits():
+    z = np.concatenate([np.linspace(-7.0, 7.0, 4000), [-37.0, -20.0, -9.0, 9.0, 20.0, 37.0, 0.0, -0.0]])
+    t, v, _ = found = [np.empty_like(z) for _ in range(3)]
+    tabulate_odds(z, *found)
+    law, inside = stats.norm, np.abs(z) <= 7.0
+    np.testing.assert_allclose(t[inside], (law.sf(z) / law.cdf(z))[inside], rtol=2e-9)
+    np.testing.assert_allclose(v[inside], (law.pdf(z) / law.cdf(z))[inside], rtol=2e-9)
+    np.testing.assert_allclose(t[~inside], (law.sf(z) / law.cdf(z))[~inside], rtol=0.1)
+    assert np.all(v > 0)
+
+
+def test_gumbel_odds_to_their_digits():
+    e = np.geomspace(1e-12, 600.0, 4000)
+    _, _, t = found = [np.empty_like(e) for _ in range(3)]
+    tabulate_odds(e, *found)
+    np.testing.assert_allclose(t, np.expm1(e), rtol=2e-9)

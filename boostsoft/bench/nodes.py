@@ -23,9 +23,10 @@ from .pools import Pool
 # polynomial and divided out of one; one with gain into one and two terms of another, and out of three; a nearly
 # certain one goes through the rows of the recursion, forward (3 + 5) and backward (3 + 3 + 5, and 6 in two sums).
 PLAIN_CELL, PICKED_CELL, ROW_CELL = 4, 12, 25
-# ... and in a document at a node: p / q and w / q by the law's polynomials, and the sums of its derivatives.
-LAW_OPERATIONS = {"gaussian": 56, "gumbel": 22, "logistic": 5}
-PLAIN_END, PICKED_END = 2, 14
+# ... and in a document at a node: p / q and w / q by the law's polynomials, and the sums of its derivatives. A document
+# far below has no cells: three powers of its odds in sums, and three terms of up to three polynomials.
+LAW_OPERATIONS = {"gaussian": 48, "gumbel": 22, "logistic": 5}
+PLAIN_END, PICKED_END, FAINT = 2, 14, 20
 
 
 class Count(NamedTuple):
@@ -50,7 +51,7 @@ def count_cells(pool: Pool, metric: str, noise: str, sigma: float, accuracy: str
         longest + LANES - 1, *room,
     )  # fmt: skip
     numbers, at = room[0], room[1]
-    nodes, plain, picked, rows, seen = numbers[at[TALLY] + 2 : at[TALLY] + 7] / pool.n_queries
-    ends = (plain * PLAIN_END + picked * PICKED_END) / max(deepest, 1)
+    nodes, plain, picked, rows, seen, faint = numbers[at[TALLY] + 2 : at[TALLY] + 8] / pool.n_queries
+    ends = (plain * PLAIN_END + picked * PICKED_END + faint * FAINT) / max(deepest, 1)
     operations = plain * PLAIN_CELL + picked * PICKED_CELL + rows * ROW_CELL + seen * LAW_OPERATIONS[noise] + ends
-    return Count(float(nodes), float(plain + picked + rows), float(operations))
+    return Count(float(nodes), float(plain + picked + rows + faint), float(operations))

@@ -159,7 +159,8 @@ def sweep(
             break
         if engine == ODDS:
             backward_plain(
-                law, coef, least, weights, P, Q, W, R, stop[0], first, last, stride, A0, A1, B1, C1, C0, sums
+                law, coef, least, weights, P, Q, W, R, stop[0], first, last, stride, derive == 2, A0, A1, B1, C1, C0,
+                sums,
             )  # fmt: skip
         else:
             backward(
@@ -197,7 +198,8 @@ def block_value(family, shift, law, x, weights, least, low, high, ranks, spread,
 
 @kernel
 def rows_block(
-    law, family, filled, first, low, high, ranks, nobody, derive, least, growth, spread, discount, f, at, i, place
+    law, family, filled, first, low, high, ranks, nobody, derive, least, growth, spread, faint_below, discount, f, at,
+    i, place,
 ):  # fmt: skip
     """Value of a block of nodes, in lanes or, where there are too many ranks, one node after another.
 

@@ -19,8 +19,8 @@ from .simd import PointerType
 from .workspace import ODDS
 
 _NUMBERS, _PLACES = PointerType(types.float64), PointerType(types.int64)
-# law, family, filled, first, low, high, ranks, nobody, derive; least, growth, spread; discount and the workspace
-_ARGUMENTS = (*(types.int64,) * 9, *(types.float64,) * 3, _NUMBERS, _NUMBERS, _PLACES, _PLACES, _PLACES)
+# law, family, filled, first, low, high, ranks, nobody, derive; least, growth, spread, faint_below; discount, workspace
+_ARGUMENTS = (*(types.int64,) * 9, *(types.float64,) * 4, _NUMBERS, _NUMBERS, _PLACES, _PLACES, _PLACES)
 
 
 @cache

@@ -20,6 +20,7 @@ from .blocks import call_block
 from .compile import kernel, merged, routine
 from .families import ABSORBING, MARKED, PLAIN
 from .noise import GAUSSIAN, pair_flow, pair_reach, reach
+from .odds import faint_reach
 from .plain import collect_documents, list_documents
 from .quadrature import (
     ANYWHERE,
@@ -27,6 +28,7 @@ from .quadrature import (
     TOP,
     cut_factor,
     fill_bins,
+    fineness,
     next_nodes,
     start_nodes,
     step_factor,
@@ -51,6 +53,8 @@ _NEGLIGIBLE, _NEGLIGIBLE_IN_CASCADES = (0.15, 5e-3), (0.01, 3e-4)
 _MISS = 1e-1  # how far a node may lie from its place, per tolerance and faintness
 # the node rule's count of documents above, and its variance, are not exact: they are trusted this far
 _CERTAIN_SHARE, _MORE_SCATTER = 0.95, 0.5
+# odds whose fourth powers, summed over the list, stay below this many tolerances: documents that can count together
+_FAINT_ODDS = 0.1
 _RULE_DIGITS = 7.0  # what the default step gives; the error falls exponentially in 1 / h
 
 
@@ -77,7 +81,7 @@ def _certain_value(family, coef, discount, first, last, ranks, before):
 
 @routine
 def _cluster_value(
-    block, engine, family, law, first, last, least, ranks, shape, h, eps, growth, miss_allowed, discount, nobody,
+    block, engine, family, law, first, last, least, ranks, shape, h, eps, growth, fine, faint_below, discount, nobody,
     derive, space, room,
 ):  # fmt: skip
     """The contribution of documents first..last that can change places with each other only."""
@@ -92,14 +96,14 @@ def _cluster_value(
     h *= step_factor(law, shape, n)
     if shape != SMOOTH:
         cut = u[first + min(ranks - first, n - 1)]
-        scattered = start_nodes(law, shape, n, cut, origin, bins, n_bins, state, scratch)
+        scattered = start_nodes(law, shape, n, cut, fine, origin, bins, n_bins, state, scratch)
         h *= cut_factor(shape, n, ranks - first, scattered)
-    start_nodes(law, shape, n, u[first] + reach_right, origin, bins, n_bins, state, scratch)
+    start_nodes(law, shape, n, u[first] + reach_right, fine, origin, bins, n_bins, state, scratch)
     if engine == ODDS:
         list_documents(coef, first, last, least, space[9], derive)
     total, low, high, bottom, done = 0.0, first, first, math.inf, False
     while not done:
-        next_nodes(law, shape, n, h, miss_allowed, origin, bins, n_bins, state, scratch, x, weights, above, variance)
+        next_nodes(law, shape, n, h, fine, origin, bins, n_bins, state, scratch, x, weights, above, variance)
         filled = 0
         while filled < LANES and not done:
             crowd = _CERTAIN_SHARE * above[filled]
@@ -121,7 +125,7 @@ def _cluster_value(
             continue
         width = min(ranks - low, high - low)
         total += call_block(
-            block, law, family, filled, first, low, high, width, nobody, derive, least, growth, spread,
+            block, law, family, filled, first, low, high, width, nobody, derive, least, growth, spread, faint_below,
             pointer(discount, 0), *room,
         )  # fmt: skip
     _pass_by(family, coef, low, last, before)
@@ -218,12 +222,14 @@ def _query_expectation(
     # equal gains close together leave the rule's error where faint gradients are: these need more of its digits
     h *= _RULE_DIGITS / (_RULE_DIGITS + max(-math.log10(faint) - 4.0, 0.0))
     apart = pair_reach(law, eps)
-    miss_allowed = _MISS * tol * faint
+    fine = fineness(law, _MISS * tol * faint)
     by_odds = tol > _ODDS_DIGITS and tol * faint > _FAINTEST
-    growth = min(_MOST_GROWTH, _GROWTH * tol * faint) if by_odds else 0.0
     for j in range(n):
-        if coef[j] > _MOST_GAIN:  # its products with those of odds might overflow
-            growth = 0.0
+        by_odds = by_odds and coef[j] <= _MOST_GAIN  # beyond, its products with those of odds might overflow
+    growth, faint_below = 0.0, math.inf
+    if by_odds:
+        growth = min(_MOST_GROWTH, _GROWTH * tol * faint)
+        faint_below = faint_reach(law, math.sqrt(math.sqrt(_FAINT_ODDS * tol * faint / n)))
     before = space[11]
     before[0], before[1] = 1.0, 0.0
     first = np.int64(0)
@@ -243,8 +249,8 @@ def _query_expectation(
             for r in range(first, min(last, ranks)):
                 value += least * discount[r]
             value += _cluster_value(
-                block, engine, family, law, first, last, least, ranks, shape, h, eps, growth, miss_allowed, discount,
-                nobody, derive, space, room,
+                block, engine, family, law, first, last, least, ranks, shape, h, eps, growth, fine, faint_below,
+                discount, nobody, derive, space, room,
             )  # fmt: skip
         first = last
     if derive:

@@ -14,6 +14,9 @@ recursion with rows (``recursion``), which is always right.
 **How much it loses.** Let L = T0 / (1 + t z), whose coefficients are log-concave: L(c - d) / L(c) <= rho^-d with
 rho = L(k-1) / L(k-2) >= S / (k - 1), S the sum of the odds but for the k - 2 largest. Rounding errors grow at most
 like the larger of 1 and (t / rho)^(k-1), and never beyond t^(k-1).
+
+**Documents far below.** Where all odds are small, prod (1 + t z) = exp(S1 z - S2 z^2 / 2 + S3 z^3 / 3) but for the
+sum of t^4, S_m the sum of t^m, and the first three powers of -t divide a document out: no cell per rank is needed.
 """
 
 from __future__ import annotations
@@ -22,11 +25,14 @@ import math
 
 from .compile import routine
 from .noise import GAUSSIAN, GUMBEL, gaussian_odds, gumbel_odds, second_ratio, short_exponential
-from .simd import LANES, add_lane_sums, lane_sum, larger, load, splat, store, where_negative
+from .quadrature import stand_in_reach
+from .simd import LANES, add_lane_sums, lane_sum, larger, load, smaller, splat, store, where_negative
 from .workspace import PAD
 
 # beyond, a document is as good as certain, and left to the recursion with rows: products of 48 stay below 1e200
 MOST_ODDS = 1e4
+_CERTAIN = 700.0  # exp(-z) of a document that is surely above; float64 holds the odds of no more
+FAINT_TERMS = 3  # powers of small odds that count
 
 
 @routine
@@ -56,11 +62,36 @@ def fill_odds(law, x, u, low, high, factors, T, V):
         for j in range(low, high):
             e = here * splat(factors[j])
             if law == GUMBEL:
+                e = smaller(e, splat(_CERTAIN))
                 store(T, LANES * j, gumbel_odds(e))
                 store(V, LANES * j, e)
             else:
                 store(T, LANES * j, e)
                 store(V, LANES * j, e / (splat(1.0) + e))
+
+
+@routine
+def law_ratio(law, at, position, v):
+    """The ratio -f'/f, which two laws give by v alone."""
+    if law == GAUSSIAN:
+        return at - splat(position)
+    elif law == GUMBEL:
+        return splat(1.0) - v
+    return splat(1.0) - v - v
+
+
+@routine
+def laws_from_odds(law, x, u, low, begin, end, T, V, laws):
+    """P, q, w, r of documents begin..end, whose odds are there, at their places behind ``low``."""
+    P, Q, W, R = laws
+    at = load(x, 0)
+    for j in range(begin, end):
+        t, v, i = load(T, LANES * j), load(V, LANES * j), LANES * (j - low)
+        q = splat(1.0) / (splat(1.0) + t)
+        store(P, i, t * q)
+        store(Q, i, q)
+        store(W, i, v * q)
+        store(R, i, law_ratio(law, at, u[j], v))
 
 
 @routine
@@ -81,6 +112,58 @@ def first_divisible(T, low, high, ranks, growth):
         if lane_sum(where_negative(limit - load(T, LANES * j), splat(1.0), splat(0.0))) > 0.0:
             return j + 1
     return low
+
+
+@routine
+def sum_faint(T, V, coef, plain, picked, ends):
+    """Three powers of the small odds of the listed documents, and their picks by rank: sum of v (-t)^m."""
+    nothing = splat(0.0)
+    s1, s2, s3, q0, q1, q2 = nothing, nothing, nothing, nothing, nothing, nothing
+    plain_begin, plain_end, picked_begin, picked_end = ends
+    for i in range(plain_begin, plain_end):
+        t = load(T, LANES * plain[i])
+        square = t * t
+        s1, s2, s3 = s1 + t, s2 + square, s3 + square * t
+    for i in range(picked_begin, picked_end):
+        j = picked[i]
+        t, v = load(T, LANES * j), load(V, LANES * j) * splat(coef[j])
+        square = t * t
+        s1, s2, s3 = s1 + t, s2 + square, s3 + square * t
+        q0, q1, q2 = q0 + v, q1 - v * t, q2 + v * square
+    return (s1, s2, s3), (q0, q1, q2)
+
+
+@routine
+def start_with_faint(powers, ranks, A0):
+    """Set A0 to the product of 1 + t z over documents of small odds, by their powers; returns that of 1 + t.
+
+    From the logarithm's derivative: c a_c = S1 a_(c-1) - S2 a_(c-2) + S3 a_(c-3).
+    """
+    s1, s2, s3 = powers
+    a1, a2, a3 = splat(1.0), splat(0.0), splat(0.0)
+    for c in range(ranks):
+        store(A0, LANES * (PAD + c), a1)
+        a1, a2, a3 = (s1 * a1 - s2 * a2 + s3 * a3) * splat(1.0 / (c + 1.0)), a1, a2
+    return short_exponential(s1 - splat(0.5) * s2 + splat(1.0 / 3.0) * s3)
+
+
+@routine
+def finish_polynomials(picks, scale, ranks, A0, A1):
+    """Divide A0 and A1 by ``scale``, and add to A1 the picks of documents of small odds."""
+    q0, q1, q2 = picks
+    share, a1, a2 = splat(1.0) / scale, splat(0.0), splat(0.0)
+    for i in range(LANES * PAD, LANES * (PAD + ranks), LANES):
+        a = load(A0, i) * share
+        store(A0, i, a)
+        store(A1, i, load(A1, i) * share + (q0 * a + q1 * a1 + q2 * a2))
+        a1, a2 = a, a1
+
+
+@routine
+def faint_reach(law, odds):
+    """How far below a threshold a document's odds are about as small as that."""
+    span = -math.log(odds)
+    return stand_in_reach(span) if law == GAUSSIAN else span
 
 
 @routine
@@ -177,16 +260,6 @@ def divide_plain(law, x, u, T, V, index, begin, end, ranks, F, exact, loss, seco
             ra, rb = law_ratio(law, at, u[ja], va), law_ratio(law, at, u[jb], vb)
             rc, rd = law_ratio(law, at, u[jc], vc), law_ratio(law, at, u[jd], vd)
             add_lane_sums(second, i, ha * ra, hb * rb, hc * rc, hd * rd)
-
-
-@routine
-def law_ratio(law, at, position, v):
-    """The ratio -f'/f, which two laws give by v alone."""
-    if law == GAUSSIAN:
-        return at - splat(position)
-    elif law == GUMBEL:
-        return splat(1.0) - v
-    return splat(1.0) - v - v
 
 
 @routine

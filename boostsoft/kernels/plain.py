@@ -6,37 +6,60 @@ from .block import _fill_laws, sums_from, sweep
 from .compile import kernel, merged, routine
 from .families import PLAIN
 from .odds import (
+    FAINT_TERMS,
     divide_picked,
     divide_plain,
     fill_odds,
+    finish_polynomials,
     first_divisible,
+    laws_from_odds,
     multiply_picked,
     multiply_plain,
     odds_reach,
     set_up_polynomials,
+    start_with_faint,
+    sum_faint,
 )
 from .recursion import close_row
 from .simd import LANES, lane_sum, load, pointer, splat, store
 from .workspace import GUARD, ODDS, PAD, arrays
 
+_FEWEST_FAINT = 8  # fewer documents far below are not worth their polynomial
+
+
+@routine
+def _cover(places, end, nobody):
+    """Put nobody behind the end of a list, which is read in groups of up to four; returns what was there."""
+    kept = (places[end], places[end + 1], places[end + 2])
+    for c in range(3):
+        places[end + c] = nobody
+    return kept
+
+
+@routine
+def _uncover(places, end, kept):
+    for c in range(3):
+        places[end + c] = kept[c]
+
 
 @merged
-def _tail(coef, lists, bounds, ranks, T, V, A0, A1):
-    """T0 and T1 of the listed documents between the bounds; odd places at the end are filled with nobody."""
+def _tail(coef, lists, bounds, ends, nobody, ranks, T, V, A0, A1):
+    """T0 and T1 of the listed documents between the bounds, and of the faint ones from there to the ends."""
     plain, picked = lists
     plain_begin, plain_end, picked_begin, picked_end = bounds
-    base = LANES * PAD
     nothing = splat(0.0)
-    for i in range(0, LANES * (ranks + PAD), LANES):
+    for i in range(0, LANES * PAD, LANES):
         store(A0, i, nothing)
+    for i in range(0, LANES * (PAD + ranks), LANES):
         store(A1, i, nothing)
-    store(A0, base, splat(1.0))
-    scale = multiply_plain(T, plain, plain_begin, plain_end, ranks, A0, splat(1.0))
+    powers, picks = sum_faint(T, V, coef, plain, picked, (plain_end, ends[0], picked_end, ends[1]))
+    scale = start_with_faint(powers, ranks, A0)
+    kept_plain, kept_picked = _cover(plain, plain_end, nobody), _cover(picked, picked_end, nobody)
+    scale = multiply_plain(T, plain, plain_begin, plain_end, ranks, A0, scale)
     scale = multiply_picked(T, V, coef, picked, picked_begin, picked_end, ranks, A0, A1, scale)
-    scale = splat(1.0) / scale
-    for i in range(base, base + LANES * ranks, LANES):
-        store(A0, i, load(A0, i) * scale)
-        store(A1, i, load(A1, i) * scale)
+    _uncover(plain, plain_end, kept_plain)
+    _uncover(picked, picked_end, kept_picked)
+    finish_polynomials(picks, scale, ranks, A0, A1)
 
 
 @merged
@@ -64,11 +87,15 @@ def _bare_value(A1, B1, ranks):
 
 
 @merged
-def _head_value(law, x, weights, least, low, mid, ranks, derive, tail, space):
-    """Documents low..mid by rows that begin with the tail's polynomials; leaves in ``back`` what the tail meets."""
+def _head_value(law, x, weights, least, low, known, mid, ranks, derive, tail, space):
+    """Documents low..mid by rows that begin with the tail's polynomials; leaves in ``back`` what the tail meets.
+
+    From ``known`` on the documents' odds are there.
+    """
     rows, saved, back, laws, limits, documents, sums, _, _, _, _, _ = space
     u, coef, _ = documents
-    _fill_laws(law, LANES, x, u, low, mid, laws)
+    _fill_laws(law, LANES, x, u, low, known, laws)
+    laws_from_odds(law, x, u, low, known, mid, space[9][2][0], space[9][2][1], laws)
     start, stop = limits
     for j in range(mid - low + 1):
         start[j], stop[j] = 0, LANES * ranks
@@ -85,7 +112,8 @@ def _head_value(law, x, weights, least, low, mid, ranks, derive, tail, space):
 
 @kernel
 def odds_block(
-    law, family, filled, first, low, high, ranks, nobody, derive, least, growth, spread, discount, f, at, i, place
+    law, family, filled, first, low, high, ranks, nobody, derive, least, growth, spread, faint_below, discount, f, at,
+    i, place,
 ):  # fmt: skip
     """Value of a block of nodes over documents low..high, all above ``low`` being certain.
 
@@ -102,37 +130,46 @@ def odds_block(
     begin = low
     while begin < high and u[begin] > edge:
         begin += 1
-    fill_odds(law, x, u, begin, high, factors, T, V)
-    mid = first_divisible(T, begin, high, ranks, growth)
-    plain_begin, plain_end = before[mid - first], before[high - first]
-    picked_begin, picked_end = mid - first - plain_begin, high - first - plain_end
+    far, limit = high, x[LANES - 1] - faint_below
+    while far > begin and u[far - 1] < limit:
+        far -= 1
+    if high - far < _FEWEST_FAINT:
+        far = high
+    brief = growth > 0.0  # the odds' shorter laws serve the rows too; without odds, rows have the full ones
+    fill_odds(law, x, u, low if brief else begin, high, factors, T, V)
+    mid = first_divisible(T, begin, far, ranks, growth)
+    plain_begin, plain_far, plain_end = before[mid - first], before[far - first], before[high - first]
+    picked_begin, picked_far, picked_end = mid - first - plain_begin, far - first - plain_far, high - first - plain_end
     tally = space[11]  # what the benchmark counts: nodes; cells of rank x document x node; documents x nodes
     tally[2] += filled
-    tally[3] += LANES * ranks * (plain_end - plain_begin)
-    tally[4] += LANES * ranks * (picked_end - picked_begin)
+    tally[3] += LANES * ranks * (plain_far - plain_begin)
+    tally[4] += LANES * ranks * (picked_far - picked_begin)
     tally[5] += LANES * ranks * (mid - low)
-    tally[6] += LANES * (high - begin)
-    kept_plain = (plain[plain_end], plain[plain_end + 1], plain[plain_end + 2])
-    kept_picked = (picked[picked_end], picked[picked_end + 1], picked[picked_end + 2])
-    for c in range(3):
-        plain[plain_end + c], picked[picked_end + c] = nobody, nobody
+    tally[6] += LANES * (high - (low if brief else begin))
+    tally[7] += LANES * ranks * (high - far)
     _set_plain_terminal(discount, low, ranks, weights, back)
-    _tail(coef, lists, (plain_begin, plain_end, picked_begin, picked_end), ranks, T, V, tail[0], tail[1])
+    bounds = (plain_begin, plain_far, picked_begin, picked_far)
+    _tail(coef, lists, bounds, (plain_end, picked_end), nobody, ranks, T, V, tail[0], tail[1])
     if mid > low:
-        value = _head_value(law, x, weights, least, low, mid, ranks, derive, tail, space)
+        value = _head_value(law, x, weights, least, low, low if brief else mid, mid, ranks, derive, tail, space)
     else:
         value = _bare_value(tail[1], back[0], ranks)
     if derive and mid < high:
         E, F, K = series
         exact = derive == 2
         set_up_polynomials(tail[0], tail[1], back[0], back[3], back[4], ranks, mid > low, E, F, K)
-        divide_plain(law, x, u, T, V, plain, plain_begin, plain_end, ranks, F, exact, found[0], found[1])
-        divide_picked(
-            law, x, u, weights, coef, T, V, picked, picked_begin, picked_end, ranks, E, F, K, exact, found[2],
-            found[3],
-        )  # fmt: skip
-    for c in range(3):
-        plain[plain_end + c], picked[picked_end + c] = kept_plain[c], kept_picked[c]
+        terms = ranks
+        for _ in range(2):
+            kept_plain, kept_picked = _cover(plain, plain_far, nobody), _cover(picked, picked_far, nobody)
+            divide_plain(law, x, u, T, V, plain, plain_begin, plain_far, terms, F, exact, found[0], found[1])
+            divide_picked(
+                law, x, u, weights, coef, T, V, picked, picked_begin, picked_far, terms, E, F, K, exact, found[2],
+                found[3],
+            )  # fmt: skip
+            _uncover(plain, plain_far, kept_plain)
+            _uncover(picked, picked_far, kept_picked)
+            plain_begin, plain_far, picked_begin, picked_far = plain_far, plain_end, picked_far, picked_end
+            terms = min(terms, FAINT_TERMS)
     return value
 
 

@@ -25,25 +25,25 @@ import math
 
 from .compile import routine
 from .noise import GAUSSIAN, GUMBEL, logarithm, short_exponential
-from .simd import LANES, lane_sum, larger, load, root, splat, store, where_negative
+from .simd import LANES, lane_sum, larger, load, root, smaller, splat, store, where_negative
 from .workspace import MOST_BINS
 
 SMOOTH, TOP, ANYWHERE = 0, 1, 2
 BIN_WIDTH = 1.5
-VARIANCES = (1.0, math.pi**2 / 6.0, math.pi**2 / 3.0)  # of the three laws
 _LINEAR, _CUBIC = 1.5976, 0.070566  # Phi(z) is about 1 / (1 + exp(-1.5976 z - .070566 z^3))
 _OFFSET = 4.0
-_CERTAIN_ABOVE, _CERTAIN_BELOW = (8.0, 12.0, 36.0), (8.0, 36.0, 36.0)  # where the stand-ins are 1 and 0, by law
 _NEWTON_STEPS = 60
 _NOTHING_LEFT = 40.0  # exp(-40) of a document adds nothing to a sum of theirs
-_ROUNDING = 1e-13
+_ROUNDING = 1e-16
 
 
 @routine
 def fill_bins(law, u, first, last, bins):
     """Group the sorted positions u[first:last] into at most MOST_BINS bins; returns their number.
 
-    A bin is a crowd of its documents' mean and variance, drawn as one document of that much wider noise.
+    A bin is a crowd, drawn as one document: of the mean and a noise as much wider as they vary; for laws with an
+    exponential tail, where exp(u) has its mean. The rates then hold what is left of all bins from there on when seen
+    from far above, in multiples of exp(centre).
     """
     centres, rates, counts = bins
     width = max(BIN_WIDTH, (u[first] - u[last - 1]) / (MOST_BINS - 1))
@@ -56,10 +56,18 @@ def fill_bins(law, u, first, last, bins):
             squares += offset * offset
             j += 1
         mean = total / (j - begin)
-        centres[n_bins] = u[begin] + mean
-        rates[n_bins] = 1.0 / math.sqrt(1.0 + max(squares / (j - begin) - mean * mean, 0.0) / VARIANCES[law])
+        scatter = max(squares / (j - begin) - mean * mean, 0.0)
+        if law == GAUSSIAN:
+            centres[n_bins] = u[begin] + mean
+            rates[n_bins] = 1.0 / math.sqrt(1.0 + scatter)
+        else:
+            centres[n_bins] = u[begin] + mean + 0.5 * scatter
         counts[n_bins] = j - begin
         n_bins += 1
+    if law != GAUSSIAN:
+        rates[n_bins - 1] = counts[n_bins - 1]
+        for b in range(n_bins - 2, -1, -1):
+            rates[b] = counts[b] + rates[b + 1] * math.exp(centres[b + 1] - centres[b])
     return n_bins
 
 
@@ -79,50 +87,89 @@ def tail_origin(u, first, last):
 
 @routine
 def _stand_in(law, z):
-    """A tail probability and its slope, near the law's own: where nodes lie need not be exact, only smooth."""
+    """A tail probability, its slope, and the slope's own: near the law's, for where nodes lie need only be smooth."""
     if law == GUMBEL:
         e = short_exponential(splat(0.0) - z)
         rest = splat(1.0) / (splat(1.0) + splat(0.25) * e)  # (1 + e / 4)^-4 for exp(-e)
         q = rest * rest
-        q = q * q
-        return splat(1.0) - q, e * q * rest
-    square = z * z * splat(_CUBIC if law == GAUSSIAN else 0.0)
+        w = e * q * q * rest
+        return splat(1.0) - q * q, w, w * (splat(1.25) * e * rest - splat(1.0))
+    bend = splat(_CUBIC if law == GAUSSIAN else 0.0) * z
+    square = bend * z
     linear = splat(_LINEAR if law == GAUSSIAN else 1.0)
     p = splat(1.0) / (splat(1.0) + short_exponential(z * (linear + square)))
-    return p, p * (splat(1.0) - p) * (linear + square + square + square)
+    slope = linear + square + square + square
+    q = splat(1.0) - p
+    w = p * q
+    return p, w * slope, w * (splat(6.0) * bend - slope * slope * (q - p))
 
 
 @routine
-def near_bins(law, bins, n_bins, top, bottom, miss_allowed):
+def fineness(law, miss_allowed):
+    """How near a node must come to its place, and how far above and below a bin counts, in its own widths.
+
+    The last step to a node is taken without a look at where it leads: what it leaves is of the order of its square.
+    """
+    miss = max(miss_allowed, _ROUNDING)
+    span = -math.log(0.1 * miss)
+    above = below = span
+    if law == GAUSSIAN:
+        above = below = stand_in_reach(span)
+    else:  # beyond ``below`` bins are exp(-z) together, which leaves the square of it
+        below = 0.5 * span
+        if law == GUMBEL:
+            above = 0.25 * span + math.log(4.0)
+    return 0.5 * math.sqrt(miss), above, below
+
+
+@routine
+def stand_in_reach(span):
+    """Where the Gaussian's stand-in is exp(-span)."""
+    z = math.sqrt(2.0 * span)
+    for _ in range(3):
+        z -= (_LINEAR * z + _CUBIC * z * z * z - span) / (_LINEAR + 3.0 * _CUBIC * z * z)
+    return z
+
+
+@routine
+def near_bins(law, bins, n_bins, top, bottom, fine):
     """The bins that are uncertain between two positions: the first, the one behind the last; documents before."""
     centres, rates, counts = bins
     begin, certain = 0, 0.0
-    below = _CERTAIN_BELOW[law]
-    if law != GAUSSIAN:  # an exponential tail is followed as far as it can be seen
-        below = min(below, 4.0 - math.log(max(miss_allowed, _ROUNDING)))
-    while begin < n_bins and (centres[begin] - top) * rates[begin] > _CERTAIN_ABOVE[law]:
+    _, over, under = fine
+    while begin < n_bins and (centres[begin] - top) * _rate(law, rates, begin) > over:
         certain += counts[begin]
         begin += 1
     end = begin
-    while end < n_bins and (bottom - centres[end]) * rates[end] < below:
+    while end < n_bins and (bottom - centres[end]) * _rate(law, rates, end) < under:
         end += 1
-    return begin, end, certain
+    return begin, end, n_bins, certain
+
+
+@routine
+def _rate(law, rates, b):
+    return rates[b] if law == GAUSSIAN else 1.0
 
 
 @routine
 def _expected_above(law, x, bins, near):
-    """Lambda, -dLambda/dx and the variance of the count above at eight positions x."""
+    """Lambda, -dLambda/dx, its derivative and the variance of the count above at eight positions x."""
     centres, rates, counts = bins
-    begin, end, certain = near
-    above, density, variance = splat(certain), splat(0.0), splat(0.0)
+    begin, end, n_bins, certain = near
+    above, density, change, variance = splat(certain), splat(0.0), splat(0.0), splat(0.0)
+    if law != GAUSSIAN and end < n_bins:
+        rest = splat(rates[end]) * short_exponential(splat(centres[end]) - x)
+        above, density, change, variance = above + rest, rest, splat(0.0) - rest, rest
     for b in range(begin, end):
-        rate = splat(rates[b])
-        p, w = _stand_in(law, (x - splat(centres[b])) * rate)
+        rate = splat(_rate(law, rates, b))
+        p, w, bend = _stand_in(law, (x - splat(centres[b])) * rate)
         count = splat(counts[b])
         above = above + count * p
-        density = density + count * rate * w
         variance = variance + count * p * (splat(1.0) - p)
-    return above, density, variance
+        count = count * rate
+        density = density + count * w
+        change = change + count * rate * bend
+    return above, density, change, variance
 
 
 @routine
@@ -155,26 +202,36 @@ def folded(law, x, origin):
 
 
 @routine
-def _crowding(shape, n, above, density):
-    """M(Lambda) and minus its derivative along x, for a cluster of n documents."""
+def _crowding(shape, n, above, density, change):
+    """M(Lambda), minus its derivative along x and that one's, for a cluster of n documents."""
     if shape == SMOOTH:
-        more = above + splat(_OFFSET)
-        return splat(1.5) * logarithm(more), splat(1.5) * density / more
+        more = splat(1.5) / (above + splat(_OFFSET))
+        slope = density * more
+        return splat(1.5) * logarithm(above + splat(_OFFSET)), slope, slope * slope * splat(1.0 / 1.5) + change * more
     top = root(above + splat(_OFFSET))
-    slope = splat(0.5) * density / top
+    inverse = splat(1.0) / top
+    half = splat(0.5) * inverse
+    slope = density * half
+    bend = slope * slope * inverse + change * half
     if shape == TOP:
-        return top, slope
+        return top, slope, bend
     rest = root(larger(splat(n * 1.0) - above, splat(0.0)) + splat(_OFFSET))
-    return top - rest, slope + splat(0.5) * density / rest
+    inverse = splat(1.0) / rest
+    half = splat(0.5) * inverse
+    more = density * half
+    return top - rest, slope + more, bend + change * half - more * more * inverse
 
 
 @routine
 def height_at(law, shape, n, origin, t, bins, near):
-    """Position x, y, dy/dt, dx/dt, Lambda and the count's variance at eight coordinates t."""
+    """Position x, y, dy/dt, its derivative, dx/dt, Lambda and the count's variance at eight coordinates t."""
     x, stretch = _position(law, t, origin)
-    above, density, variance = _expected_above(law, x, bins, near)
-    height, incline = _crowding(shape, n, above, density)
-    return x, t - height, splat(1.0) + incline * stretch, stretch, above, variance
+    above, density, change, variance = _expected_above(law, x, bins, near)
+    height, incline, bend = _crowding(shape, n, above, density, change)
+    bend = bend * stretch * stretch
+    if law != GAUSSIAN:
+        bend = bend + incline * (stretch - splat(1.0))
+    return x, t - height, splat(1.0) + incline * stretch, bend, stretch, above, variance
 
 
 @routine
@@ -206,54 +263,59 @@ def cut_factor(shape, n, cut, variance):
 
 
 @routine
-def next_nodes(law, shape, n, h, miss_allowed, origin, bins, n_bins, state, scratch, x, weights, above, variance):
+def next_nodes(law, shape, n, h, fine, origin, bins, n_bins, state, scratch, x, weights, above, variance):
     """Step down to the next eight nodes: their x, weights, Lambda and the variance of the count above.
 
-    ``state``: t, y and dt/dy of the last node. Newton's steps from a straight line, halved where they would leave
-    what is known to hold the node; y never rises slower than t.
+    ``state``: t, y and dt/dy of the last node. Steps of second order from a straight line, halved where they would
+    leave what is known to hold the node; y never rises slower than t. Position and weight of the last step's end are
+    taken from where it begins.
     """
     for i in range(LANES):
         scratch[i] = i + 1.0
     target = splat(state[1]) - splat(h) * load(scratch, 0)
     t = splat(state[0]) + splat(state[2]) * (target - splat(state[1]))
     right, left = splat(state[0]), splat(state[0]) + (target - splat(state[1]))
-    near = near_bins(
-        law, bins, n_bins, _place(law, state[0], origin), _place(law, state[0] - LANES * h, origin), miss_allowed
-    )
-    tolerance = splat(max(miss_allowed, _ROUNDING * (1.0 + abs(state[1]))))
-    settled = False
+    near = near_bins(law, bins, n_bins, _place(law, state[0], origin), _place(law, state[0] - LANES * h, origin), fine)
+    tolerance = splat(fine[0])
     zero, one, half = splat(0.0), splat(1.0), splat(0.5)
+    at, step, rise, bend, stretch, crowd, scatter = t, t, t, t, t, t, t
     for _ in range(_NEWTON_STEPS):
-        at, height, rise, stretch, crowd, scatter = height_at(law, shape, n, origin, t, bins, near)
+        at, height, rise, bend, stretch, crowd, scatter = height_at(law, shape, n, origin, t, bins, near)
         miss = height - target
-        size = larger(miss, zero - miss)
-        if settled:
+        inverse = one / rise
+        step = zero - miss * inverse
+        turn = half * step * bend * inverse
+        step = step * (one - larger(smaller(turn, half), zero - half))
+        if lane_sum(where_negative(tolerance - larger(miss, zero - miss), one, zero)) == 0.0:
             break
-        if lane_sum(where_negative(tolerance - size, one, zero)) == 0.0:
-            if miss_allowed > _ROUNDING:
-                break
-            settled = True  # one more step, down to rounding
         right = where_negative(zero - miss, t, right)
         left = where_negative(miss, t, left)
-        t = t - miss / rise
+        t = t + step
         middle = half * (left + right)
         t = where_negative(t - left, middle, where_negative(right - t, middle, t))
+    rise = rise + bend * step
+    if law != GAUSSIAN:
+        fold = stretch - one
+        at = at + step * (stretch + half * fold * step)
+        stretch = stretch + fold * step
+    else:
+        at = at + step
     store(x, 0, at)
     store(weights, 0, splat(h) * stretch / rise)
     store(above, 0, crowd)
     store(variance, 0, scatter)
-    store(scratch, 0, t)
+    store(scratch, 0, t + step)
     state[0] = scratch[LANES - 1]
     store(scratch, 0, rise)
     state[1], state[2] = state[1] - LANES * h, 1.0 / scratch[LANES - 1]
 
 
 @routine
-def start_nodes(law, shape, n, x, origin, bins, n_bins, state, scratch):
+def start_nodes(law, shape, n, x, fine, origin, bins, n_bins, state, scratch):
     """Set the state so that the first node lies one step below x; returns the variance of the count above x."""
     t = folded(law, x, origin)
-    near = near_bins(law, bins, n_bins, x, x, 0.0)
-    _, height, rise, _, _, variance = height_at(law, shape, n, origin, splat(t), bins, near)
+    near = near_bins(law, bins, n_bins, x, x, fine)
+    _, height, rise, _, _, _, variance = height_at(law, shape, n, origin, splat(t), bins, near)
     state[0] = t
     store(scratch, 0, height)
     state[1] = scratch[0]

@@ -118,7 +118,9 @@ def forward_plain(coef, P, Q, W, width, first, last, stride, A0, A1):
 
 
 @routine
-def backward_plain(law, coef, least, weights, P, Q, W, R, width, first, last, stride, A0, A1, B1, C1, C0, sums):
+def backward_plain(
+    law, coef, least, weights, P, Q, W, R, width, first, last, stride, exact, A0, A1, B1, C1, C0, sums
+):  # fmt: skip
     """``backward`` of the plain family in lanes, all ``width`` cells of every row."""
     gradient, push, hessian, _, drift, curl, _ = sums
     at = load(weights, 0)
@@ -126,12 +128,14 @@ def backward_plain(law, coef, least, weights, P, Q, W, R, width, first, last, st
         p, q, w, r = load(P, LANES * j), load(Q, LANES * j), load(W, LANES * j), load(R, LANES * j)
         c, base = splat(coef[j]), (j - first) * stride + GUARD
         gamma, loss, _ = _backward_plain(A0, A1, base, B1, C1, C0, 0, width, LANES, p, q, w * c, True)
-        loss, pull, r2, w_at = w * loss, w * gamma, second_ratio(law, w, r), w * at
+        loss, pull, w_at = w * loss, w * gamma, w * at
         gradient[j] += lane_sum(c * pull * r - loss)
         push[j] += lane_sum(loss + splat(least) * pull * r)
-        hessian[j] += lane_sum(c * pull * r2 - loss * r)
         drift[j] += lane_sum(w_at * r)
-        curl[j] += lane_sum(w_at * r2)
+        if exact:
+            r2 = second_ratio(law, w, r)
+            hessian[j] += lane_sum(c * pull * r2 - loss * r)
+            curl[j] += lane_sum(w_at * r2)
 
 
 @routine

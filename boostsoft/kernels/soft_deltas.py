@@ -24,7 +24,16 @@ from .compile import kernel, merged, routine
 from .expected import rule_shape, score_gap
 from .lambdas import SOFT, lambda_query
 from .noise import GAUSSIAN, noise, pair_reach, reach
-from .quadrature import cut_factor, fill_bins, next_nodes, start_nodes, step_factor, tail_origin, too_many_above
+from .quadrature import (
+    cut_factor,
+    fill_bins,
+    fineness,
+    next_nodes,
+    start_nodes,
+    step_factor,
+    tail_origin,
+    too_many_above,
+)
 from .simd import LANES, lane_sum, load, splat, store
 from .workspace import MOST_BINS
 
@@ -130,14 +139,15 @@ def _cluster(law, u, gains, start, size, n, ranks, smooth, discount, h, eps, mis
     left, right = reach(law, eps)
     n_bins = fill_bins(law, u, 0, size, bins)
     origin = 0.0 if law == GAUSSIAN else tail_origin(u, 0, size)
+    fine = fineness(law, miss_allowed)
     shape = rule_shape(smooth, start, start + size, ranks)
     cut = min(ranks - start, size - 1)
-    scattered = start_nodes(law, shape, size, u[cut], origin, bins, n_bins, state, scratch)
+    scattered = start_nodes(law, shape, size, u[cut], fine, origin, bins, n_bins, state, scratch)
     h *= step_factor(law, shape, size) * cut_factor(shape, size, ranks - start, scattered)
-    start_nodes(law, shape, size, u[0] + right, origin, bins, n_bins, state, scratch)
+    start_nodes(law, shape, size, u[0] + right, fine, origin, bins, n_bins, state, scratch)
     low, high, done = 0, 0, False
     while not done:
-        next_nodes(law, shape, size, h, miss_allowed, origin, bins, n_bins, state, scratch, x, weights, above, variance)
+        next_nodes(law, shape, size, h, fine, origin, bins, n_bins, state, scratch, x, weights, above, variance)
         filled = 0
         while filled < LANES and not done:
             crowd, scatter = _CERTAIN_SHARE * above[filled], variance[filled] + _MORE_SCATTER
