@@ -37,7 +37,7 @@ def walk(law, shape, u, n, h, miss, cutoff, log_eps, room, bins, found, weights)
     n_bins = fill_bins(law, u, 0, n, bins)
     origin = 0.0 if law == GAUSSIAN else tail_origin(u, 0, n)
     fine = fineness(law, miss)
-    start_nodes(law, shape, n, u[0] + right, fine, origin, bins, n_bins, state, scratch)
+    start_nodes(law, shape, n, u[0] + right, origin, state)
     h *= step_factor(law, shape, n)
     count = 0
     while count + 8 <= found.size:

@@ -30,6 +30,7 @@ from .quadrature import (
     fill_bins,
     fineness,
     next_nodes,
+    scatter_above,
     start_nodes,
     step_factor,
     tail_origin,
@@ -96,9 +97,8 @@ def _cluster_value(
     h *= step_factor(law, shape, n)
     if shape != SMOOTH:
         cut = u[first + min(ranks - first, n - 1)]
-        scattered = start_nodes(law, shape, n, cut, fine, origin, bins, n_bins, state, scratch)
-        h *= cut_factor(shape, n, ranks - first, scattered)
-    start_nodes(law, shape, n, u[first] + reach_right, fine, origin, bins, n_bins, state, scratch)
+        h *= cut_factor(shape, n, ranks - first, scatter_above(law, cut, fine, bins, n_bins))
+    start_nodes(law, shape, n, u[first] + reach_right, origin, state)
     if engine == ODDS:
         list_documents(coef, first, last, least, space[9], derive)
     total, low, high, bottom, done = 0.0, first, first, math.inf, False

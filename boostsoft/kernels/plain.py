@@ -159,7 +159,7 @@ def odds_block(
         exact = derive == 2
         set_up_polynomials(tail[0], tail[1], back[0], back[3], back[4], ranks, mid > low, E, F, K)
         terms = ranks
-        for _ in range(2):
+        for _ in range(1 + (high > far)):  # those near, and with few terms those far below
             kept_plain, kept_picked = _cover(plain, plain_far, nobody), _cover(picked, picked_far, nobody)
             divide_plain(law, x, u, T, V, plain, plain_begin, plain_far, terms, F, exact, found[0], found[1])
             divide_picked(

@@ -311,18 +311,22 @@ def next_nodes(law, shape, n, h, fine, origin, bins, n_bins, state, scratch, x, 
 
 
 @routine
-def start_nodes(law, shape, n, x, fine, origin, bins, n_bins, state, scratch):
-    """Set the state so that the first node lies one step below x; returns the variance of the count above x."""
-    t = folded(law, x, origin)
-    near = near_bins(law, bins, n_bins, x, x, fine)
-    _, height, rise, _, _, _, variance = height_at(law, shape, n, origin, splat(t), bins, near)
-    state[0] = t
-    store(scratch, 0, height)
-    state[1] = scratch[0]
-    store(scratch, 0, rise)
-    state[2] = 1.0 / scratch[0]
-    store(scratch, 0, variance)
-    return scratch[0]
+def start_nodes(law, shape, n, x, origin, state):
+    """Set the state so that the first node lies one step below x, with next to nothing above x: y = t - m(0)."""
+    height = math.sqrt(_OFFSET)
+    if shape == SMOOTH:
+        height = 1.5 * math.log(_OFFSET)
+    elif shape == ANYWHERE:
+        height -= math.sqrt(n + _OFFSET)
+    state[0] = folded(law, x, origin)
+    state[1], state[2] = state[0] - height, 1.0
+
+
+@routine
+def scatter_above(law, x, fine, bins, n_bins):
+    """The variance of the count above x."""
+    _, _, _, variance = _expected_above(law, splat(x), bins, near_bins(law, bins, n_bins, x, x, fine))
+    return lane_sum(variance) / LANES
 
 
 @routine

@@ -29,6 +29,7 @@ from .quadrature import (
     fill_bins,
     fineness,
     next_nodes,
+    scatter_above,
     start_nodes,
     step_factor,
     tail_origin,
@@ -142,9 +143,9 @@ def _cluster(law, u, gains, start, size, n, ranks, smooth, discount, h, eps, mis
     fine = fineness(law, miss_allowed)
     shape = rule_shape(smooth, start, start + size, ranks)
     cut = min(ranks - start, size - 1)
-    scattered = start_nodes(law, shape, size, u[cut], fine, origin, bins, n_bins, state, scratch)
+    scattered = scatter_above(law, u[cut], fine, bins, n_bins)
     h *= step_factor(law, shape, size) * cut_factor(shape, size, ranks - start, scattered)
-    start_nodes(law, shape, size, u[0] + right, fine, origin, bins, n_bins, state, scratch)
+    start_nodes(law, shape, size, u[0] + right, origin, state)
     low, high, done = 0, 0, False
     while not done:
         next_nodes(law, shape, size, h, fine, origin, bins, n_bins, state, scratch, x, weights, above, variance)
