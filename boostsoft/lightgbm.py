@@ -50,6 +50,7 @@ def objective(
     metric: str | Metric = "ndcg@10",
     *,
     mix: Mapping[str | Metric, float] | None = None,
+    losses: Mapping[str, float] | None = None,
     noise: str = "gaussian",
     sigma: float = 1.0,
     hessian: str = "flow",
@@ -75,7 +76,14 @@ def objective(
     """
     return LightGBMObjective(
         SoftObjective(
-            metric, mix=mix, noise=noise, sigma=sigma, hessian=hessian, query_weight=query_weight, accuracy=accuracy
+            metric,
+            mix=mix,
+            losses=losses,
+            noise=noise,
+            sigma=sigma,
+            hessian=hessian,
+            query_weight=query_weight,
+            accuracy=accuracy,
         )
     )
 
@@ -84,6 +92,7 @@ def sklearn_objective(
     metric: str | Metric = "ndcg@10",
     *,
     mix: Mapping[str | Metric, float] | None = None,
+    losses: Mapping[str, float] | None = None,
     noise: str = "gaussian",
     sigma: float = 1.0,
     hessian: str = "flow",
@@ -97,7 +106,14 @@ def sklearn_objective(
     """
     return SklearnObjective(
         SoftObjective(
-            metric, mix=mix, noise=noise, sigma=sigma, hessian=hessian, query_weight=query_weight, accuracy=accuracy
+            metric,
+            mix=mix,
+            losses=losses,
+            noise=noise,
+            sigma=sigma,
+            hessian=hessian,
+            query_weight=query_weight,
+            accuracy=accuracy,
         )
     )
 

@@ -52,6 +52,7 @@ def objective(
     metric: str | Metric = "ndcg@10",
     *,
     mix: Mapping[str | Metric, float] | None = None,
+    losses: Mapping[str, float] | None = None,
     noise: str = "gaussian",
     sigma: float = 1.0,
     hessian: str = "flow",
@@ -74,7 +75,14 @@ def objective(
     """
     return XGBoostObjective(
         SoftObjective(
-            metric, mix=mix, noise=noise, sigma=sigma, hessian=hessian, query_weight=query_weight, accuracy=accuracy
+            metric,
+            mix=mix,
+            losses=losses,
+            noise=noise,
+            sigma=sigma,
+            hessian=hessian,
+            query_weight=query_weight,
+            accuracy=accuracy,
         )
     )
 

@@ -18,6 +18,7 @@ from ..metrics.prepared import PreparedQueries, prepare
 from ..metrics.soft import as_metric, refuse_inexact
 from ..query_groups import FloatArray, QueryGroups, one_of, positive_number, query_weights, set_fields
 from .base import NOTHING, NothingToLearnError, by_rows, kept_weights, over_groups, refuse_rising_discount
+from .convex import LOSSES, as_long_as, checked_losses
 
 # U + L over-estimates the curvature: it counts every pull as if none met another. With a quarter of it the training
 # curves at learning rates of .05 and .1 run with those of LightGBM's lambdarank (the README has the table).
@@ -40,6 +41,11 @@ class SoftObjective:
     mix : mapping from metrics to weights, optional
         What else to train on, under the same noise: ``{"kendall": 0.3}`` adds .3 times Kendall's tau to the metric.
         Gradients and curvatures are added up, each metric's times its weight.
+    losses : mapping from "xendcg", "ranknet", "listnet", "queryrmse" to weights, optional
+        Convex losses to train on beside the metrics (:func:`reference_objective`, ``gamma="expected"``), on scores in
+        units of sigma: at every tree, the gradient of each is made as long as that of the metrics, over all documents
+        of the call, times its weight, and so is its curvature. ``{"xendcg": 1, "ranknet": 1}`` ranked better than
+        either side alone (Notes).
     hessian : "flow", "exact" or "constant"
         The curvature: a quarter of U + L, where the gradient is U - L, pulls up minus pushes down, with gains
         counted from the least of the query (Notes); the negative exact diagonal, floored at \|gradient\| / sigma (under
@@ -68,6 +74,10 @@ class SoftObjective:
     training where queries are few (the README has the study). What is mixed in need not be able to learn anything
     from the labels, the metric itself must.
 
+    The noise hides documents that are several sigma from their place: the exact gradient vanishes there, that of a
+    convex loss does not. RankNet costs O(n^2) in the length of a list. Where the documents are spread over workers
+    (Dask), each makes the gradients of its own part alike.
+
     Examples
     --------
     >>> import numpy as np
@@ -82,6 +92,7 @@ class SoftObjective:
 
     metric: Metric
     mix: tuple[tuple[Metric, float], ...]
+    losses: tuple[tuple[str, float], ...]
     noise: str
     sigma: float
     hessian: str
@@ -93,6 +104,7 @@ class SoftObjective:
         metric: str | Metric = "ndcg@10",
         *,
         mix: Mapping[str | Metric, float] | None = None,
+        losses: Mapping[str, float] | None = None,
         noise: str = "gaussian",
         sigma: float = 1.0,
         hessian: str = "flow",
@@ -103,6 +115,7 @@ class SoftObjective:
         checked = {
             "metric": _trainable(caller, metric),
             "mix": _checked_mix(caller, mix),
+            "losses": checked_losses(caller, losses),
             "noise": one_of(caller, "noise", noise, LAWS),
             "sigma": positive_number(caller, "sigma", sigma),
             "hessian": one_of(caller, "hessian", hessian, CURVATURES),
@@ -121,22 +134,40 @@ class SoftObjective:
             discount rises or falls below 0, for which the flow is no curvature.
         """
         queries = _prepared(self.metric, y_true, groups)
-        further = tuple(_prepared(metric, y_true, groups) for metric, _ in self.mix)
+        further = [_prepared(metric, y_true, groups) for metric, _ in self.mix]
+        further += [LOSSES[name].prepare(y_true, groups, part=True) for name, _ in self.losses]
         weights = query_weights("objective", self.query_weight, groups)
         if not part and not np.any(_learnable(queries) & (queries.pooled | (weights > 0))):
             raise NothingToLearnError(NOTHING.format("objective", repr(self.metric)))
-        return replace(queries, further=further)
+        return replace(queries, further=tuple(further))
 
     def gradient_curvature(
         self, queries: PreparedQueries, scores: FloatArray, row_weight: FloatArray | None = None
     ) -> tuple[FloatArray, FloatArray]:
         """Sigma^2 times the gradient of the summed metric, and the positive curvature, (n_docs,), times the weights."""
         gradient, curvature = self._slopes(queries, scores)
-        for (_, weight), further in zip(self.mix, queries.further, strict=True):
+        n_mixed = len(self.mix)
+        for (_, weight), further in zip(self.mix, queries.further[:n_mixed], strict=True):
             slopes, bends = self._slopes(further, scores)
             gradient += weight * slopes
             curvature += weight * bends
+        if self.losses:
+            gradient, curvature = self._beside(gradient, curvature, queries.further[n_mixed:], scores / self.sigma)
         return by_rows(gradient, curvature, row_weight)
+
+    def _beside(
+        self, gradient: FloatArray, curvature: FloatArray, losses: tuple[PreparedQueries, ...], scores: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Gradient and curvature with those of the losses, made as long as the gradient is."""
+        totals = gradient.copy(), curvature.copy()
+        for (name, weight), queries in zip(self.losses, losses, strict=True):
+            share = queries.groups.per_document(query_weights("objective", self.query_weight, queries.groups))
+            slopes, bends = LOSSES[name].gradient_curvature(queries, scores, share)
+            slopes = self.sigma * slopes  # as the metrics' are, beside a curvature that is free of sigma
+            factor = weight * as_long_as(gradient, slopes)
+            totals[0][:] += factor * slopes
+            totals[1][:] += factor * bends
+        return totals
 
     def _slopes(self, queries: PreparedQueries, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Gradient and curvature of one metric, times the queries' weights."""

@@ -6,7 +6,7 @@ Settings are checked, columns encoded and queries brought together here; a boost
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from sklearn.base import BaseEstimator
@@ -45,6 +45,9 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
     mix : "auto", mapping or None
         What else to train on (:class:`boostsoft.objectives.SoftObjective`): "auto" is ``{"kendall": 0.3}``, the order
         of the whole list, or nothing if the metric is about it already; None is the metric alone.
+    losses : mapping, optional
+        Convex losses to train on beside the metrics, by their weights: ``{"xendcg": 1, "ranknet": 1}``
+        (:class:`boostsoft.objectives.SoftObjective`).
     noise, sigma, hessian
         Of the objective.
     n_estimators : int
@@ -131,6 +134,7 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         metric: str | Metric = "ndcg@10",
         *,
         mix: Any = "auto",
+        losses: Mapping[str, float] | None = None,
         noise: str = "gumbel",
         sigma: float = 1.0,
         hessian: str = "flow",
@@ -154,6 +158,7 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         self.booster = booster
         self.metric = metric
         self.mix = mix
+        self.losses = losses
         self.noise = noise
         self.sigma = sigma
         self.hessian = hessian

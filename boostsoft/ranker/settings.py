@@ -68,7 +68,12 @@ class Settings:
 def check_settings(ranker: Any) -> Settings:
     """Check a ranker's parameters and build the objective and the metrics."""
     objective = SoftObjective(
-        ranker.metric, mix=_mix(ranker), noise=ranker.noise, sigma=ranker.sigma, hessian=ranker.hessian
+        ranker.metric,
+        mix=_mix(ranker),
+        losses=ranker.losses,
+        noise=ranker.noise,
+        sigma=ranker.sigma,
+        hessian=ranker.hessian,
     )
     refuse_cutoffs_per_query(FIT, objective.metric)
     rounds, fraction = ranker.early_stopping_rounds, ranker.validation_fraction

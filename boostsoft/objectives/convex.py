@@ -1,0 +1,41 @@
+"""Convex losses beside a soft metric, their gradients as long as its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from ..query_groups import FloatArray, one_of, positive_number
+from .base import Objective
+from .lambdas import LambdaObjective
+from .listwise import ListNetObjective, QueryRMSEObjective, XENDCGObjective
+
+LOSSES: Mapping[str, Objective] = MappingProxyType(
+    {
+        "xendcg": XENDCGObjective(gamma="expected"),
+        "ranknet": LambdaObjective("ranknet"),
+        "listnet": ListNetObjective(),
+        "queryrmse": QueryRMSEObjective(),
+    }
+)
+
+
+def checked_losses(caller: str, losses: Any) -> tuple[tuple[str, float], ...]:
+    """Names of losses and their weights."""
+    if losses is None:
+        return ()
+    if not isinstance(losses, Mapping):
+        raise TypeError(f"{caller}: losses must be a mapping from names of losses to weights; got {losses!r}")
+    return tuple(
+        (one_of(caller, "losses", name, LOSSES), positive_number(caller, f"losses[{name!r}]", weight))
+        for name, weight in losses.items()
+    )
+
+
+def as_long_as(gradient: FloatArray, other: FloatArray) -> float:
+    """What makes the other gradient as long as this one, over all documents; 0 where it has no length."""
+    length = float(np.linalg.norm(other))
+    return float(np.linalg.norm(gradient)) / length if length > 0.0 else 0.0

@@ -1,0 +1,132 @@
+"""Convex losses beside a soft metric: their gradients as long as its own."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+
+from boostsoft import Metric, QueryGroups, SoftRanker
+from boostsoft.objectives import SoftObjective, reference_objective
+
+GROUPS = QueryGroups.from_sizes([7, 1, 5, 6])
+RNG = np.random.default_rng(4)
+Y, S = RNG.integers(0, 3, 19), RNG.normal(size=19)
+LOSSES = {"xendcg": 1.0, "ranknet": 0.5, "listnet": 2.0, "queryrmse": 0.25}
+
+
+def alone(name, scores, weights=None):
+    options = {"gamma": "expected"} if name == "xendcg" else {}
+    loss = reference_objective(name, query_weight=weights, **options)
+    return loss.gradient_curvature(loss.prepare(Y, GROUPS), scores)
+
+
+@pytest.mark.parametrize("weights", [None, [1.0, 2.0, 0.5, 3.0]])
+@pytest.mark.parametrize("mix", [None, {"kendall": 0.3}])
+def test_every_loss_pulls_as_much_as_its_weight_says(weights, mix):
+    metrics = SoftObjective("ndcg@2", mix=mix, query_weight=weights)
+    gradient, curvature = metrics.gradient_curvature(metrics.prepare(Y, GROUPS), S)
+    mixed = SoftObjective("ndcg@2", mix=mix, losses=LOSSES, query_weight=weights)
+    found = mixed.gradient_curvature(mixed.prepare(Y, GROUPS), S)
+    wanted = [gradient.copy(), curvature.copy()]
+    for name, weight in LOSSES.items():
+        slopes, bends = alone(name, S, weights)
+        factor = weight * np.sqrt((gradient**2).sum() / (slopes**2).sum())
+        wanted[0] += factor * slopes
+        wanted[1] += factor * bends
+    # the curvatures' least value, 1e-12, comes before the weights here and after them there
+    np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-11)
+
+
+def test_rows_weigh_the_sum():
+    rows = np.linspace(0.5, 2.0, S.size)
+    mixed = SoftObjective("ndcg@2", losses=LOSSES)
+    queries = mixed.prepare(Y, GROUPS)
+    plain, weighed = (mixed.gradient_curvature(queries, S, row) for row in (None, rows))
+    np.testing.assert_allclose(weighed, np.array(plain) * rows, rtol=1e-12)
+
+
+@pytest.mark.parametrize("losses", [{"xendcg": 1.0}, {"ranknet": 1.0}])
+def test_sigma_is_but_the_unit_of_the_scores(losses):
+    one, three = (SoftObjective("ndcg@2", losses=losses, sigma=sigma) for sigma in (1.0, 3.0))
+    gradient, curvature = one.gradient_curvature(one.prepare(Y, GROUPS), S)
+    wide, same = three.gradient_curvature(three.prepare(Y, GROUPS), 3.0 * S)
+    np.testing.assert_allclose(wide, 3.0 * gradient, rtol=1e-6)
+    np.testing.assert_allclose(same, curvature, rtol=1e-6)
+
+
+def test_a_pair_far_out_of_order_is_pulled_still():
+    """Which the exact gradient of a narrow noise does not."""
+    labels, scores, groups = np.array([0, 2, 0, 2]), np.array([40.0, -40.0, 0.0, 1.0]), QueryGroups.from_sizes([2, 2])
+    bare, beside = (SoftObjective("ndcg@1", losses=losses) for losses in (None, {"ranknet": 1.0}))
+    assert abs(bare.gradient_curvature(bare.prepare(labels, groups), scores)[0][1]) < 1e-12
+    gradient, curvature = beside.gradient_curvature(beside.prepare(labels, groups), scores)
+    assert gradient[1] > 0.01 > -0.01 > gradient[0]
+    assert (curvature > 0).all()
+
+
+def test_where_a_loss_has_nothing_to_say_the_metrics_speak_alone():
+    """One relevant document, far ahead: RankNet's table ends, and its gradient is 0."""
+    labels, groups = np.array([1, 0]), QueryGroups.from_sizes([2])
+    scores = np.array([1000.0, 0.0])
+    bare, beside = (SoftObjective("ndcg@1", losses=losses) for losses in (None, {"ranknet": 1.0}))
+    for found, wanted in zip(
+        beside.gradient_curvature(beside.prepare(labels, groups), scores),
+        bare.gradient_curvature(bare.prepare(labels, groups), scores),
+        strict=True,
+    ):
+        np.testing.assert_allclose(found, wanted, atol=1e-11)
+
+
+def test_it_is_a_value():
+    one = SoftObjective("ndcg@2", losses=LOSSES)
+    assert one == SoftObjective("ndcg@2", losses=dict(LOSSES))
+    assert hash(one) == hash(SoftObjective("ndcg@2", losses=dict(LOSSES)))
+    assert one != SoftObjective("ndcg@2")
+    assert one != SoftObjective("ndcg@2", losses={**LOSSES, "xendcg": 2.0})
+    assert pickle.loads(pickle.dumps(one)) == one
+    assert SoftObjective("ndcg@2", losses={}) == SoftObjective("ndcg@2")
+
+
+@pytest.mark.parametrize(
+    ("losses", "error", "says"),
+    [
+        ("xendcg", TypeError, "objective: losses must be a mapping from names of losses to weights; got 'xendcg'"),
+        ({"xendcg": 0.0}, ValueError, r"objective: losses\['xendcg'\] must be .*; got 0.0"),
+        ({"xendgc": 1.0}, ValueError, "objective: losses must be .*xendcg.*; got 'xendgc'"),
+        ({3: 1.0}, (TypeError, ValueError), "objective: losses .*got 3"),
+    ],
+)
+def test_errors(losses, error, says):
+    with pytest.raises(error, match=says):
+        SoftObjective("ndcg@2", losses=losses)
+
+
+def test_both_boosters_and_the_ranker_take_them():
+    lgb, xgb = pytest.importorskip("lightgbm"), pytest.importorskip("xgboost")
+    import boostsoft.lightgbm as bl
+    import boostsoft.xgboost as bx
+
+    X = RNG.normal(size=(200, 3))
+    y, sizes = np.digitize(X[:, 0] + 0.3 * X[:, 1], [0.2, 1.0]), [20] * 10
+    losses = {"xendcg": 1.0, "ranknet": 1.0}
+    params = {"metric": "None", "verbose": -1, "min_data_in_leaf": 5}
+    train = lgb.Dataset(X, y, group=sizes)
+    booster = lgb.train({**params, "objective": bl.objective("ndcg@5", losses=losses)}, train, 10)
+    ranker = lgb.LGBMRanker(
+        objective=bl.sklearn_objective("ndcg@5", losses=losses), n_estimators=10, min_child_samples=5, metric="None"
+    )
+    np.testing.assert_allclose(ranker.fit(X, y, group=sizes).predict(X), booster.predict(X), rtol=1e-6)
+    bare = lgb.train({**params, "objective": bl.objective("ndcg@5")}, lgb.Dataset(X, y, group=sizes), 10)
+    assert not np.allclose(bare.predict(X), booster.predict(X))
+    matrix = xgb.DMatrix(X, y, group=sizes)
+    trees = bx.train({}, matrix, 10, obj=bx.objective("ndcg@5", losses=losses), verbose_eval=False)
+    soft = SoftRanker(
+        metric="ndcg@5", mix=None, noise="gaussian", losses=losses, n_estimators=10, min_child_samples=5,
+        random_trees=False,
+    )  # fmt: skip
+    soft.fit(X, y, group=sizes)
+    np.testing.assert_allclose(soft.predict(X), booster.predict(X), rtol=1e-6)
+    for scores in (booster.predict(X), trees.predict(matrix)):
+        assert Metric("ndcg@5")(y, scores, group=sizes) > 0.8
