@@ -132,3 +132,13 @@ def test_a_deep_cutoff_in_a_long_list_that_is_spread_out(noise, monkeypatch):
     )
     assert value < 1e-6
     assert gradient < 1e-6
+
+
+@pytest.mark.parametrize("noise", ["gaussian", "gumbel", "logistic"])
+@pytest.mark.parametrize("name", ["dcg@10", "dcg"])
+def test_a_long_list_of_documents_far_apart_keeps_its_hard_value(noise, name):
+    """All may still change places, by a chance of 5e-6: the rule has to draw many of them as one."""
+    n, rng = 3000, np.random.default_rng(0)
+    labels, scores = rng.integers(0, 3, n), -15.0 * np.arange(n)
+    soft = bs.SoftMetric(name, noise=noise, sigma=1.0)(labels, scores, group=[n])
+    assert soft == pytest.approx(bs.Metric(name)(labels, scores, group=[n]), rel=1e-5)

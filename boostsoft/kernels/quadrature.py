@@ -30,6 +30,7 @@ from .workspace import MOST_BINS
 
 SMOOTH, TOP, ANYWHERE = 0, 1, 2
 BIN_WIDTH = 1.5
+VARIANCES = (1.0, math.pi**2 / 6.0, math.pi**2 / 3.0)  # of the three laws
 _LINEAR, _CUBIC = 1.5976, 0.070566  # Phi(z) is about 1 / (1 + exp(-1.5976 z - .070566 z^3))
 _OFFSET = 4.0
 _NEWTON_STEPS = 60
@@ -41,12 +42,13 @@ _ROUNDING = 1e-16
 def fill_bins(law, u, first, last, bins):
     """Group the sorted positions u[first:last] into at most MOST_BINS bins; returns their number.
 
-    A bin is a crowd, drawn as one document: of the mean and a noise as much wider as they vary; for laws with an
-    exponential tail, where exp(u) has its mean. The rates then hold what is left of all bins from there on when seen
-    from far above, in multiples of exp(centre).
+    A bin is a crowd of its documents' mean and variance, drawn as one document of that much wider noise. For a law with
+    an exponential tail, narrow bins are drawn where exp(u) has its mean, with the law's own noise: seen from far above,
+    all bins from one on are then ``rest`` times exp(centre). Without such rests it is 0.
     """
-    centres, rates, counts = bins
+    centres, rates, counts, rests = bins
     width = max(BIN_WIDTH, (u[first] - u[last - 1]) / (MOST_BINS - 1))
+    summed = law != GAUSSIAN and width == BIN_WIDTH
     n_bins, j = 0, first
     while j < last:
         total, squares, begin = 0.0, 0.0, j
@@ -57,17 +59,15 @@ def fill_bins(law, u, first, last, bins):
             j += 1
         mean = total / (j - begin)
         scatter = max(squares / (j - begin) - mean * mean, 0.0)
-        if law == GAUSSIAN:
-            centres[n_bins] = u[begin] + mean
-            rates[n_bins] = 1.0 / math.sqrt(1.0 + scatter)
-        else:
-            centres[n_bins] = u[begin] + mean + 0.5 * scatter
+        centres[n_bins] = u[begin] + mean + (0.5 * scatter if summed else 0.0)
+        rates[n_bins] = 1.0 if summed else 1.0 / math.sqrt(1.0 + scatter / VARIANCES[law])
         counts[n_bins] = j - begin
         n_bins += 1
-    if law != GAUSSIAN:
-        rates[n_bins - 1] = counts[n_bins - 1]
+    rests[0] = 0.0
+    if summed:
+        rests[n_bins - 1] = counts[n_bins - 1]
         for b in range(n_bins - 2, -1, -1):
-            rates[b] = counts[b] + rates[b + 1] * math.exp(centres[b + 1] - centres[b])
+            rests[b] = counts[b] + rests[b + 1] * math.exp(centres[b + 1] - centres[b])
     return n_bins
 
 
@@ -115,10 +115,8 @@ def fineness(law, miss_allowed):
     above = below = span
     if law == GAUSSIAN:
         above = below = stand_in_reach(span)
-    else:  # beyond ``below`` bins are exp(-z) together, which leaves the square of it
-        below = 0.5 * span
-        if law == GUMBEL:
-            above = 0.25 * span + math.log(4.0)
+    elif law == GUMBEL:
+        above = 0.25 * span + math.log(4.0)
     return 0.5 * math.sqrt(miss), above, below
 
 
@@ -132,36 +130,36 @@ def stand_in_reach(span):
 
 
 @routine
-def near_bins(law, bins, n_bins, top, bottom, fine):
-    """The bins that are uncertain between two positions: the first, the one behind the last; documents before."""
-    centres, rates, counts = bins
+def near_bins(bins, n_bins, top, bottom, fine):
+    """The bins that are uncertain between two positions: the first, the one behind the last; documents before.
+
+    And whether those behind count by their rests, exp(-z) together, which leaves the square of that.
+    """
+    centres, rates, counts, rests = bins
     begin, certain = 0, 0.0
     _, over, under = fine
-    while begin < n_bins and (centres[begin] - top) * _rate(law, rates, begin) > over:
+    if rests[0] > 0.0:
+        under = 0.5 * under
+    while begin < n_bins and (centres[begin] - top) * rates[begin] > over:
         certain += counts[begin]
         begin += 1
     end = begin
-    while end < n_bins and (bottom - centres[end]) * _rate(law, rates, end) < under:
+    while end < n_bins and (bottom - centres[end]) * rates[end] < under:
         end += 1
-    return begin, end, n_bins, certain
-
-
-@routine
-def _rate(law, rates, b):
-    return rates[b] if law == GAUSSIAN else 1.0
+    return begin, end, certain, rests[0] > 0.0 and end < n_bins
 
 
 @routine
 def _expected_above(law, x, bins, near):
     """Lambda, -dLambda/dx, its derivative and the variance of the count above at eight positions x."""
-    centres, rates, counts = bins
-    begin, end, n_bins, certain = near
+    centres, rates, counts, rests = bins
+    begin, end, certain, more = near
     above, density, change, variance = splat(certain), splat(0.0), splat(0.0), splat(0.0)
-    if law != GAUSSIAN and end < n_bins:
-        rest = splat(rates[end]) * short_exponential(splat(centres[end]) - x)
+    if more:
+        rest = splat(rests[end]) * short_exponential(splat(centres[end]) - x)
         above, density, change, variance = above + rest, rest, splat(0.0) - rest, rest
     for b in range(begin, end):
-        rate = splat(_rate(law, rates, b))
+        rate = splat(rates[b])
         p, w, bend = _stand_in(law, (x - splat(centres[b])) * rate)
         count = splat(counts[b])
         above = above + count * p
@@ -275,7 +273,7 @@ def next_nodes(law, shape, n, h, fine, origin, bins, n_bins, state, scratch, x, 
     target = splat(state[1]) - splat(h) * load(scratch, 0)
     t = splat(state[0]) + splat(state[2]) * (target - splat(state[1]))
     right, left = splat(state[0]), splat(state[0]) + (target - splat(state[1]))
-    near = near_bins(law, bins, n_bins, _place(law, state[0], origin), _place(law, state[0] - LANES * h, origin), fine)
+    near = near_bins(bins, n_bins, _place(law, state[0], origin), _place(law, state[0] - LANES * h, origin), fine)
     tolerance = splat(fine[0])
     zero, one, half = splat(0.0), splat(1.0), splat(0.5)
     at, step, rise, bend, stretch, crowd, scatter = t, t, t, t, t, t, t
@@ -325,7 +323,7 @@ def start_nodes(law, shape, n, x, origin, state):
 @routine
 def scatter_above(law, x, fine, bins, n_bins):
     """The variance of the count above x."""
-    _, _, _, variance = _expected_above(law, splat(x), bins, near_bins(law, bins, n_bins, x, x, fine))
+    _, _, _, variance = _expected_above(law, splat(x), bins, near_bins(bins, n_bins, x, x, fine))
     return lane_sum(variance) / LANES
 
 

@@ -18,7 +18,7 @@ ROW_BUDGET = 32_768  # cells of forward rows kept at once: two states of 256 KiB
 GUARD = LANES  # zeros before and behind a row
 PAD = 4  # vectors of zeros before a polynomial
 MOST_BINS = 256
-TALLY = 51  # the part that holds the tally, behind two numbers
+TALLY = 52  # the part that holds the tally, behind two numbers
 _MOST_KEPT = 2**23  # bytes that a thread keeps from one run to the next
 _kept = threading.local()
 
@@ -44,7 +44,7 @@ def workspace(engine: int, family: int, n: int, ranks: int, spread: float) -> tu
     marked, odds = int(family == MARKED), int(engine == ODDS)
     wide, more = LANES * (n + LANES), n + LANES
     sizes = [rows, rows, rows * marked, rows * marked, saved, saved, saved * marked, saved * marked]
-    sizes += [LANES * lanes + ranks + 4 * GUARD] * 7 + [wide] * 4 + [more] * 3 + [n] * 7 + [MOST_BINS] * 3
+    sizes += [LANES * lanes + ranks + 4 * GUARD] * 7 + [wide] * 4 + [more] * 3 + [n] * 7 + [MOST_BINS] * 4
     sizes += [LANES] * 7 + [odds * wide] * 2 + [odds * more] + [LANES * (lanes + PAD)] * 2 + [LANES * lanes] * 3
     sizes += [odds * more] * 2 + [4 * odds * more] * 2 + [LANES]
     numbers, at = _buffer(sizes, np.float64)
@@ -92,20 +92,20 @@ def arrays(f, at, i, place):
         pointer(f, at[22]), pointer(f, at[23]), pointer(f, at[24]), pointer(f, at[25]), pointer(f, at[26]),
         pointer(f, at[27]), pointer(f, at[28]),
     )  # fmt: skip
-    bins = (pointer(f, at[29]), pointer(f, at[30]), pointer(f, at[31]))
+    bins = (pointer(f, at[29]), pointer(f, at[30]), pointer(f, at[31]), pointer(f, at[32]))
     nodes = (
-        pointer(f, at[32]), pointer(f, at[33]), pointer(f, at[34]), pointer(f, at[35]), pointer(f, at[36]),
-        pointer(f, at[37]), pointer(f, at[38]),
+        pointer(f, at[33]), pointer(f, at[34]), pointer(f, at[35]), pointer(f, at[36]), pointer(f, at[37]),
+        pointer(f, at[38]), pointer(f, at[39]),
     )  # fmt: skip
     by_odds = (
         (pointer(i, place[3]), pointer(i, place[4])),
         pointer(i, place[5]),
-        (pointer(f, at[39]), pointer(f, at[40]), pointer(f, at[41])),
-        (pointer(f, at[42]), pointer(f, at[43])),
-        (pointer(f, at[44]), pointer(f, at[45]), pointer(f, at[46])),
-        (pointer(f, at[47]), pointer(f, at[48]), pointer(f, at[49]), pointer(f, at[50])),
+        (pointer(f, at[40]), pointer(f, at[41]), pointer(f, at[42])),
+        (pointer(f, at[43]), pointer(f, at[44])),
+        (pointer(f, at[45]), pointer(f, at[46]), pointer(f, at[47])),
+        (pointer(f, at[48]), pointer(f, at[49]), pointer(f, at[50]), pointer(f, at[51])),
     )
     return (
         rows, saved, back, laws, limits, documents, sums, bins, nodes, by_odds, pointer(i, place[2]),
-        pointer(f, at[51]),
+        pointer(f, at[52]),
     )  # fmt: skip

@@ -44,8 +44,7 @@ class SoftObjective:
     losses : mapping from "xendcg", "ranknet", "listnet", "queryrmse" to weights, optional
         Convex losses to train on beside the metrics (:func:`reference_objective`, ``gamma="expected"``), on scores in
         units of sigma: at every tree, the gradient of each is made as long as that of the metrics, over all documents
-        of the call, times its weight, and so is its curvature. ``{"xendcg": 1, "ranknet": 1}`` ranked better than
-        either side alone (Notes).
+        of the call, times its weight, and its curvature is scaled with it (the README has what came of it).
     hessian : "flow", "exact" or "constant"
         The curvature: a quarter of U + L, where the gradient is U - L, pulls up minus pushes down, with gains
         counted from the least of the query (Notes); the negative exact diagonal, floored at \|gradient\| / sigma (under
