@@ -27,9 +27,12 @@ data, fitted = blender_cases.data, blender_cases.fitted  # fixtures
 # ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("constraint", ["simplex", "free"])
-def test_gradient_is_that_of_the_value(constraint):
-    value = SoftValue(problem(constraint, l2=0.3), 0.5)
+TAU = ((Metric("kendall"), 0.7),)
+
+
+@pytest.mark.parametrize(("constraint", "mix"), [("simplex", ()), ("free", ()), ("simplex", TAU)])
+def test_gradient_is_that_of_the_value(constraint, mix):
+    value = SoftValue(problem(constraint, l2=0.3, mix=mix), 0.5)
     weights = np.array([0.5, 0.7, -0.4 if constraint == "free" else 0.1])
     gradient = value.value_and_gradient(weights)[1]
     for j, step in enumerate(1e-5 * np.eye(3)):
@@ -48,6 +51,18 @@ def test_value_is_the_metric_less_the_penalty(data):
     assert found.soft(weights) == pytest.approx(soft, abs=1e-6)
     assert found.value_and_gradient(weights)[0] == pytest.approx(soft - 0.3 * penalty, abs=1e-6)
     assert found.evaluations == 1  # the last weights are remembered
+
+
+def test_a_mix_is_added_by_its_weights(data):
+    S, y, sizes = data
+    weights = np.array([3.0, 2.0, 1.0])
+    ndcg, tau, precision = (
+        SoftMetric(metric, sigma=0.5, sigma_unit="spread")(y, S @ weights, group=sizes)
+        for metric in ("ndcg@10", "kendall", "precision@3")
+    )
+    found = SoftValue(problem(mix=(*TAU, (Metric("precision@3"), 2.0))), 0.5)
+    assert found.value_and_gradient(weights)[0] == pytest.approx(ndcg + 0.7 * tau + 2.0 * precision, abs=1e-5)
+    assert found.soft(weights) == pytest.approx(ndcg, abs=1e-6)  # what is told of a stage is the metric alone
 
 
 @pytest.mark.parametrize("l2", [0.0, 0.5])

@@ -105,6 +105,7 @@ def as_json(blend: Blend, scores: Scores, settings: Mapping[str, Any], seed: int
         "boostsoft": __version__,
         "settings": {**settings, "random_state": seed},
         "sigma": blend.blender.sigma_,
+        "mix": blend.blender.mix_,
         "models": models,
         "training": {"queries": blend.queries, "documents": blend.documents, "value": blend.trained},
         "held_out": held_out,

@@ -13,6 +13,7 @@ from ..query_groups import FloatArray, IntArray
 from ..ranker.queries import Queries
 from .alike import copies, spreads
 from .annealing import counting_queries, sigmas
+from .mix import mixed
 from .problem import Problem, unit
 from .scale import RECIPROCAL, Scale
 from .scores import directions, refuse_unscored
@@ -64,8 +65,10 @@ def prepare_task(
     refuse_unscored(FIT, matrix, names)
     groups = queries.groups
     weights = np.ones(groups.n_queries) if weights is None else weights
-    prepared = prepare(settings.metric, FIT, queries.bring_together(labels), groups)
+    labels = queries.bring_together(labels)
+    prepared = prepare(settings.metric, FIT, labels, groups)
     _check_queries(prepared, queries, weights)
+    mix, prepared = mixed(FIT, settings.mix, prepared, labels, weights)
     how = RECIPROCAL if blender.method == FUSION else settings.normalize
     scale = Scale.learn(how, directions(FIT, blender.lower_is_better, matrix.shape[1]), matrix, queries)
     scores = scale.apply(FIT, matrix, queries)
@@ -83,6 +86,7 @@ def prepare_task(
         sigmas=sigmas(FIT, blender.sigma, prepared, weights),
         constraint=settings.constraint,
         l2=settings.l2 / counting_queries(prepared, weights),
+        mix=mix,
     )
     return Task(problem, scale, matrix.shape[1], active, units)
 

@@ -23,7 +23,7 @@ class Problem:
     Attributes
     ----------
     scores : (n_docs, n_models), normalised: higher is better, none missing; a query's documents are adjacent.
-    prepared : the labels, as the metric's kernels read them; with the queries.
+    prepared : the labels, as the metric's kernels read them; with the queries, and ``further`` those of the mix.
     query_weight : (n_queries,)
     metric : the hard metric, to be maximised in the weighted mean over queries.
     noise : law of the noise of the soft metric.
@@ -31,6 +31,7 @@ class Problem:
     constraint : "simplex" (weights of at least 0 that add up to 1), "nonnegative" (the same up to their scale, which
         ranks no differently) or "free" (of either sign, with absolute values that add up to 1).
     l2 : what the squared distance of the weights from equal ones costs the mean, already over the number of queries.
+    mix : metrics to maximise beside it, under the same noise, with their weights.
     """
 
     scores: FloatArray
@@ -41,6 +42,7 @@ class Problem:
     sigmas: tuple[float, ...]
     constraint: str
     l2: float
+    mix: tuple[tuple[Metric, float], ...] = ()
 
     @property
     def n_models(self) -> int:
@@ -73,14 +75,19 @@ class Problem:
         """The metric itself for each query, (n_queries,)."""
         return self.metric.evaluate(self.prepared, self.blend(weights), self.query_weight)
 
-    def soft_value_gradient(self, weights: FloatArray, sigma: float) -> tuple[float, FloatArray]:
-        """The metric's expectation under noise of sigma spreads, and its exact gradient in the weights."""
-        value, gradient = self.soft(sigma).value_and_gradient(self.prepared, self.blend(weights), self.query_weight)
-        return value, np.einsum("ij,i->j", self.scores, gradient)
+    def soft_value_gradient(self, weights: FloatArray, sigma: float) -> tuple[float, float, FloatArray]:
+        """The metric's expectation under noise of sigma spreads, the same with the mix's, and the latter's gradient."""
+        blend = self.blend(weights)
+        value, slopes = self._soft(self.metric, sigma).value_and_gradient(self.prepared, blend, self.query_weight)
+        total = value
+        for (metric, share), further in zip(self.mix, self.prepared.further, strict=True):
+            if further.counted(self.query_weight).any():
+                more, rising = self._soft(metric, sigma).value_and_gradient(further, blend, self.query_weight)
+                total, slopes = total + share * more, slopes + share * rising
+        return value, total, np.einsum("ij,i->j", self.scores, slopes)
 
-    def soft(self, sigma: float) -> SoftMetric:
-        """The soft metric at one sigma."""
-        return SoftMetric(self.metric, noise=self.noise, sigma=sigma, sigma_unit="spread", accuracy="fast")
+    def _soft(self, metric: Metric, sigma: float) -> SoftMetric:
+        return SoftMetric(metric, noise=self.noise, sigma=sigma, sigma_unit="spread", accuracy="fast")
 
     def reweighted(self, query_weight: FloatArray) -> Problem:
         """The same with other weights of the queries: counts of a resample, say."""

@@ -15,6 +15,7 @@ from ..metrics.soft import as_metric, refuse_inexact
 from ..query_groups import finite_number, one_of, whole_number
 from ..ranker.settings import refuse_cutoffs_per_query
 from .baselines import METHODS, Method
+from .mix import Mix, check_mix
 from .models import check_models
 from .scores import NORMALIZATIONS
 from .solve import soft_ascent
@@ -33,6 +34,7 @@ class Settings:
     ----------
     metric : what to train on.
     noise, normalize, constraint : as given.
+    mix : metrics and their weights, or "auto"; nothing for methods that maximise the metric itself.
     l2 : as given.
     method, method_params : the function that finds the weights, and its options.
     n_bootstrap : as given.
@@ -44,6 +46,7 @@ class Settings:
     noise: str
     normalize: str
     constraint: str
+    mix: Mix | str
     l2: float
     method: Method
     method_params: Mapping[str, Any]
@@ -61,6 +64,7 @@ def check_settings(blender: Any) -> Settings:
         refuse_inexact(FIT, metric, "another method maximises the metric itself")
     if blender.models is not None:
         check_models(FIT, blender.models)
+    mix = check_mix(FIT, blender.mix)
     l2 = finite_number(FIT, "l2", blender.l2)
     if l2 < 0:
         raise ValueError(f"{FIT}: l2 must be at least 0; got {blender.l2!r}")
@@ -69,6 +73,7 @@ def check_settings(blender: Any) -> Settings:
         noise=one_of(FIT, "noise", blender.noise, LAWS),
         normalize=one_of(FIT, "normalize", blender.normalize, NORMALIZATIONS),
         constraint=one_of(FIT, "constraint", blender.constraint, CONSTRAINTS),
+        mix=mix if method == SOFT else (),
         l2=l2,
         method=_METHODS[method],
         method_params=_method_params(blender, method),

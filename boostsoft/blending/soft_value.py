@@ -1,4 +1,4 @@
-"""What the soft way maximises: the soft metric of a blend, less what unequal weights cost."""
+"""What the soft way maximises: the soft metric of a blend and what is mixed in, less what unequal weights cost."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from .problem import Problem
 
 
 class SoftValue:
-    r"""The soft metric of a blend in the weights, less a penalty, with its exact gradient.
+    r"""The soft metric of a blend in the weights, with the mix's, less a penalty, with its exact gradient.
 
     value(w) = V(S w) - l2 sum_j (w_j / \|w\|_1 - 1 / m)^2, where V is the soft metric with sigma in spreads of the
-    blended scores. Neither term changes with the size of w: only its direction counts. The gradient of V is
-    S^T (dV / d scores), one matrix product.
+    blended scores, plus those of the mix by their weights. None of it changes with the size of w: only its direction
+    counts. The gradient of V is S^T (dV / d scores), one matrix product.
 
     Parameters
     ----------
@@ -37,10 +37,10 @@ class SoftValue:
         """Value and gradient at weights that are not all 0."""
         key = weights.tobytes()
         if key != self._last[0]:
-            soft, gradient = self.problem.soft_value_gradient(weights, self.sigma)
+            soft, total, gradient = self.problem.soft_value_gradient(weights, self.sigma)
             cost, growth = inequality(weights)
             l2 = self.problem.l2
-            self._last = (key, soft - l2 * cost, gradient - l2 * growth, soft)
+            self._last = (key, total - l2 * cost, gradient - l2 * growth, soft)
             self.evaluations += 1
         return self._last[1], self._last[2]
 

@@ -113,7 +113,7 @@ class SoftObjective:
         caller = "objective"
         checked = {
             "metric": _trainable(caller, metric),
-            "mix": _checked_mix(caller, mix),
+            "mix": checked_mix(caller, mix),
             "losses": checked_losses(caller, losses),
             "noise": one_of(caller, "noise", noise, LAWS),
             "sigma": positive_number(caller, "sigma", sigma),
@@ -198,7 +198,8 @@ def _trainable(caller: str, metric: Any) -> Metric:
     return hard
 
 
-def _checked_mix(caller: str, mix: Any) -> tuple[tuple[Metric, float], ...]:
+def checked_mix(caller: str, mix: Any) -> tuple[tuple[Metric, float], ...]:
+    """Metrics with exact expectations and their weights, from a mapping or None."""
     if mix is None:
         return ()
     if not isinstance(mix, Mapping):
