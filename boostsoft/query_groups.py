@@ -8,6 +8,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -71,10 +72,12 @@ class QueryGroups:
         """Build from the place where each query begins, with the number of documents behind them."""
         return cls(as_array("QueryGroups.from_offsets", "offsets", offsets))
 
-    @property
+    @cached_property
     def sizes(self) -> IntArray:
-        """Documents of each query, shape (n_queries,)."""
-        return np.diff(self.offsets)
+        """Documents of each query, shape (n_queries,), not to be written to."""
+        sizes = np.diff(self.offsets)
+        sizes.setflags(write=False)
+        return sizes
 
     @property
     def n_queries(self) -> int:

@@ -121,7 +121,8 @@ def choose_sigma(
     Notes
     -----
     "held-out" is what blends were tried with (``SoftBlender(sigma="auto")`` sums up its choices by the number of
-    queries, without its cost); the others say what a sigma does to a measurement, and not which blend generalises.
+    queries, without its cost; here the metric stands alone, as with ``mix=None``); the others say what a sigma does to
+    a measurement, and not which blend generalises.
 
     Examples
     --------

@@ -40,9 +40,12 @@ def test_tau_weighs_less_the_more_queries_count(counting, weight):
 
 
 def test_tau_weighs_less_where_the_cutoff_is_far_up():
-    ((_, found),), room = rule([500] * 5, 5)
-    assert room == pytest.approx(0.46, abs=0.01)
+    ((_, found),), room = rule([150] * 5, 5)
+    assert room == pytest.approx(0.59, abs=0.01)
     assert found == room
+    mix, room = rule([500] * 5, 5)
+    assert 0.4 < room < 0.5
+    assert mix == ()
 
 
 @pytest.mark.parametrize("spec", ["kendall", "spearman", "auc"])

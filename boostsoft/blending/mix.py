@@ -19,6 +19,7 @@ _ORDER = "kendall"
 # of the weight QUERIES / n, at most 1: what did best on held-out queries of MQ2007-agg and MQ2008-agg is .3 to 1 at 50
 # and 150 training queries, .1 at 390, and makes no difference at 1,000; below LEAST it is not worth a metric's time
 _QUERIES, _LEAST = 30.0, 0.1
+_LEAST_ROOM = 0.5  # longer lists take longer over their whole order than over their top, and gained nothing by it
 
 
 def check_mix(caller: str, mix: Any) -> Mix | str:
@@ -41,12 +42,15 @@ def mixed(
 
 
 def automatic_mix(prepared: PreparedQueries, query_weight: FloatArray) -> Mix:
-    """Kendall's tau by 30 / n, at most 1, times the room at the cutoff; nothing below .1 or of a metric of pairs.
+    """Kendall's tau by 30 / n, at most 1, times the room at the cutoff, if that is a half at least.
+
+    Nothing below .1, or if the metric is one of pairs itself.
 
     The whole order of a list says less of its top than the metric does, but says it with less scatter: what is best
     between the two falls as 1 / n with the queries that count, as the price of unequal weights does. Where the cutoff
     is far up a long list it says less still.
     """
-    weight = min(1.0, _QUERIES / max(counting_queries(prepared, query_weight), 1.0))
-    weight *= room_at_cutoff(prepared, query_weight)
-    return () if prepared.pairwise or weight < _LEAST else ((Metric(_ORDER), weight),)
+    room = room_at_cutoff(prepared, query_weight)
+    weight = room * min(1.0, _QUERIES / max(counting_queries(prepared, query_weight), 1.0))
+    worth = room >= _LEAST_ROOM and weight >= _LEAST and not prepared.pairwise
+    return ((Metric(_ORDER), weight),) if worth else ()
