@@ -15,6 +15,7 @@ from boostsoft.kernels.families import DISTANCES
 from boostsoft.kernels.noise import LAWS
 from boostsoft.kernels.pair_grid import all_pairs, dense_levels, grid_discordance
 from boostsoft.kernels.pair_law import law_reach, pair_law
+from boostsoft.kernels.pair_levels import all_matter
 from boostsoft.kernels.simd import load, store
 from boostsoft.metrics.expectation import expectation
 from boostsoft.metrics.prepared import prepare
@@ -34,6 +35,11 @@ def eight_pairs(law, d, out):
     store(out, 0, tail)
     store(out, 8, density)
     store(out, 16, slope)
+
+
+@kernel
+def goes_by_level(law, scores, sigma):
+    return all_matter(law, scores, sigma)
 
 
 def law_at(noise, distances):
@@ -214,11 +220,14 @@ def test_the_integral_and_the_sum_over_pairs_agree(name, noise, kind):
     for sigma in (0.05, 1.0, 30.0):
         queries = prepare(bs.Metric(name), "test", labels, bs.QueryGroups.from_sizes([60]))
         queries = replace(queries, weights=rng.uniform(0.5, 2.0, 60)) if name in ("auc", "pnr") else queries
-        direct = expectation(queries, scores, noise, sigma, "default", derive=True)
         found = by_the_grid(queries, scores, noise, sigma)
         scale = all_pairs(queries.family, *dense_levels(queries.gains, 60), queries.weights, 60)
-        for got, wanted in zip(found, (direct.values[0], direct.gradient, direct.push, direct.hessian), strict=True):
-            np.testing.assert_allclose(got, wanted, rtol=1e-12, atol=1e-13 * scale)
+        for derive in (2, 1, 0):  # 2 by neighbours in the order of the scores; the others by level, mostly
+            direct = expectation(queries, scores, noise, sigma, "default", derive)
+            parts = (direct.values[0], direct.gradient, direct.push, direct.hessian)[: (1, 3, 4)[derive]]
+            for got, wanted in zip(found, parts, strict=False):
+                np.testing.assert_allclose(got, wanted, rtol=1e-12, atol=1e-13 * scale)
+        assert goes_by_level(LAWS[noise], scores, sigma) == (kind != "far_apart") or sigma != 1.0
 
 
 @pytest.mark.parametrize("noise", NOISES)

@@ -40,7 +40,8 @@ _SLOPE = tuple(float(n * (2 * n - 1) * (2 * n - 2) * _COTH[n] / 4) for n in rang
 
 
 @routine
-def _gaussian_pair(d):
+def gaussian_pair(d):
+    """Of Gaussian noise, at distances of either sign."""
     p, _, w, z = noise(GAUSSIAN, d * splat(_SQRT_HALF))
     return p, w * splat(_SQRT_HALF), splat(-0.5) * w * z
 
@@ -54,7 +55,8 @@ def _gumbel_pair(d):
 
 
 @routine
-def _logistic_pair(d):
+def logistic_pair(d):
+    """Of logistic noise, at distances up to 745."""
     one = splat(1.0)
     y = smaller(d, one) * splat(0.5)
     square = y * y
@@ -84,10 +86,10 @@ def _logistic_pair(d):
 def pair_law(law, d):
     """Tail, density and slope at eight distances d >= 0, as the module's text defines them."""
     if law == GAUSSIAN:
-        return _gaussian_pair(d)
+        return gaussian_pair(d)
     elif law == GUMBEL:
         return _gumbel_pair(d)
-    return _logistic_pair(smaller(d, splat(745.0)))
+    return logistic_pair(smaller(d, splat(745.0)))
 
 
 @kernel

@@ -36,7 +36,7 @@ def exact_costs(queries: PreparedQueries) -> FloatArray:
     """Of the exact expectation with its derivatives."""
     sizes = queries.groups.sizes.astype(np.float64)
     if queries.pairwise:
-        return 1e3 + sizes * np.minimum(2.5 * sizes, 1500.0)
+        return 500.0 + sizes * np.minimum(sizes, 500.0)
     return 25e3 + sizes * _per_document(queries.cutoffs, sizes, queries.smooth)
 
 

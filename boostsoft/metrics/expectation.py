@@ -76,7 +76,7 @@ def expectation(
                 prepared.weights,
                 offsets,
                 sigma,
-                derive > 0,
+                derive,
                 begin,
                 end,
                 *out,

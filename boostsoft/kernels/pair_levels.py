@@ -1,0 +1,105 @@
+"""Expected pairs of a list whose documents nearly all matter to one another: every pair once, eight at a time.
+
+Documents are taken by falling coefficient, so that those worth less than one are all behind it: of each pair the
+first is the better one, nothing is compared, and pairs of equal coefficients are never met. Scores are not sorted:
+the chance that the noise brings a pair into the wrong order is the law's at a distance of either sign.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .compile import kernel, routine
+from .families import DISTANCES
+from .noise import GAUSSIAN, GUMBEL, exponential
+from .pair_law import gaussian_pair, law_reach, logistic_pair
+from .simd import LANES, keep_alive, lane_sum, load, magnitude, pointer, splat, store, where_negative
+from .sorting import falling_order
+
+_EPS = 1e-30  # as far as the noise reaches
+# up to how many documents this is cheaper than the grid
+_LONGEST_GAUSSIAN, _LONGEST_GUMBEL, _LONGEST_LOGISTIC = 300, 6000, 450
+_FURTHEST = 3.0  # how many times its reach the scores may be apart: beyond, most pairs are certain
+PARTS, PLACES = 7, 2  # arrays of numbers and of places that a query needs, each as long as it and a vector
+
+
+@routine
+def all_matter(law, scores, sigma):
+    """Whether to go through all pairs of a query."""
+    n = scores.size
+    longest = _LONGEST_GAUSSIAN if law == GAUSSIAN else _LONGEST_GUMBEL if law == GUMBEL else _LONGEST_LOGISTIC
+    if n > longest:
+        return False
+    low, high = scores[0], scores[0]
+    for j in range(1, n):
+        low, high = min(low, scores[j]), max(high, scores[j])
+    return (high - low) / sigma <= _FURTHEST * law_reach(law, _EPS)
+
+
+@routine
+def _wrong(law, mine, others):
+    """The chance that the second of two ends above the first, and its density; by scores, of Gumbel by their exp."""
+    if law == GUMBEL:
+        inverse = splat(1.0) / (mine + others)
+        tail = others * inverse
+        return tail, tail * (mine * inverse)
+    distance = mine - others
+    if law == GAUSSIAN:
+        tail, density, _ = gaussian_pair(distance)
+        return tail, density
+    tail, density, _ = logistic_pair(magnitude(distance))
+    return where_negative(distance, splat(1.0) - tail, tail), density
+
+
+@routine
+def _sum_pairs(law, distances, n, x, c, omega, up, down):
+    """Minus the weight of wrong pairs (``pairwise``), and what pulls each document up and down."""
+    slope, base = splat(1.0 if distances else 0.0), splat(0.5 if distances else 0.0)
+    same = splat(1.0) - slope
+    total, first = 0.0, 0
+    for i in range(n):
+        if i == first:  # the first of its coefficient
+            while first < n and c[first] == c[i]:
+                first += 1
+        mine, worth, own = splat(x[i]), splat(c[i]), splat(omega[i])
+        pull, lost = splat(0.0), splat(0.0)
+        for j in range(first, n, LANES):
+            tail, density = _wrong(law, mine, load(x, j))
+            weight = (same + slope * (worth - load(c, j))) * load(omega, j)
+            lost = lost + weight * (tail - base)
+            density = weight * density
+            pull = pull + density
+            store(down, j, load(down, j) + own * density)
+        up[i] = omega[i] * lane_sum(pull)
+        total -= omega[i] * lane_sum(lost)
+    return total
+
+
+@kernel
+def expect_all_pairs(law, family, scores, gains, weights, sigma, derive, grad, push, numbers, places):
+    """One query's expected raw value (``pairwise``); with ``derive``, its gradient and push in units of sigma."""
+    n = scores.size
+    size, zero = n + LANES, np.int64(0)
+    x, c, omega = pointer(numbers, zero), pointer(numbers, size), pointer(numbers, 2 * size)
+    up, down = pointer(numbers, 3 * size), pointer(numbers, 4 * size)
+    order = pointer(places, zero)
+    falling_order(gains, pointer(numbers, 5 * size), pointer(numbers, 6 * size), order, pointer(places, size))
+    top = scores[0]
+    for j in range(1, n):
+        top = max(top, scores[j])
+    for j in range(n):
+        i = order[j]
+        x[j], c[j], omega[j], down[j] = (scores[i] - top) / sigma, gains[i], weights[i], 0.0
+    if law == GUMBEL:
+        for j in range(0, n, LANES):
+            store(x, j, exponential(load(x, j)))
+    for j in range(n, size):  # rows begin anywhere, and read to the end of a vector
+        x[j], c[j], omega[j], down[j] = x[n - 1], c[n - 1], 0.0, 0.0
+    value = _sum_pairs(law, family == DISTANCES, n, x, c, omega, up, down)
+    if derive:
+        for j in range(n):
+            i = order[j]
+            grad[i], push[i] = up[j] - down[j], down[j]
+    keep_alive(numbers)
+    keep_alive(places)
+    return value
