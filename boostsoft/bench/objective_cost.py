@@ -9,6 +9,7 @@ from .. import lightgbm as soft_lightgbm
 from .. import xgboost as soft_xgboost
 from ..metrics.soft import SoftMetric
 from ..query_groups import FloatArray
+from ..ranker.settings import WHOLE_ORDER
 from .accuracy import gradient_errors
 from .boosting import CatBoostIterations, LightGBMIterations, XGBoostIterations
 from .peers import Peers
@@ -89,7 +90,7 @@ def ours(noise: str, k: int, sigma: float, where: str = "") -> str:
 
 
 def lightgbm_entries(pool: Pool, settings: Settings) -> list[Entry]:
-    """LightGBM: a regression, its ranking objectives, and ours."""
+    """LightGBM: a regression, its ranking objectives, ours, and SoftRanker's."""
     boosting = LightGBMIterations(pool, settings.at_least)
 
     def own(name: str, objective: str, **parameters: Any) -> Entry:
@@ -108,6 +109,11 @@ def lightgbm_entries(pool: Pool, settings: Settings) -> list[Entry]:
                 measure = boosting.measure(soft_lightgbm.objective(f"ndcg@{k}", noise=noise), sigma)
                 facts = {"name": f"boostsoft {noise}", "noise": noise, "k": k, "sigma": sigma}
                 entries.append(Entry(Contender(ours(noise, k, sigma), measure), LIGHTGBM, pool.n_queries, facts))
+    mixed = soft_lightgbm.objective(f"ndcg@{TARGET_CUTOFF}", noise="gumbel", mix=WHOLE_ORDER)
+    for sigma in settings.sigmas:
+        facts = {"name": "boostsoft gumbel, tau mixed in", "k": TARGET_CUTOFF, "sigma": sigma}
+        name = ours("gumbel", TARGET_CUTOFF, sigma, ", tau mixed in")
+        entries.append(Entry(Contender(name, boosting.measure(mixed, sigma)), LIGHTGBM, pool.n_queries, facts))
     return entries
 
 
