@@ -15,7 +15,7 @@ from boostsoft.kernels.families import DISTANCES
 from boostsoft.kernels.noise import LAWS
 from boostsoft.kernels.pair_grid import all_pairs, dense_levels, grid_discordance
 from boostsoft.kernels.pair_law import law_reach, pair_law
-from boostsoft.kernels.pair_levels import all_matter
+from boostsoft.kernels.pair_levels import soft_level_pairs
 from boostsoft.kernels.simd import load, store
 from boostsoft.metrics.expectation import expectation
 from boostsoft.metrics.prepared import prepare
@@ -37,9 +37,12 @@ def eight_pairs(law, d, out):
     store(out, 16, slope)
 
 
-@kernel
-def goes_by_level(law, scores, sigma):
-    return all_matter(law, scores, sigma)
+def goes_by_level(queries, law, scores, sigma):
+    out, left = (np.zeros(1), np.zeros(scores.size), np.zeros(scores.size)), np.zeros(1, bool)
+    weights, offsets = queries.weights, queries.groups.offsets
+    return not soft_level_pairs(
+        law, queries.family, scores, queries.gains, weights, offsets, sigma, 1, 0, 1, *out, left
+    )
 
 
 def law_at(noise, distances):
@@ -227,7 +230,7 @@ def test_the_integral_and_the_sum_over_pairs_agree(name, noise, kind):
             parts = (direct.values[0], direct.gradient, direct.push, direct.hessian)[: (1, 3, 4)[derive]]
             for got, wanted in zip(found, parts, strict=False):
                 np.testing.assert_allclose(got, wanted, rtol=1e-12, atol=1e-13 * scale)
-        assert goes_by_level(LAWS[noise], scores, sigma) == (kind != "far_apart") or sigma != 1.0
+        assert goes_by_level(queries, LAWS[noise], scores, sigma) == (kind != "far_apart") or sigma != 1.0
 
 
 @pytest.mark.parametrize("noise", NOISES)

@@ -20,11 +20,11 @@ _EPS = 1e-30  # as far as the noise reaches
 # up to how many documents this is cheaper than the grid
 _LONGEST_GAUSSIAN, _LONGEST_GUMBEL, _LONGEST_LOGISTIC = 300, 6000, 450
 _FURTHEST = 3.0  # how many times its reach the scores may be apart: beyond, most pairs are certain
-PARTS, PLACES = 7, 2  # arrays of numbers and of places that a query needs, each as long as it and a vector
+_PARTS, _PLACES = 7, 2  # arrays of numbers and of places that a query needs, each as long as it and a vector
 
 
 @routine
-def all_matter(law, scores, sigma):
+def _all_matter(law, scores, sigma):
     """Whether to go through all pairs of a query."""
     n = scores.size
     longest = _LONGEST_GAUSSIAN if law == GAUSSIAN else _LONGEST_GUMBEL if law == GUMBEL else _LONGEST_LOGISTIC
@@ -75,9 +75,8 @@ def _sum_pairs(law, distances, n, x, c, omega, up, down):
     return total
 
 
-@kernel
-def expect_all_pairs(law, family, scores, gains, weights, sigma, derive, grad, push, numbers, places):
-    """One query's expected raw value (``pairwise``); with ``derive``, its gradient and push in units of sigma."""
+@routine
+def _query(law, family, scores, gains, weights, sigma, derive, grad, push, numbers, places):
     n = scores.size
     size, zero = n + LANES, np.int64(0)
     x, c, omega = pointer(numbers, zero), pointer(numbers, size), pointer(numbers, 2 * size)
@@ -100,6 +99,32 @@ def expect_all_pairs(law, family, scores, gains, weights, sigma, derive, grad, p
         for j in range(n):
             i = order[j]
             grad[i], push[i] = up[j] - down[j], down[j]
+    return value
+
+
+@kernel
+def soft_level_pairs(law, family, scores, gains, weights, offsets, sigma, derive, begin, end, value, grad, push, left):
+    """Of the queries begin..end whose documents nearly all matter to one another: as ``pairwise.soft_pairs``.
+
+    The others are marked in ``left``, and how many there are is returned.
+    """
+    longest, others = 0, 0
+    for q in range(begin, end):
+        longest = max(longest, offsets[q + 1] - offsets[q])
+    numbers, places = np.empty(_PARTS * (longest + LANES)), np.empty(_PLACES * (longest + LANES), np.int64)
+    for q in range(begin, end):
+        low, high = offsets[q], offsets[q + 1]
+        if low == high:
+            value[q] = 0.0
+        elif _all_matter(law, scores[low:high], sigma):
+            d_low, d_high = (low, high) if derive else (0, 0)
+            value[q] = _query(
+                law, family, scores[low:high], gains[low:high], weights[low:high], sigma, derive, grad[d_low:d_high],
+                push[d_low:d_high], numbers, places,
+            )  # fmt: skip
+        else:
+            left[q] = True
+            others += 1
     keep_alive(numbers)
     keep_alive(places)
-    return value
+    return others

@@ -9,7 +9,8 @@ Under noise a pair is certain but for the tail of ``pair_law``: the raw value of
 sum over pairs (i above j) of weight_ij tail(d_ij), weight_ij < 0 for a discordant pair. Pairs further apart than
 the noise reaches are left out, so that the cost is the number of pairs within reach; where that is large, an
 integral takes their place (``pair_grid``), whose cost is linear in the documents. Where nearly all documents matter to
-one another and no Hessian is asked for, pairs are gone through by level instead (``pair_levels``).
+one another and no Hessian is asked for, pairs are gone through by level before (``pair_levels``); most calls need
+nothing else, and compile nothing else.
 """
 
 from __future__ import annotations
@@ -21,7 +22,6 @@ from .families import DISTANCES, PAIRS
 from .hard import EXPECTED, ORDER, WORST
 from .pair_grid import all_pairs, dense_levels, grid_discordance, grid_pays
 from .pair_law import law_reach, pair_law
-from .pair_levels import PARTS, PLACES, all_matter, expect_all_pairs
 from .simd import LANES, lane_sum, larger, load, smaller, splat, store, where_negative
 from .sorting import whole_order
 
@@ -194,29 +194,23 @@ def _soft_query(law, family, scores, gains, weights, sigma, derive, grad, push, 
 
 
 @kernel
-def soft_pairs(law, family, scores, gains, weights, offsets, sigma, derive, begin, end, value, grad, push, hess):
-    """Expected raw values of queries begin..end; with ``derive``, gradient and push, with 2 the Hessian as well.
+def soft_pairs(
+    law, family, scores, gains, weights, offsets, sigma, derive, begin, end, value, grad, push, hess, chosen
+):  # fmt: skip
+    """Expected raw values of the chosen of queries begin..end; with ``derive``, gradient, push and Hessian as well.
 
     In units of sigma, as ``expected.expect_queries``; a raised score pulls up with sum of weight x density over
     the documents of less coefficient, and down (``push``) over those of more.
     """
-    longest = 0
     for q in range(begin, end):
-        longest = max(longest, offsets[q + 1] - offsets[q])
-    numbers, places = np.empty(PARTS * (longest + LANES)), np.empty(PLACES * (longest + LANES), np.int64)
-    for q in range(begin, end):
+        if not chosen[q]:
+            continue
         low, high = offsets[q], offsets[q + 1]
         if low == high:
             value[q] = 0.0
             continue
         d_low, d_high = (low, high) if derive else (0, 0)
-        if derive < 2 and all_matter(law, scores[low:high], sigma):
-            value[q] = expect_all_pairs(
-                law, family, scores[low:high], gains[low:high], weights[low:high], sigma, derive, grad[d_low:d_high],
-                push[d_low:d_high], numbers, places,
-            )  # fmt: skip
-            continue
         value[q] = _soft_query(
-            law, family, scores[low:high], gains[low:high], weights[low:high], sigma, derive > 0,
+            law, family, scores[low:high], gains[low:high], weights[low:high], sigma, derive,
             grad[d_low:d_high], push[d_low:d_high], hess[d_low:d_high],
         )  # fmt: skip

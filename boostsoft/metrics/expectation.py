@@ -15,6 +15,7 @@ from ..kernels.blocks import block_address
 from ..kernels.expected import ACCURACY, expect_queries
 from ..kernels.families import PLAIN
 from ..kernels.noise import LAWS
+from ..kernels.pair_levels import soft_level_pairs
 from ..kernels.pairwise import soft_pairs
 from ..kernels.sampled import hard_draws, plackett_luce_gradient
 from ..kernels.simd import LANES
@@ -68,19 +69,7 @@ def expectation(
 
     def run(begin: int, end: int) -> None:
         if prepared.pairwise:
-            soft_pairs(
-                law,
-                prepared.family,
-                scores,
-                prepared.gains,
-                prepared.weights,
-                offsets,
-                sigma,
-                derive,
-                begin,
-                end,
-                *out,
-            )
+            _pairs(prepared, law, scores, sigma, derive, begin, end, found)
         else:
             for first, last, engine in _by_engine(shallow, begin, end):
                 expect_queries(
@@ -93,6 +82,24 @@ def expectation(
 
     over_queries(run, exact_costs(prepared))
     return found
+
+
+def _pairs(
+    prepared: PreparedQueries,
+    law: int,
+    scores: FloatArray,
+    sigma: float,
+    derive: int,
+    begin: int,
+    end: int,
+    found: Expectation,
+) -> None:
+    """Queries begin..end of a metric of pairs: by level where that pays and no Hessian is asked for, or in order."""
+    given = (law, prepared.family, scores, prepared.gains, prepared.weights, prepared.groups.offsets, sigma)
+    left = np.full(prepared.groups.n_queries, derive == 2)
+    out = (found.values, found.gradient, found.push)
+    if derive == 2 or soft_level_pairs(*given, derive, begin, end, *out, left):
+        soft_pairs(*given, derive > 0, begin, end, *out, found.hessian, left)
 
 
 def _room_size(prepared: PreparedQueries, tol: float) -> tuple[int, int, float]:
