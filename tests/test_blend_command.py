@@ -100,7 +100,8 @@ def test_the_weights_are_those_of_the_estimator(done, fitted):
     assert found["settings"]["metric"] == "ndcg@10"
     assert found["settings"]["random_state"] == 3
     assert found["sigma"] == blender.sigma_
-    assert found["mix"] == blender.mix_
+    assert found["mix"] == blender.mix_ == {"kendall": 1.0}
+    assert "Queries are few: 1.00 x Kendall is maximised beside NDCG@10." in " ".join(done[1].split())
     missing_last = np.where(np.isnan(data.S), -np.inf, data.S)[:, 1]
     missing_last = np.where(np.isinf(missing_last), -1e9, missing_last)
     alone = Metric("ndcg@10")(data.y, missing_last, group=data.sizes)

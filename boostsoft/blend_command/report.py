@@ -25,6 +25,8 @@ def report(blend: Blend, scores: Scores, settings: Mapping[str, Any], folds: int
     title = metric_title(settings["metric"])
     fused = f"; {blend.unlabelled} without labels are fused only" if blend.unlabelled else ""
     lines = [f"{blend.queries:,} queries with labels, {blend.documents:,} documents{fused}."]
+    for name, weight in blend.blender.mix_.items():
+        lines.append(f"Queries are few: {weight:.2f} x {metric_title(name)} is maximised beside {title}.")
     lines += [f"Note: {note}" for note in blend.notes]
     parts: list[RenderableType] = [
         Text(f"Weights for {title}, of scores normalised by {settings['normalize']}", style="italic"),
