@@ -233,6 +233,24 @@ def test_the_integral_and_the_sum_over_pairs_agree(name, noise, kind):
         assert goes_by_level(queries, LAWS[noise], scores, sigma) == (kind != "far_apart") or sigma != 1.0
 
 
+@pytest.mark.parametrize("noise", ["gaussian", "logistic"])
+def test_queries_of_either_way_are_what_they_are_alone(noise):
+    """Short ones go by level, the long one and the one of scores far apart do not."""
+    rng, sizes = np.random.default_rng(13), [30, 500, 0, 9, 40]
+    labels, scores = rng.integers(0, 4, 579), rng.normal(size=579)
+    scores[30:530] *= 1e3
+    scores[-40:] *= 1e3
+    soft, ends = bs.SoftMetric("kendall", noise=noise), np.cumsum(sizes)
+    values, gradient = soft.per_query(labels, scores, group=sizes), soft.gradient(labels, scores, group=sizes)
+    for q, (size, end) in enumerate(zip(sizes, ends, strict=True)):
+        own = slice(end - size, end)
+        if size:
+            assert values[q] == soft.per_query(labels[own], scores[own], group=[size])[0]
+            alone = soft.gradient(labels[own], scores[own], group=[size])
+            np.testing.assert_allclose(gradient[own] * len(sizes), alone, rtol=1e-15)
+            assert np.abs(alone).max() > 0.0
+
+
 @pytest.mark.parametrize("noise", NOISES)
 @pytest.mark.parametrize("name", PAIRWISE)
 def test_long_queries_take_the_integral_and_lose_nothing(name, noise):

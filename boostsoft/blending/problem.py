@@ -11,6 +11,7 @@ from ..metrics.hard import Metric
 from ..metrics.prepared import PreparedQueries
 from ..metrics.soft import SoftMetric
 from ..query_groups import FloatArray
+from .mix import Mix
 
 # told how much of the work is done, from 0 to 1; a method calls it as often as it likes
 Progress = Callable[[float], None]
@@ -42,7 +43,7 @@ class Problem:
     sigmas: tuple[float, ...]
     constraint: str
     l2: float
-    mix: tuple[tuple[Metric, float], ...] = ()
+    mix: Mix = ()
 
     @property
     def n_models(self) -> int:
