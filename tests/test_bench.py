@@ -412,23 +412,31 @@ def test_memory_that_is_given_back_counts():
     assert 55 < children._peak() - before < 90
 
 
-def test_cold_start_compiles_once_into_a_new_folder_and_reads_it_afterwards(monkeypatch):
+@pytest.mark.parametrize("brought", [False, True])
+def test_cold_start_compiles_once_into_a_new_folder_and_reads_it_afterwards(brought, monkeypatch, tmp_path):
     asked = []
 
-    def ask(task, environment=None):
+    def ask(task, environment=None, installed=True):
         folder = (environment or {}).get("NUMBA_CACHE_DIR")
-        asked.append((task, folder))
-        return {"import": 0.25, "first": 7.0 if asked.count((task, folder)) == 1 else 0.125}
+        asked.append((task, folder, installed))
+        return {"import": 0.25, "first": 0.125 if installed or asked.count(asked[-1]) > 1 else 7.0}
 
     monkeypatch.setattr(cold_start, "ask", ask)
+    monkeypatch.setattr(cold_start.cache, "COMPILED", tmp_path if brought else tmp_path / "missing")
     section = cold_start.measure_cold_start(full(None, 3, 0), Silent())
-    assert [task for task, _ in asked] == ["import"] * 3 + ["gradient"] * 4 + ["hard"] * 4
-    folders = {task: {folder for name, folder in asked if name == task} for task in ("import", "gradient", "hard")}
-    assert folders["import"] == {None}
-    assert len(folders["gradient"] | folders["hard"]) == 2
-    first = section.rows[1]
-    assert (first["cold"], first["warm"]) == (7.0, Spread(0.125, 0.125, 0.125))
-    assert [verdict.met for verdict in first["targets"]] == [False, True]
+    ways = [True] * 4 + [False] * 4 if brought else [False] * 4
+    assert [(task, way) for task, _, way in asked] == [
+        *[("import", True)] * 3, *[("gradient", way) for way in ways], *[("hard", way) for way in ways],
+    ]  # fmt: skip
+    assert {folder for task, folder, _ in asked if task == "import"} == {None}
+    assert len({folder for task, folder, _ in asked if task != "import"}) == len(ways) // 2
+    compiling = section.rows[1 + brought]
+    assert (compiling["cold"], compiling["warm"]) == (7.0, Spread(0.125, 0.125, 0.125))
+    assert [verdict.met for verdict in compiling["targets"]] == [False, True]
+    if brought:
+        assert section.rows[1]["cold"] == 0.125
+        assert all(verdict.met for verdict in section.rows[1]["targets"])
+    assert ("As installed" in section.note) == brought
 
 
 # ---------------------------------------------------------------------------------------------------------

@@ -125,7 +125,7 @@ def test_nothing_can_be_written_anywhere(small):
 
 def test_the_package_works_where_nothing_can_be_written(tmp_path):
     """A container with a read-only installation and no home folder."""
-    ignored = shutil.ignore_patterns("__pycache__")
+    ignored = shutil.ignore_patterns("__pycache__", "compiled")
     shutil.copytree(FOLDER.parent, tmp_path / "boostsoft", ignore=ignored)
     make_read_only(tmp_path / "boostsoft" / "kernels")
     out, error = ended(start(METRIC, tmp_path, **NOWHERE))

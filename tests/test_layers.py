@@ -18,6 +18,7 @@ LAYERS = [
     ("query_groups",),
     ("metrics",),
     ("objectives",),
+    ("ahead",),
     ("pooling",),
     ("statistics",),
     ("adapters",),

@@ -1,4 +1,7 @@
-"""Compiled kernels kept on disk: Numba's own cache, with three differences.
+"""Compiled kernels kept on disk: Numba's own cache, with four differences.
+
+- **There from the start.** An installation brings the kernels compiled on the machine that built it (``COMPILED``);
+  they are used by the same kind of processor, with the same sources and the same versions of Numba and Python.
 
 - **No stale code.** A kernel's machine code contains that of the kernels it calls, but Numba recompiles it only when
   its own source file changes: after an upgrade, or an edit, of another file the old code would run on. Here every
@@ -14,12 +17,19 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
+import sys
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from numba.core.caching import FunctionCache, IndexDataCacheFile, NullCache
+from numba.core.compiler import CompileResult
 
+COMPILED = Path(__file__).parent / "compiled"
+
+# the folder of :func:`shipping`, or none
+_shipping_to: list[Path] = []
 # why kernels were not kept, and what was said of it
 _not_kept: list[str] = []
 _told: list[str] = []
@@ -31,8 +41,18 @@ def keep(dispatcher: Any) -> Any:
         try:
             dispatcher._cache = KernelCache(dispatcher.py_func)  # as its enable_caching does with Numba's
         except RuntimeError as error:  # Numba finds no folder to write to
-            dispatcher._cache = NoCache(error)
+            dispatcher._cache = NoCache(dispatcher.py_func, error)
     return dispatcher
+
+
+@contextlib.contextmanager
+def shipping(folder: Path) -> Iterator[None]:
+    """Compile anew what is called inside, and write it to a folder, for an installation, in place of the cache."""
+    _shipping_to.append(folder)
+    try:
+        yield
+    finally:
+        _shipping_to.clear()
 
 
 @functools.cache
@@ -44,18 +64,48 @@ def sources(folder: Path) -> str:
     return digest.hexdigest()
 
 
+def _stamp(function: Any) -> tuple[str, ...]:
+    """What a function's machine code depends on: this folder's sources, and those of its own."""
+    folders = {Path(__file__).parent, Path(function.__code__.co_filename).parent}
+    return tuple(map(sources, sorted(folders)))
+
+
+def _shipped(function: Any, folder: Path) -> _Files:
+    """Where an installation has a function's compiled code."""
+    python = f"py{sys.version_info[0]}{sys.version_info[1]}"
+    name = f"{function.__module__.rpartition('.')[2]}.{function.__qualname__}-{python}"
+    return _Files(str(folder), name, _stamp(function))
+
+
+def _shipping_key(types: Any, codegen: Any) -> tuple[Any, ...]:
+    """What the code was compiled for: types, and a kind of processor. Its files know the sources and the versions."""
+    return tuple(types), codegen.magic_tuple()
+
+
+def _load_shipped(function: Any, types: Any, target_context: Any) -> Any:
+    """What the installation brought for these types and this processor, None if nothing."""
+    try:
+        target_context.refresh()
+        found = _shipped(function, COMPILED).load(_shipping_key(types, target_context.codegen()))
+        return None if found is None else CompileResult._rebuild(target_context, *found)
+    except Exception:  # whatever is wrong with a file, the kernel can be compiled
+        return None
+
+
 class KernelCache(FunctionCache):
     """The cache of one function."""
 
     def __init__(self, function: Any) -> None:
         super().__init__(function)
-        locator = self._impl.locator
-        folders = {Path(__file__).parent, Path(function.__code__.co_filename).parent}
-        stamp = (locator.get_source_stamp(), *map(sources, sorted(folders)))
-        self._cache_file = _Files(locator.get_cache_path(), self._impl.filename_base, stamp)
+        self._cache_file = _Files(self._impl.locator.get_cache_path(), self._impl.filename_base, _stamp(function))
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """What was kept for these types, None if there is nothing that can be read."""
+        """What was shipped or kept for these types, None if there is nothing that can be read."""
+        if _shipping_to:
+            return None
+        shipped = _load_shipped(self._py_func, sig, target_context)
+        if shipped is not None:
+            return shipped
         try:
             return super().load_overload(sig, target_context)
         except Exception:  # whatever is wrong with a file, the kernel can be compiled again, and kept in its place
@@ -63,6 +113,9 @@ class KernelCache(FunctionCache):
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep it, if possible."""
+        if _shipping_to:
+            _shipped(self._py_func, _shipping_to[-1]).save(_shipping_key(sig, data.codegen), data._reduce())
+            return
         try:
             super().save_overload(sig, data)
         except OSError as error:
@@ -70,10 +123,14 @@ class KernelCache(FunctionCache):
 
 
 class NoCache(NullCache):
-    """In place of a cache where there is no folder to write to."""
+    """In place of a cache where there is no folder to write to: what was shipped can be read."""
 
-    def __init__(self, reason: Exception) -> None:
-        self._reason = str(reason)
+    def __init__(self, function: Any, reason: Exception) -> None:
+        self._function, self._reason = function, str(reason)
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """What was shipped for these types."""
+        return _load_shipped(self._function, sig, target_context)
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Remember that it is not kept."""

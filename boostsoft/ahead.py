@@ -1,0 +1,88 @@
+"""Compile kernels ahead of their first call: ``python -m boostsoft.ahead FOLDER``, which an installation runs.
+
+It needs NumPy, SciPy and Numba only. What few call (the Hessian of pairs, the objective with soft deltas: 20 seconds)
+is left to their first call. A folder that already has the kernels of these sources, for this processor and
+these versions of Numba and Python, is left as it is.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+import numba
+import numpy as np
+from numba.core.registry import cpu_target
+
+from .kernels import cache
+from .kernels.ranks import mean_ranks
+from .metrics import Metric, SoftMetric
+from .objectives import SoftObjective, reference_objective
+from .query_groups import QueryGroups
+
+# a metric of ranks by each engine, one of pairs: their kernels serve all of the kind
+_METRICS = ("ndcg@2", "err@2", "kendall")
+_OBJECTIVES = ("lambdarank", "ranknet", "lambdaloss", "xendcg", "listnet", "queryrmse")
+_MANIFEST = "made-for.txt"
+
+
+def compile_kernels() -> None:
+    """Call what has kernels, once, on the least of data."""
+    groups = QueryGroups.from_sizes([3, 2])
+    labels, scores = np.array([0, 1, 2, 0, 1]), np.array([0.3, 0.1, 0.2, 0.2, 0.1])
+    for name in _METRICS:
+        Metric(name).per_query(labels, scores, group=groups)
+        SoftMetric(name).gradient(labels, scores, group=groups)
+    for objective in (SoftObjective("ndcg@2", mix={"kendall": 0.5}), *map(reference_objective, _OBJECTIVES)):
+        objective.gradient_curvature(objective.prepare(labels, groups), scores)
+    mean_ranks(scores, groups.offsets, np.empty(scores.size))
+
+
+def fits(folder: Path) -> bool:
+    """Whether a folder has the kernels of these sources, for this processor and these versions."""
+    manifest = folder / _MANIFEST
+    return manifest.is_file() and manifest.read_text(encoding="utf-8") == _made_for()
+
+
+def ship(folder: Path) -> None:
+    """Compile kernels into a folder, all or none, unless it has them already.
+
+    Only what this process has not compiled yet is compiled: it should do nothing else.
+    """
+    if fits(folder):
+        return
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    beside = Path(tempfile.mkdtemp(prefix=f"{folder.name}-", dir=folder.parent))
+    try:
+        with cache.shipping(beside):
+            compile_kernels()
+        (beside / _MANIFEST).write_text(_made_for(), encoding="utf-8")
+        beside.chmod(0o755)
+        shutil.rmtree(folder, ignore_errors=True)
+        beside.rename(folder)
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+
+
+def _made_for() -> str:
+    """Everything that decides whether a folder of compiled kernels can be used, or has all of them."""
+    target, processor, features = cpu_target.target_context.codegen().magic_tuple()
+    calls = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()
+    lines = {
+        "numba": numba.__version__,
+        "python": platform.python_version(),
+        "target": target,
+        "processor": processor,
+        "features": features,
+        "sources": cache.sources(cache.COMPILED.parent),
+        "calls": calls,
+    }
+    return "".join(f"{name}: {value}\n" for name, value in lines.items())
+
+
+if __name__ == "__main__":
+    ship(Path(sys.argv[1]))

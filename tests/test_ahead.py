@@ -1,0 +1,210 @@
+"""Kernels that an installation brings: compiled once when it is made, used where they fit, and only there."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import types
+from pathlib import Path
+
+import pytest
+
+from boostsoft import ahead
+from boostsoft.kernels import cache
+
+from .test_cache import CALL, NOWHERE, edit, ended, make_read_only, small, start  # noqa: F401  (small: a fixture)
+
+ROOT = Path(__file__).parents[1]
+SHIP = """
+from small import cache
+from small.f import f
+cache.COMPILED.mkdir()
+with cache.shipping(cache.COMPILED):
+    f(4)
+"""
+# what is compiled while people do the usual things
+USE = """
+import json, sys
+from numba.core import event
+
+compiled = []
+
+class Listener(event.Listener):
+    def on_start(self, event):
+        compiled.append(event.data["dispatcher"].py_func.__name__)
+
+    def on_end(self, event):
+        pass
+
+event.register("numba:compile", Listener())
+import numpy as np, lightgbm as lgb
+import boostsoft as bs, boostsoft.lightgbm as bl
+
+rng = np.random.default_rng(0)
+X, y, group = rng.normal(size=(90, 3)), rng.integers(0, 4, 90), [40, 50]
+for name in ("ndcg@10", "ndcg", "precision@5", "mrr", "err@10", "map", "rbp", "kendall", "auc"):
+    bs.Metric(name)(y > 1 if name == "auc" else y, X[:, 0], group=group)
+    for noise in ("gaussian", "gumbel"):
+        soft = bs.SoftMetric(name, noise=noise)
+        soft(y > 1 if name == "auc" else y, X[:, 0], group=group)
+        soft.gradient(y > 1 if name == "auc" else y, X[:, 0], group=group)
+bs.SoftMetric("ndcg@10").value_gradient_hessian(y, X[:, 0], group=group)
+bs.SoftMetric("ndcg@10", accuracy="high").per_query(y, X[:, 0], group=group)
+train = lgb.Dataset(X, y, group=group)
+lgb.train({"objective": bl.objective("ndcg@10"), "metric": "None", "verbose": -1}, train, 2, valid_sets=[train],
+          feval=bl.feval("ndcg@10", soft))
+ranker = bs.SoftRanker(n_estimators=2).fit(X, y, group=group)
+bs.track_trees(ranker, X, y, group=group, metrics=["ndcg@10", soft])
+bs.SoftBlender("ndcg@10").fit(X, y, group=group)
+print(json.dumps(compiled))
+"""
+
+
+def used(small, **environment):  # noqa: F811
+    """The value of f(4), whether it was read rather than compiled, and complaints."""
+    (value, hits), error = ended(start(CALL, small.parent, **environment))
+    return int(value), hits == "1", error
+
+
+@pytest.fixture
+def brought(small, tmp_path):  # noqa: F811
+    """The little package with its kernels compiled; the folder of the cache that was used is not passed on."""
+    assert ended(start(SHIP, tmp_path, NUMBA_CACHE_DIR=str(tmp_path / "built"))) == ([], "")
+    assert not (tmp_path / "built").exists() or not [*(tmp_path / "built").rglob("*.nb?")]
+    return small
+
+
+def empty(tmp_path):
+    return {"NUMBA_CACHE_DIR": str(tmp_path / "empty")}
+
+
+def test_the_first_call_reads_what_was_brought(brought, tmp_path):
+    assert used(brought, **empty(tmp_path)) == (41, True, "")
+    assert not [*(tmp_path / "empty").rglob("*.nbc")]
+
+
+def test_nothing_can_be_written_and_nothing_need_be(brought):
+    make_read_only(brought)
+    assert used(brought, **NOWHERE) == (41, True, "")
+
+
+def test_the_package_can_be_moved(brought, tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    brought.rename(tmp_path / "elsewhere" / "small")
+    assert used(tmp_path / "elsewhere" / "small", **empty(tmp_path)) == (41, True, "")
+
+
+def test_other_sources_are_compiled(brought, tmp_path):
+    edit(brought / "g.py", "10", "20")
+    assert used(brought, **empty(tmp_path)) == (81, False, "")
+
+
+@pytest.mark.parametrize("other", [{"NUMBA_CPU_NAME": "generic"}, {"NUMBA_CPU_FEATURES": ""}])
+def test_another_processor_compiles(brought, tmp_path, other):
+    assert used(brought, **empty(tmp_path), **other) == (41, False, "")
+
+
+@pytest.mark.parametrize("ending", ["nbi", "nbc"])
+def test_files_that_cannot_be_read_are_compiled(ending, brought, tmp_path):
+    for path in (brought / "compiled").glob(f"*.{ending}"):
+        path.write_bytes(b"\x80\x04?")
+    assert used(brought, **empty(tmp_path)) == (41, False, "")
+    assert used(brought, **empty(tmp_path)) == (41, True, "")  # kept by the cache as ever
+
+
+def pretend(monkeypatch, text):
+    """Compile nothing; what is written says which run it was."""
+    monkeypatch.setattr(
+        ahead, "compile_kernels", lambda: (cache._shipping_to[-1] / "f.nbc").write_text(text, encoding="utf-8")
+    )
+
+
+def test_a_folder_is_made_once_for_the_same_sources_and_processor(tmp_path, monkeypatch):
+    folder = tmp_path / "made" / "compiled"
+    pretend(monkeypatch, "first")
+    assert not ahead.fits(folder)
+    ahead.ship(folder)
+    assert ahead.fits(folder)
+    pretend(monkeypatch, "second")
+    ahead.ship(folder)
+    assert (folder / "f.nbc").read_text(encoding="utf-8") == "first"
+    monkeypatch.setattr(ahead.numba, "__version__", "0.0")
+    assert not ahead.fits(folder)
+    ahead.ship(folder)
+    assert (folder / "f.nbc").read_text(encoding="utf-8") == "second"
+    assert [path.name for path in folder.parent.iterdir()] == ["compiled"]
+
+
+def test_a_failure_leaves_the_folder_as_it_was(tmp_path, monkeypatch):
+    folder = tmp_path / "compiled"
+    pretend(monkeypatch, "good")
+    ahead.ship(folder)
+    (folder / "made-for.txt").write_text("older", encoding="utf-8")
+
+    def full():
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(ahead, "compile_kernels", full)
+    with pytest.raises(OSError, match="No space"):
+        ahead.ship(folder)
+    assert [path.name for path in tmp_path.iterdir()] == ["compiled"]
+    assert (folder / "f.nbc").read_text(encoding="utf-8") == "good"
+
+
+@pytest.fixture
+def hook(monkeypatch, tmp_path):
+    """What hatchling would call, for a package in a temporary folder."""
+    interface = types.ModuleType("hatchling.builders.hooks.plugin.interface")
+    interface.BuildHookInterface = object
+    for depth in range(1, 6):
+        name = ".".join(interface.__name__.split(".")[:depth])
+        monkeypatch.setitem(sys.modules, name, interface if depth == 5 else types.ModuleType(name))
+    spec = importlib.util.spec_from_file_location("hook", ROOT / ".build" / "hook.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    (tmp_path / "boostsoft").mkdir()
+    (tmp_path / "boostsoft" / "__init__.py").touch()
+    found = module.Kernels()
+    found.root, said = str(tmp_path), []
+    found.app = types.SimpleNamespace(display_warning=said.append)
+    found.said = said
+    return found
+
+
+def test_a_wheel_is_given_the_folder_that_was_compiled(hook):
+    code = "import sys\nopen('asked', 'w').write(sys.argv[1])\n"
+    Path(hook.root, "boostsoft", "ahead.py").write_text(code, encoding="utf-8")
+    data = {"artifacts": []}
+    hook.initialize("standard", data)
+    assert data == {"artifacts": ["/boostsoft/kernels/compiled/*"]}
+    asked = Path(hook.root, "asked").read_text(encoding="utf-8")
+    assert Path(asked) == Path(hook.root, "boostsoft", "kernels", "compiled")
+    assert hook.said == []
+
+
+def test_a_wheel_is_made_without_it_where_compiling_fails(hook):
+    Path(hook.root, "boostsoft", "ahead.py").write_text("raise SystemExit('no compiler')\n", encoding="utf-8")
+    data = {"artifacts": []}
+    hook.initialize("standard", data)
+    assert data == {"artifacts": []}
+    assert len(hook.said) == 1
+    assert hook.said[0].endswith("no compiler")
+
+
+def test_an_editable_installation_compiles_when_it_calls(hook):
+    data = {"artifacts": []}
+    hook.initialize("editable", data)
+    assert (data, hook.said) == ({"artifacts": []}, [])
+
+
+def test_the_usual_calls_compile_nothing_in_an_installation(tmp_path):
+    if not ahead.fits(cache.COMPILED):
+        pytest.skip("this copy of the package brings no kernels compiled from its sources for this machine")
+    done = subprocess.run(
+        [sys.executable, "-c", USE],
+        env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert json.loads(done.stdout.splitlines()[-1]) == []
