@@ -93,29 +93,35 @@ class QueryGroups:
         """Repeat one value per query for each of its documents."""
         return np.repeat(values, self.sizes)
 
+    @cached_property
+    def _filled(self) -> tuple[IntArray, IntArray]:
+        """The queries that have documents, and where these begin."""
+        filled = np.flatnonzero(self.sizes > 0)
+        return filled, self.offsets[filled]
+
     def sums(self, values: FloatArray) -> FloatArray:
         """Sum one value per document over each query; 0 for a query without documents."""
         totals = np.zeros(self.n_queries)
-        filled = np.flatnonzero(self.sizes > 0)
+        filled, starts = self._filled
         if filled.size:
-            totals[filled] = np.add.reduceat(values, self.offsets[filled])
+            totals[filled] = np.add.reduceat(values, starts)
         return totals
 
     def counts(self, marks: NDArray[np.bool_]) -> IntArray:
         """How many documents of each query are marked."""
         counts = np.zeros(self.n_queries, np.int64)
-        filled = np.flatnonzero(self.sizes > 0)
+        filled, starts = self._filled
         if filled.size:
             narrow = np.int32 if self.n_docs < 2**31 else np.int64  # half the memory is twice the speed
-            counts[filled] = np.add.reduceat(marks.view(np.int8), self.offsets[filled], dtype=narrow)
+            counts[filled] = np.add.reduceat(marks.view(np.int8), starts, dtype=narrow)
         return counts
 
     def largest(self, values: FloatArray, initial: float) -> FloatArray:
         """The largest value of each query; ``initial`` for a query without documents."""
         found = np.full(self.n_queries, initial)
-        filled = np.flatnonzero(self.sizes > 0)
+        filled, starts = self._filled
         if filled.size:
-            found[filled] = np.maximum.reduceat(values, self.offsets[filled])
+            found[filled] = np.maximum.reduceat(values, starts)
         return found
 
     def __eq__(self, other: object) -> bool:

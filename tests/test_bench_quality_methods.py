@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from boostsoft import QueryGroups
 from boostsoft.bench import folds
 from boostsoft.bench.quality import data, methods, tasks, train_catboost
 from boostsoft.bench.quality.methods import LIBRARIES, METHODS
@@ -108,7 +109,7 @@ def test_trial_0_is_the_stock_setting():
             "reg_lambda": 1.0,
             "random_trees": "auto",
         },
-        "own": {"mix": {"kendall": 0.3}, "noise": "gumbel"},
+        "own": {"mix": {"kendall": 0.3}, "noise": "gumbel", "losses": "auto"},
     }
     assert METHODS["stochasticrank"].stock()["own"] == {"sigma": 1.0}
 
@@ -122,9 +123,9 @@ def test_trees_are_random_where_the_ranker_would_grow_them_so(n_docs, random):
             trees = method.setting(draw(0, 1, 1))["trees"]
             assert methods.grown(method.library, trees, n_docs) == {
                 **{name: value for name, value in trees.items() if name != "random_trees"},
-                **(RANDOM_TREES[method.library] if check_settings(ranker).on(n_docs).random_trees else {}),
+                **(RANDOM_TREES[method.library] if random else {}),
             }
-            assert check_settings(ranker).on(n_docs).random_trees is random
+            assert check_settings(ranker).on(QueryGroups.from_sizes([n_docs])).random_trees is random
     frozen = {"num_leaves": 7, "extra_trees": True}  # of a settings file that says so
     assert methods.grown("lightgbm", frozen, n_docs) == frozen
 

@@ -319,3 +319,13 @@ def test_a_discount_needs_to_reach_no_further_than_the_deepest_rank_that_counts(
             ValueError, match=f"discount must reach to rank {deepest}; got a table of {deepest - 1} ranks"
         ):
             Metric("dcg", k=k, discount=table[:-1])(labels, scores, group=sizes)
+
+
+@pytest.mark.parametrize("at", [100, 600, 9_000])
+def test_a_gain_that_no_early_document_has(at):
+    """The distinct gains are looked for among the first documents; one may be met only later."""
+    labels = np.zeros(12_000)
+    labels[::7], labels[at] = 1, 4
+    falling = -np.arange(40.0)[None].repeat(300, axis=0)
+    expected = ndcg_score(2.0 ** labels.reshape(300, 40) - 1, falling, k=10)
+    assert Metric("ndcg@10")(labels, falling.ravel(), group=[40] * 300) == pytest.approx(expected, rel=1e-14)

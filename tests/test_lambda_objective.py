@@ -50,8 +50,14 @@ def test_lambdarank_is_the_oracles(norm, sigmoid, level, step):
 
 
 @pytest.mark.parametrize("sigmoid", [0.5, 1.0])
-def test_ranknet_is_the_oracles(sigmoid):
+@pytest.mark.parametrize("spread", [1.0, 40.0, 1e4, "one query"])
+def test_ranknet_is_the_oracles(spread, sigmoid):
+    """Also where the exponentials of scores are no numbers any more, in all queries or in one of them."""
     labels, scores = ranking(2)
+    if spread == "one query":
+        scores[8:20] *= 1e4
+    else:
+        scores *= spread
     found = evaluate(LambdaObjective("ranknet", sigmoid=sigmoid, norm=False, truncation_level=3), labels, scores)
     wanted = per_query(oracle.ranknet, labels, scores, sigmoid=sigmoid)
     np.testing.assert_allclose(found[0], wanted[0], rtol=0, atol=1e-12 * np.abs(wanted[0]).max())

@@ -17,10 +17,11 @@ from sklearn.exceptions import NotFittedError
 import boostsoft as bs
 import boostsoft.lightgbm as bl
 import boostsoft.xgboost as bx
-from boostsoft import Metric, SoftMetric, SoftRanker
+from boostsoft import Metric, QueryGroups, SoftMetric, SoftRanker
 from boostsoft.kernels.curvature import CURVATURES
 from boostsoft.objectives import SoftObjective
 from boostsoft.ranker import lightgbm_trees, xgboost_trees
+from boostsoft.ranker.settings import check_settings
 
 from .ranker_cases import PLAIN, both, ranker, task
 
@@ -117,8 +118,6 @@ PARAMETERS = {
 
 @pytest.mark.parametrize("name", PARAMETERS)
 def test_every_parameter_reaches_the_booster(name):
-    from boostsoft.ranker.settings import check_settings
-
     value, in_lightgbm, in_xgboost = PARAMETERS[name]
     settings = check_settings(SoftRanker(**{**PLAIN, name: value}))
     if in_lightgbm is not None:
@@ -145,8 +144,6 @@ def test_the_objective_changes_the_trees(booster, change, data):
 
 
 def test_what_is_mixed_in_by_default():
-    from boostsoft.ranker.settings import check_settings
-
     assert check_settings(SoftRanker()).objective == SoftObjective("ndcg@10", mix={"kendall": 0.3}, noise="gumbel")
     for metric in ("kendall", "auc", "pnr", "spearman"):
         assert check_settings(SoftRanker(metric=metric)).objective.mix == ()
@@ -162,15 +159,60 @@ def test_what_is_mixed_in_by_default():
 
 @pytest.mark.parametrize(("n_docs", "expected"), [(49_999, True), (50_000, False)])
 def test_random_trees_by_default_where_documents_are_few(n_docs, expected):
-    from boostsoft.ranker.settings import check_settings
-
-    assert lightgbm_trees.parameters(check_settings(SoftRanker()).on(n_docs)).get("extra_trees", False) is expected
-    found = xgboost_trees.parameters(check_settings(SoftRanker("xgboost", subsample=0.5)).on(n_docs), 1.0)
+    groups = QueryGroups.from_sizes([n_docs])
+    assert lightgbm_trees.parameters(check_settings(SoftRanker()).on(groups)).get("extra_trees", False) is expected
+    found = xgboost_trees.parameters(check_settings(SoftRanker("xgboost", subsample=0.5)).on(groups), 1.0)
     assert found["subsample"] == pytest.approx(0.35 if expected else 0.5)
     assert found.get("colsample_bynode", 1.0) == (0.5 if expected else 1.0)
     for given in (True, False):
-        settings = check_settings(SoftRanker(random_trees=given)).on(n_docs)
+        settings = check_settings(SoftRanker(random_trees=given)).on(groups)
         assert lightgbm_trees.parameters(settings).get("extra_trees", False) is given
+
+
+@pytest.mark.parametrize(
+    ("options", "sizes", "expected"),
+    [
+        ({}, [50] * 1000, {"xendcg": 0.5, "ranknet": 0.5}),
+        ({}, [50] * 999 + [49], {}),
+        ({}, [5_000] * 10, {"xendcg": 0.5, "ranknet": 0.5}),
+        ({}, [5_001] * 10, {"xendcg": 0.5}),
+        ({"metric": "ndcg"}, [50] * 1000, {"xendcg": 0.5, "ranknet": 0.5}),
+        ({"metric": Metric("ndcg@10", gain="linear")}, [50] * 1000, {}),
+        ({"metric": "map"}, [50] * 1000, {}),
+        ({"losses": None}, [50] * 1000, {}),
+        ({"losses": {"listnet": 2.0}}, [50] * 1000, {"listnet": 2.0}),
+        ({"losses": {"listnet": 2.0}}, [50] * 10, {"listnet": 2.0}),
+    ],
+)
+def test_convex_losses_by_default_where_documents_are_many(options, sizes, expected):
+    checked = check_settings(SoftRanker(**options, sigma=2.0))
+    found = checked.on(QueryGroups.from_sizes(sizes)).objective
+    assert dict(found.losses) == expected
+    bare = check_settings(SoftRanker(**{**options, "losses": None}, sigma=2.0)).objective
+    assert found == SoftObjective(
+        bare.metric, mix=dict(bare.mix), losses=expected, noise=bare.noise, sigma=2.0, hessian=bare.hessian
+    )
+
+
+@both
+def test_a_fit_of_many_documents_trains_on_convex_losses_too(booster):
+    rng = np.random.default_rng(0)
+    X, group = rng.normal(size=(50_000, 2)), [100] * 500
+    y = np.digitize(X[:, 0] + rng.normal(size=50_000), [0.5, 1.5, 2.5])
+    options = {"booster": booster, "n_estimators": 2, "n_jobs": 1}
+    found = SoftRanker(**options).fit(X, y, group=group)
+    assert found.losses_ == {"xendcg": 0.5, "ranknet": 0.5}
+    said, bare = (SoftRanker(losses=losses, **options).fit(X, y, group=group) for losses in (found.losses_, None))
+    assert bare.losses_ == {}
+    np.testing.assert_array_equal(found.predict(X), said.predict(X))
+    assert not np.array_equal(found.predict(X), bare.predict(X))
+
+
+def test_losses_are_by_data_or_a_mapping():
+    with pytest.raises(ValueError, match=r"SoftRanker.fit: losses must be .*auto.*'ranknet'"):
+        check_settings(SoftRanker(losses="ranknet"))
+    with pytest.raises(TypeError, match="losses must be a mapping"):
+        check_settings(SoftRanker(losses=0.5))
 
 
 @both
@@ -194,8 +236,6 @@ def test_continued_training_repeats_whatever_was_trained_before(booster, data, v
 
 
 def test_depth_without_a_limit():
-    from boostsoft.ranker.settings import check_settings
-
     settings = check_settings(SoftRanker(max_depth=-1))
     assert lightgbm_trees.parameters(settings)["max_depth"] == -1
     assert xgboost_trees.parameters(settings, 1.0)["max_depth"] == 0

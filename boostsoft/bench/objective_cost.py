@@ -9,6 +9,7 @@ from .. import lightgbm as soft_lightgbm
 from .. import xgboost as soft_xgboost
 from ..metrics.soft import SoftMetric
 from ..query_groups import FloatArray
+from ..ranker.convex_losses import BESIDE
 from ..ranker.settings import WHOLE_ORDER
 from .accuracy import gradient_errors
 from .boosting import CatBoostIterations, LightGBMIterations, XGBoostIterations
@@ -109,11 +110,12 @@ def lightgbm_entries(pool: Pool, settings: Settings) -> list[Entry]:
                 measure = boosting.measure(soft_lightgbm.objective(f"ndcg@{k}", noise=noise), sigma)
                 facts = {"name": f"boostsoft {noise}", "noise": noise, "k": k, "sigma": sigma}
                 entries.append(Entry(Contender(ours(noise, k, sigma), measure), LIGHTGBM, pool.n_queries, facts))
-    mixed = soft_lightgbm.objective(f"ndcg@{TARGET_CUTOFF}", noise="gumbel", mix=WHOLE_ORDER)
-    for sigma in settings.sigmas:
-        facts = {"name": "boostsoft gumbel, tau mixed in", "k": TARGET_CUTOFF, "sigma": sigma}
-        name = ours("gumbel", TARGET_CUTOFF, sigma, ", tau mixed in")
-        entries.append(Entry(Contender(name, boosting.measure(mixed, sigma)), LIGHTGBM, pool.n_queries, facts))
+    for what, losses in ((", tau mixed in", None), (", tau and losses", BESIDE)):
+        mixed = soft_lightgbm.objective(f"ndcg@{TARGET_CUTOFF}", noise="gumbel", mix=WHOLE_ORDER, losses=losses)
+        for sigma in settings.sigmas:
+            facts = {"name": f"boostsoft gumbel{what}", "k": TARGET_CUTOFF, "sigma": sigma}
+            name = ours("gumbel", TARGET_CUTOFF, sigma, what)
+            entries.append(Entry(Contender(name, boosting.measure(mixed, sigma)), LIGHTGBM, pool.n_queries, facts))
     return entries
 
 

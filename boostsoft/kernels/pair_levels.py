@@ -3,6 +3,8 @@
 Documents are taken by falling coefficient, so that those worth less than one are all behind it: of each pair the
 first is the better one, nothing is compared, and pairs of equal coefficients are never met. Scores are not sorted:
 the chance that the noise brings a pair into the wrong order is the law's at a distance of either sign.
+
+RankNet's loss of a pair falls by just that chance, under Gumbel noise, as the pair comes apart.
 """
 
 from __future__ import annotations
@@ -20,7 +22,8 @@ _EPS = 1e-30  # as far as the noise reaches
 # up to how many documents this is cheaper than the grid
 _LONGEST_GAUSSIAN, _LONGEST_GUMBEL, _LONGEST_LOGISTIC = 300, 6000, 450
 _FURTHEST = 3.0  # how many times its reach the scores may be apart: beyond, most pairs are certain
-_PARTS, _PLACES = 7, 2  # arrays of numbers and of places that a query needs, each as long as it and a vector
+_PARTS, _PLACES = 8, 2  # arrays of numbers and of places that a query needs, each as long as it and a vector
+_EXPONENTS = 600.0  # how far apart scores may be whose exponentials are all numbers
 
 
 @routine
@@ -76,30 +79,92 @@ def _sum_pairs(law, distances, n, x, c, omega, up, down):
 
 
 @routine
-def _query(law, family, scores, gains, weights, sigma, derive, grad, push, numbers, places):
+def _arrange(law, scores, gains, weights, sigma, numbers, places):
+    """Scores, by their exponentials of Gumbel, coefficients and weights by falling coefficient; sums of 0."""
     n = scores.size
     size, zero = n + LANES, np.int64(0)
     x, c, omega = pointer(numbers, zero), pointer(numbers, size), pointer(numbers, 2 * size)
-    up, down = pointer(numbers, 3 * size), pointer(numbers, 4 * size)
+    down, bent = pointer(numbers, 4 * size), pointer(numbers, 5 * size)
     order = pointer(places, zero)
-    falling_order(gains, pointer(numbers, 5 * size), pointer(numbers, 6 * size), order, pointer(places, size))
+    falling_order(gains, pointer(numbers, 6 * size), pointer(numbers, 7 * size), order, pointer(places, size))
     top = scores[0]
     for j in range(1, n):
         top = max(top, scores[j])
     for j in range(n):
         i = order[j]
-        x[j], c[j], omega[j], down[j] = (scores[i] - top) / sigma, gains[i], weights[i], 0.0
+        x[j], c[j], omega[j], down[j], bent[j] = (scores[i] - top) / sigma, gains[i], weights[i], 0.0, 0.0
     if law == GUMBEL:
         for j in range(0, n, LANES):
             store(x, j, exponential(load(x, j)))
     for j in range(n, size):  # rows begin anywhere, and read to the end of a vector
-        x[j], c[j], omega[j], down[j] = x[n - 1], c[n - 1], 0.0, 0.0
+        x[j], c[j], omega[j], down[j], bent[j] = x[n - 1], c[n - 1], 0.0, 0.0, 0.0
+    return x, c, omega, pointer(numbers, 3 * size), down, bent, order
+
+
+@routine
+def _query(law, family, scores, gains, weights, sigma, derive, grad, push, numbers, places):
+    n = scores.size
+    x, c, omega, up, down, _, order = _arrange(law, scores, gains, weights, sigma, numbers, places)
     value = _sum_pairs(law, family == DISTANCES, n, x, c, omega, up, down)
     if derive:
         for j in range(n):
             i = order[j]
             grad[i], push[i] = up[j] - down[j], down[j]
     return value
+
+
+@routine
+def _sum_losses(n, x, c, omega, up, down, bent):
+    """What RankNet pulls each document up and down by, and the second derivatives; ``omega`` is 1, or 0 behind n."""
+    first = 0
+    for i in range(n):
+        if i == first:
+            while first < n and c[first] == c[i]:
+                first += 1
+        mine, pull, bend = splat(x[i]), splat(0.0), splat(0.0)
+        for j in range(first, n, LANES):
+            others = load(x, j)
+            inverse = load(omega, j) / (mine + others)
+            tail = others * inverse
+            density = tail * (mine * inverse)
+            pull, bend = pull + tail, bend + density
+            store(down, j, load(down, j) + tail)
+            store(bent, j, load(bent, j) + density)
+        up[i] = lane_sum(pull)
+        bent[i] += lane_sum(bend)
+
+
+@kernel
+def ranknet_level_queries(scores, gains, offsets, sigmoid, begin, end, grad, curvature, left):
+    """RankNet's direction and curvature (``lambdas``) of the queries begin..end whose scores are not too far apart.
+
+    The others are marked in ``left``, and how many there are is returned.
+    """
+    longest, others = 0, 0
+    for q in range(begin, end):
+        longest = max(longest, offsets[q + 1] - offsets[q])
+    numbers, places = np.empty(_PARTS * (longest + LANES)), np.empty(_PLACES * (longest + LANES), np.int64)
+    ones = np.ones(longest)
+    for q in range(begin, end):
+        low, high = offsets[q], offsets[q + 1]
+        n = high - low
+        if n < 2:
+            continue
+        own = scores[low:high]
+        if (own.max() - own.min()) * sigmoid > _EXPONENTS:
+            left[q] = True
+            others += 1
+            continue
+        x, c, omega, up, down, bent, order = _arrange(
+            GUMBEL, own, gains[low:high], ones[:n], 1.0 / sigmoid, numbers, places
+        )
+        _sum_losses(n, x, c, omega, up, down, bent)
+        for j in range(n):
+            i = low + order[j]
+            grad[i], curvature[i] = sigmoid * (up[j] - down[j]), sigmoid * sigmoid * bent[j]
+    keep_alive(numbers)
+    keep_alive(places)
+    return others
 
 
 @kernel

@@ -57,6 +57,12 @@ def lambda_costs(queries: PreparedQueries, depth: int) -> FloatArray:
     return 1e3 + 10.0 * sizes * np.minimum(sizes, depth)
 
 
+def ranknet_costs(queries: PreparedQueries) -> FloatArray:
+    """Of RankNet's: all pairs, eight at a time."""
+    sizes = queries.groups.sizes.astype(np.float64)
+    return 500.0 + 10.0 * sizes + 0.3 * sizes**2
+
+
 def listwise_costs(queries: PreparedQueries) -> FloatArray:
     """Of a softmax over every list."""
     return 100.0 + 20.0 * queries.groups.sizes.astype(np.float64)

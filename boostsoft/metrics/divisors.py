@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from .hard import Metric
 
 
-_SAMPLED = 4096  # documents whose gains tell the distinct ones, as a rule all of them
+_SAMPLED = (512, 8192)  # documents whose gains tell the distinct ones, as a rule all of them; tried in turn
 _FEW = 64  # distinct gains up to which counting them is faster than sorting
 
 
@@ -47,10 +47,13 @@ def _rank_divisor(kind: str, metric: Metric, gains: FloatArray, cutoffs: IntArra
 
 def ideal_values(gains: FloatArray, cutoffs: IntArray, discount: FloatArray, groups: QueryGroups) -> FloatArray:
     """The largest sum of gain x discount that an order of each query can reach."""
-    levels = np.unique(gains[:_SAMPLED])[::-1]
     falls = np.all(discount[:-1] >= np.maximum(discount[1:], 0.0))  # the last one is behind the deepest rank
-    ideal = _ideal_of_levels(gains, levels, cutoffs, discount, groups) if falls and levels.size <= _FEW else None
-    return _ideal_by_sorting(gains, cutoffs, discount, groups) if ideal is None else ideal
+    for sampled in _SAMPLED if falls else ():
+        levels = np.unique(gains[:sampled])[::-1]
+        ideal = _ideal_of_levels(gains, levels, cutoffs, discount, groups) if levels.size <= _FEW else None
+        if ideal is not None:
+            return ideal
+    return _ideal_by_sorting(gains, cutoffs, discount, groups)
 
 
 def _ideal_of_levels(

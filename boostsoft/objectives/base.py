@@ -55,8 +55,10 @@ def weighted(
 ) -> tuple[FloatArray, FloatArray]:
     """Gradient and curvature times the weights of queries, the curvature at least ``TINY``, times those of rows."""
     gradient, curvature = found
-    share = queries.groups.per_document(query_weights(caller, query_weight, queries.groups))
-    return by_rows(gradient * share, np.maximum(curvature * share, TINY), row_weight)
+    if query_weight is not None:
+        share = queries.groups.per_document(query_weights(caller, query_weight, queries.groups))
+        gradient, curvature = gradient * share, curvature * share
+    return by_rows(gradient, np.maximum(curvature, TINY), row_weight)
 
 
 def by_rows(

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from ..kernels.lambdas import LAMBDALOSS, LAMBDARANK, RANKNET, lambda_queries
+from ..kernels.pair_levels import ranknet_level_queries
 from ..kernels.threads import over_queries
-from ..metrics.costs import lambda_costs
+from ..metrics.costs import lambda_costs, ranknet_costs
 from ..metrics.hard import Metric
 from ..metrics.prepared import PreparedQueries
 from ..metrics.spec import DISCOUNTS
@@ -103,10 +104,10 @@ class LambdaObjective:
         self, queries: PreparedQueries, scores: FloatArray, row_weight: FloatArray | None = None
     ) -> tuple[FloatArray, FloatArray]:
         """The direction to raise each score in, and the positive curvature, each (n_docs,), times the weights."""
-        by_metric = self.kind == "lambdarank"
-        depth = self.truncation_level if by_metric else _WHOLE_LIST
-        kind = LAMBDARANK if by_metric else RANKNET
-        found = _pairs(kind, queries, scores, depth, self.norm and by_metric, self.sigmoid)
+        if self.kind == "lambdarank":
+            found = _pairs(LAMBDARANK, queries, scores, self.truncation_level, self.norm, self.sigmoid)
+        else:
+            found = _all_pairs(queries, scores, self.sigmoid)
         return weighted("lambda_objective", found, queries, self.query_weight, row_weight)
 
 
@@ -218,6 +219,25 @@ def with_every_discount(queries: PreparedQueries) -> PreparedQueries:
     """The same with the discounts of all ranks, also behind the truncation."""
     longest = int(queries.groups.sizes.max(initial=1))
     return replace(queries, discount=np.array(DISCOUNTS["log2"](np.arange(1.0, longest + 1.0))))
+
+
+def _all_pairs(queries: PreparedQueries, scores: FloatArray, sigmoid: float) -> tuple[FloatArray, FloatArray]:
+    """RankNet's pairs, eight at a time but where scores are too far apart for their exponentials."""
+    gradient, curvature = np.zeros(scores.size), np.zeros(scores.size)
+    gains, offsets = queries.gains, queries.groups.offsets
+    left = np.zeros(queries.groups.n_queries, np.bool_)
+    one, nothing = np.ones(left.size), np.zeros(1)
+
+    def run(begin: int, end: int) -> None:
+        if ranknet_level_queries(scores, gains, offsets, sigmoid, begin, end, gradient, curvature, left):
+            for q in begin + np.flatnonzero(left[begin:end]):
+                lambda_queries(
+                    RANKNET, scores, gains, offsets, one, nothing, 0.0, _WHOLE_LIST, False, sigmoid, q, q + 1,
+                    gradient, curvature,
+                )  # fmt: skip
+
+    over_queries(run, ranknet_costs(queries))
+    return gradient, curvature
 
 
 def _pairs(

@@ -15,8 +15,8 @@ from ..metrics.registry import REGISTRY
 from ..metrics.soft import SoftMetric, as_metric
 from ..objectives import SoftObjective
 from ..objectives.base import as_flag
-from ..query_groups import finite_number, one_of, positive_number, whole_number
-from . import random_trees
+from ..query_groups import QueryGroups, finite_number, one_of, positive_number, whole_number
+from . import convex_losses, random_trees
 
 FIT = "SoftRanker.fit"
 BOOSTERS = ("lightgbm", "xgboost")
@@ -33,6 +33,7 @@ class Settings:
     ----------
     booster : the booster's name.
     objective : what to train on.
+    losses_by_data : whether the training data decides on the objective's convex losses.
     watched : what to evaluate after every tree, the one that stops training first.
     n_estimators, learning_rate, num_leaves, max_depth, min_child_samples, reg_lambda, colsample, subsample : as given.
     random_trees : whether splits are chosen among random ones; None until the training data is known.
@@ -44,6 +45,7 @@ class Settings:
 
     booster: str
     objective: SoftObjective
+    losses_by_data: bool
     watched: tuple[AnyMetric, ...]
     n_estimators: int
     learning_rate: float
@@ -60,17 +62,24 @@ class Settings:
     n_jobs: int | None
     seed: int
 
-    def on(self, n_docs: int) -> Settings:
-        """The same for training data of so many documents."""
-        return self if self.random_trees is not None else replace(self, random_trees=random_trees.helps(n_docs))
+    def on(self, groups: QueryGroups) -> Settings:
+        """The same for training data of these queries."""
+        random = random_trees.helps(groups.n_docs) if self.random_trees is None else self.random_trees
+        objective = self.objective
+        if self.losses_by_data:
+            objective = _beside(objective, convex_losses.chosen(objective.metric, groups))
+        return replace(self, random_trees=random, objective=objective, losses_by_data=False)
 
 
 def check_settings(ranker: Any) -> Settings:
     """Check a ranker's parameters and build the objective and the metrics."""
+    by_data = isinstance(ranker.losses, str)
+    if by_data:
+        one_of(FIT, "losses", ranker.losses, (AUTO,))
     objective = SoftObjective(
         ranker.metric,
         mix=_mix(ranker),
-        losses=ranker.losses,
+        losses=None if by_data else ranker.losses,
         noise=ranker.noise,
         sigma=ranker.sigma,
         hessian=ranker.hessian,
@@ -80,6 +89,7 @@ def check_settings(ranker: Any) -> Settings:
     return Settings(
         booster=one_of(FIT, "booster", ranker.booster, BOOSTERS),
         objective=objective,
+        losses_by_data=by_data,
         watched=_watched(ranker.eval_metric, objective),
         n_estimators=whole_number(FIT, "n_estimators", ranker.n_estimators, 1),
         learning_rate=positive_number(FIT, "learning_rate", ranker.learning_rate),
@@ -150,6 +160,18 @@ def _mix(ranker: Any) -> Mapping[str | Metric, float] | None:
         return given
     one_of(FIT, "mix", mix, (AUTO,))
     return None if REGISTRY[as_metric(FIT, ranker.metric, {}).metric].pairwise else WHOLE_ORDER
+
+
+def _beside(objective: SoftObjective, losses: Mapping[str, float]) -> SoftObjective:
+    """The objective with these convex losses."""
+    return SoftObjective(
+        objective.metric,
+        mix=dict(objective.mix),
+        losses=losses,
+        noise=objective.noise,
+        sigma=objective.sigma,
+        hessian=objective.hessian,
+    )
 
 
 def _depth(value: Any) -> int:

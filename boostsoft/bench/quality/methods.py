@@ -2,7 +2,8 @@
 
 A setting has two halves: ``trees``, parameters of the library's trees, and ``own``, those of the objective. For ours,
 ``own`` are arguments of ``boostsoft.<library>.objective``; for CatBoost they are written into its loss; for the others
-they are parameters of the library. Random trees are written "auto": as in SoftRanker, the data decides (``grown``).
+they are parameters of the library. Random trees and our convex losses are written "auto": as in SoftRanker, the data
+decides (``grown``, ``arguments``).
 """
 
 from __future__ import annotations
@@ -11,12 +12,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...query_groups import FloatArray
-from ...ranker import random_trees
+from numpy.typing import ArrayLike
+
+from ...metrics.hard import Metric
+from ...query_groups import FloatArray, QueryGroups
+from ...ranker import convex_losses, random_trees
 from .space import DIMENSIONS, Choice, Depth, LogInteger, LogUniform, Space
 
 Setting = dict[str, dict[str, Any]]
-RANDOM, AUTO = "random_trees", "auto"
+RANDOM, LOSSES, AUTO = "random_trees", "losses", "auto"
 
 
 @dataclass(frozen=True)
@@ -84,7 +88,7 @@ class Method:
     objective : str, optional
         The library's name of it; None for ours.
     own : mapping
-        What is searched of the objective: spaces by parameter.
+        What is searched of the objective: spaces by parameter; or constants.
     fixed : mapping
         Parameters of the objective that are not searched.
     trees : mapping
@@ -97,7 +101,7 @@ class Method:
     name: str
     library: str
     objective: str | None
-    own: Mapping[str, Space] = field(default_factory=dict)
+    own: Mapping[str, Any] = field(default_factory=dict)
     fixed: Mapping[str, Any] = field(default_factory=dict)
     trees: Mapping[str, Any] = field(default_factory=dict)
     stop: str = "hard"
@@ -141,8 +145,10 @@ class Method:
         for coordinate, place in enumerate(places):
             if place is not None:
                 yield "trees", place[0], self.trees.get(*place), coordinate
-        for coordinate, (name, space) in enumerate(self.own.items(), len(places)):
+        coordinate = len(places)
+        for name, space in self.own.items():
             yield "own", name, space, coordinate
+            coordinate += hasattr(space, "at")
         # from the other end, so that neither a further argument nor a further setting moves the others
         last, known = DIMENSIONS - 1, {place[0] for place in places if place is not None}
         for name, space in self.trees.items():
@@ -155,11 +161,13 @@ class Method:
 # Ours: the arguments of objective(), and settings of the trees
 # ---------------------------------------------------------------------------------------------------------
 
-OWN: dict[str, Space] = {
+OWN: dict[str, Any] = {
     "mix": Choice(({"kendall": 0.1}, {"kendall": 0.3}, {"kendall": 1.0}), stock={"kendall": 0.3}),
     "noise": Choice(("gaussian", "gumbel"), stock="gumbel"),
+    LOSSES: AUTO,
 }
 _RANDOM = {RANDOM: AUTO}
+_METRIC = Metric("ndcg@10")
 OURS_LIGHTGBM = Method(
     "soft-lightgbm",
     "boostsoft in LightGBM",
@@ -252,6 +260,19 @@ def grown(library: str, trees: Mapping[str, Any], n_docs: int) -> dict[str, Any]
     random = trees.get(RANDOM) == AUTO and random_trees.helps(n_docs)
     found = {name: value for name, value in trees.items() if name != RANDOM}
     return {**found, **random_trees.RANDOM_TREES[library]} if random else found
+
+
+def arguments(own: Mapping[str, Any], sizes: ArrayLike) -> dict[str, Any]:
+    """The arguments of our objective in a setting, on training data whose queries have so many documents.
+
+    >>> arguments({"noise": "gumbel", "losses": "auto"}, [100] * 500)
+    {'noise': 'gumbel', 'losses': {'xendcg': 0.5, 'ranknet': 0.5}}
+    >>> arguments({"noise": "gumbel", "losses": "auto"}, [100] * 499)
+    {'noise': 'gumbel', 'losses': {}}
+    """
+    if own.get(LOSSES) != AUTO:
+        return dict(own)
+    return {**own, LOSSES: convex_losses.chosen(_METRIC, QueryGroups.from_sizes(sizes))}
 
 
 def ours_first(methods: Sequence[str]) -> str | None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from ... import lightgbm as soft_lightgbm
 from ...datasets import RankingData
-from .methods import grown
+from .methods import arguments, grown
 from .watch import Job, Model
 
 
@@ -43,7 +43,11 @@ def parameters(job: Job) -> dict[str, Any]:
         **_BINNING,
         **method.fixed,
         **grown("lightgbm", job.setting["trees"], job.train.n_docs),
-        **({"objective": soft_lightgbm.objective(**own)} if method.ours else {"objective": method.objective, **own}),
+        **(
+            {"objective": soft_lightgbm.objective(**arguments(own, job.train.sizes))}
+            if method.ours
+            else {"objective": method.objective, **own}
+        ),
     }
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from ... import xgboost as soft_xgboost
 from ...datasets import RankingData
-from .methods import grown
+from .methods import arguments, grown
 from .watch import Job, Model, Watch
 
 
@@ -25,7 +25,7 @@ def train(job: Job) -> Model:
         parameters(job),
         train_set,
         job.trees,
-        obj=soft_xgboost.objective(**job.setting["own"]) if job.method.ours else None,
+        obj=soft_xgboost.objective(**arguments(job.setting["own"], job.train.sizes)) if job.method.ours else None,
         evals=[(valid_set, "valid")],
         custom_metric=measure,
         callbacks=[_stop(watch)],
