@@ -18,7 +18,7 @@ from ..metrics.prepared import PreparedQueries, prepare
 from ..metrics.soft import as_metric, refuse_inexact
 from ..query_groups import FloatArray, QueryGroups, one_of, positive_number, query_weights, set_fields
 from .base import NOTHING, NothingToLearnError, by_rows, kept_weights, over_groups, refuse_rising_discount
-from .convex import LOSSES, as_long_as, checked_losses
+from .convex import LOSSES, checked_losses, length
 
 # U + L over-estimates the curvature: it counts every pull as if none met another. With a quarter of it the training
 # curves at learning rates of .05 and .1 run with those of LightGBM's lambdarank (the README has the table).
@@ -158,16 +158,16 @@ class SoftObjective:
         self, gradient: FloatArray, curvature: FloatArray, losses: tuple[PreparedQueries, ...], scores: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
         """Gradient and curvature with those of the losses, made as long as the gradient is."""
-        totals, share = (gradient.copy(), curvature.copy()), None
+        share, wanted = None, length(gradient)
         for (name, weight), queries in zip(self.losses, losses, strict=True):
             if self.query_weight is not None:
                 share = queries.groups.per_document(query_weights("objective", self.query_weight, queries.groups))
             slopes, bends = LOSSES[name].gradient_curvature(queries, scores, share)
-            slopes = self.sigma * slopes  # as the metrics' are, beside a curvature that is free of sigma
-            factor = weight * as_long_as(gradient, slopes)
-            totals[0][:] += factor * slopes
-            totals[1][:] += factor * bends
-        return totals
+            own = length(slopes)
+            if own > 0.0:
+                gradient += (weight * wanted / own) * slopes
+                curvature += (weight * wanted / (self.sigma * own)) * bends  # which is free of sigma
+        return gradient, curvature
 
     def _slopes(self, queries: PreparedQueries, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Gradient and curvature of one metric, times the queries' weights."""
