@@ -22,6 +22,8 @@ from .experiment import N_PARTS, Plan, run_folds, run_split
 from .kernels.noise import LAWS
 from .options import add_command, check_folder, positive, whole
 from .plots import curves_figure, differences_figure, png
+from .ranker.convex_losses import BESIDE
+from .ranker.settings import WHOLE_ORDER
 from .report import TreeBars, curve_csv, folds_csv, folds_report, per_query_csv, split_report, write_files
 from .track_command import add_track
 
@@ -149,7 +151,9 @@ def _tree_parameters(settings: Sequence[str]) -> dict[str, str]:
 
 def _demo(options: argparse.Namespace) -> None:
     check_folder(options.out)
-    plan = Plan(trees=options.trees, early_stopping=0, seed=options.seed)
+    plan = Plan(
+        noise="gumbel", mix=WHOLE_ORDER, losses=BESIDE, trees=options.trees, early_stopping=0, seed=options.seed
+    )
     splits = load_digits_ranking(seed=options.seed)
     _compare(plan, {"train": splits.train, "valid": splits.valid, "test": splits.test}, options.out)
 

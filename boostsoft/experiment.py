@@ -35,6 +35,8 @@ class Plan:
         Trained on by boostsoft and watched, hard and soft, in both arms.
     noise : str
         The law of the noise of the soft metric.
+    mix, losses : mapping, optional
+        What boostsoft trains on beside the metric (:class:`boostsoft.objectives.SoftObjective`).
     trees : int
         Number of trees to train at most.
     learning_rate, leaves : float, int
@@ -52,6 +54,8 @@ class Plan:
 
     metric: str = "ndcg@10"
     noise: str = "gaussian"
+    mix: Mapping[str | Metric, float] | None = None
+    losses: Mapping[str, float] | None = None
     trees: int = 300
     learning_rate: float = 0.1
     leaves: int = 31
@@ -97,9 +101,9 @@ class Plan:
 
     def booster_parameters(self, arm: str) -> dict[str, Any]:
         """LightGBM's ``params`` for an arm."""
-        objective = soft_lightgbm.objective(self.metric, noise=self.noise) if arm == OURS else "lambdarank"
+        ours = soft_lightgbm.objective(self.metric, noise=self.noise, mix=self.mix, losses=self.losses)
         return {
-            "objective": objective,
+            "objective": ours if arm == OURS else "lambdarank",
             "metric": "None",
             "learning_rate": self.learning_rate,
             "num_leaves": self.leaves,

@@ -125,12 +125,14 @@ def verdict(interval: PairedInterval) -> str:
 
 
 def plan_summary(plan: Plan) -> str:
-    """The settings that both arms share."""
+    """What ours trains on, and the settings that both arms share."""
     shared = plan.booster_parameters(OURS)
     settings = {"learning_rate": None, "num_leaves": None, "min_data_in_leaf": 20, **plan.parameters}
     listed = ", ".join(f"{name} {shared.get(name, default)}" for name, default in settings.items())
     stop = f"; training stops {plan.early_stopping} trees after it" if plan.early_stopping else ""
+    beside = [f"{weight:g} {name}" for what in (plan.mix, plan.losses) for name, weight in (what or {}).items()]
     return (
+        f"{OURS} trains on {' + '.join([f'soft {metric_title(plan.metric)}', *beside])}. "
         f"Each arm: up to {plan.trees} trees, {listed}, the rest as in LightGBM; kept is the number of trees with "
         f"the best hard {metric_title(plan.metric)} on valid{stop}."
     )
@@ -159,7 +161,7 @@ def _split_notes(split: Split) -> list[str]:
         f"Queries: {sizes}; {empty} of them have nothing relevant and count 0. Soft: the expected metric under "
         f"{plan.noise} noise of 0.2 times the spread of the scores.",
         plan_summary(plan),
-        f"Trees kept: {kept}. On a fresh install {OURS}'s time includes compiling the kernels, once.",
+        f"Trees kept: {kept}. Where the kernels were not compiled at installation, {OURS}'s time includes that, once.",
     ]
 
 

@@ -88,9 +88,13 @@ def test_demo(tmp_path, capsys):
     assert {path.name for path in out.iterdir()} == {"model.txt", "curve.csv", "curve.png"}
     splits = load_digits_ranking(seed=3)
     split = {"train": splits.train, "valid": splits.valid}
-    soft = bs.SoftMetric("ndcg@10", sigma=0.2, sigma_unit="spread")
+    soft = bs.SoftMetric("ndcg@10", noise="gumbel", sigma=0.2, sigma_unit="spread")
     curves, model = assert_curves_are_the_models(out, split, bs.Metric("ndcg@10"), soft)
     assert {len(curve) for curve in curves.values()} == {4}
+    objective = bl.objective("ndcg@10", noise="gumbel", mix={"kendall": 0.3}, losses={"xendcg": 0.5, "ranknet": 0.5})
+    train = lgb.Dataset(splits.train.X, splits.train.y, group=splits.train.sizes)
+    again = lgb.train({"objective": objective, "verbosity": -1, "seed": 3}, train, model.num_trees())
+    np.testing.assert_allclose(again.predict(splits.test.X), model.predict(splits.test.X), rtol=1e-9)
     assert {arm for arm, _, _ in curves} == {"boostsoft", "lambdarank"}
     assert model.feature_name()[0] == "cosine_pixels"
     assert "[seed: 3]" in (out / "model.txt").read_text().splitlines()
@@ -101,7 +105,9 @@ def test_demo(tmp_path, capsys):
     value = bs.Metric("ndcg@10")(splits.test.y, model.predict(splits.test.X), group=splits.test.sizes)
     line = next(line for line in shown.out.splitlines() if line.startswith(" test"))
     assert line.split()[1:3] == ["hard", f"{value:.4f}"]
-    assert "learning_rate 0.1, num_leaves 31, min_data_in_leaf 20" in " ".join(shown.out.split())
+    told = " ".join(shown.out.split())
+    assert "learning_rate 0.1, num_leaves 31, min_data_in_leaf 20" in told
+    assert "boostsoft trains on soft NDCG@10 + 0.3 kendall + 0.5 xendcg + 0.5 ranknet." in told
     assert "Hard NDCG@10 on test: " in shown.out
 
 
