@@ -173,7 +173,9 @@ def test_random_trees_by_default_where_documents_are_few(n_docs, expected):
     ("options", "sizes", "expected"),
     [
         ({}, [50] * 1000, {"xendcg": 0.5, "ranknet": 0.5}),
-        ({}, [50] * 999 + [49], {}),
+        ({}, [50] * 999 + [49], {}),  # random trees
+        ({"random_trees": False}, [50] * 10, {"xendcg": 0.5, "ranknet": 0.5}),
+        ({"random_trees": True}, [50] * 1000, {}),
         ({}, [5_000] * 10, {"xendcg": 0.5, "ranknet": 0.5}),
         ({}, [5_001] * 10, {"xendcg": 0.5}),
         ({"metric": "ndcg"}, [50] * 1000, {"xendcg": 0.5, "ranknet": 0.5}),
@@ -184,7 +186,7 @@ def test_random_trees_by_default_where_documents_are_few(n_docs, expected):
         ({"losses": {"listnet": 2.0}}, [50] * 10, {"listnet": 2.0}),
     ],
 )
-def test_convex_losses_by_default_where_documents_are_many(options, sizes, expected):
+def test_convex_losses_by_default_where_trees_are_plain(options, sizes, expected):
     checked = check_settings(SoftRanker(**options, sigma=2.0))
     found = checked.on(QueryGroups.from_sizes(sizes)).objective
     assert dict(found.losses) == expected

@@ -1,4 +1,4 @@
-"""Convex losses beside the metric: from how much data they are the default, and which."""
+"""Convex losses beside the metric: where they are the default, and which."""
 
 from __future__ import annotations
 
@@ -6,16 +6,15 @@ from collections.abc import Mapping
 
 from ..metrics.hard import Metric
 from ..query_groups import QueryGroups
-from . import random_trees
 
 # Weights: of 1/2 and 1, the one that was on none of four sets worse than the metric alone (the README has the study)
 BESIDE: Mapping[str, float] = {"xendcg": 0.5, "ranknet": 0.5}
 _LONGEST = 5_000  # documents of a query, beyond which RankNet's pairs take longer than the metric itself
 
 
-def chosen(metric: Metric, groups: QueryGroups) -> dict[str, float]:
-    """What is trained on beside a metric where nothing is said: nothing on little data, or unless it is NDCG."""
-    if random_trees.helps(groups.n_docs) or metric.metric != "ndcg" or metric.gain != "exp2":
+def chosen(metric: Metric, groups: QueryGroups, random: bool) -> dict[str, float]:
+    """What is trained on beside a metric where nothing is said: nothing with random trees, or unless it is NDCG."""
+    if random or metric.metric != "ndcg" or metric.gain != "exp2":
         return {}
     if int(groups.sizes.max(initial=0)) > _LONGEST:
         return {name: weight for name, weight in BESIDE.items() if name != "ranknet"}

@@ -47,7 +47,7 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         of the whole list, or nothing if the metric is about it already; None is the metric alone.
     losses : "auto", mapping or None
         Convex losses to train on beside the metrics (:class:`boostsoft.objectives.SoftObjective`), by their weights;
-        "auto" is ``{"xendcg": 0.5, "ranknet": 0.5}`` for NDCG from 50,000 documents to train on, where they speed the
+        "auto" is ``{"xendcg": 0.5, "ranknet": 0.5}`` for NDCG on trees that are not random, where they speed the
         training up, too (README), without ranknet if a query has over 5,000 documents; otherwise nothing.
     noise, sigma, hessian
         Of the objective.

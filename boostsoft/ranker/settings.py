@@ -33,7 +33,7 @@ class Settings:
     ----------
     booster : the booster's name.
     objective : what to train on.
-    losses_by_data : whether the training data decides on the objective's convex losses.
+    losses_by_data : whether the trees and the training data decide on the objective's convex losses.
     watched : what to evaluate after every tree, the one that stops training first.
     n_estimators, learning_rate, num_leaves, max_depth, min_child_samples, reg_lambda, colsample, subsample : as given.
     random_trees : whether splits are chosen among random ones; None until the training data is known.
@@ -67,7 +67,7 @@ class Settings:
         random = random_trees.helps(groups.n_docs) if self.random_trees is None else self.random_trees
         objective = self.objective
         if self.losses_by_data:
-            objective = _beside(objective, convex_losses.chosen(objective.metric, groups))
+            objective = _beside(objective, convex_losses.chosen(objective.metric, groups, random))
         return replace(self, random_trees=random, objective=objective, losses_by_data=False)
 
 

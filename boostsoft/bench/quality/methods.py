@@ -272,7 +272,8 @@ def arguments(own: Mapping[str, Any], sizes: ArrayLike) -> dict[str, Any]:
     """
     if own.get(LOSSES) != AUTO:
         return dict(own)
-    return {**own, LOSSES: convex_losses.chosen(_METRIC, QueryGroups.from_sizes(sizes))}
+    groups = QueryGroups.from_sizes(sizes)
+    return {**own, LOSSES: convex_losses.chosen(_METRIC, groups, random_trees.helps(groups.n_docs))}
 
 
 def ours_first(methods: Sequence[str]) -> str | None:
