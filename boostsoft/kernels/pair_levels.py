@@ -94,6 +94,8 @@ def _arrange(law, scores, gains, weights, sigma, numbers, places):
         i = order[j]
         x[j], c[j], omega[j], down[j], bent[j] = (scores[i] - top) / sigma, gains[i], weights[i], 0.0, 0.0
     if law == GUMBEL:
+        for j in range(n, size):
+            x[j] = 0.0
         for j in range(0, n, LANES):
             store(x, j, exponential(load(x, j)))
     for j in range(n, size):  # rows begin anywhere, and read to the end of a vector
