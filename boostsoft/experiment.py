@@ -101,9 +101,11 @@ class Plan:
 
     def booster_parameters(self, arm: str) -> dict[str, Any]:
         """LightGBM's ``params`` for an arm."""
-        ours = soft_lightgbm.objective(self.metric, noise=self.noise, mix=self.mix, losses=self.losses)
+        objective: Any = "lambdarank"
+        if arm == OURS:
+            objective = soft_lightgbm.objective(self.metric, noise=self.noise, mix=self.mix, losses=self.losses)
         return {
-            "objective": ours if arm == OURS else "lambdarank",
+            "objective": objective,
             "metric": "None",
             "learning_rate": self.learning_rate,
             "num_leaves": self.leaves,
