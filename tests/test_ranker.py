@@ -105,7 +105,7 @@ PARAMETERS = {
     "learning_rate": (0.3, ("learning_rate", 0.3), ("learning_rate", 0.3)),
     "num_leaves": (4, ("num_leaves", 4), ("max_leaves", 4)),
     "max_depth": (3, ("max_depth", 3), ("max_depth", 3)),
-    "min_child_samples": (11, ("min_data_in_leaf", 11), ("min_child_weight", 11 * 0.25)),
+    "min_child_samples": (11, ("min_data_in_leaf", 11), ("min_child_weight", 11 * 4.0)),
     "reg_lambda": (0.5, ("lambda_l2", 0.5), ("reg_lambda", 8.0)),
     "colsample": (0.5, ("feature_fraction", 0.5), ("colsample_bytree", 0.5)),
     "subsample": (0.5, ("bagging_fraction", 0.5), ("subsample", 0.5)),
@@ -121,7 +121,7 @@ def test_every_parameter_reaches_the_booster(name):
     value, in_lightgbm, in_xgboost = PARAMETERS[name]
     settings = check_settings(SoftRanker(**{**PLAIN, name: value}))
     if in_lightgbm is not None:
-        assert lightgbm_trees.parameters(settings)[in_lightgbm[0]] == in_lightgbm[1]
+        assert lightgbm_trees.parameters(settings, 0.25)[in_lightgbm[0]] == in_lightgbm[1]
         assert xgboost_trees.parameters(settings, 0.25)[in_xgboost[0]] == in_xgboost[1]
 
 
@@ -160,13 +160,13 @@ def test_what_is_mixed_in_by_default():
 @pytest.mark.parametrize(("n_docs", "expected"), [(49_999, True), (50_000, False)])
 def test_random_trees_by_default_where_documents_are_few(n_docs, expected):
     groups = QueryGroups.from_sizes([n_docs])
-    assert lightgbm_trees.parameters(check_settings(SoftRanker()).on(groups)).get("extra_trees", False) is expected
+    assert lightgbm_trees.parameters(check_settings(SoftRanker()).on(groups), 1.0).get("extra_trees", False) is expected
     found = xgboost_trees.parameters(check_settings(SoftRanker("xgboost", subsample=0.5)).on(groups), 1.0)
     assert found["subsample"] == pytest.approx(0.35 if expected else 0.5)
     assert found.get("colsample_bynode", 1.0) == (0.5 if expected else 1.0)
     for given in (True, False):
         settings = check_settings(SoftRanker(random_trees=given)).on(groups)
-        assert lightgbm_trees.parameters(settings).get("extra_trees", False) is given
+        assert lightgbm_trees.parameters(settings, 0.25).get("extra_trees", False) is given
 
 
 @pytest.mark.parametrize(
@@ -218,6 +218,37 @@ def test_losses_are_by_data_or_a_mapping():
 
 
 @both
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_leaf_gets_the_curvature_of_forty_documents(booster, weighted, data):
+    weights = np.where(data.qid % 2, 1.0, 3.0) if weighted else None
+    found, none = (
+        ranker(booster, reg_lambda=value, num_leaves=2, n_estimators=1).fit(
+            data.X, data.y, qid=data.qid, sample_weight=weights
+        )
+        for value in ("auto", 0.0)
+    )
+    dataset = lgb.Dataset(data.X, data.y, weight=weights, group=data.sizes).construct()
+    _, curvature = bl.objective("ndcg@10")(np.zeros(len(data.y)), dataset)
+    assert found.reg_lambda_ == pytest.approx(40.0 * curvature.mean(), rel=1e-12)
+    assert none.reg_lambda_ == 0.0
+    (steps, crowds), (full, same) = leaves(found.booster_), leaves(none.booster_)
+    np.testing.assert_allclose(crowds, same, rtol=1e-6)
+    assert crowds.max() < (16 if booster == "xgboost" else 1) * curvature.sum()
+    added = found.reg_lambda_ * (16 if booster == "xgboost" else 1)
+    np.testing.assert_allclose(steps, full * crowds / (crowds + added), rtol=1e-5)
+
+
+def leaves(booster):
+    """Value and curvature of a tree's leaves, as the booster itself has them."""
+    frame = booster.trees_to_dataframe()
+    if isinstance(booster, lgb.Booster):
+        frame = frame[frame["left_child"].isna()]
+        return frame["value"].to_numpy(), frame["weight"].to_numpy()
+    frame = frame[frame["Feature"] == "Leaf"]
+    return frame["Gain"].to_numpy(), frame["Cover"].to_numpy()
+
+
+@both
 def test_random_trees_are_on_in_a_small_fit(booster, data):
     few, said, plain = (
         fit(ranker(booster, random_trees=value), data).predict(data.X) for value in ("auto", True, False)
@@ -239,9 +270,9 @@ def test_continued_training_repeats_whatever_was_trained_before(booster, data, v
 
 def test_depth_without_a_limit():
     settings = check_settings(SoftRanker(max_depth=-1))
-    assert lightgbm_trees.parameters(settings)["max_depth"] == -1
+    assert lightgbm_trees.parameters(settings, 0.25)["max_depth"] == -1
     assert xgboost_trees.parameters(settings, 1.0)["max_depth"] == 0
-    assert "bagging_freq" not in lightgbm_trees.parameters(settings)
+    assert "bagging_freq" not in lightgbm_trees.parameters(settings, 0.25)
 
 
 def test_every_alias_of_lightgbm_is_known():
@@ -294,6 +325,8 @@ def test_what_xgboost_does_not_know_is_warned_of(data):
         ({"max_depth": -2}, ValueError, "max_depth must be from -1"),
         ({"min_child_samples": -1}, ValueError, "min_child_samples must be from 0"),
         ({"reg_lambda": -0.1}, ValueError, "reg_lambda must not be negative; got -0.1"),
+        ({"reg_lambda": "some"}, ValueError, "reg_lambda must be .*auto.*'some'"),
+        ({"reg_lambda": None}, TypeError, "reg_lambda must be a number"),
         ({"colsample": 1.1}, ValueError, "colsample must be a share above 0 and up to 1; got 1.1"),
         ({"subsample": 0}, ValueError, "subsample must be a share above 0 and up to 1; got 0"),
         ({"booster_params": [1]}, TypeError, "booster_params must be a dict"),

@@ -12,7 +12,7 @@ from typing import Any
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from ..adapters import logged_name
+from ..adapters import as_booster, logged_name
 from ..kernels.threads import at_most
 from ..metrics.hard import Metric
 from ..metrics.soft import as_metric
@@ -24,6 +24,7 @@ from .features import Encoder, Features, checked_columns, find_column, ids_in
 from .queries import weigh
 from .rows import Rows, find_queries, read_labels, read_rows
 from .settings import FIT, Settings, check_settings, check_threads
+from .shrinkage import added, first_curvature
 from .training import Job, Trees, normalised, refuse_other_features
 from .watch import Watch
 
@@ -60,8 +61,10 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
     min_child_samples : int
         Documents in a leaf at least. XGBoost counts none: there a leaf must have as much curvature as so many
         documents have on average before the first tree (``min_child_weight``).
-    reg_lambda : float
-        What is added to a leaf's curvature, in LightGBM's units; XGBoost gets 16 times it, as its curvature is.
+    reg_lambda : float or "auto"
+        What is added to a leaf's curvature, in LightGBM's units; XGBoost gets 16 times it, as its curvature is. "auto"
+        is as much as 40 documents have on average before the first tree: a leaf of n documents goes about n / (n + 40)
+        of its way, which steadies small leaves and leaves large ones alone (README).
     colsample, subsample : float
         Share of the features and of the rows, whatever their queries, that a tree sees.
     random_trees : bool or "auto"
@@ -95,6 +98,8 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         Number of trees in it, those of ``init_model`` included.
     losses\_ : dict
         The convex losses that were trained on, by their weights.
+    reg_lambda\_ : float
+        What was added to a leaf's curvature.
     n_iter\_ : int
         Number of trees grown; more than are kept if training was stopped.
     best_score\_ : float or None
@@ -146,7 +151,7 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         num_leaves: int = 31,
         max_depth: int = -1,
         min_child_samples: int = 20,
-        reg_lambda: float = 0.0,
+        reg_lambda: float | str = "auto",
         colsample: float = 1.0,
         subsample: float = 1.0,
         random_trees: bool | str = "auto",
@@ -306,8 +311,11 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
     def _grow(self, settings: Settings, trees: Trees, train: Rows, sets: list[Rows], start: Any) -> None:
         valid = [(f"valid_{at}", rows) for at, rows in enumerate(sets)]
         watch = Watch(valid[-1][0] if valid else "", logged_name(settings.watched[0]), settings.early_stopping_rounds)
-        job = Job(settings, train, valid, start, watch)
+        with as_booster(settings.n_jobs):
+            curvature = first_curvature(settings.objective, train)
+        job = Job(settings, curvature, train, valid, start, watch)
         refuse_other_features(job, trees)
+        self.reg_lambda_ = added(settings, curvature)
         booster = trees.train(job)
         grown = trees.n_trees(booster)
         stops = settings.early_stopping_rounds is not None and watch.best_trees is not None

@@ -15,6 +15,7 @@ from .features import Features
 from .random_trees import RANDOM_TREES
 from .rows import Rows
 from .settings import Settings, by_alias, refuse_clashes
+from .shrinkage import added
 from .training import Job, usable_names
 from .watch import Watch
 
@@ -58,8 +59,8 @@ def check(settings: Settings) -> None:
     refuse_clashes(settings.more, TAKEN, SETTLED)
 
 
-def parameters(settings: Settings) -> dict[str, Any]:
-    """LightGBM's ``params``."""
+def parameters(settings: Settings, curvature: float) -> dict[str, Any]:
+    """LightGBM's ``params``, given the average curvature of a document before the first tree."""
     found: dict[str, Any] = {
         # histograms are then added up in the same order, whatever the machine and its load
         "deterministic": True,
@@ -76,7 +77,7 @@ def parameters(settings: Settings) -> dict[str, Any]:
         "num_leaves": settings.num_leaves,
         "max_depth": settings.max_depth,
         "min_data_in_leaf": settings.min_child_samples,
-        "lambda_l2": settings.reg_lambda,
+        "lambda_l2": added(settings, curvature),
         "feature_fraction": settings.colsample,
         **(RANDOM_TREES[NAME] if settings.random_trees else {}),
         "seed": settings.seed,
@@ -106,7 +107,7 @@ def train(job: Job) -> Any:
     objective = adapter.LightGBMObjective(settings.objective)
     data = _dataset(job.train)
     return lightgbm.train(
-        {**parameters(settings), "objective": objective},
+        {**parameters(settings, job.curvature), "objective": objective},
         data,
         settings.n_estimators,
         valid_sets=[_dataset(rows, reference=data) for _, rows in job.valid],

@@ -35,7 +35,8 @@ class Settings:
     objective : what to train on.
     losses_by_data : whether the trees and the training data decide on the objective's convex losses.
     watched : what to evaluate after every tree, the one that stops training first.
-    n_estimators, learning_rate, num_leaves, max_depth, min_child_samples, reg_lambda, colsample, subsample : as given.
+    n_estimators, learning_rate, num_leaves, max_depth, min_child_samples, colsample, subsample : as given.
+    reg_lambda : what is added to a leaf's curvature; None until that of the training data is known.
     random_trees : whether splits are chosen among random ones; None until the training data is known.
     more : the booster's own further parameters.
     early_stopping_rounds, validation_fraction : as given.
@@ -52,7 +53,7 @@ class Settings:
     num_leaves: int
     max_depth: int
     min_child_samples: int
-    reg_lambda: float
+    reg_lambda: float | None
     colsample: float
     subsample: float
     random_trees: bool | None
@@ -96,7 +97,7 @@ def check_settings(ranker: Any) -> Settings:
         num_leaves=whole_number(FIT, "num_leaves", ranker.num_leaves, 2),
         max_depth=_depth(ranker.max_depth),
         min_child_samples=whole_number(FIT, "min_child_samples", ranker.min_child_samples, 0),
-        reg_lambda=_not_negative("reg_lambda", ranker.reg_lambda),
+        reg_lambda=_reg_lambda(ranker.reg_lambda),
         colsample=_share("colsample", ranker.colsample),
         subsample=_share("subsample", ranker.subsample),
         random_trees=_random_trees(ranker.random_trees),
@@ -150,6 +151,13 @@ def _random_trees(value: Any) -> bool | None:
         one_of(FIT, "random_trees", value, (AUTO,))
         return None
     return as_flag(FIT, "random_trees", value)
+
+
+def _reg_lambda(value: Any) -> float | None:
+    if isinstance(value, str):
+        one_of(FIT, "reg_lambda", value, (AUTO,))
+        return None
+    return _not_negative("reg_lambda", value)
 
 
 def _mix(ranker: Any) -> Mapping[str | Metric, float] | None:

@@ -17,9 +17,13 @@ from .watch import Watch
 
 @dataclass(frozen=True)
 class Job:
-    """A training: the settings, the data, the validation sets by name, and a booster to continue."""
+    """A training: the settings, the data, the validation sets by name, and a booster to continue.
+
+    ``curvature`` is the average one of a document before the first tree, in LightGBM's units.
+    """
 
     settings: Settings
+    curvature: float
     train: Rows
     valid: Sequence[tuple[str, Rows]]
     start: Any

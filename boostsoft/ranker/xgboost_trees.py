@@ -21,6 +21,7 @@ from .features import Features
 from .random_trees import RANDOM_TREES
 from .rows import Rows
 from .settings import FIT, Settings, by_alias, refuse_clashes
+from .shrinkage import added
 from .training import Job, usable_names
 from .watch import Watch
 
@@ -64,7 +65,7 @@ def check(settings: Settings) -> None:
 
 
 def parameters(settings: Settings, curvature: float) -> dict[str, Any]:
-    """XGBoost's ``params``, given the average curvature of a document before the first tree."""
+    """XGBoost's ``params``, given the average curvature of a document before the first tree, in LightGBM's units."""
     random = RANDOM_TREES[NAME] if settings.random_trees else {}
     found: dict[str, Any] = {
         "tree_method": "hist",
@@ -77,8 +78,8 @@ def parameters(settings: Settings, curvature: float) -> dict[str, Any]:
         "learning_rate": settings.learning_rate,
         "max_leaves": settings.num_leaves,
         "max_depth": max(settings.max_depth, 0),
-        "min_child_weight": settings.min_child_samples * curvature,
-        "reg_lambda": settings.reg_lambda * adapter.STOCK_UNIT,
+        "min_child_weight": settings.min_child_samples * curvature * adapter.STOCK_UNIT,
+        "reg_lambda": added(settings, curvature) * adapter.STOCK_UNIT,
         "colsample_bytree": settings.colsample,
         **random,
         "subsample": settings.subsample * random.get("subsample", 1.0),
@@ -113,8 +114,7 @@ def _train(job: Job) -> Any:
     data = _dmatrix(job.train.features, settings.n_jobs, job.train)
     valid = [(_dmatrix(rows.features, settings.n_jobs, rows), name) for name, rows in job.valid]
     metrics = _Recorded(adapter.custom_metric(*settings.watched), valid)
-    curvature = float(objective(np.zeros(data.num_row()), data)[1].mean())
-    given = parameters(settings, curvature)
+    given = parameters(settings, job.curvature)
     booster = xgboost.train(
         given,
         data,

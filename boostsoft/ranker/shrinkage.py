@@ -1,0 +1,26 @@
+"""What is added to the curvature of every leaf: how far a leaf of few documents goes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..objectives import SoftObjective
+from .rows import Rows
+from .settings import Settings
+
+# Documents whose curvature is added where nothing is said. Of 20, 40 and 80 none was worse than nothing, as a rule, and
+# 80 takes longer to get anywhere (README)
+DOCUMENTS = 40.0
+
+
+def first_curvature(objective: SoftObjective, rows: Rows) -> float:
+    """The average curvature of a document before the first tree, where all scores are equal, in LightGBM's units."""
+    weights = None if rows.weights is None else rows.groups.per_document(rows.weights)
+    queries = objective.prepare(rows.labels, rows.groups)
+    _, curvature = objective.gradient_curvature(queries, np.zeros(rows.labels.size), weights)
+    return float(curvature.mean())
+
+
+def added(settings: Settings, curvature: float) -> float:
+    """The number that is added, given the average curvature of a document."""
+    return DOCUMENTS * curvature if settings.reg_lambda is None else settings.reg_lambda
