@@ -171,7 +171,7 @@ def warn_if_not_kept() -> None:
     if _not_kept and not _told:
         _told.append(_not_kept[0])
         warnings.warn(
-            "boostsoft: compiled kernels cannot be kept, and every process compiles them anew, some 15 seconds: "
+            "boostsoft: compiled kernels cannot be kept, and every process compiles them anew, 10 to 20 seconds: "
             f"{_not_kept[0]}. Set the environment variable NUMBA_CACHE_DIR to a folder that can be written to",
             RuntimeWarning,
             stacklevel=2,
