@@ -18,6 +18,7 @@ from boostsoft.metrics.registry import REGISTRY
 
 from . import oracle
 from .cases import TABLE, by_definition, cutoffs_of, every_metric, every_tie, log_discount, metric, of_all_orders, query
+from .oracle_hard import discount_of
 from .tie_means import mean_over_ties
 
 CUTOFFS = (None, 1, 2, 3, 5, 100)
@@ -329,3 +330,22 @@ def test_a_gain_that_no_early_document_has(at):
     falling = -np.arange(40.0)[None].repeat(300, axis=0)
     expected = ndcg_score(2.0 ** labels.reshape(300, 40) - 1, falling, k=10)
     assert Metric("ndcg@10")(labels, falling.ravel(), group=[40] * 300) == pytest.approx(expected, rel=1e-14)
+
+
+@pytest.mark.parametrize("k", [None, 4])
+@pytest.mark.parametrize("discount", ["log2", (0.1, 0.5, 0.2, 0.6, 0.3, 0.9, 0.4)])
+def test_ideal_of_many_gains_in_lists_of_all_sizes(discount, k):
+    """More distinct gains than are counted one by one: lists of one size are sorted together, wherever they stand."""
+    rng = np.random.default_rng(4)
+    sizes = rng.permutation([0, 1, 1, 2, 3, 5, 5, 5, 7] * 8)
+    labels, scores, start = np.maximum(rng.normal(0.7, 1, sizes.sum()), 0), rng.normal(size=sizes.sum()), 0
+    found = Metric("ndcg", k=k, gain="linear", discount=discount, empty="zero").per_query(labels, scores, group=sizes)
+    weights = [discount_of(r, discount) for r in range(1, 8)]
+    for value, n in zip(found, sizes, strict=True):
+        gains, order = labels[start : start + n], np.argsort(-scores[start : start + n])
+        depth = min(n, k or n)
+        ranked = [weights[r] if r < depth else 0.0 for r in range(n)]
+        best = math.fsum(a * b for a, b in zip(sorted(gains), sorted(ranked), strict=True))
+        dcg = math.fsum(gains[d] * w for d, w in zip(order, ranked, strict=True))
+        assert value == pytest.approx(dcg / best if best > 0 else 0.0, rel=1e-13)
+        start += n

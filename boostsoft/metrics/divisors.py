@@ -78,12 +78,15 @@ def _ideal_of_levels(
 def _ideal_by_sorting(gains: FloatArray, cutoffs: IntArray, discount: FloatArray, groups: QueryGroups) -> FloatArray:
     """The same for gains and discounts of any kind; ranks behind the cutoff weigh 0, which may be more than others."""
     ideal = np.zeros(groups.n_queries)
-    for q in range(groups.n_queries):
-        best = np.sort(gains[groups.offsets[q] : groups.offsets[q + 1]])[::-1]
-        weights = np.zeros(best.size)
-        ranks = min(int(cutoffs[q]), best.size)
+    ranked = np.minimum(cutoffs, groups.sizes)
+    by_shape = np.lexsort((ranked, groups.sizes))
+    new = np.flatnonzero(np.diff(groups.sizes[by_shape]) | np.diff(ranked[by_shape])) + 1
+    for queries in np.split(by_shape, new):  # lists of one size and cutoff are a matrix
+        size, ranks = groups.sizes[queries[0]], ranked[queries[0]]
+        best = np.sort(gains[groups.offsets[queries, None] + np.arange(size)], axis=1)[:, ::-1]
+        weights = np.zeros(size)
         weights[:ranks] = discount[:ranks]
-        ideal[q] = best @ np.sort(weights)[::-1]
+        ideal[queries] = np.einsum("qi,i->q", best, np.sort(weights)[::-1])
     return ideal
 
 
