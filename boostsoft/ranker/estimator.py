@@ -48,8 +48,8 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         of the whole list, or nothing if the metric is about it already; None is the metric alone.
     losses : "auto", mapping or None
         Convex losses to train on beside the metrics (:class:`boostsoft.objectives.SoftObjective`), by their weights;
-        "auto" is ``{"xendcg": 0.5, "ranknet": 0.5}`` for NDCG on trees that are not random, where they speed the
-        training up, too (README), without ranknet if a query has over 5,000 documents; otherwise nothing.
+        "auto" is ``{"xendcg": 0.5, "ranknet": 0.5}`` for NDCG, from 20,000 documents to train on, or where trees are
+        not random (README), without ranknet if a query has over 5,000 documents; otherwise nothing.
     noise, sigma, hessian
         Of the objective.
     n_estimators : int

@@ -265,9 +265,9 @@ def grown(library: str, trees: Mapping[str, Any], n_docs: int) -> dict[str, Any]
 def arguments(own: Mapping[str, Any], sizes: ArrayLike) -> dict[str, Any]:
     """The arguments of our objective in a setting, on training data whose queries have so many documents.
 
-    >>> arguments({"noise": "gumbel", "losses": "auto"}, [100] * 500)
+    >>> arguments({"noise": "gumbel", "losses": "auto"}, [100] * 200)
     {'noise': 'gumbel', 'losses': {'xendcg': 0.5, 'ranknet': 0.5}}
-    >>> arguments({"noise": "gumbel", "losses": "auto"}, [100] * 499)
+    >>> arguments({"noise": "gumbel", "losses": "auto"}, [100] * 199)
     {'noise': 'gumbel', 'losses': {}}
     """
     if own.get(LOSSES) != AUTO:
