@@ -15,10 +15,7 @@ _LONGEST = 5_000  # documents of a query, beyond which RankNet's pairs take long
 
 
 def chosen(metric: Metric, groups: QueryGroups, random: bool) -> dict[str, float]:
-    """What is trained on beside a metric where nothing is said: nothing unless it is NDCG, or on few documents.
-
-    Plain trees take the losses on few documents, too.
-    """
+    """Losses beside a metric by default: none for random trees on few documents, nor for other metrics than NDCG."""
     if (random and groups.n_docs < FEW) or metric.metric != "ndcg" or metric.gain != "exp2":
         return {}
     if int(groups.sizes.max(initial=0)) > _LONGEST:
