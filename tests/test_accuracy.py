@@ -66,11 +66,28 @@ def worst_errors(noise, n, shapes, monkeypatch, accuracy="default", ratios=RATIO
 
 
 @pytest.mark.parametrize("noise", ["gaussian", "gumbel", "logistic"])
-@pytest.mark.parametrize("n", [2, 3, 5, 30, 120])
+@pytest.mark.parametrize("n", [2, 3, 5, 10, 24, 30, 48, 120])
 def test_default_error_is_below_a_millionth(noise, n, monkeypatch):
     value, gradient = worst_errors(noise, n, tuple(SHAPES), monkeypatch)
     assert value < 1e-6
     assert gradient < 1e-6
+
+
+@pytest.mark.parametrize("noise", ["gaussian", "gumbel", "logistic"])
+@pytest.mark.parametrize("n", [6, 24, 48])
+def test_a_discount_that_jumps_in_a_short_list(noise, n):
+    """No rank is safe: the rule may not take the discount for smooth, or its jump for the cutoff's."""
+    rng = np.random.default_rng(n)
+    groups = bs.QueryGroups.from_sizes([n])
+    for jump in {n // 2, n // 3, n - 2}:
+        table = np.where(np.arange(n) < jump, 1.0, 0.1)
+        queries = prepare(bs.Metric("dcg", discount=table), "test", rng.choice(5, size=n, p=SHARES), groups)
+        for scores in (np.zeros(n), rng.normal(size=n)):
+            got, wanted = (
+                expectation(queries, scores, noise, 0.7, accuracy, derive=2) for accuracy in ("default", "high")
+            )
+            assert got.values[0] == pytest.approx(wanted.values[0], rel=1e-6)
+            assert np.abs(got.gradient - wanted.gradient).max() <= 1e-6 * np.abs(wanted.gradient).max()
 
 
 @pytest.mark.parametrize("noise", ["gaussian", "gumbel", "logistic"])
@@ -82,9 +99,9 @@ def test_default_error_of_a_thousand_documents(noise, monkeypatch):
 
 
 @pytest.mark.parametrize("noise", ["gaussian", "gumbel", "logistic"])
-@pytest.mark.parametrize("n", [3, 30, 200])
+@pytest.mark.parametrize("n", [3, 10, 24, 30, 48, 200])
 def test_fast_error_is_below_1e_4(noise, n, monkeypatch):
-    names = ("dcg", "dcg@1", "dcg@3", "dcg@10", "cg@5", "err@10", "map@3")
+    names = ("dcg", "dcg@1", "dcg@3", "dcg@10", "cg@5", "cg@9", "cg@12", "dcg@23", "err@10", "map@3")
     value, gradient = worst_errors(noise, n, tuple(SHAPES), monkeypatch, "fast", names=names)
     assert value < 1e-4
     assert gradient < 1e-4

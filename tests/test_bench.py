@@ -260,7 +260,7 @@ def objectives(pool, found, **changes):
 
 
 def test_an_objective_is_charged_without_its_tree():
-    section = objectives(synthetic_pool(4, 10), Peers({}, {}), rounds=3)
+    section = objectives(synthetic_pool(4), Peers({}, {}), rounds=3)
     seconds = section.rounds.seconds
     row = next(row for row in section.rows if row["name"] == "boostsoft gaussian")
     name = "boostsoft gaussian, k=10, sigma=0.5"
@@ -269,6 +269,8 @@ def test_an_objective_is_charged_without_its_tree():
     wanted = [a / b for a, b in zip(net, other, strict=True) if b > 0] or [np.nan]
     assert row["reference"].median == pytest.approx(np.median(wanted), nan_ok=True)
     assert len(row["targets"]) == 3
+    short = objectives(synthetic_pool(4, 10), Peers({}, {}), rounds=1)  # what was promised is for lists of 120
+    assert {len(row["targets"]) for row in short.rows if "noise" in row} == {1}
     tree = next(row for row in section.rows if row["name"] == LIGHTGBM)
     assert tree["cost"].median == pytest.approx(np.median(seconds[LIGHTGBM]) / 4 * 1e6)
     assert "targets" not in tree
@@ -381,6 +383,20 @@ def test_where_every_node_sees_every_document_cells_are_a_product(noise):
     # at the first nodes all are far below
     assert count.operations > 0.999 * seen * 30 * (nodes.LAW_OPERATIONS[noise] + nodes.FAINT)
     assert count.operations > 0.5 * seen * (documents + cells)
+
+
+@pytest.mark.parametrize("noise", LAWS)
+def test_short_lists_need_few_nodes(noise):
+    """In whole blocks of eight, and no more than the rule that follows a crowd would take."""
+    short, longer = (nodes.count_cells(synthetic_pool(40, n), "ndcg@10", noise, 1.0) for n in (24, 25))
+    assert short.nodes * 40 % 8 == 0
+    assert 20 <= short.nodes < 60
+    whole, cut = (nodes.count_cells(synthetic_pool(40, n), "ndcg@48", noise, 1.0) for n in (48, 49))
+    assert whole.nodes < cut.nodes
+    assert abs(short.nodes - longer.nodes) < 25
+    # a row has no more ranks than documents before it
+    alone = nodes.count_cells(synthetic_pool(1, 4), "ndcg@4", noise, 50.0)
+    assert alone.cells == pytest.approx(10 * alone.nodes)
 
 
 def test_spread_out_scores_need_fewer_cells_and_far_apart_ones_none():

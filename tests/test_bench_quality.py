@@ -292,6 +292,7 @@ BAD = {
     "parts": (["quality", "--parts", "hard"], "--parts: bench quality does not take it"),
     "rounds": (["quality", "--rounds", "3"], "--rounds: bench quality does not take it"),
     "queries": (["quality", "--queries", "3"], "--queries: bench quality does not take it"),
+    "documents": (["quality", "--documents", "3"], "--documents: bench quality does not take it"),
     "trials of speed": (["--trials", "3"], "--trials: bench speed does not take it"),
     "tune only of speed": (["speed", "--tune-only"], "--tune-only: bench speed does not take it"),
     "settings of speed": (["--settings", "x"], "--settings: bench speed does not take it"),

@@ -7,6 +7,7 @@ import pytest
 from scipy.special import softmax
 
 import boostsoft as bs
+from boostsoft.metrics import expectation as expectation_module
 from boostsoft.metrics.expectation import expectation
 from boostsoft.metrics.prepared import prepare
 from boostsoft.metrics.registry import REGISTRY
@@ -80,6 +81,31 @@ def test_gumbel_is_plackett_luce_by_enumeration(name):
             np.testing.assert_allclose(got, want, rtol=0, atol=1e-10 * max(1.0, np.abs(want).max()))
 
 
+@pytest.fixture(params=["short", "long"])
+def way(request, monkeypatch):
+    """By the way for short lists, or by that for long ones."""
+    if request.param == "long":
+        monkeypatch.setattr(expectation_module, "SHORT_WHOLE", 0)
+
+
+@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize("noise", NOISES)
+@pytest.mark.parametrize("kind", oracle.KINDS)
+def test_short_lists_by_either_way_are_the_oracles(noise, kind):
+    for seed, (n, k) in enumerate([(2, None), (3, 2), (6, 3), (7, None), (8, 7), (8, 1)]):
+        labels, scores = query(kind, n, 40 + seed)
+        ratio = RATIOS[(seed + len(kind)) % len(RATIOS)]
+        sigma = spread_of(scores) / ratio
+        metric = bs.Metric(spec_of("ndcg", k))
+        natural = natural_scale(metric, labels)
+        value, gradient, hessian = oracle.expected_derivatives("ndcg", labels, scores, noise, sigma, k)
+        found = bs.SoftMetric(metric, noise=noise, sigma=sigma).value_gradient_hessian(labels, scores, group=[n])
+        assert found[0] == pytest.approx(value, rel=1e-6, abs=1e-9 * natural)
+        assert_within(found[1], gradient, natural / sigma, 1e-6, 1e-9)
+        assert_within(found[2], hessian, natural / sigma**2, 1e-3, 1e-6)
+
+
+@pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("noise", NOISES)
 @pytest.mark.parametrize("ratio", RATIOS)
 def test_every_regime_of_sigma(noise, ratio):
@@ -206,6 +232,21 @@ def test_rows_that_do_not_fit_are_made_twice(noise):
         precise = bs.SoftMetric("dcg@30", noise=noise, sigma=0.5, accuracy="high")
         rise = precise(crowd_labels, crowd + step, group=[2500]) - precise(crowd_labels, crowd - step, group=[2500])
         assert gradient[m] == pytest.approx(rise / 2e-4, abs=1e-6 * np.abs(gradient).max())
+
+
+@pytest.mark.parametrize(("n", "k"), [(24, 10), (25, 10), (48, None), (48, 47), (49, None)])
+def test_a_list_of_any_length_is_worth_the_same_alone_and_among_longer_ones(n, k):
+    """Around the lengths where the way changes."""
+    labels, scores = query("generic", n, 3)
+    wanted = oracle.expected("ndcg", labels, scores, "gaussian", 0.5, k)
+    more_labels, more_scores = query("generic", 150, 4)
+    soft = bs.SoftMetric(spec_of("ndcg", k), sigma=0.5)
+    alone = soft.per_query(labels, scores, group=[n])
+    among = soft.per_query(np.append(more_labels, labels), np.append(more_scores, scores), group=[150, n])
+    assert alone[0] == among[1] == pytest.approx(wanted, rel=1e-6)
+    gradient = soft.gradient(labels, scores, group=[n])
+    both = soft.gradient(np.append(more_labels, labels), np.append(more_scores, scores), group=[150, n])
+    assert np.array_equal(gradient, 2.0 * both[150:])
 
 
 def test_sixty_documents_against_the_oracle():

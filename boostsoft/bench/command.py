@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +64,7 @@ def add_bench(commands: Any) -> None:
     add("--parts", type=_parts, metavar="A,B", help=f"of {','.join(PARTS)} (all; blend if --data has a folder)")
     add("--rounds", type=whole(1), metavar="N", help="rounds that count, of each part (5; 2 if --quick)")
     add("--queries", type=whole(1), metavar="N", help="queries of the synthetic pool (2000; 200 if --quick)")
+    add("--documents", type=whole(1), metavar="N", help="documents of each of these queries (120)")
     add(
         "--seed",
         type=whole(0),
@@ -96,6 +98,8 @@ def bench(options: argparse.Namespace) -> None:
     from .settings import full, quick
 
     settings = (quick if options.quick else full)(options.queries, options.rounds, options.seed)
+    if options.documents is not None:
+        settings = replace(settings, documents=options.documents)
     run_bench(parts, files, options.out, settings, folders)
 
 

@@ -14,7 +14,7 @@ from ..kernels.blocks import block_address
 from ..kernels.expected import ACCURACY, expect_queries
 from ..kernels.noise import LAWS
 from ..kernels.simd import LANES
-from ..kernels.workspace import ODDS, TALLY, workspace
+from ..kernels.workspace import ODDS, SHORT, TALLY, workspace
 from ..metrics.hard import Metric
 from ..metrics.prepared import prepare
 from .pools import Pool
@@ -46,9 +46,9 @@ def count_cells(pool: Pool, metric: str, noise: str, sigma: float, accuracy: str
     room = workspace(ODDS, queries.family, longest, deepest, 40.0 - math.log(tol))
     out = [np.zeros(pool.n_queries), *(np.zeros(scores.size) for _ in range(3))]
     expect_queries(
-        block_address(ODDS), ODDS, LAWS[noise], queries.family, scores, queries.gains, pool.groups.offsets,
-        queries.cutoffs, queries.smooth, queries.discount, 1.0, step, tol, 1, 0, pool.n_queries, *out,
-        longest + LANES - 1, *room,
+        block_address(ODDS), block_address(SHORT), ODDS, LAWS[noise], queries.family, scores, queries.gains,
+        pool.groups.offsets, queries.cutoffs, queries.smooth, queries.discount, 1.0, step, tol, 1, 0, pool.n_queries,
+        *out, longest + LANES - 1, *room,
     )  # fmt: skip
     numbers, at = room[0], room[1]
     nodes, plain, picked, rows, seen, faint = numbers[at[TALLY] + 2 : at[TALLY] + 8] / pool.n_queries

@@ -91,7 +91,8 @@ def synthetic_pool(queries: int = 2000, documents: int = DOCUMENTS, seed: int = 
     sizes = np.full(queries, documents)
     labels = rng.choice(len(PROPORTIONS), size=queries * documents, p=PROPORTIONS).astype(np.float64)
     name = f"synthetic, {queries:,} queries x {documents:,} documents"
-    return Pool("synthetic", name, labels, _scores(rng, sizes), sizes, seed)
+    key = "synthetic" if documents == DOCUMENTS else f"synthetic_{documents}"  # targets are for the former
+    return Pool(key, name, labels, _scores(rng, sizes), sizes, seed)
 
 
 def pool_of_files(files: Sequence[Path], seed: int = 0) -> Pool:

@@ -42,7 +42,7 @@ def run_bench(
     console, machine = Console(), describe_machine()
     if not console.is_terminal:
         console = Console(width=_PAGE)
-    pools = [synthetic_pool(settings.queries, seed=settings.seed)]
+    pools = [synthetic_pool(settings.queries, settings.documents, settings.seed)]
     if files:
         pools.append(pool_of_files(files, settings.seed))
     peers = find_peers(parts)

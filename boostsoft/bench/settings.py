@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..kernels.threads import n_threads
+from .pools import DOCUMENTS
 
 # Minutes of each part on two cores: what it costs once, and per round. Rough: only the estimate uses them.
 _MINUTES = {
@@ -28,8 +29,8 @@ class Settings:
 
     Attributes
     ----------
-    queries : int
-        Of the synthetic pool.
+    queries, documents : int
+        Of the synthetic pool, and of each of its queries.
     rounds : int
         That count, of each part; training takes half as many, two at the least, and cold starts compile but once.
     dear_queries : int
@@ -58,6 +59,7 @@ class Settings:
     """
 
     queries: int = 2000
+    documents: int = DOCUMENTS
     rounds: int = 5
     seed: int = 0
     sigmas: Sequence[float] = (0.05, 0.2, 0.5, 1.0)
@@ -98,7 +100,7 @@ class Settings:
             once, per_round = _MINUTES[part]
             rounds = self.training_rounds if part in ("training", "blend") else self.rounds
             total += (once + per_round * rounds) * (n_folders if part == "blend" else 1)
-        share = _QUICK_SHARE if self.quick else 0.5 + 0.5 * self.queries / 2000
+        share = _QUICK_SHARE if self.quick else 0.5 + 0.5 * self.queries * self.documents / (2000 * DOCUMENTS)
         return total * share * 2.0 / n_threads() * (1.0 + 0.1 * (n_pools - 1)) + 0.1
 
 

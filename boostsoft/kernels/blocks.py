@@ -15,31 +15,37 @@ from numba.extending import intrinsic
 
 from .block import rows_block
 from .plain import odds_block
+from .short import short_cluster
 from .simd import PointerType
-from .workspace import ODDS
+from .workspace import ODDS, ROWS, SHORT
 
 _NUMBERS, _PLACES = PointerType(types.float64), PointerType(types.int64)
 # law, family, filled, first, low, high, ranks, nobody, derive; least, growth, spread, faint_below; discount, workspace
 _ARGUMENTS = (*(types.int64,) * 9, *(types.float64,) * 4, _NUMBERS, _NUMBERS, _PLACES, _PLACES, _PLACES)
+# law, first, last, ranks, derive; least, h, eps; discount, workspace
+_SHORT_ARGUMENTS = (*(types.int64,) * 5, *(types.float64,) * 3, _NUMBERS, _NUMBERS, _PLACES, _PLACES, _PLACES)
+_ENGINES = {ODDS: (odds_block, _ARGUMENTS), ROWS: (rows_block, _ARGUMENTS), SHORT: (short_cluster, _SHORT_ARGUMENTS)}
 
 
 @cache
 def block_address(engine):
     """Where an engine's function is; compiled, or read from the cache, when first asked for."""
-    block = odds_block if engine == ODDS else rows_block
+    block, arguments = _ENGINES[engine]
     if config.DISABLE_JIT:
         return block
-    block.compile(_ARGUMENTS)
-    compiled = block.overloads[_ARGUMENTS]
+    block.compile(arguments)
+    compiled = block.overloads[arguments]
     return compiled.library.get_pointer_to_function(compiled.fndesc.llvm_cfunc_wrapper_name)
 
 
 @intrinsic
 def _call(typingctx, address, arguments):
+    wanted = _ARGUMENTS if len(arguments) == len(_ARGUMENTS) else _SHORT_ARGUMENTS
+
     def codegen(context, builder, signature, args):
         values = [
-            context.cast(builder, builder.extract_value(args[1], k), kind, wanted)
-            for k, (kind, wanted) in enumerate(zip(signature.args[1].types, _ARGUMENTS, strict=True))
+            context.cast(builder, builder.extract_value(args[1], k), kind, to)
+            for k, (kind, to) in enumerate(zip(signature.args[1].types, wanted, strict=True))
         ]
         function = ir.FunctionType(ir.DoubleType(), [value.type for value in values])
         return builder.call(builder.inttoptr(args[0], function.as_pointer()), values)

@@ -39,7 +39,7 @@ from .quadrature import (
 from .recursion import remove_drift
 from .simd import LANES, pointer
 from .sorting import falling_order
-from .workspace import ODDS, arrays
+from .workspace import ODDS, SHORT_LIST, SHORT_WHOLE, arrays
 
 # accuracy -> (step, tolerance); tests/test_accuracy.py measures the error that comes of them
 ACCURACY = {"default": (0.4, 1e-6), "high": (0.17, 1e-10), "fast": (0.5, 1e-5)}
@@ -47,7 +47,7 @@ ACCURACY = {"default": (0.4, 1e-6), "high": (0.17, 1e-10), "fast": (0.5, 1e-5)}
 _FLOW_FLOOR = 1e-9
 # how much rounding errors (1e-16) may grow where documents are divided out: at most, and per tolerance and faintness
 _MOST_GROWTH, _GROWTH, _FAINTEST = 1e9, 1e14, 5e-12
-_ODDS_DIGITS = 1e-8  # below this tolerance the odds are not exact enough: all documents go through rows
+ODDS_DIGITS = 1e-8  # below this tolerance the odds are not exact enough: all documents go through rows
 _MOST_GAIN = 1e90
 # what may be left out, per tolerance: so much of K / n, and so much; a cascade may depend on the best document alone
 _NEGLIGIBLE, _NEGLIGIBLE_IN_CASCADES = (0.15, 5e-3), (0.01, 3e-4)
@@ -192,10 +192,16 @@ def _take_least(family, coef, first, last):
     return least
 
 
+@routine
+def _is_short(n, ranks):
+    """Whether the clusters of a query of n documents go by the way for short lists."""
+    return n <= SHORT_LIST or (n <= SHORT_WHOLE and ranks >= n)
+
+
 @merged
 def _query_expectation(
-    block, engine, law, family, scores, gains, ranks, smooth, discount, sigma, h, tol, nobody, derive, space, room,
-    grad, push, hess,
+    block, short, engine, law, family, scores, gains, ranks, smooth, discount, sigma, h, tol, nobody, derive, space,
+    room, grad, push, hess,
 ):  # fmt: skip
     """One query's expected metric; with ``derive``, gradient, push and diagonal Hessian per document as well.
 
@@ -223,7 +229,8 @@ def _query_expectation(
     h *= _RULE_DIGITS / (_RULE_DIGITS + max(-math.log10(faint) - 4.0, 0.0))
     apart = pair_reach(law, eps)
     fine = fineness(law, _MISS * tol * faint)
-    by_odds = tol > _ODDS_DIGITS and tol * faint > _FAINTEST
+    by_odds = tol > ODDS_DIGITS and tol * faint > _FAINTEST
+    is_short = short != 0 and by_odds and smooth and _is_short(n, ranks)
     for j in range(n):
         by_odds = by_odds and coef[j] <= _MOST_GAIN  # beyond, its products with those of odds might overflow
     growth, faint_below = 0.0, math.inf
@@ -248,10 +255,15 @@ def _query_expectation(
             shape = rule_shape(smooth, first, last, ranks)
             for r in range(first, min(last, ranks)):
                 value += least * discount[r]
-            value += _cluster_value(
-                block, engine, family, law, first, last, least, ranks, shape, h, eps, growth, fine, faint_below,
-                discount, nobody, derive, space, room,
-            )  # fmt: skip
+            if is_short:
+                value += call_block(
+                    short, law, first, last, min(ranks, last), derive, least, h, eps, pointer(discount, 0), *room
+                )
+            else:
+                value += _cluster_value(
+                    block, engine, family, law, first, last, least, ranks, shape, h, eps, growth, fine, faint_below,
+                    discount, nobody, derive, space, room,
+                )  # fmt: skip
         first = last
     if derive:
         for j in range(n):
@@ -262,12 +274,13 @@ def _query_expectation(
 
 @kernel
 def expect_queries(
-    block, engine, law, family, scores, gains, offsets, cutoffs, smooth, discount, sigma, h, tol, derive, begin, end,
-    value, grad, push, hess, nobody, numbers, at, places, places_at,
+    block, short, engine, law, family, scores, gains, offsets, cutoffs, smooth, discount, sigma, h, tol, derive, begin,
+    end, value, grad, push, hess, nobody, numbers, at, places, places_at,
 ):  # fmt: skip
     """Queries begin..end, written to their own places of ``value`` (per query) and the rest (per document).
 
-    ``block`` is the address of the engine's function for eight nodes (``blocks``); the last four are the workspace.
+    ``block`` is the address of the engine's function for eight nodes (``blocks``), ``short`` that of the one for short
+    lists of a plain metric, or 0; the last four are the workspace.
     """
     space = arrays(numbers, at, places, places_at)
     room = (pointer(numbers, 0), pointer(at, 0), pointer(places, 0), pointer(places_at, 0))
@@ -279,6 +292,6 @@ def expect_queries(
         ranks = min(cutoffs[q], high - low)
         d_low, d_high = (low, high) if derive else (0, 0)
         value[q] = _query_expectation(
-            block, engine, law, family, scores[low:high], gains[low:high], ranks, smooth, discount, sigma, h, tol,
-            nobody, derive, space, room, grad[d_low:d_high], push[d_low:d_high], hess[d_low:d_high],
+            block, short, engine, law, family, scores[low:high], gains[low:high], ranks, smooth, discount, sigma, h,
+            tol, nobody, derive, space, room, grad[d_low:d_high], push[d_low:d_high], hess[d_low:d_high],
         )  # fmt: skip

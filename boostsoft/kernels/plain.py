@@ -63,7 +63,7 @@ def _tail(coef, lists, bounds, ends, nobody, ranks, T, V, A0, A1):
 
 
 @merged
-def _set_plain_terminal(discount, low, ranks, weights, back):
+def set_plain_terminal(discount, low, ranks, weights, back):
     """The discounts times the nodes' weights and their differences; nothing of a second pick; zeros behind."""
     at, nothing = load(weights, 0), splat(0.0)
     for c in range(ranks):
@@ -122,7 +122,7 @@ def odds_block(
     space = arrays(f, at, i, place)
     u, coef, _ = space[5]
     x, weights, _, _, _, _, _ = space[8]
-    lists, before, odds, tail, series, found = space[9]
+    lists, before, odds, tail, series, found, _ = space[9]
     T, V, factors = odds
     back = space[2]
     plain, picked = lists
@@ -147,7 +147,7 @@ def odds_block(
     tally[5] += LANES * ranks * (mid - low)
     tally[6] += LANES * (high - (low if brief else begin))
     tally[7] += LANES * ranks * (high - far)
-    _set_plain_terminal(discount, low, ranks, weights, back)
+    set_plain_terminal(discount, low, ranks, weights, back)
     bounds = (plain_begin, plain_far, picked_begin, picked_far)
     _tail(coef, lists, bounds, (plain_end, picked_end), nobody, ranks, T, V, tail[0], tail[1])
     if mid > low:
@@ -176,7 +176,7 @@ def odds_block(
 @routine
 def list_documents(coef, first, last, least, lists, derive):
     """Sort a cluster's documents into those without gain and those with, each by falling score."""
-    (plain, picked), before, _, _, _, found = lists
+    (plain, picked), before, _, _, _, found, _ = lists
     n_plain, n_picked = 0, 0
     for j in range(first, last):
         before[j - first] = n_plain
@@ -197,7 +197,7 @@ def list_documents(coef, first, last, least, lists, derive):
 @routine
 def collect_documents(coef, first, last, least, lists, sums):
     """Add what the lists have gathered to the documents' sums."""
-    (plain, picked), before, _, _, _, found = lists
+    (plain, picked), before, _, _, _, found, _ = lists
     gradient, push, hessian, _, drift, curl, _ = sums
     n_plain = before[last - first]
     for i in range(n_plain):

@@ -171,7 +171,7 @@ def _expected_above(law, x, bins, near):
 
 
 @routine
-def _position(law, t, origin):
+def node_place(law, t, origin):
     """X and dx/dt of the folded coordinate t."""
     if law == GAUSSIAN:
         return t, splat(1.0)
@@ -186,7 +186,7 @@ def _place(law, t, origin):
 
 @routine
 def folded(law, x, origin):
-    """The coordinate t of a position x: the inverse of ``_position``."""
+    """The coordinate t of a position x: the inverse of ``node_place``."""
     if law == GAUSSIAN:
         return x
     excess = x - origin
@@ -223,7 +223,7 @@ def _crowding(shape, n, above, density, change):
 @routine
 def height_at(law, shape, n, origin, t, bins, near):
     """Position x, y, dy/dt, its derivative, dx/dt, Lambda and the count's variance at eight coordinates t."""
-    x, stretch = _position(law, t, origin)
+    x, stretch = node_place(law, t, origin)
     above, density, change, variance = _expected_above(law, x, bins, near)
     height, incline, bend = _crowding(shape, n, above, density, change)
     bend = bend * stretch * stretch

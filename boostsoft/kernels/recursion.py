@@ -83,7 +83,8 @@ def forward(family, shift, coef, P, Q, W, start, stop, first, last, stride, A0, 
 
 
 @routine
-def _backward_plain(A0, A1, base, B1, C1, C0, begin, end, shift, p, q, cw, picks):
+def step_back_plain(A0, A1, base, B1, C1, C0, begin, end, shift, p, q, cw, picks):
+    """One document back in the plain family: what is above it and it picked is worth, and what its fall costs."""
     gamma, loss = splat(0.0), splat(0.0)
     if picks:
         for i in range(begin, end, LANES):
@@ -127,7 +128,7 @@ def backward_plain(
     for j in range(last - 1, first - 1, -1):
         p, q, w, r = load(P, LANES * j), load(Q, LANES * j), load(W, LANES * j), load(R, LANES * j)
         c, base = splat(coef[j]), (j - first) * stride + GUARD
-        gamma, loss, _ = _backward_plain(A0, A1, base, B1, C1, C0, 0, width, LANES, p, q, w * c, True)
+        gamma, loss, _ = step_back_plain(A0, A1, base, B1, C1, C0, 0, width, LANES, p, q, w * c, True)
         loss, pull, w_at = w * loss, w * gamma, w * at
         gradient[j] += lane_sum(c * pull * r - loss)
         push[j] += lane_sum(loss + splat(least) * pull * r)
@@ -197,7 +198,7 @@ def backward(family, shift, law, coef, least, weights, P, Q, W, R, start, stop, 
         begin, end = start[j], row_end(start[j], stop[j])
         picks = c + least != 0.0
         if family == PLAIN:
-            gamma, loss, extra = _backward_plain(A0, A1, base, B1, C1, C0, begin, end, shift, p, q, w * splat(c), picks)
+            gamma, loss, extra = step_back_plain(A0, A1, base, B1, C1, C0, begin, end, shift, p, q, w * splat(c), picks)
         elif family == ABSORBING:
             gamma, loss, extra = _backward_absorbing(
                 A0, A1, base, B1, B0, C1, C0, begin, end, shift, p * splat(1.0 - c), q, w * splat(c)

@@ -12,8 +12,11 @@ from .compile import routine
 from .families import MARKED
 from .simd import LANES, pointer
 
-ROWS, ODDS = 0, 1  # engines: by rows of the recursion, or most documents by their odds (``plain``)
+# engines: by rows of the recursion; most documents by their odds (``plain``); the latter's for short lists (``short``)
+ROWS, ODDS, SHORT = 0, 1, 2
 LANE_RANKS = 48  # up to here eight nodes share a row; beyond, ranks fill the lanes and a row follows its node
+SHORT_LIST, SHORT_WHOLE = 24, 48  # documents of a short list, and of one without a cutoff
+SHORT_SUMS = 5 * LANES  # numbers that a document's sums take in a short list
 ROW_BUDGET = 32_768  # cells of forward rows kept at once: two states of 256 KiB, within a core's own cache
 GUARD = LANES  # zeros before and behind a row
 PAD = 4  # vectors of zeros before a polynomial
@@ -34,8 +37,8 @@ def workspace(engine: int, family: int, n: int, ranks: int, spread: float) -> tu
     """Two buffers for queries of up to n documents and so many ranks, and where the parts begin in each.
 
     The parts, as ``arrays`` names them: rows and saved rows per state, backward rows, p q w r, positions, gains and
-    gaps, the documents' sums, bins, nodes; for the odds: t v, polynomials, series, the lists' sums; and eight
-    numbers: what is above for certain (two), and the tally of ``plain``.
+    gaps, the documents' sums, bins, nodes; for the odds: t v, polynomials, series, the lists' sums; eight numbers:
+    what is above for certain (two), and the tally of ``plain``; and the documents' sums of short lists.
     """
     stride = _row_bound(n, ranks, spread)
     rows = min(max(ROW_BUDGET, (int(math.sqrt(n)) + 3) * stride), n * stride) + 2 * stride
@@ -46,7 +49,7 @@ def workspace(engine: int, family: int, n: int, ranks: int, spread: float) -> tu
     sizes = [rows, rows, rows * marked, rows * marked, saved, saved, saved * marked, saved * marked]
     sizes += [LANES * lanes + ranks + 4 * GUARD] * 7 + [wide] * 4 + [more] * 3 + [n] * 7 + [MOST_BINS] * 4
     sizes += [LANES] * 7 + [odds * wide] * 2 + [odds * more] + [LANES * (lanes + PAD)] * 2 + [LANES * lanes] * 3
-    sizes += [odds * more] * 2 + [4 * odds * more] * 2 + [LANES]
+    sizes += [odds * more] * 2 + [4 * odds * more] * 2 + [LANES, SHORT_SUMS * odds * min(n, SHORT_WHOLE)]
     numbers, at = _buffer(sizes, np.float64)
     places, places_at = _buffer([n + 2, n + 2, n, odds * more, odds * more, odds * (n + 1)], np.int64)
     return numbers, at, places, places_at
@@ -104,6 +107,7 @@ def arrays(f, at, i, place):
         (pointer(f, at[43]), pointer(f, at[44])),
         (pointer(f, at[45]), pointer(f, at[46]), pointer(f, at[47])),
         (pointer(f, at[48]), pointer(f, at[49]), pointer(f, at[50]), pointer(f, at[51])),
+        pointer(f, at[53]),
     )
     return (
         rows, saved, back, laws, limits, documents, sums, bins, nodes, by_odds, pointer(i, place[2]),

@@ -1,8 +1,7 @@
 """What the kernels cost per query, in nanoseconds on one core, and the refusal of what would take too long.
 
-Rough models, measured on the machines of 2025 from 20 to 30,000 documents: within a factor of 2 for cascades and
-average precision, about twice too high for sums of gain x discount. They share the work between threads, say whether
-a second thread pays, and tell minutes from hours.
+Rough models, measured on the machines of 2025 from 2 to 30,000 documents, within a factor of 2 or so. They share the
+work between threads, say whether a second thread pays, and tell minutes from hours.
 """
 
 from __future__ import annotations
@@ -12,6 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..kernels.families import PLAIN
+from ..kernels.workspace import LANE_RANKS, SHORT_WHOLE
 from ..query_groups import FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -37,7 +38,12 @@ def exact_costs(queries: PreparedQueries) -> FloatArray:
     sizes = queries.groups.sizes.astype(np.float64)
     if queries.pairwise:
         return 500.0 + sizes * np.minimum(sizes, 500.0)
-    return 25e3 + sizes * _per_document(queries.cutoffs, sizes, queries.smooth)
+    costs = 2e3 + sizes * _per_document(queries.cutoffs, sizes, queries.smooth)
+    if queries.family != PLAIN:
+        return costs
+    ranks = np.minimum(queries.cutoffs, sizes)
+    costs = np.where(ranks <= LANE_RANKS, 3e3 + 35.0 * ranks**2 + 150.0 * sizes, costs)
+    return np.where(sizes <= SHORT_WHOLE, 400.0 + sizes * (120.0 + 12.0 * ranks), costs)
 
 
 def softrank_costs(queries: PreparedQueries) -> FloatArray:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.blocks import block_address
-from ..kernels.expected import ACCURACY, expect_queries
+from ..kernels.expected import ACCURACY, ODDS_DIGITS, expect_queries
 from ..kernels.families import PLAIN
 from ..kernels.noise import LAWS
 from ..kernels.pair_levels import soft_level_pairs
@@ -21,7 +21,7 @@ from ..kernels.sampled import hard_draws, plackett_luce_gradient
 from ..kernels.simd import LANES
 from ..kernels.softrank import softrank_queries
 from ..kernels.threads import over_queries
-from ..kernels.workspace import LANE_RANKS, ODDS, ROWS, own_workspace
+from ..kernels.workspace import LANE_RANKS, ODDS, ROWS, SHORT, SHORT_WHOLE, own_workspace
 from ..query_groups import FloatArray
 from .costs import exact_costs, refuse_long, sampled_costs, softrank_costs
 from .prepared import PreparedQueries
@@ -66,6 +66,8 @@ def expectation(
     if prepared.family != PLAIN:
         shallow[:] = False
     size = _room_size(prepared, tol)
+    is_short = shallow & (prepared.groups.sizes <= SHORT_WHOLE)
+    short = block_address(SHORT) if tol > ODDS_DIGITS and is_short.any() else 0
 
     def run(begin: int, end: int) -> None:
         if prepared.pairwise:
@@ -73,9 +75,9 @@ def expectation(
         else:
             for first, last, engine in _by_engine(shallow, begin, end):
                 expect_queries(
-                    block_address(engine), engine, law, prepared.family, scores, prepared.gains, offsets,
-                    prepared.cutoffs, prepared.smooth, prepared.discount, sigma, step, tol, derive, first, last, *out,
-                    size[0] + LANES - 1, *own_workspace(engine, prepared.family, *size),
+                    block_address(engine), short if engine == ODDS else 0, engine, law, prepared.family, scores,
+                    prepared.gains, offsets, prepared.cutoffs, prepared.smooth, prepared.discount, sigma, step, tol,
+                    derive, first, last, *out, size[0] + LANES - 1, *own_workspace(engine, prepared.family, *size),
                 )  # fmt: skip
         if finish is not None:
             finish(begin, end, found)

@@ -12,7 +12,7 @@ from ...options import check_folder, whole
 
 QUALITY = "quality"
 # option -> its value where it is not given; seed and quick are shared
-SPEED_ONLY: Mapping[str, Any] = {"parts": None, "rounds": None, "queries": None}
+SPEED_ONLY: Mapping[str, Any] = {"parts": None, "rounds": None, "queries": None, "documents": None}
 QUALITY_ONLY: Mapping[str, Any] = {
     "methods": None,
     "trials": None,
