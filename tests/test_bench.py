@@ -370,25 +370,25 @@ def test_gradients_that_nobody_promised_do_not_count_as_errors():
 
 @pytest.mark.parametrize("noise", LAWS)
 def test_where_every_node_sees_every_document_cells_are_a_product(noise):
-    pool = synthetic_pool(1, 30)
+    pool = synthetic_pool(1, 40)
     pool.scores[:] = 0.0
     count = nodes.count_cells(pool, "ndcg@7", noise, 1.0)
-    seen = count.cells / (30 * 7)
+    seen = count.cells / (40 * 7)
     # nodes come in eights
     assert count.nodes <= seen < count.nodes + 8
     least = (pool.labels == pool.labels.min()).sum()
-    documents = 30 * nodes.LAW_OPERATIONS[noise] + least * nodes.PLAIN_END + (30 - least) * nodes.PICKED_END
-    cells = 7 * (least * nodes.PLAIN_CELL + (30 - least) * nodes.PICKED_CELL)
+    documents = 40 * nodes.LAW_OPERATIONS[noise] + least * nodes.PLAIN_END + (40 - least) * nodes.PICKED_END
+    cells = 7 * (least * nodes.PLAIN_CELL + (40 - least) * nodes.PICKED_CELL)
     assert count.operations < 2.0 * seen * (documents + cells)
     # at the first nodes all are far below
-    assert count.operations > 0.999 * seen * 30 * (nodes.LAW_OPERATIONS[noise] + nodes.FAINT)
+    assert count.operations > 0.999 * seen * 40 * (nodes.LAW_OPERATIONS[noise] + nodes.FAINT)
     assert count.operations > 0.5 * seen * (documents + cells)
 
 
 @pytest.mark.parametrize("noise", LAWS)
 def test_short_lists_need_few_nodes(noise):
     """In whole blocks of eight, and no more than the rule that follows a crowd would take."""
-    short, longer = (nodes.count_cells(synthetic_pool(40, n), "ndcg@10", noise, 1.0) for n in (24, 25))
+    short, longer = (nodes.count_cells(synthetic_pool(40, n), "ndcg@10", noise, 1.0) for n in (32, 33))
     assert short.nodes * 40 % 8 == 0
     assert 20 <= short.nodes < 60
     whole, cut = (nodes.count_cells(synthetic_pool(40, n), "ndcg@48", noise, 1.0) for n in (48, 49))

@@ -85,7 +85,7 @@ def test_gumbel_is_plackett_luce_by_enumeration(name):
 def way(request, monkeypatch):
     """By the way for short lists, or by that for long ones."""
     if request.param == "long":
-        monkeypatch.setattr(expectation_module, "SHORT_WHOLE", 0)
+        monkeypatch.setattr(expectation_module, "ODDS_DIGITS", 1.0)
 
 
 @pytest.mark.usefixtures("way")
@@ -234,7 +234,7 @@ def test_rows_that_do_not_fit_are_made_twice(noise):
         assert gradient[m] == pytest.approx(rise / 2e-4, abs=1e-6 * np.abs(gradient).max())
 
 
-@pytest.mark.parametrize(("n", "k"), [(24, 10), (25, 10), (48, None), (48, 47), (49, None)])
+@pytest.mark.parametrize(("n", "k"), [(32, 10), (33, 10), (48, None), (48, 47), (49, None)])
 def test_a_list_of_any_length_is_worth_the_same_alone_and_among_longer_ones(n, k):
     """Around the lengths where the way changes."""
     labels, scores = query("generic", n, 3)

@@ -1,8 +1,8 @@
-"""The two engines' functions for a block of nodes, called by address.
+"""The two engines' functions for a block of nodes, and the one for few documents, called by address.
 
 A compiled function contains, and optimises once more, the code of all that it calls. The loops over queries and nodes
 (``expected``) serve both engines and need only one of them: so that engine is compiled apart, and its address
-handed down.
+handed down; with it, for plain metrics, that of a cluster where documents are few.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from .workspace import ODDS, ROWS, SHORT
 _NUMBERS, _PLACES = PointerType(types.float64), PointerType(types.int64)
 # law, family, filled, first, low, high, ranks, nobody, derive; least, growth, spread, faint_below; discount, workspace
 _ARGUMENTS = (*(types.int64,) * 9, *(types.float64,) * 4, _NUMBERS, _NUMBERS, _PLACES, _PLACES, _PLACES)
-# law, first, last, ranks, derive; least, h, eps; discount, workspace
-_SHORT_ARGUMENTS = (*(types.int64,) * 5, *(types.float64,) * 3, _NUMBERS, _NUMBERS, _PLACES, _PLACES, _PLACES)
+# law, first, last, ranks, crowd, derive; least, h, eps; discount, workspace
+_SHORT_ARGUMENTS = (*(types.int64,) * 6, *(types.float64,) * 3, _NUMBERS, _NUMBERS, _PLACES, _PLACES, _PLACES)
 _ENGINES = {ODDS: (odds_block, _ARGUMENTS), ROWS: (rows_block, _ARGUMENTS), SHORT: (short_cluster, _SHORT_ARGUMENTS)}
 
 

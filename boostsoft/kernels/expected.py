@@ -1,8 +1,9 @@
 """The exact expectation of a ranking metric under noisy scores, with its gradient, for one query and for many.
 
 Layers: the recursion over documents (``recursion``) or its short cut (``odds``); a block of eight nodes by rows
-(``block``) or with the short cut (``plain``), called by address (``blocks``); the nodes (``quadrature``); here, a
-cluster of documents that can change places, a query, and the loop over queries that a thread runs without the GIL.
+(``block``) or with the short cut (``plain``), and all blocks of a cluster where documents are few (``short``), called
+by address (``blocks``); the nodes (``quadrature``); here, a cluster of documents that can change places, a query, and
+the loop over queries that a thread runs without the GIL.
 
 The error that is aimed at, relative to the query's largest value and gradient, enters as ``h``, the step of the
 node rule, and ``tol``; both come from ``ACCURACY``. Documents further apart than the noise reaches (with
@@ -37,9 +38,10 @@ from .quadrature import (
     too_many_above,
 )
 from .recursion import remove_drift
+from .short import largest_crowd
 from .simd import LANES, pointer
 from .sorting import falling_order
-from .workspace import ODDS, SHORT_LIST, SHORT_WHOLE, arrays
+from .workspace import MOST_CROWD, MOST_WHOLE, ODDS, arrays
 
 # accuracy -> (step, tolerance); tests/test_accuracy.py measures the error that comes of them
 ACCURACY = {"default": (0.4, 1e-6), "high": (0.17, 1e-10), "fast": (0.5, 1e-5)}
@@ -192,12 +194,6 @@ def _take_least(family, coef, first, last):
     return least
 
 
-@routine
-def _is_short(n, ranks):
-    """Whether the clusters of a query of n documents go by the way for short lists."""
-    return n <= SHORT_LIST or (n <= SHORT_WHOLE and ranks >= n)
-
-
 @merged
 def _query_expectation(
     block, short, engine, law, family, scores, gains, ranks, smooth, discount, sigma, h, tol, nobody, derive, space,
@@ -230,7 +226,7 @@ def _query_expectation(
     apart = pair_reach(law, eps)
     fine = fineness(law, _MISS * tol * faint)
     by_odds = tol > ODDS_DIGITS and tol * faint > _FAINTEST
-    is_short = short != 0 and by_odds and smooth and _is_short(n, ranks)
+    may_be_short = short != 0 and by_odds and smooth
     for j in range(n):
         by_odds = by_odds and coef[j] <= _MOST_GAIN  # beyond, its products with those of odds might overflow
     growth, faint_below = 0.0, math.inf
@@ -255,9 +251,12 @@ def _query_expectation(
             shape = rule_shape(smooth, first, last, ranks)
             for r in range(first, min(last, ranks)):
                 value += least * discount[r]
-            if is_short:
+            crowd, most = 0, MOST_WHOLE if ranks >= last else MOST_CROWD
+            if may_be_short:
+                crowd = largest_crowd(law, u, first, last, ranks, h, eps, most)
+            if may_be_short and crowd <= most:
                 value += call_block(
-                    short, law, first, last, min(ranks, last), derive, least, h, eps, pointer(discount, 0), *room
+                    short, law, first, last, min(ranks, last), crowd, derive, least, h, eps, pointer(discount, 0), *room
                 )
             else:
                 value += _cluster_value(
@@ -279,8 +278,8 @@ def expect_queries(
 ):  # fmt: skip
     """Queries begin..end, written to their own places of ``value`` (per query) and the rest (per document).
 
-    ``block`` is the address of the engine's function for eight nodes (``blocks``), ``short`` that of the one for short
-    lists of a plain metric, or 0; the last four are the workspace.
+    ``block`` is the address of the engine's function for eight nodes (``blocks``), ``short`` that of the one for few
+    documents at a time, or 0; the last four are the workspace.
     """
     space = arrays(numbers, at, places, places_at)
     room = (pointer(numbers, 0), pointer(at, 0), pointer(places, 0), pointer(places_at, 0))

@@ -1,9 +1,10 @@
-"""Short lists: a cluster of few documents of a plain metric, at nodes that are equally far apart.
+"""Few documents at a time: a cluster of a plain metric, at nodes that are equally far apart.
 
-Where documents are few, nodes need not follow a crowd (``quadrature``): they are one step apart in the law's
-coordinate t, from where its noise reaches at the top to where it does at the bottom, in whole blocks of eight. Nor
-does it pay to divide documents out (``plain``): all go through the rows of the recursion, row j with its first j + 1
-ranks only. What blocks add to the documents' sums stays in eight lanes up to the last.
+Short lists, and longer ones whose scores are spread out: a block of eight nodes meets few documents. Then nodes need
+not follow a crowd (``quadrature``): they are one step apart in the law's coordinate t, from where its noise reaches at
+the top to where it does at the bottom, in whole blocks. Nor does it pay to divide documents out (``plain``): all go
+through the rows of the recursion, row j with its first j + 1 ranks only. What blocks add to the documents' sums stays
+in eight lanes up to the last.
 """
 
 from __future__ import annotations
@@ -20,20 +21,38 @@ from .recursion import remove_drift, step_back_plain
 from .simd import LANES, add_lane_sums, lane_sum, larger, load, splat, store
 from .workspace import SHORT_SUMS, arrays
 
+_WIDEST_BLOCK = 8 * 1.64  # steps of the rule: ``_longer_step`` of two documents
+
 
 @routine
-def _sharpness(u, first, last, ranks):
+def largest_crowd(law, u, first, last, ranks, h, eps, most):
+    """How many documents a block of nodes may meet at the most, of a cluster sorted by falling score.
+
+    Counted up to ``most`` + 1. A block ends where the documents above it are certain to fill all ranks.
+    """
+    left, right = reach(law, eps)
+    width = left + right + _WIDEST_BLOCK * h + 1.0  # the folded tail adds no more than 1 where documents are
+    crowd, end = 1, first
+    for j in range(first, min(last, ranks)):
+        while end < last and end - j <= most and u[j] - u[end] <= width:
+            end += 1
+        crowd = max(crowd, end - j)
+    return crowd
+
+
+@routine
+def _sharpness(u, first, last, ranks, crowd):
     """One over the variance of the order statistic that the integrand follows most closely, for Gaussian noise.
 
     The best of n draws varies by about 1 / sqrt(.8 + log n), the one at a cutoff by the root of
     1 / sqrt(k (n - k)) in a crowd, and of 1 / (2 scatter) by the variance of the count above it.
     """
     n, cut = last - first, ranks - first
-    best = 0.8 + math.log(n)
+    best = 0.8 + math.log(crowd)
     if cut >= n:
         return best
     scatter = 0.0
-    for j in range(first, last):
+    for j in range(first, min(last, ranks + crowd)):
         gap = u[j] - u[ranks]
         share = 1.0 / (1.0 + 0.32 * gap * gap)  # four times p (1 - p) is about its square
         scatter += 0.25 * share * share
@@ -41,9 +60,9 @@ def _sharpness(u, first, last, ranks):
 
 
 @routine
-def short_step(law, u, first, last, ranks):
+def _longer_step(law, u, first, last, ranks, crowd):
     """How much longer the step may be than the rule's."""
-    step = 2.0 / math.sqrt(_sharpness(u, first, last, ranks))
+    step = 2.0 / math.sqrt(_sharpness(u, first, last, ranks, crowd))
     if law == GUMBEL:  # its left flank is steep however many there are
         return min(0.85, 0.87 * step)
     return min(1.15, step) if law == LOGISTIC else step
@@ -119,8 +138,11 @@ def _first_certain(u, first, last, edge):
 
 
 @kernel
-def short_cluster(law, first, last, ranks, derive, least, h, eps, discount, f, at, i, place):
-    """The contribution of documents first..last, which can change places with each other only; called by address."""
+def short_cluster(law, first, last, ranks, crowd, derive, least, h, eps, discount, f, at, i, place):
+    """The contribution of documents first..last, which can change places with each other only; called by address.
+
+    A block of nodes meets ``crowd`` of them at the most: none from ``ranks`` + crowd on.
+    """
     space = arrays(f, at, i, place)
     rows, _, back, laws, _, documents, sums, _, nodes, by_odds, _, tally = space
     u, coef, _ = documents
@@ -131,13 +153,14 @@ def short_cluster(law, first, last, ranks, derive, least, h, eps, discount, f, a
     origin = 0.0 if law == GAUSSIAN else tail_origin(u, first, last)
     top = folded(law, u[first] + right, origin)
     span = top - folded(law, u[last - 1] - left, origin)
-    n_blocks = int(span / (LANES * h * short_step(law, u, first, last, ranks))) + 1
+    n_blocks = int(span / (LANES * h * _longer_step(law, u, first, last, ranks, crowd))) + 1
     h = span / (LANES * n_blocks)
     for lane in range(LANES):
         x[lane] = top - (lane + 0.5) * h
     t, nothing = load(x, 0), splat(0.0)
+    met = min(last, ranks + crowd)
     if derive:
-        for k in range(0, SHORT_SUMS * (last - first), LANES):
+        for k in range(0, SHORT_SUMS * (met - first), LANES):
             store(added, k, nothing)
     total, low, high, covered = nothing, first, first, last
     for _ in range(n_blocks):
@@ -173,6 +196,6 @@ def short_cluster(law, first, last, ranks, derive, least, h, eps, discount, f, a
             covered = _first_certain(u, first, last, x[LANES - 1] + left)
             break
     if derive:
-        _collect_short(coef, first, last, least, derive == 2, added, found, sums)
+        _collect_short(coef, first, met, least, derive == 2, added, found, sums)
         remove_drift(PLAIN, u, coef, least, first, covered, ranks, discount, sums)
     return lane_sum(total)

@@ -12,10 +12,10 @@ from .compile import routine
 from .families import MARKED
 from .simd import LANES, pointer
 
-# engines: by rows of the recursion; most documents by their odds (``plain``); the latter's for short lists (``short``)
+# engines: by rows of the recursion; most documents by their odds (``plain``); the latter where few meet (``short``)
 ROWS, ODDS, SHORT = 0, 1, 2
 LANE_RANKS = 48  # up to here eight nodes share a row; beyond, ranks fill the lanes and a row follows its node
-SHORT_LIST, SHORT_WHOLE = 24, 48  # documents of a short list, and of one without a cutoff
+MOST_CROWD, MOST_WHOLE = 32, 48  # documents that a block may meet to be counted as few, and those of a whole list
 SHORT_SUMS = 5 * LANES  # numbers that a document's sums take in a short list
 ROW_BUDGET = 32_768  # cells of forward rows kept at once: two states of 256 KiB, within a core's own cache
 GUARD = LANES  # zeros before and behind a row
@@ -38,7 +38,7 @@ def workspace(engine: int, family: int, n: int, ranks: int, spread: float) -> tu
 
     The parts, as ``arrays`` names them: rows and saved rows per state, backward rows, p q w r, positions, gains and
     gaps, the documents' sums, bins, nodes; for the odds: t v, polynomials, series, the lists' sums; eight numbers:
-    what is above for certain (two), and the tally of ``plain``; and the documents' sums of short lists.
+    what is above for certain (two), and the tally of ``plain``; and the documents' sums where few meet.
     """
     stride = _row_bound(n, ranks, spread)
     rows = min(max(ROW_BUDGET, (int(math.sqrt(n)) + 3) * stride), n * stride) + 2 * stride
@@ -49,7 +49,7 @@ def workspace(engine: int, family: int, n: int, ranks: int, spread: float) -> tu
     sizes = [rows, rows, rows * marked, rows * marked, saved, saved, saved * marked, saved * marked]
     sizes += [LANES * lanes + ranks + 4 * GUARD] * 7 + [wide] * 4 + [more] * 3 + [n] * 7 + [MOST_BINS] * 4
     sizes += [LANES] * 7 + [odds * wide] * 2 + [odds * more] + [LANES * (lanes + PAD)] * 2 + [LANES * lanes] * 3
-    sizes += [odds * more] * 2 + [4 * odds * more] * 2 + [LANES, SHORT_SUMS * odds * min(n, SHORT_WHOLE)]
+    sizes += [odds * more] * 2 + [4 * odds * more] * 2 + [LANES, SHORT_SUMS * odds * min(n, LANE_RANKS + MOST_WHOLE)]
     numbers, at = _buffer(sizes, np.float64)
     places, places_at = _buffer([n + 2, n + 2, n, odds * more, odds * more, odds * (n + 1)], np.int64)
     return numbers, at, places, places_at

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..kernels.families import PLAIN
-from ..kernels.workspace import LANE_RANKS, SHORT_WHOLE
+from ..kernels.workspace import LANE_RANKS, MOST_WHOLE
 from ..query_groups import FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def exact_costs(queries: PreparedQueries) -> FloatArray:
         return costs
     ranks = np.minimum(queries.cutoffs, sizes)
     costs = np.where(ranks <= LANE_RANKS, 3e3 + 35.0 * ranks**2 + 150.0 * sizes, costs)
-    return np.where(sizes <= SHORT_WHOLE, 400.0 + sizes * (120.0 + 12.0 * ranks), costs)
+    return np.where(sizes <= MOST_WHOLE, 400.0 + sizes * (120.0 + 12.0 * ranks), costs)
 
 
 def softrank_costs(queries: PreparedQueries) -> FloatArray:

@@ -21,7 +21,7 @@ from ..kernels.sampled import hard_draws, plackett_luce_gradient
 from ..kernels.simd import LANES
 from ..kernels.softrank import softrank_queries
 from ..kernels.threads import over_queries
-from ..kernels.workspace import LANE_RANKS, ODDS, ROWS, SHORT, SHORT_WHOLE, own_workspace
+from ..kernels.workspace import LANE_RANKS, ODDS, ROWS, SHORT, own_workspace
 from ..query_groups import FloatArray
 from .costs import exact_costs, refuse_long, sampled_costs, softrank_costs
 from .prepared import PreparedQueries
@@ -66,8 +66,7 @@ def expectation(
     if prepared.family != PLAIN:
         shallow[:] = False
     size = _room_size(prepared, tol)
-    is_short = shallow & (prepared.groups.sizes <= SHORT_WHOLE)
-    short = block_address(SHORT) if tol > ODDS_DIGITS and is_short.any() else 0
+    short = block_address(SHORT) if tol > ODDS_DIGITS and shallow.any() else 0
 
     def run(begin: int, end: int) -> None:
         if prepared.pairwise:
