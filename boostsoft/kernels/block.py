@@ -26,7 +26,7 @@ def _segment(n, stride):
 
 
 @merged
-def _fill_laws(law, shift, x, u, low, high, laws):
+def fill_laws(law, shift, x, u, low, high, laws):
     """P, q, w, r of documents low..high at eight nodes (lanes) or at the node x[0]."""
     P, Q, W, R = laws
     if shift == LANES:
@@ -185,7 +185,7 @@ def block_value(family, shift, law, x, weights, least, low, high, ranks, spread,
     """Value of a block of nodes over documents low..high, all above ``low`` being certain."""
     rows, saved, back, laws, limits, documents, sums, _, _, _, _, _ = space
     u, coef, _ = documents
-    _fill_laws(law, shift, x, u, low, high, laws)
+    fill_laws(law, shift, x, u, low, high, laws)
     longest = _set_windows(shift, high - low, ranks, spread, laws[0], limits[0], limits[1])
     _set_terminal(family, shift, discount, low, ranks, weights, back)
     _set_first_row(family, shift, rows, before[0], before[1])

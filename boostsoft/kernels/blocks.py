@@ -14,17 +14,23 @@ from numba import config, types
 from numba.extending import intrinsic
 
 from .block import rows_block
+from .mixture import mixed_block
 from .plain import odds_block
 from .short import short_cluster
 from .simd import PointerType
-from .workspace import ODDS, ROWS, SHORT
+from .workspace import MIXED, ODDS, ROWS, SHORT
 
 _NUMBERS, _PLACES = PointerType(types.float64), PointerType(types.int64)
 # law, family, filled, first, low, high, ranks, nobody, derive; least, growth, spread, faint_below; discount, workspace
 _ARGUMENTS = (*(types.int64,) * 9, *(types.float64,) * 4, _NUMBERS, _NUMBERS, _PLACES, _PLACES, _PLACES)
 # law, first, last, ranks, crowd, derive; least, h, eps; discount, workspace
 _SHORT_ARGUMENTS = (*(types.int64,) * 6, *(types.float64,) * 3, _NUMBERS, _NUMBERS, _PLACES, _PLACES, _PLACES)
-_ENGINES = {ODDS: (odds_block, _ARGUMENTS), ROWS: (rows_block, _ARGUMENTS), SHORT: (short_cluster, _SHORT_ARGUMENTS)}
+_ENGINES = {
+    ROWS: (rows_block, _ARGUMENTS),
+    ODDS: (odds_block, _ARGUMENTS),
+    SHORT: (short_cluster, _SHORT_ARGUMENTS),
+    MIXED: (mixed_block, _ARGUMENTS),
+}
 
 
 @cache

@@ -20,6 +20,7 @@ import numpy as np
 from .blocks import call_block
 from .compile import kernel, merged, routine
 from .families import ABSORBING, MARKED, PLAIN
+from .mixture import choose_terms, collect_mixed, start_mixed
 from .noise import GAUSSIAN, pair_flow, pair_reach, reach
 from .odds import faint_reach
 from .plain import collect_documents, list_documents
@@ -41,7 +42,7 @@ from .recursion import remove_drift
 from .short import largest_crowd
 from .simd import LANES, pointer
 from .sorting import falling_order
-from .workspace import MOST_CROWD, MOST_WHOLE, ODDS, arrays
+from .workspace import MIXED, MOST_CROWD, MOST_MET, ODDS, arrays
 
 # accuracy -> (step, tolerance); tests/test_accuracy.py measures the error that comes of them
 ACCURACY = {"default": (0.4, 1e-6), "high": (0.17, 1e-10), "fast": (0.5, 1e-5)}
@@ -101,6 +102,8 @@ def _cluster_value(
         cut = u[first + min(ranks - first, n - 1)]
         h *= cut_factor(shape, n, ranks - first, scatter_above(law, cut, fine, bins, n_bins))
     start_nodes(law, shape, n, u[first] + reach_right, origin, state)
+    if engine == MIXED and derive:
+        start_mixed(n, space)
     if engine == ODDS:
         list_documents(coef, first, last, least, space[9], derive)
     total, low, high, bottom, done = 0.0, first, first, math.inf, False
@@ -132,6 +135,8 @@ def _cluster_value(
         )  # fmt: skip
     _pass_by(family, coef, low, last, before)
     if derive:
+        if engine == MIXED:
+            collect_mixed(first, last, space)
         if engine == ODDS:
             collect_documents(coef, first, last, least, space[9], space[6])
         covered = first
@@ -206,6 +211,8 @@ def _query_expectation(
     u, coef, gaps = space[5]
     sums = space[6]
     n = scores.size
+    if engine == MIXED:
+        choose_terms(n, space)
     order = space[10]
     falling_order(scores, u, coef, order, space[4][0])
     gradient, push_down, hessian, _, _, _, _ = sums
@@ -251,10 +258,10 @@ def _query_expectation(
             shape = rule_shape(smooth, first, last, ranks)
             for r in range(first, min(last, ranks)):
                 value += least * discount[r]
-            crowd, most = 0, MOST_WHOLE if ranks >= last else MOST_CROWD
+            crowd = MOST_CROWD + 1
             if may_be_short:
-                crowd = largest_crowd(law, u, first, last, ranks, h, eps, most)
-            if may_be_short and crowd <= most:
+                crowd = largest_crowd(law, u, first, last, ranks, h, eps, MOST_CROWD)
+            if crowd <= MOST_CROWD and min(last, ranks + crowd) - first <= MOST_MET:
                 value += call_block(
                     short, law, first, last, min(ranks, last), crowd, derive, least, h, eps, pointer(discount, 0), *room
                 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .block import _fill_laws, sums_from, sweep
+from .block import fill_laws, sums_from, sweep
 from .compile import kernel, merged, routine
 from .families import PLAIN
 from .odds import (
@@ -94,7 +94,7 @@ def _head_value(law, x, weights, least, low, known, mid, ranks, derive, tail, sp
     """
     rows, saved, back, laws, limits, documents, sums, _, _, _, _, _ = space
     u, coef, _ = documents
-    _fill_laws(law, LANES, x, u, low, known, laws)
+    fill_laws(law, LANES, x, u, low, known, laws)
     laws_from_odds(law, x, u, low, known, mid, space[9][2][0], space[9][2][1], laws)
     start, stop = limits
     for j in range(mid - low + 1):
@@ -122,7 +122,7 @@ def odds_block(
     space = arrays(f, at, i, place)
     u, coef, _ = space[5]
     x, weights, _, _, _, _, _ = space[8]
-    lists, before, odds, tail, series, found, _ = space[9]
+    lists, before, odds, tail, series, found, _, _ = space[9]
     T, V, factors = odds
     back = space[2]
     plain, picked = lists
@@ -176,7 +176,7 @@ def odds_block(
 @routine
 def list_documents(coef, first, last, least, lists, derive):
     """Sort a cluster's documents into those without gain and those with, each by falling score."""
-    (plain, picked), before, _, _, _, found, _ = lists
+    (plain, picked), before, _, _, _, found, _, _ = lists
     n_plain, n_picked = 0, 0
     for j in range(first, last):
         before[j - first] = n_plain
@@ -197,7 +197,7 @@ def list_documents(coef, first, last, least, lists, derive):
 @routine
 def collect_documents(coef, first, last, least, lists, sums):
     """Add what the lists have gathered to the documents' sums."""
-    (plain, picked), before, _, _, _, found, _ = lists
+    (plain, picked), before, _, _, _, found, _, _ = lists
     gradient, push, hessian, _, drift, curl, _ = sums
     n_plain = before[last - first]
     for i in range(n_plain):

@@ -12,16 +12,21 @@ from .compile import routine
 from .families import MARKED
 from .simd import LANES, pointer
 
-# engines: by rows of the recursion; most documents by their odds (``plain``); the latter where few meet (``short``)
-ROWS, ODDS, SHORT = 0, 1, 2
+# engines: by rows of the recursion; most documents by their odds (``plain``), and where few meet (``short``); whole
+# lists by exponentials (``mixture``)
+ROWS, ODDS, SHORT, MIXED = 0, 1, 2, 3
+MOST_TERMS = 40  # exponentials of a discount
+# what is kept of them, for lists of up to a power of two of documents; one such table for each power
+TERM_TABLE, TERM_TABLES = 2 + 5 * MOST_TERMS, 32
 LANE_RANKS = 48  # up to here eight nodes share a row; beyond, ranks fill the lanes and a row follows its node
-MOST_CROWD, MOST_WHOLE = 32, 48  # documents that a block may meet to be counted as few, and those of a whole list
-SHORT_SUMS = 5 * LANES  # numbers that a document's sums take in a short list
+MOST_CROWD = 32  # documents that a block may meet to be counted as few
+# numbers that a document's sums take where few meet, and documents of a cluster that there is room for
+SHORT_SUMS, MOST_MET = 5 * LANES, 1024
 ROW_BUDGET = 32_768  # cells of forward rows kept at once: two states of 256 KiB, within a core's own cache
 GUARD = LANES  # zeros before and behind a row
 PAD = 4  # vectors of zeros before a polynomial
 MOST_BINS = 256
-TALLY = 52  # the part that holds the tally, behind two numbers
+TALLY, TERMS = 52, 54  # the parts that hold the tally, behind two numbers, and a discount's exponentials
 _MOST_KEPT = 2**23  # bytes that a thread keeps from one run to the next
 _kept = threading.local()
 
@@ -38,18 +43,23 @@ def workspace(engine: int, family: int, n: int, ranks: int, spread: float) -> tu
 
     The parts, as ``arrays`` names them: rows and saved rows per state, backward rows, p q w r, positions, gains and
     gaps, the documents' sums, bins, nodes; for the odds: t v, polynomials, series, the lists' sums; eight numbers:
-    what is above for certain (two), and the tally of ``plain``; and the documents' sums where few meet.
+    what is above for certain (two), and the tally of ``plain``; the documents' sums where few meet; and for whole
+    lists a discount's exponentials, and the products before each document.
     """
+    marked, mixed = int(family == MARKED), int(engine == MIXED)
+    odds = int(engine == ODDS or mixed)
+    lanes = min(ranks, LANE_RANKS)
+    if mixed:  # rows are for where few meet
+        ranks = lanes
     stride = _row_bound(n, ranks, spread)
     rows = min(max(ROW_BUDGET, (int(math.sqrt(n)) + 3) * stride), n * stride) + 2 * stride
     saved = (int(math.sqrt(n)) + 3) * stride
-    lanes = min(ranks, LANE_RANKS)
-    marked, odds = int(family == MARKED), int(engine == ODDS)
     wide, more = LANES * (n + LANES), n + LANES
     sizes = [rows, rows, rows * marked, rows * marked, saved, saved, saved * marked, saved * marked]
     sizes += [LANES * lanes + ranks + 4 * GUARD] * 7 + [wide] * 4 + [more] * 3 + [n] * 7 + [MOST_BINS] * 4
     sizes += [LANES] * 7 + [odds * wide] * 2 + [odds * more] + [LANES * (lanes + PAD)] * 2 + [LANES * lanes] * 3
-    sizes += [odds * more] * 2 + [4 * odds * more] * 2 + [LANES, SHORT_SUMS * odds * min(n, LANE_RANKS + MOST_WHOLE)]
+    sizes += [odds * more] * 2 + [4 * odds * more] * 2 + [LANES, SHORT_SUMS * odds * min(n, MOST_MET)]
+    sizes += [mixed * (1 + TERM_TABLES * TERM_TABLE), 4 * mixed * wide]
     numbers, at = _buffer(sizes, np.float64)
     places, places_at = _buffer([n + 2, n + 2, n, odds * more, odds * more, odds * (n + 1)], np.int64)
     return numbers, at, places, places_at
@@ -77,6 +87,14 @@ def _buffer(sizes, dtype):
     buffer = np.zeros(sum(padded) + LANES, dtype)
     skip = -(buffer.ctypes.data // buffer.itemsize) % LANES
     return buffer, skip + np.cumsum([0, *padded])
+
+
+def set_terms(room: tuple[Any, Any, Any, Any], tables: dict[int, Any]) -> None:
+    """Put a discount's exponentials (``metrics.exponentials``) into a workspace of the engine that reads them."""
+    numbers, at, _, _ = room
+    for power, table in tables.items():
+        begin = at[TERMS] + 1 + TERM_TABLE * power
+        numbers[begin : begin + TERM_TABLE] = table
 
 
 @routine
@@ -108,6 +126,7 @@ def arrays(f, at, i, place):
         (pointer(f, at[45]), pointer(f, at[46]), pointer(f, at[47])),
         (pointer(f, at[48]), pointer(f, at[49]), pointer(f, at[50]), pointer(f, at[51])),
         pointer(f, at[53]),
+        (pointer(f, at[54]), pointer(f, at[55])),
     )
     return (
         rows, saved, back, laws, limits, documents, sums, bins, nodes, by_odds, pointer(i, place[2]),

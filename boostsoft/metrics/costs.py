@@ -10,9 +10,9 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ..kernels.families import PLAIN
-from ..kernels.workspace import LANE_RANKS, MOST_WHOLE
+from ..kernels.workspace import MIXED, MOST_CROWD, ODDS
 from ..query_groups import FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -33,17 +33,17 @@ def hard_costs(queries: PreparedQueries) -> FloatArray:
     return 200.0 + 7.0 * sizes * np.log2(sizes + 1.0)
 
 
-def exact_costs(queries: PreparedQueries) -> FloatArray:
-    """Of the exact expectation with its derivatives."""
+def exact_costs(queries: PreparedQueries, engines: NDArray[np.int8]) -> FloatArray:
+    """Of the exact expectation with its derivatives, by the engine of each query."""
     sizes = queries.groups.sizes.astype(np.float64)
     if queries.pairwise:
         return 500.0 + sizes * np.minimum(sizes, 500.0)
-    costs = 2e3 + sizes * _per_document(queries.cutoffs, sizes, queries.smooth)
-    if queries.family != PLAIN:
-        return costs
     ranks = np.minimum(queries.cutoffs, sizes)
-    costs = np.where(ranks <= LANE_RANKS, 3e3 + 35.0 * ranks**2 + 150.0 * sizes, costs)
-    return np.where(sizes <= MOST_WHOLE, 400.0 + sizes * (120.0 + 12.0 * ranks), costs)
+    by_odds = np.where(
+        sizes <= MOST_CROWD, 400.0 + sizes * (120.0 + 12.0 * ranks), 3e3 + 35.0 * ranks**2 + 150.0 * sizes
+    )
+    by_rows = 2e3 + sizes * _per_document(queries.cutoffs, sizes, queries.smooth)
+    return np.select([engines == ODDS, engines == MIXED], [by_odds, 3e3 + 700.0 * sizes], by_rows)
 
 
 def softrank_costs(queries: PreparedQueries) -> FloatArray:
@@ -110,9 +110,10 @@ def _per_document(cutoffs: IntArray | int, crowd: FloatArray, smooth: bool) -> F
     return 1.2 * nodes * (np.minimum(inner, 4.0 * np.sqrt(crowd)) + 4.0)
 
 
-def refuse_long(queries: PreparedQueries, scores: FloatArray, noise: str, sigma: float, ranks: str) -> None:
+def refuse_long(
+    queries: PreparedQueries, costs: FloatArray, scores: FloatArray, noise: str, sigma: float, ranks: str
+) -> None:
     """Raise if one query would take longer than ``LIMIT_SECONDS``: its n documents times k ranks are too many."""
-    costs = exact_costs(queries) if ranks == "exact" else softrank_costs(queries)
     for q in np.flatnonzero(costs > LIMIT_SECONDS * 1e9):
         own = scores[int(queries.groups.offsets[q]) : int(queries.groups.offsets[q + 1])]
         cutoff = int(queries.cutoffs[q])

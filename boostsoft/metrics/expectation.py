@@ -21,11 +21,14 @@ from ..kernels.sampled import hard_draws, plackett_luce_gradient
 from ..kernels.simd import LANES
 from ..kernels.softrank import softrank_queries
 from ..kernels.threads import over_queries
-from ..kernels.workspace import LANE_RANKS, ODDS, ROWS, SHORT, own_workspace
+from ..kernels.workspace import LANE_RANKS, MIXED, MOST_CROWD, ODDS, ROWS, SHORT, own_workspace, set_terms
 from ..query_groups import FloatArray
 from .costs import exact_costs, refuse_long, sampled_costs, softrank_costs
+from .exponentials import tables_of
 from .prepared import PreparedQueries
 
+_FAST = 5e-6  # a tolerance above promises 1e-4, one below 1e-6: a fifth of that is what a discount may be off by
+_DISCOUNT_DIGITS = (2e-7, 2e-5)
 _CELLS_AT_A_TIME = 2**18  # of draws x documents: 2 MiB of noise
 
 
@@ -57,31 +60,33 @@ def expectation(
     ``derive``: 0, the value; 1, gradient and push; 2, the Hessian as well, which is 0 otherwise. ``finish`` is
     called with ranges of queries when they are done, on the thread that did them.
     """
-    refuse_long(prepared, scores, noise, sigma, "exact")
     law, offsets = LAWS[noise], prepared.groups.offsets
     step, tol = ACCURACY[accuracy]
     found = _room(prepared, scores, derive > 0)
     out = (found.values, found.gradient, found.push, found.hessian)
-    shallow = np.minimum(prepared.cutoffs, prepared.groups.sizes) <= LANE_RANKS
-    if prepared.family != PLAIN:
-        shallow[:] = False
-    size = _room_size(prepared, tol)
-    short = block_address(SHORT) if tol > ODDS_DIGITS and shallow.any() else 0
+    size, terms = _room_size(prepared, tol), _terms(prepared, tol)
+    engines = _engines(prepared, terms)
+    costs = exact_costs(prepared, engines)
+    refuse_long(prepared, costs, scores, noise, sigma, "exact")
+    short = block_address(SHORT) if tol > ODDS_DIGITS and np.any(engines != ROWS) else 0
 
     def run(begin: int, end: int) -> None:
         if prepared.pairwise:
             _pairs(prepared, law, scores, sigma, derive, begin, end, found)
         else:
-            for first, last, engine in _by_engine(shallow, begin, end):
+            for first, last, engine in _by_engine(engines, begin, end):
+                room = own_workspace(engine, prepared.family, *size)
+                if engine == MIXED:
+                    set_terms(room, terms)
                 expect_queries(
-                    block_address(engine), short if engine == ODDS else 0, engine, law, prepared.family, scores,
+                    block_address(engine), short if engine != ROWS else 0, engine, law, prepared.family, scores,
                     prepared.gains, offsets, prepared.cutoffs, prepared.smooth, prepared.discount, sigma, step, tol,
-                    derive, first, last, *out, size[0] + LANES - 1, *own_workspace(engine, prepared.family, *size),
+                    derive, first, last, *out, size[0] + LANES - 1, *room,
                 )  # fmt: skip
         if finish is not None:
             finish(begin, end, found)
 
-    over_queries(run, exact_costs(prepared))
+    over_queries(run, costs)
     return found
 
 
@@ -110,20 +115,39 @@ def _room_size(prepared: PreparedQueries, tol: float) -> tuple[int, int, float]:
     return longest, deepest, 40.0 - math.log(tol)
 
 
-def _by_engine(shallow: NDArray[np.bool_], begin: int, end: int) -> list[tuple[int, int, int]]:
+def _terms(prepared: PreparedQueries, tol: float) -> dict[int, FloatArray]:
+    """The discount as sums of exponentials, for the whole lists that are long enough to want them."""
+    sizes = prepared.groups.sizes
+    if prepared.family != PLAIN or not prepared.smooth or tol <= ODDS_DIGITS:
+        return {}
+    whole = sizes[(sizes > MOST_CROWD) & (prepared.cutoffs >= sizes)]
+    return tables_of(prepared.discount, whole, _DISCOUNT_DIGITS[tol > _FAST])
+
+
+def _engines(prepared: PreparedQueries, terms: dict[int, FloatArray]) -> NDArray[np.int8]:
+    """The engine of every query."""
+    sizes, cutoffs = prepared.groups.sizes, prepared.cutoffs
+    engines = np.full(sizes.size, ROWS, dtype=np.int8)
+    if prepared.family == PLAIN:
+        engines[np.minimum(cutoffs, sizes) <= LANE_RANKS] = ODDS
+    for power in terms:
+        engines[(sizes > max(MOST_CROWD, 2**power // 2)) & (sizes <= 2**power) & (cutoffs >= sizes)] = MIXED
+    return engines
+
+
+def _by_engine(engines: NDArray[np.int8], begin: int, end: int) -> list[tuple[int, int, int]]:
     """Runs of queries that go to the same engine."""
-    if shallow[begin:end].all():
-        return [(begin, end, ODDS)]
-    changes = begin + 1 + np.flatnonzero(np.diff(shallow[begin:end]))
+    changes = begin + 1 + np.flatnonzero(np.diff(engines[begin:end]))
     ends = [begin, *changes.tolist(), end]
-    return [(first, last, ODDS if shallow[first] else ROWS) for first, last in itertools.pairwise(ends) if first < last]
+    return [(first, last, int(engines[first])) for first, last in itertools.pairwise(ends) if first < last]
 
 
 def softrank_expectation(
     prepared: PreparedQueries, scores: FloatArray, noise: str, sigma: float, derive: bool
 ) -> Expectation:
     """SoftRank's value of every query, which is no expectation, with its derivatives."""
-    refuse_long(prepared, scores, noise, sigma, "softrank")
+    costs = softrank_costs(prepared)
+    refuse_long(prepared, costs, scores, noise, sigma, "softrank")
     found = _room(prepared, scores, derive)
 
     def run(begin: int, end: int) -> None:
@@ -132,7 +156,7 @@ def softrank_expectation(
             derive, begin, end, found.values, found.gradient, found.hessian,
         )  # fmt: skip
 
-    over_queries(run, softrank_costs(prepared))
+    over_queries(run, costs)
     return found
 
 

@@ -1,0 +1,115 @@
+"""A discount as a sum of exponentials, for the kernel of whole lists (``kernels.mixture``).
+
+Discounts that fall ever more slowly, 1 / log2(1 + r) and 1 / r among them, are mixtures of exponentials exp(-s r): a
+dozen, with rates s in geometric progression, give them and their differences to five digits for any number of ranks
+that matters, two dozen to seven (Beylkin and Monzon 2005).
+"""
+
+from __future__ import annotations
+
+import itertools
+from functools import lru_cache
+
+import numpy as np
+
+from ..kernels.workspace import MOST_TERMS, TERM_TABLE
+from ..query_groups import FloatArray, IntArray
+
+_FITTED, _CHECKED = 120, 2000  # ranks
+_LOWEST, _HIGHEST = (0.5, 0.8, 1.2, 2.0, 3.0), (1.0, 2.0, 3.0, 4.0)  # rates to begin from, the former over all ranks
+_STEPS = 60
+_LEAST = 1e-290
+
+
+def tables_of(discount: FloatArray, longest: IntArray, tol: float) -> dict[int, FloatArray]:
+    """Tables of exponentials by the power of two of these numbers of ranks; those that are not to be had are left out.
+
+    ``discount`` must reach one rank beyond each power.
+    """
+    found = {}
+    for power in sorted({int(n - 1).bit_length() for n in np.unique(longest)}):
+        table = exponentials(discount[: 2**power + 1], tol)
+        if table is not None:
+            found[power] = table
+    return found
+
+
+def exponentials(discount: FloatArray, tol: float) -> FloatArray | None:
+    """The table that the kernel reads: number of terms, constant; z, 1 - z, weights and rates; room for scales.
+
+    Discount and differences are given to a relative ``tol``. None where the terms that the kernel takes do not do it.
+    """
+    return _table(discount.tobytes(), tol)
+
+
+@lru_cache(maxsize=32)
+def _table(discount: bytes, tol: float) -> FloatArray | None:
+    found = _terms(np.frombuffer(discount), tol)
+    if found is None:
+        return None
+    constant, weights, rates = found
+    table = np.zeros(TERM_TABLE)
+    table[:2] = rates.size + rates.size % 2, constant
+    parts = table[2:].reshape(5, MOST_TERMS)
+    parts[:4, : rates.size] = np.exp(-rates), -np.expm1(-rates), weights, rates
+    table.flags.writeable = False
+    return table
+
+
+def _terms(discount: FloatArray, tol: float) -> tuple[float, FloatArray, FloatArray] | None:
+    """Constant, weights and rates."""
+    normal = discount[discount > _LEAST]
+    ratios = normal[1:] / normal[:-1]
+    if ratios.size > 0 and ratios[0] < 1.0 and np.ptp(ratios) <= 1e-12:  # a geometric discount is one exponential
+        return 0.0, discount[:1].copy(), -np.log(ratios[:1])
+    falls = -np.diff(discount)
+    if falls.size < 2 or np.any(falls <= 0.0) or discount[-1] <= 0.0:
+        return None
+    fitted, checked = (
+        np.unique(np.geomspace(1, falls.size, most).astype(np.int64)) - 1 for most in (_FITTED, _CHECKED)
+    )
+    # about as many as 1 / log2(1 + r) takes, and more until it does
+    likely = np.log(falls.size) * (0.35 - 0.115 * np.log(tol))
+    for n_terms in range(max(6, 2 * int(likely / 2.0)), MOST_TERMS + 1, 2):
+        rates = _rates(discount, falls, fitted, n_terms)
+        weights = _fit(_design(discount, falls, fitted, rates))
+        if _error(_design(discount, falls, checked, rates), weights) <= tol:
+            return float(weights[0]), weights[1:], rates
+    return None
+
+
+def _rates(discount: FloatArray, falls: FloatArray, at: IntArray, n_terms: int) -> FloatArray:
+    """The best geometric progression of a few, moved to where the weighted squares of the errors are least."""
+    from scipy.optimize import least_squares
+
+    def errors(rates: FloatArray) -> FloatArray:
+        design = _design(discount, falls, at, rates)
+        off: FloatArray = design @ _fit(design) - 1.0
+        return off
+
+    starts = [np.geomspace(low / falls.size, high, n_terms) for low, high in itertools.product(_LOWEST, _HIGHEST)]
+    largest = [float(np.abs(errors(rates)).max()) for rates in starts]
+    best = int(np.argmin(largest))
+    scale = 1.0 / max(largest[best], 1e-300)
+    found = least_squares(lambda logs: scale * errors(np.exp(logs)), np.log(starts[best]), max_nfev=_STEPS, ftol=1e-6)
+    rates: FloatArray = np.exp(found.x)
+    return rates
+
+
+def _design(discount: FloatArray, falls: FloatArray, at: IntArray, rates: FloatArray) -> FloatArray:
+    """What each term, the constant first, gives of the falls and of the discount at some ranks."""
+    terms = np.exp(-at[:, None] * rates)
+    of_falls = np.hstack([np.zeros((at.size, 1)), terms * -np.expm1(-rates) / falls[at, None]])
+    of_values = np.hstack([np.ones((at.size, 1)), terms]) / discount[at, None]
+    return np.vstack([of_falls, of_values])
+
+
+def _fit(design: FloatArray) -> FloatArray:
+    """The weights by least squares."""
+    scale = np.abs(design).max(axis=0)
+    weights: FloatArray = np.linalg.lstsq(design / scale, np.ones(len(design)), rcond=1e-15)[0] / scale
+    return weights
+
+
+def _error(design: FloatArray, weights: FloatArray) -> float:
+    return float(np.abs(design @ weights - 1.0).max())
