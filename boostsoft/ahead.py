@@ -20,12 +20,14 @@ from numba.core.registry import cpu_target
 
 from .kernels import cache
 from .kernels.ranks import mean_ranks
+from .kernels.workspace import MOST_CROWD
 from .metrics import Metric, SoftMetric
 from .objectives import SoftObjective, reference_objective
 from .query_groups import QueryGroups
 
 # a metric of ranks by each engine, one of pairs: their kernels serve all of the kind
 _METRICS = ("ndcg@2", "err@2", "kendall")
+_WHOLE_LIST = MOST_CROWD + 1  # documents: from here on they go by exponentials
 _OBJECTIVES = ("lambdarank", "ranknet", "lambdaloss", "xendcg", "listnet", "queryrmse")
 _MANIFEST = "made-for.txt"
 
@@ -37,6 +39,7 @@ def compile_kernels() -> None:
     for name in _METRICS:
         Metric(name).per_query(labels, scores, group=groups)
         SoftMetric(name).gradient(labels, scores, group=groups)
+    SoftMetric("dcg").gradient(np.arange(_WHOLE_LIST) % 2, np.arange(_WHOLE_LIST), group=[_WHOLE_LIST])
     for objective in (SoftObjective("ndcg@2", mix={"kendall": 0.5}), *map(reference_objective, _OBJECTIVES)):
         objective.gradient_curvature(objective.prepare(labels, groups), scores)
     mean_ranks(scores, groups.offsets, np.empty(scores.size))

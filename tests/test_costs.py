@@ -28,10 +28,12 @@ def seconds(monkeypatch):
 
 
 REFUSED = {
-    "gradient": (bs.SoftMetric("ndcg").gradient, "SoftMetric.gradient", "ndcg", N),
-    "value": (bs.SoftMetric("ndcg"), "SoftMetric", "ndcg", N),
+    "gradient": (bs.SoftMetric("ndcg@2000").gradient, "SoftMetric.gradient", "ndcg", 2000),
+    "value": (bs.SoftMetric("ndcg@2000"), "SoftMetric", "ndcg", 2000),
+    "all digits": (bs.SoftMetric("ndcg", accuracy="high"), "SoftMetric", "ndcg", N),
+    "a table": (bs.SoftMetric("dcg", discount=1 / np.arange(1, N + 1)), "SoftMetric", "dcg", N),
     "derivatives": (bs.SoftMetric("map@2000").value_gradient_hessian, "SoftMetric.value_gradient_hessian", "map", 2000),
-    "per query": (bs.SoftMetric("rbp", noise="gumbel").per_query, "SoftMetric.per_query", "rbp", N),
+    "per query": (bs.SoftMetric("rbp@2999", noise="gumbel").per_query, "SoftMetric.per_query", "rbp", 2999),
     "softrank": (bs.SoftMetric("dcg", ranks="softrank").gradient, "SoftMetric.gradient", "dcg", N),
 }
 
@@ -52,7 +54,7 @@ def test_the_remedy_helps(ranks, labels_and_scores, seconds):
     seconds({"exact": 0.01, "softrank": 0.5}[ranks])
     labels, scores = labels_and_scores
     with pytest.raises(ValueError, match="ndcg@10"):
-        bs.SoftMetric("ndcg", ranks=ranks)(labels, scores, group=[N])
+        bs.SoftMetric("ndcg@2000", ranks=ranks)(labels, scores, group=[N])
     assert 0 < bs.SoftMetric("ndcg@10", ranks=ranks)(labels, scores, group=[N]) < 1
 
 
@@ -62,15 +64,26 @@ def test_documents_out_of_reach_cost_nothing(ranks, labels_and_scores, seconds):
     seconds(0.01)
     labels, scores = labels_and_scores
     with pytest.raises(ValueError, match="minutes"):
-        bs.SoftMetric("ndcg", ranks=ranks, sigma=1.0)(labels, scores, group=[N])
-    soft = bs.SoftMetric("ndcg", ranks=ranks, sigma=1e-5)
+        bs.SoftMetric("ndcg@2000", ranks=ranks, sigma=1.0)(labels, scores, group=[N])
+    soft = bs.SoftMetric("ndcg@2000", ranks=ranks, sigma=1e-5)
     assert soft(labels, scores, group=[N]) == pytest.approx(soft.hard(labels, scores, group=[N]), rel=1e-3)
 
 
 def test_the_sum_of_many_queries_is_no_reason(labels_and_scores, seconds):
     seconds(0.01)
     labels, scores = labels_and_scores
-    assert 0 < bs.SoftMetric("ndcg")(labels, scores, group=[100] * 30) < 1
+    assert 0 < bs.SoftMetric("ndcg@60")(labels, scores, group=[100] * 30) < 1
+
+
+@pytest.mark.parametrize("name", ["ndcg", "rbp"])
+def test_whole_lists_are_not_refused(name, labels_and_scores, seconds):
+    """By exponentials, linear in the documents."""
+    seconds(0.01)
+    labels, scores = labels_and_scores
+    soft = bs.SoftMetric(name)
+    value = soft(labels, scores, group=[N])
+    seconds(600.0)
+    assert value == pytest.approx(bs.SoftMetric(name, accuracy="high")(labels, scores, group=[N]), rel=1e-6)
 
 
 @pytest.mark.parametrize("name", ["auc", "kendall", "pnr", "spearman"])
@@ -85,12 +98,12 @@ def test_it_is_refused_while_training(labels_and_scores, seconds):
     seconds(0.01)
     labels, scores = labels_and_scores
     data = lgb.Dataset(scores[:, None], labels, group=[N], params={"verbose": -1})
-    params = {"objective": bl.objective("ndcg"), "metric": "None", "verbose": -1, "num_threads": 1}
+    params = {"objective": bl.objective("ndcg@2000"), "metric": "None", "verbose": -1, "num_threads": 1}
     with pytest.raises(ValueError, match=rf"objective: metric .*n = {N} documents.*ndcg@10"):
         lgb.train(params, data, 1)
 
 
-# n, k (0: whole list), sigma -> minutes on one core, measured
+# n, k (0: whole list), sigma -> minutes on one core by rows, measured
 MEASURED = {
     (100_000, 0, 1.0): 0.16, (300_000, 0, 1.0): 1.5, (100_000, 1000, 1.0): 0.14, (100_000, 10, 1.0): 0.003,
     (1_000_000, 10, 1.0): 0.03, (1_000_000, 0, 1e-4): 0.2,
@@ -124,9 +137,9 @@ def test_the_message_as_it_reads(labels_and_scores, seconds):
     seconds(0.01)
     labels, scores = labels_and_scores
     with pytest.raises(ValueError, match="limit") as caught:
-        bs.SoftMetric("ndcg")(labels, scores, group=[N])
+        bs.SoftMetric("ndcg@2000")(labels, scores, group=[N])
     text = re.sub(r"\d+ minutes", "M minutes", str(caught.value))
     assert text == (
         "SoftMetric: metric must have a cutoff, or a smaller one, for a query this long: ndcg of query 0, n = 3000 "
-        "documents x k = 3000 ranks, would take about M minutes on one core, and M minutes is the limit; take ndcg@10"
+        "documents x k = 2000 ranks, would take about M minutes on one core, and M minutes is the limit; take ndcg@10"
     )

@@ -110,6 +110,11 @@ def lightgbm_entries(pool: Pool, settings: Settings) -> list[Entry]:
                 measure = boosting.measure(soft_lightgbm.objective(f"ndcg@{k}", noise=noise), sigma)
                 facts = {"name": f"boostsoft {noise}", "noise": noise, "k": k, "sigma": sigma}
                 entries.append(Entry(Contender(ours(noise, k, sigma), measure), LIGHTGBM, pool.n_queries, facts))
+    whole = soft_lightgbm.objective("ndcg")
+    for sigma in settings.sigmas:
+        facts = {"name": "boostsoft gaussian, whole list", "sigma": sigma}
+        name = f"boostsoft gaussian, whole list, sigma={sigma:g}"
+        entries.append(Entry(Contender(name, boosting.measure(whole, sigma)), LIGHTGBM, pool.n_queries, facts))
     for what, losses in ((", tau mixed in", None), (", tau and losses", BESIDE)):
         mixed = soft_lightgbm.objective(f"ndcg@{TARGET_CUTOFF}", noise="gumbel", mix=WHOLE_ORDER, losses=losses)
         for sigma in settings.sigmas:

@@ -19,6 +19,7 @@ _FITTED, _CHECKED = 120, 2000  # ranks
 _LOWEST, _HIGHEST = (0.5, 0.8, 1.2, 2.0, 3.0), (1.0, 2.0, 3.0, 4.0)  # rates to begin from, the former over all ranks
 _STEPS = 60
 _LEAST = 1e-290
+_MOST_WEIGHT = 10.0  # of all terms, over the first discount: more would cancel, and lose digits
 
 
 def tables_of(discount: FloatArray, longest: IntArray, tol: float) -> dict[int, FloatArray]:
@@ -73,7 +74,8 @@ def _terms(discount: FloatArray, tol: float) -> tuple[float, FloatArray, FloatAr
     for n_terms in range(max(6, 2 * int(likely / 2.0)), MOST_TERMS + 1, 2):
         rates = _rates(discount, falls, fitted, n_terms)
         weights = _fit(_design(discount, falls, fitted, rates))
-        if _error(_design(discount, falls, checked, rates), weights) <= tol:
+        small = np.abs(weights).sum() <= _MOST_WEIGHT * discount[0]
+        if small and _error(_design(discount, falls, checked, rates), weights) <= tol:
             return float(weights[0]), weights[1:], rates
     return None
 
