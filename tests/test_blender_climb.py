@@ -39,7 +39,7 @@ def test_gradient_is_that_of_the_value(constraint, mix):
         up, down = (value.value_and_gradient(weights + sign * step)[0] for sign in (1, -1))
         assert gradient[j] == pytest.approx((up - down) / 2e-5, abs=1e-7)
     assert np.abs(gradient).max() > 1e-2
-    assert gradient @ weights == pytest.approx(0.0, abs=1e-8)  # only the direction counts
+    assert gradient @ weights == pytest.approx(0.0, abs=1e-9)  # only the direction counts
 
 
 def test_value_is_the_metric_less_the_penalty(data):

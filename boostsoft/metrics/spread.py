@@ -46,8 +46,10 @@ class Deviations:
 
         The metric is homogeneous: s . dV/ds + sigma dV/dsigma = 0, so moving sigma with the spread adds
         -(s . g) / spread times the spread's own gradient, w_q (s - mean) / (sum of w n x spread). In s . g scores are
-        counted from the mean of what is ``ranked`` together: a query, or all documents of a pooled metric.
+        counted from the mean of what is ``ranked`` together: a query, or all documents of a pooled metric. Shifting
+        that changes nothing either: what its gradients sum up to is the node rule's error, and goes as well.
         """
+        gradient = gradient - ranked.per_document(ranked.sums(gradient) / np.maximum(ranked.sizes, 1))
         deviation = float(self._root()) or 1.0
         same = ranked is self.members
         counted, other = (self.unit, self.exponent) if same else _centred(ranked, scores)
