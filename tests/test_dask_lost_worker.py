@@ -16,6 +16,7 @@ pytest.importorskip("xgboost")
 PROGRAM = '''
 import json, os, re, signal, sys, time
 
+import dask
 import dask.dataframe as dd
 import lightgbm as lgb
 import numpy as np
@@ -116,6 +117,8 @@ def scenario(client, frame, how):
 
 
 def main():
+    # a worker that is away a second time, this long after the first, would be given up for good
+    dask.config.set({"distributed.deploy.lost-worker-timeout": "1 hour"})
     with LocalCluster(
         n_workers=2, threads_per_worker=1, memory_limit="2GiB", dashboard_address=":0", silence_logs=50
     ) as cluster, Client(cluster) as client:

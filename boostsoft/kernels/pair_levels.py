@@ -21,7 +21,7 @@ from .sorting import falling_order
 _EPS = 1e-30  # as far as the noise reaches
 # up to how many documents this is cheaper than the grid
 _LONGEST_GAUSSIAN, _LONGEST_GUMBEL, _LONGEST_LOGISTIC = 300, 6000, 450
-_FURTHEST = 3.0  # how many times its reach the scores may be apart: beyond, most pairs are certain
+_FURTHEST = 8.0  # how many times its reach the scores may be apart: up to there exponentials of Gumbel are numbers
 _PARTS, _PLACES = 8, 2  # arrays of numbers and of places that a query needs, each as long as it and a vector
 _EXPONENTS = 600.0  # how far apart scores may be whose exponentials are all numbers
 
