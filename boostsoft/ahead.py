@@ -27,7 +27,7 @@ from .query_groups import QueryGroups
 
 # a metric of ranks by each engine, one of pairs: their kernels serve all of the kind
 _METRICS = ("ndcg@2", "err@2", "kendall")
-_WHOLE_LIST = MOST_CROWD + 1  # documents: from here on they go by exponentials
+_WHOLE_LISTS, _LONG = ("dcg", "mrr"), MOST_CROWD + 1  # by exponentials, from so many documents on
 _OBJECTIVES = ("lambdarank", "ranknet", "lambdaloss", "xendcg", "listnet", "queryrmse")
 _MANIFEST = "made-for.txt"
 
@@ -39,7 +39,8 @@ def compile_kernels() -> None:
     for name in _METRICS:
         Metric(name).per_query(labels, scores, group=groups)
         SoftMetric(name).gradient(labels, scores, group=groups)
-    SoftMetric("dcg").gradient(np.arange(_WHOLE_LIST) % 2, np.arange(_WHOLE_LIST), group=[_WHOLE_LIST])
+    for name in _WHOLE_LISTS:
+        SoftMetric(name).gradient(np.arange(_LONG) % 2, np.arange(_LONG), group=[_LONG])
     for objective in (SoftObjective("ndcg@2", mix={"kendall": 0.5}), *map(reference_objective, _OBJECTIVES)):
         objective.gradient_curvature(objective.prepare(labels, groups), scores)
     mean_ranks(scores, groups.offsets, np.empty(scores.size))

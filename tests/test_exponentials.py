@@ -58,26 +58,55 @@ def test_a_table_for_each_power_of_two_that_is_needed():
     assert tables_of(np.ones(129), np.array([100]), 2e-5) == {}
 
 
+METRICS = {
+    "ndcg": {},
+    "dcg": {"discount": "reciprocal"},
+    "rbp": {"p": 0.95},
+    "mrr": {"relevant_from": 3},
+    "err": {"max_label": 5},  # what every document lets through is well above 0
+    "pfound": {"p_rel": (0.0, 0.01, 0.1, 0.4)},
+    "map": {},
+}
+
+
 @pytest.mark.parametrize("noise", ["gaussian", "gumbel", "logistic"])
-@pytest.mark.parametrize(("name", "options"), [("ndcg", {}), ("dcg", {"discount": "reciprocal"}), ("rbp", {"p": 0.95})])
-def test_whole_lists_are_those_by_rows(noise, name, options, monkeypatch):
-    """Lists of several powers of two, one whose documents lie in clusters, ties, documents that are out of reach."""
+@pytest.mark.parametrize("name", METRICS)
+def test_whole_lists_are_those_by_rows(noise, name, monkeypatch):
+    """Of several powers of two: in clusters, with ties, out of reach, and so long a cluster that its top is certain."""
     rng = np.random.default_rng(0)
-    sizes = [70, 33, 128, 300, 40]
-    labels, scores = rng.choice(4, size=sum(sizes)), rng.normal(size=sum(sizes))
+    sizes = [70, 33, 128, 300, 40, 9]
+    labels, scores = rng.choice(4, size=sum(sizes), p=[0.8, 0.1, 0.06, 0.04]), rng.normal(size=sum(sizes))
+    labels[::8] = 3
     scores[70:103] = np.round(scores[70:103])
     scores[103:231] += 20.0 * rng.integers(0, 4, 128)
-    queries = prepare(bs.Metric(name, **options), "test", labels, bs.QueryGroups.from_sizes(sizes))
-    for accuracy, value_error, error in (("default", 1e-8, 1e-6), ("fast", 1e-6, 1e-4)):
+    scores[231:531] *= 20.0
+    queries = prepare(bs.Metric(name, **METRICS[name]), "test", labels, bs.QueryGroups.from_sizes(sizes))
+    for accuracy, value_error, error in (("default", 2e-8, 1e-6), ("fast", 1e-6, 1e-4)):
         got = expectation(queries, scores, noise, 0.4, accuracy, derive=2)
         wanted = expectation(queries, scores, noise, 0.4, "high", derive=2)
         np.testing.assert_allclose(got.values, wanted.values, rtol=value_error)
+        alone = expectation(queries, scores, noise, 0.4, accuracy, derive=0)
+        np.testing.assert_allclose(alone.values, got.values, rtol=1e-14)
         for query in np.split(np.arange(scores.size), np.cumsum(sizes)[:-1]):
-            largest = np.abs(wanted.gradient[query]).max()
-            np.testing.assert_allclose(got.gradient[query], wanted.gradient[query], rtol=0, atol=error * largest)
-            largest = np.abs(wanted.hessian[query]).max()
-            np.testing.assert_allclose(got.hessian[query], wanted.hessian[query], rtol=0, atol=10 * error * largest)
+            for part, more in (("gradient", 1), ("push", 1), ("hessian", 10)):
+                exact, found = getattr(wanted, part)[query], getattr(got, part)[query]
+                np.testing.assert_allclose(found, exact, rtol=0, atol=more * error * np.abs(exact).max())
     by_exponentials = got.gradient
     monkeypatch.setattr(expectation_module, "_terms", lambda *_: {})
     by_rows = expectation(queries, scores, noise, 0.4, "fast", derive=2).gradient
-    assert not np.array_equal(by_rows, by_exponentials)  # it was another way
+    for query in np.split(np.arange(scores.size), np.cumsum(sizes)[:-1]):  # it was another way
+        cascade = name in ("mrr", "err", "pfound", "map")
+        assert np.array_equal(by_rows[query], by_exponentials[query]) == (query.size == 9 and not cascade)
+
+
+@pytest.mark.parametrize("name", ["mrr", "mrr@10", "err", "err@10"])
+def test_what_nobody_reaches_changes_nothing(name):
+    """Documents far below a thousand that answer for certain, or nearly: a cascade ends where nothing passes."""
+    rng = np.random.default_rng(2)
+    labels = np.r_[np.full(1000, 4), rng.integers(0, 5, 500)]
+    scores = np.r_[rng.normal(size=1000), np.arange(-600.0, -100)]
+    soft, top = bs.SoftMetric(name), (labels[:1000], scores[:1000])
+    assert soft(labels, scores, group=[1500]) == pytest.approx(soft(*top, group=[1000]), rel=1e-6)
+    gradient = soft.gradient(labels, scores, group=[1500])
+    np.testing.assert_allclose(gradient[:1000], soft.gradient(*top, group=[1000]), atol=1e-9)
+    assert not gradient[1000:].any()

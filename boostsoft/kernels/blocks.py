@@ -14,11 +14,12 @@ from numba import config, types
 from numba.extending import intrinsic
 
 from .block import rows_block
+from .cascades import cascade_block
 from .mixture import mixed_block
 from .plain import odds_block
 from .short import short_cluster
 from .simd import PointerType
-from .workspace import MIXED, ODDS, ROWS, SHORT
+from .workspace import CASCADES, MIXED, ODDS, ROWS, SHORT
 
 _NUMBERS, _PLACES = PointerType(types.float64), PointerType(types.int64)
 # law, family, filled, first, low, high, ranks, nobody, derive; least, growth, spread, faint_below; discount, workspace
@@ -30,6 +31,7 @@ _ENGINES = {
     ODDS: (odds_block, _ARGUMENTS),
     SHORT: (short_cluster, _SHORT_ARGUMENTS),
     MIXED: (mixed_block, _ARGUMENTS),
+    CASCADES: (cascade_block, _ARGUMENTS),
 }
 
 

@@ -42,12 +42,13 @@ from .recursion import remove_drift
 from .short import largest_crowd
 from .simd import LANES, pointer
 from .sorting import falling_order
-from .workspace import MIXED, MOST_CROWD, MOST_MET, ODDS, arrays
+from .workspace import CASCADES, MIXED, MOST_CROWD, MOST_MET, ODDS, arrays
 
 # accuracy -> (step, tolerance); tests/test_accuracy.py measures the error that comes of them
 ACCURACY = {"default": (0.4, 1e-6), "high": (0.17, 1e-10), "fast": (0.5, 1e-5)}
 
 _FLOW_FLOOR = 1e-9
+_ABSORBED = 1e-20  # what documents above for certain let through that is nothing
 # how much rounding errors (1e-16) may grow where documents are divided out: at most, and per tolerance and faintness
 _MOST_GROWTH, _GROWTH, _FAINTEST = 1e9, 1e14, 5e-12
 ODDS_DIGITS = 1e-8  # below this tolerance the odds are not exact enough: all documents go through rows
@@ -102,7 +103,8 @@ def _cluster_value(
         cut = u[first + min(ranks - first, n - 1)]
         h *= cut_factor(shape, n, ranks - first, scatter_above(law, cut, fine, bins, n_bins))
     start_nodes(law, shape, n, u[first] + reach_right, origin, state)
-    if engine == MIXED and derive:
+    mixed = engine == MIXED or engine == CASCADES
+    if mixed and derive:
         start_mixed(n, space)
     if engine == ODDS:
         list_documents(coef, first, last, least, space[9], derive)
@@ -121,7 +123,7 @@ def _cluster_value(
             _pass_by(family, coef, low, low + 1, before)
             low += 1
         bottom = x[0]
-        if low >= min(last, ranks):
+        if low >= min(last, ranks) or before[0] < _ABSORBED:
             break
         high, bottom = max(high, low), x[filled - 1]
         while high < last and u[high] > x[filled - 1] - reach_right:
@@ -133,9 +135,11 @@ def _cluster_value(
             block, law, family, filled, first, low, high, width, nobody, derive, least, growth, spread, faint_below,
             pointer(discount, 0), *room,
         )  # fmt: skip
+        if engine == CASCADES and family == ABSORBING and before[2] < _ABSORBED:
+            break
     _pass_by(family, coef, low, last, before)
     if derive:
-        if engine == MIXED:
+        if mixed:
             collect_mixed(first, last, space)
         if engine == ODDS:
             collect_documents(coef, first, last, least, space[9], space[6])
@@ -211,7 +215,7 @@ def _query_expectation(
     u, coef, gaps = space[5]
     sums = space[6]
     n = scores.size
-    if engine == MIXED:
+    if engine == MIXED or engine == CASCADES:
         choose_terms(n, space)
     order = space[10]
     falling_order(scores, u, coef, order, space[4][0])
@@ -243,7 +247,7 @@ def _query_expectation(
     before = space[11]
     before[0], before[1] = 1.0, 0.0
     first = np.int64(0)
-    while first < ranks:
+    while first < ranks and before[0] >= _ABSORBED:
         u[first], last, uneven = 0.0, first + 1, False
         while last < n and gaps[last] <= apart:
             u[last] = -score_gap(scores[order[first]], scores[order[last]], sigma)

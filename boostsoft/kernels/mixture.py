@@ -25,7 +25,7 @@ _AT_ONCE = 2  # terms whose products run side by side: each waits for its last d
 
 
 @merged
-def _scale_terms(terms, low):
+def scale_terms(terms, low):
     """The weights of the terms where ``low`` documents are above for certain."""
     weights, rates, scales = (
         pointer(terms, 2 + 2 * MOST_TERMS),
@@ -95,7 +95,7 @@ def mixed_block(
         fill_laws(law, LANES, x, u, low, high, laws)
     n_terms, constant, m = np.int64(terms[0]), load(weights, 0) * splat(terms[1]), high - low
     z, fall = pointer(terms, 2), pointer(terms, 2 + MOST_TERMS)
-    scales = _scale_terms(terms, low)
+    scales = scale_terms(terms, low)
     node, total, nothing = load(weights, 0), splat(0.0), splat(0.0)
     if derive:
         for j in range(LANES * low, LANES * high, LANES):

@@ -13,8 +13,8 @@ from .families import MARKED
 from .simd import LANES, pointer
 
 # engines: by rows of the recursion; most documents by their odds (``plain``), and where few meet (``short``); whole
-# lists by exponentials (``mixture``)
-ROWS, ODDS, SHORT, MIXED = 0, 1, 2, 3
+# lists by exponentials (``mixture``, ``cascades``)
+ROWS, ODDS, SHORT, MIXED, CASCADES = 0, 1, 2, 3, 4
 MOST_TERMS = 40  # exponentials of a discount
 # what is kept of them, for lists of up to a power of two of documents; one such table for each power
 TERM_TABLE, TERM_TABLES = 2 + 5 * MOST_TERMS, 32
@@ -46,7 +46,7 @@ def workspace(engine: int, family: int, n: int, ranks: int, spread: float) -> tu
     what is above for certain (two), and the tally of ``plain``; the documents' sums where few meet; and for whole
     lists a discount's exponentials, and the products before each document.
     """
-    marked, mixed = int(family == MARKED), int(engine == MIXED)
+    marked, mixed = int(family == MARKED), int(engine in (MIXED, CASCADES))
     odds = int(engine == ODDS or mixed)
     lanes = min(ranks, LANE_RANKS)
     if mixed:  # rows are for where few meet
@@ -59,7 +59,7 @@ def workspace(engine: int, family: int, n: int, ranks: int, spread: float) -> tu
     sizes += [LANES * lanes + ranks + 4 * GUARD] * 7 + [wide] * 4 + [more] * 3 + [n] * 7 + [MOST_BINS] * 4
     sizes += [LANES] * 7 + [odds * wide] * 2 + [odds * more] + [LANES * (lanes + PAD)] * 2 + [LANES * lanes] * 3
     sizes += [odds * more] * 2 + [4 * odds * more] * 2 + [LANES, SHORT_SUMS * odds * min(n, MOST_MET)]
-    sizes += [mixed * (1 + TERM_TABLES * TERM_TABLE), 4 * mixed * wide]
+    sizes += [mixed * (1 + TERM_TABLES * TERM_TABLE), (6 if engine == CASCADES else 4) * mixed * wide]
     numbers, at = _buffer(sizes, np.float64)
     places, places_at = _buffer([n + 2, n + 2, n, odds * more, odds * more, odds * (n + 1)], np.int64)
     return numbers, at, places, places_at

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.workspace import MIXED, MOST_CROWD, ODDS
+from ..kernels.families import MARKED
+from ..kernels.workspace import CASCADES, MIXED, MOST_CROWD, ODDS
 from ..query_groups import FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -43,7 +44,9 @@ def exact_costs(queries: PreparedQueries, engines: NDArray[np.int8]) -> FloatArr
         sizes <= MOST_CROWD, 400.0 + sizes * (120.0 + 12.0 * ranks), 3e3 + 35.0 * ranks**2 + 150.0 * sizes
     )
     by_rows = 2e3 + sizes * _per_document(queries.cutoffs, sizes, queries.smooth)
-    return np.select([engines == ODDS, engines == MIXED], [by_odds, 3e3 + 700.0 * sizes], by_rows)
+    cascades = 2e3 + (1800.0 if queries.family == MARKED else 1000.0) * sizes
+    engine = [engines == ODDS, engines == MIXED, engines == CASCADES]
+    return np.select(engine, [by_odds, 3e3 + 700.0 * sizes, cascades], by_rows)
 
 
 def softrank_costs(queries: PreparedQueries) -> FloatArray:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..kernels.blocks import block_address
 from ..kernels.expected import ACCURACY, ODDS_DIGITS, expect_queries
-from ..kernels.families import PLAIN
+from ..kernels.families import ABSORBING, MARKED, PLAIN
 from ..kernels.noise import LAWS
 from ..kernels.pair_levels import soft_level_pairs
 from ..kernels.pairwise import soft_pairs
@@ -21,7 +21,7 @@ from ..kernels.sampled import hard_draws, plackett_luce_gradient
 from ..kernels.simd import LANES
 from ..kernels.softrank import softrank_queries
 from ..kernels.threads import over_queries
-from ..kernels.workspace import LANE_RANKS, MIXED, MOST_CROWD, ODDS, ROWS, SHORT, own_workspace, set_terms
+from ..kernels.workspace import CASCADES, LANE_RANKS, MIXED, MOST_CROWD, ODDS, ROWS, SHORT, own_workspace, set_terms
 from ..query_groups import FloatArray
 from .costs import exact_costs, refuse_long, sampled_costs, softrank_costs
 from .exponentials import tables_of
@@ -29,6 +29,7 @@ from .prepared import PreparedQueries
 
 _FAST = 5e-6  # a tolerance above promises 1e-4, one below 1e-6: a fifth of that is what a discount may be off by
 _DISCOUNT_DIGITS = (2e-7, 2e-5)
+_FEW_IN_CASCADES = 8  # documents for which a cascade goes by rows
 _CELLS_AT_A_TIME = 2**18  # of draws x documents: 2 MiB of noise
 
 
@@ -68,7 +69,8 @@ def expectation(
     engines = _engines(prepared, terms)
     costs = exact_costs(prepared, engines)
     refuse_long(prepared, costs, scores, noise, sigma, "exact")
-    short = block_address(SHORT) if tol > ODDS_DIGITS and np.any(engines != ROWS) else 0
+    plain = prepared.family == PLAIN
+    short = block_address(SHORT) if plain and tol > ODDS_DIGITS and np.any(engines != ROWS) else 0
 
     def run(begin: int, end: int) -> None:
         if prepared.pairwise:
@@ -76,7 +78,7 @@ def expectation(
         else:
             for first, last, engine in _by_engine(engines, begin, end):
                 room = own_workspace(engine, prepared.family, *size)
-                if engine == MIXED:
+                if engine in (MIXED, CASCADES):
                     set_terms(room, terms)
                 expect_queries(
                     block_address(engine), short if engine != ROWS else 0, engine, law, prepared.family, scores,
@@ -118,10 +120,15 @@ def _room_size(prepared: PreparedQueries, tol: float) -> tuple[int, int, float]:
 def _terms(prepared: PreparedQueries, tol: float) -> dict[int, FloatArray]:
     """The discount as sums of exponentials, for the whole lists that are long enough to want them."""
     sizes = prepared.groups.sizes
-    if prepared.family != PLAIN or not prepared.smooth or tol <= ODDS_DIGITS:
+    if prepared.family not in (PLAIN, ABSORBING, MARKED) or not prepared.smooth or tol <= ODDS_DIGITS:
         return {}
-    whole = sizes[(sizes > MOST_CROWD) & (prepared.cutoffs >= sizes)]
+    whole = sizes[(sizes > _few(prepared.family)) & (prepared.cutoffs >= sizes)]
     return tables_of(prepared.discount, whole, _DISCOUNT_DIGITS[tol > _FAST])
+
+
+def _few(family: int) -> int:
+    """How many documents of a whole list are too few to go by exponentials."""
+    return MOST_CROWD if family == PLAIN else _FEW_IN_CASCADES
 
 
 def _engines(prepared: PreparedQueries, terms: dict[int, FloatArray]) -> NDArray[np.int8]:
@@ -131,7 +138,9 @@ def _engines(prepared: PreparedQueries, terms: dict[int, FloatArray]) -> NDArray
     if prepared.family == PLAIN:
         engines[np.minimum(cutoffs, sizes) <= LANE_RANKS] = ODDS
     for power in terms:
-        engines[(sizes > max(MOST_CROWD, 2**power // 2)) & (sizes <= 2**power) & (cutoffs >= sizes)] = MIXED
+        fewer = max(_few(prepared.family), 2**power // 2)
+        whole = (sizes > fewer) & (sizes <= 2**power) & (cutoffs >= sizes)
+        engines[whole] = MIXED if prepared.family == PLAIN else CASCADES
     return engines
 
 
