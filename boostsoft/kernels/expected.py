@@ -233,7 +233,7 @@ def _query_expectation(
     share, most = _NEGLIGIBLE if family == PLAIN else _NEGLIGIBLE_IN_CASCADES
     eps = tol * min(share * ranks / n, most) * faint
     # equal gains close together leave the rule's error where faint gradients are: these need more of its digits
-    h *= _RULE_DIGITS / (_RULE_DIGITS + max(-math.log10(faint) - 4.0, 0.0))
+    h *= _RULE_DIGITS / (_RULE_DIGITS + max(-math.log10(faint) - 3.0, 0.0))
     apart = pair_reach(law, eps)
     fine = fineness(law, _MISS * tol * faint)
     by_odds = tol > ODDS_DIGITS and tol * faint > _FAINTEST
