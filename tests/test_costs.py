@@ -75,7 +75,7 @@ def test_the_sum_of_many_queries_is_no_reason(labels_and_scores, seconds):
     assert 0 < bs.SoftMetric("ndcg@60")(labels, scores, group=[100] * 30) < 1
 
 
-@pytest.mark.parametrize("name", ["ndcg", "rbp", "mrr", "map"])
+@pytest.mark.parametrize("name", ["ndcg", "rbp", "mrr", "map", "precision"])
 def test_whole_lists_are_not_refused(name, labels_and_scores, seconds):
     """By exponentials, linear in the documents."""
     seconds(0.01)

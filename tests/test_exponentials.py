@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import boostsoft as bs
-from boostsoft.kernels.workspace import MOST_TERMS
+from boostsoft.kernels.workspace import MOST_TERMS, SEGMENT
 from boostsoft.metrics import expectation as expectation_module
 from boostsoft.metrics.expectation import expectation
 from boostsoft.metrics.exponentials import exponentials, tables_of
@@ -46,7 +46,7 @@ def test_discounts_and_their_falls_at_every_rank(name, n, tol):
 
 
 def test_what_is_no_such_sum():
-    for discount in (np.ones(65), np.linspace(1, 0.5, 65), np.append(np.ones(30), np.zeros(35))):
+    for discount in (np.linspace(1, 0.5, 65), np.append(np.ones(30), np.zeros(35))):
         assert exponentials(discount, 2e-5) is None
 
 
@@ -55,7 +55,7 @@ def test_a_table_for_each_power_of_two_that_is_needed():
     found = tables_of(discount, np.array([33, 64, 65, 100]), 2e-5)
     assert sorted(found) == [6, 7]
     assert np.array_equal(found[6], exponentials(discount[:65], 2e-5))
-    assert tables_of(np.ones(129), np.array([100]), 2e-5) == {}
+    assert tables_of(np.linspace(1, 0.5, 129), np.array([100]), 2e-5) == {}
 
 
 METRICS = {
@@ -97,6 +97,31 @@ def test_whole_lists_are_those_by_rows(noise, name, monkeypatch):
     for query in np.split(np.arange(scores.size), np.cumsum(sizes)[:-1]):  # it was another way
         cascade = name in ("mrr", "err", "pfound", "map")
         assert np.array_equal(by_rows[query], by_exponentials[query]) == (query.size == 9 and not cascade)
+
+
+@pytest.mark.parametrize("name", ["precision", "recall", "cg"])
+def test_a_constant_discount_is_worth_the_same_in_any_order(name):
+    labels, scores = np.arange(2000) % 3, np.sin(np.arange(2000.0))
+    value, gradient, hessian = bs.SoftMetric(name, sigma=0.3).value_gradient_hessian(labels, scores, group=[2000])
+    assert value == pytest.approx(bs.Metric(name)(labels, scores, group=[2000]), rel=1e-9)
+    assert np.abs(gradient).max() <= 1e-9 * value and np.abs(hessian).max() <= 1e-9 * value
+
+
+@pytest.mark.parametrize("name", ["ndcg", "err", "map"])
+def test_lists_of_several_segments(name):
+    """Products of which not all are kept, over documents of which none is certain, and over some that are."""
+    rng = np.random.default_rng(1)
+    assert 2 * SEGMENT < 2500
+    labels = rng.choice(4, size=5000, p=[0.9, 0.05, 0.03, 0.02])
+    scores = np.r_[rng.normal(size=2500), rng.normal(0.0, 10.0, 2500)]
+    queries = prepare(bs.Metric(name, **METRICS[name]), "test", labels, bs.QueryGroups.from_sizes([2500, 2500]))
+    got = expectation(queries, scores, "gaussian", 1.0, "default", derive=2)
+    wanted = expectation(queries, scores, "gaussian", 1.0, "high", derive=2)
+    np.testing.assert_allclose(got.values, wanted.values, rtol=1e-7)
+    for query in (slice(2500), slice(2500, 5000)):
+        for part, error in (("gradient", 1e-6), ("push", 1e-6), ("hessian", 1e-5)):
+            exact, found = getattr(wanted, part)[query], getattr(got, part)[query]
+            np.testing.assert_allclose(found, exact, rtol=0, atol=error * np.abs(exact).max())
 
 
 @pytest.mark.parametrize("name", ["mrr", "mrr@10", "err", "err@10"])

@@ -23,7 +23,9 @@ _LONG_COLUMNS = (
     Column("memory", "added peak memory, MB", "MB"),
     Column("targets", "targets", "targets"),
 )
+WHOLE_METRICS = ("ndcg", "err", "map")
 _WHOLE_COLUMNS = (
+    Column("metric", "metric"),
     Column("noise", "noise"),
     Column("sigma", "sigma / spread", "plain"),
     Column("time", "ms per query", "ms"),
@@ -33,7 +35,7 @@ _LONG_NOTE = (
     "Value, gradient and curvature of ndcg@10, labels prepared beforehand. Memory: in a fresh process, the peak over "
     "the call less what was in use before it, when inputs were there and kernels loaded."
 )
-_WHOLE_NOTE = "Value, gradient and curvature of ndcg over whole lists, labels prepared beforehand."
+_WHOLE_NOTE = "Value, gradient and curvature over whole lists, labels prepared beforehand."
 
 
 def measure_limits(settings: Settings, watcher: Watcher) -> list[Section]:
@@ -65,13 +67,19 @@ def _long_query(settings: Settings, watcher: Watcher) -> Section:
 def _whole_lists(settings: Settings, watcher: Watcher) -> Section:
     queries, documents = settings.whole_list
     pool = synthetic_pool(queries, documents, settings.seed)
-    cases = {_name(noise, sigma): (noise, sigma) for noise in NOISES for sigma in SIGMAS}
-    contenders = [Contender(name, gradient_measure(pool, "ndcg", *case)) for name, case in cases.items()]
+    cases = {
+        f"{metric}, {_name(noise, sigma)}": (metric, noise, sigma)
+        for metric in WHOLE_METRICS
+        for noise in NOISES
+        for sigma in SIGMAS
+    }
+    contenders = [Contender(name, gradient_measure(pool, *case)) for name, case in cases.items()]
     rounds = interleave(contenders, settings.rounds, watcher)
     rows = []
-    for name, (noise, sigma) in cases.items():
+    for name, (metric, noise, sigma) in cases.items():
         time = rounds.spread(name).times(1e3 / queries)
-        rows.append({"noise": noise, "sigma": sigma, "time": time, "targets": [WHOLE_TIME.judge(time)]})
+        targets = [WHOLE_TIME.judge(time)]
+        rows.append({"metric": metric, "noise": noise, "sigma": sigma, "time": time, "targets": targets})
     title = f"Whole lists ({pool.name})"
     return Section("whole_list", title, _WHOLE_NOTE, _WHOLE_COLUMNS, rows, rounds)
 

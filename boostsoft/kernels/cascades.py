@@ -17,104 +17,135 @@ import numpy as np
 
 from .compile import kernel, merged, routine
 from .families import MARKED
-from .mixture import scale_terms
+from .mixture import scale_terms, terms_left
 from .odds import fill_odds, laws_from_odds
 from .simd import LANES, add_lane_sums, lane_sum, load, pointer, splat, store
-from .workspace import MOST_TERMS, arrays
-
-STATES = 6  # vectors that are kept before each document
+from .workspace import MOST_TERMS, SEGMENT, STATES, arrays
 
 
 @merged
-def _forward_absorbing(coef, low, m, z, laws, before, derive):
-    """The products over documents low..low+m with one picked; what stands before each document is kept."""
+def _forward_absorbing(coef, low, high, z, laws, at, states, begin, end, before, keep):
+    """The products over documents low..high, on top of those at ``begin``; what stands before each one may be kept."""
     P, Q, W, _ = laws
-    a, u, v = splat(1.0), splat(0.0), splat(0.0)
-    for j in range(m):
-        i, c = LANES * j, coef[low + j]
+    a, u, v = load(states, begin), load(states, begin + LANES), load(states, begin + 2 * LANES)
+    for j in range(low, high):
+        i, c = LANES * (j - at), coef[j]
         f, w = load(Q, i) + load(P, i) * splat(z * (1.0 - c)), load(W, i)
-        if derive:
-            store(before, STATES * i, a)
-            store(before, STATES * i + LANES, u)
-            store(before, STATES * i + 2 * LANES, v)
+        if keep:
+            k = STATES * LANES * (j - low)
+            store(before, k, a)
+            store(before, k + LANES, u)
+            store(before, k + 2 * LANES, v)
         pick, v = w * a, v * f
         u, a = u * f + pick, a * f
         if c != 0.0:
             v = v + pick * splat(c)
-    return v
+    store(states, end, a)
+    store(states, end + LANES, u)
+    store(states, end + 2 * LANES, v)
 
 
 @merged
-def _backward_absorbing(coef, low, m, z, fall, x, laws, before, T, G):
+def _backward_absorbing(coef, low, high, z, laws, at, states, here, before, T, G):
     """Back over the documents: adds to each what it wins from, and loses to, the others."""
     P, Q, W, _ = laws
-    a, u, v = x * splat(fall), splat(0.0), splat(0.0)
-    for j in range(m - 1, -1, -1):
-        i, at, c = LANES * j, LANES * (low + j), coef[low + j]
-        a0, u0, v0 = load(before, STATES * i), load(before, STATES * i + LANES), load(before, STATES * i + 2 * LANES)
-        store(G, at, load(G, at) + v0 * a + a0 * v)
+    a, u, v = load(states, here), load(states, here + LANES), load(states, here + 2 * LANES)
+    for j in range(high - 1, low - 1, -1):
+        i, k, c = LANES * (j - at), STATES * LANES * (j - low), coef[j]
+        a0, u0, v0 = load(before, k), load(before, k + LANES), load(before, k + 2 * LANES)
+        store(G, LANES * j, load(G, LANES * j) + v0 * a + a0 * v)
         f = load(Q, i) + load(P, i) * splat(z * (1.0 - c))
         pick, v = load(W, i) * a, v * f
         if c != 0.0:
-            store(T, at, load(T, at) + u0 * a + a0 * u)
+            store(T, LANES * j, load(T, LANES * j) + u0 * a + a0 * u)
             v = v + pick * splat(c)
         u, a = u * f + pick, a * f
+    store(states, here, a)
+    store(states, here + LANES, u)
+    store(states, here + 2 * LANES, v)
 
 
 @routine
-def _pass_marked(u, v, a, du, dv, da, c, f, above, w):
+def _pass_marked(state, c, f, above, w):
     """The products of average precision with one more document."""
+    a, u, v, da, du, dv = state
     pick, mark_pick = w * a, w * da
-    more = (u * f + pick, v * f, a * f, du * f + mark_pick, dv * f, da * f)
+    more = (a * f, u * f + pick, v * f, da * f, du * f + mark_pick, dv * f)
     if c == 0.0:
         return more
     worth = splat(c)
     mark = above * worth
     return (
-        more[0], more[1] + pick * worth, more[2],
-        more[3] + u * mark, more[4] + v * mark + mark_pick * worth, more[5] + a * mark,
+        more[0], more[1], more[2] + pick * worth,
+        more[3] + a * mark, more[4] + u * mark, more[5] + v * mark + mark_pick * worth,
     )  # fmt: skip
 
 
+@routine
+def _load_state(states, k):
+    """Products and, behind them, their derivatives."""
+    return (
+        load(states, k), load(states, k + LANES), load(states, k + 2 * LANES),
+        load(states, k + 3 * LANES), load(states, k + 4 * LANES), load(states, k + 5 * LANES),
+    )  # fmt: skip
+
+
+@routine
+def _store_state(states, k, state):
+    store(states, k, state[0])
+    store(states, k + LANES, state[1])
+    store(states, k + 2 * LANES, state[2])
+    store(states, k + 3 * LANES, state[3])
+    store(states, k + 4 * LANES, state[4])
+    store(states, k + 5 * LANES, state[5])
+
+
 @merged
-def _forward_marked(coef, low, m, z, marks, laws, before, derive):
-    """The same of average precision; the second of each pair is the derivative, from 1 + ``marks`` above on."""
+def _forward_marked(coef, low, high, z, laws, at, states, begin, end, before, keep):
+    """The same of average precision."""
     P, Q, W, _ = laws
-    zero = splat(0.0)
-    a, u, v, da, du, dv = splat(1.0), zero, zero, splat(1.0 + marks), zero, zero
-    for j in range(m):
-        i, c = LANES * j, coef[low + j]
-        above, w = load(P, i) * splat(z), load(W, i)
-        f = load(Q, i) + above
-        if derive:
-            at = STATES * i
-            store(before, at, a)
-            store(before, at + LANES, u)
-            store(before, at + 2 * LANES, v)
-            store(before, at + 3 * LANES, da)
-            store(before, at + 4 * LANES, du)
-            store(before, at + 5 * LANES, dv)
-        u, v, a, du, dv, da = _pass_marked(u, v, a, du, dv, da, c, f, above, w)
-    return dv
+    state = _load_state(states, begin)
+    for j in range(low, high):
+        i = LANES * (j - at)
+        above = load(P, i) * splat(z)
+        if keep:
+            _store_state(before, STATES * LANES * (j - low), state)
+        state = _pass_marked(state, coef[j], load(Q, i) + above, above, load(W, i))
+    _store_state(states, end, state)
 
 
 @merged
-def _backward_marked(coef, low, m, z, fall, x, laws, before, T, G):
+def _backward_marked(coef, low, high, z, laws, at, states, here, before, T, G):
     """The way back of average precision."""
     P, Q, W, _ = laws
-    zero = splat(0.0)
-    a, u, v, da, du, dv = x * splat(fall), zero, zero, zero, zero, zero
-    for j in range(m - 1, -1, -1):
-        i, at, c = LANES * j, LANES * (low + j), coef[low + j]
-        k = STATES * i
+    state = _load_state(states, here)
+    for j in range(high - 1, low - 1, -1):
+        i, k, c = LANES * (j - at), STATES * LANES * (j - low), coef[j]
+        a, u, v, da, du, dv = state
         a0, v0 = load(before, k), load(before, k + 2 * LANES)
         da0, dv0 = load(before, k + 3 * LANES), load(before, k + 5 * LANES)
-        store(G, at, load(G, at) + v0 * da + dv0 * a + a0 * dv + da0 * v)
+        store(G, LANES * j, load(G, LANES * j) + v0 * da + dv0 * a + a0 * dv + da0 * v)
         if c != 0.0:
             u0, du0 = load(before, k + LANES), load(before, k + 4 * LANES)
-            store(T, at, load(T, at) + u0 * da + du0 * a + a0 * du + da0 * u)
-        above, w = load(P, i) * splat(z), load(W, i)
-        u, v, a, du, dv, da = _pass_marked(u, v, a, du, dv, da, c, load(Q, i) + above, above, w)
+            store(T, LANES * j, load(T, LANES * j) + u0 * da + du0 * a + a0 * du + da0 * u)
+        above = load(P, i) * splat(z)
+        state = _pass_marked(state, c, load(Q, i) + above, above, load(W, i))
+    _store_state(states, here, state)
+
+
+@merged
+def _start_states(n_terms, scales, fall, node, through, marks, n_segments, states):
+    """No document passed: forward in the first place, backward in the last, where they have their weights."""
+    nothing = splat(0.0)
+    for c in range(n_terms + 1):
+        ahead, back = STATES * LANES * c, STATES * LANES * ((n_segments + 1) * (MOST_TERMS + 1) + c)
+        for i in range(0, STATES * LANES, LANES):
+            store(states, ahead + i, nothing)
+            store(states, back + i, nothing)
+        store(states, ahead, splat(1.0))
+        store(states, ahead + 3 * LANES, splat(1.0 + marks))
+        if c > 0:
+            store(states, back, node * splat(through * scales[c - 1] * fall[c - 1]))
 
 
 @merged
@@ -140,31 +171,43 @@ def cascade_block(
     _, _, _, laws, _, documents, _, _, nodes, by_odds, _, above = space
     u, coef, _ = documents
     x, weights, _, _, _, _, _ = nodes
-    _, _, (T, G, factors), _, _, (_, _, found, second), _, (tables, before) = by_odds
+    _, _, (T, G, factors), _, _, (_, _, found, second), _, (tables, before, states) = by_odds
     terms = pointer(tables, np.int64(tables[0]))
     fill_odds(law, x, u, low, high, factors, T, G)
     laws_from_odds(law, x, u, low, low, high, T, G, laws)
-    n_terms, m = np.int64(terms[0]), high - low
-    z, fall, scales = pointer(terms, 2), pointer(terms, 2 + MOST_TERMS), scale_terms(terms, low)
-    through, marks = load(weights, 0) * splat(above[0]), above[1]
-    total, nothing = splat(0.0), splat(0.0)
+    fall, scales = pointer(terms, 2 + MOST_TERMS), scale_terms(terms, low)
+    n_terms = terms_left(np.int64(terms[0]), scales)
+    node, through, nothing = load(weights, 0), above[0], splat(0.0)
+    n_segments, stride = (high - low + SEGMENT - 1) // SEGMENT, STATES * LANES * (MOST_TERMS + 1)
+    _start_states(n_terms, scales, fall, node, through, above[1], n_segments, states)
     if derive:
         for j in range(LANES * low, LANES * high, LANES):
             store(T, j, nothing)
             store(G, j, nothing)
-    for c in range(-1, n_terms):  # the first is the constant, whose value does not fall
-        rate, drop, worth = (z[c], fall[c], scales[c]) if c >= 0 else (1.0, 0.0, terms[1])
-        if worth == 0.0:
-            continue
-        more, end = derive and c >= 0, through * splat(worth)
-        if family == MARKED:
-            total = total + end * _forward_marked(coef, low, m, rate, marks, laws, before, more)
-            if more:
-                _backward_marked(coef, low, m, rate, drop, end, laws, before, T, G)
-        else:
-            total = total + end * _forward_absorbing(coef, low, m, rate, laws, before, more)
-            if more:
-                _backward_absorbing(coef, low, m, rate, drop, end, laws, before, T, G)
+    s, turn = 0, 1
+    while s >= 0:  # up to the last segment and, for the derivatives, down again
+        begin, end = low + SEGMENT * s, min(low + SEGMENT * (s + 1), high)
+        if s == n_segments - 1:
+            turn = -1
+        down = derive and turn < 0
+        for c in range(n_terms + 1):  # the first is the constant, whose value does not fall
+            z, here = terms[1 + c] if c > 0 else 1.0, stride * s + STATES * LANES * c
+            back = stride * (n_segments + 1) + STATES * LANES * c
+            if family == MARKED:
+                _forward_marked(coef, begin, end, z, laws, low, states, here, here + stride, before, down)
+                if down and c > 0:
+                    _backward_marked(coef, begin, end, z, laws, low, states, back, before, T, G)
+            else:
+                _forward_absorbing(coef, begin, end, z, laws, low, states, here, here + stride, before, down)
+                if down and c > 0:
+                    _backward_absorbing(coef, begin, end, z, laws, low, states, back, before, T, G)
+        if turn < 0 and not derive:
+            break
+        s += turn
+    total = nothing
+    for c in range(n_terms + 1):
+        k = stride * n_segments + STATES * LANES * c + (5 * LANES if family == MARKED else 2 * LANES)
+        total = total + load(states, k) * node * splat(through * (scales[c - 1] if c > 0 else terms[1]))
     if derive:
         W, R = laws[2], laws[3]
         for j in range(low, high):
@@ -175,5 +218,5 @@ def cascade_block(
             if derive == 2:
                 add_lane_sums(second, k, slope * r, nothing, nothing, nothing)
     if family != MARKED:
-        above[2] = above[0] * _let_through(coef, low, m, laws)
+        above[2] = above[0] * _let_through(coef, low, high - low, laws)
     return lane_sum(total)

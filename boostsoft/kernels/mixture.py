@@ -8,6 +8,10 @@ one number per term and node where the recursion (``recursion``) carries a row o
 products over the documents so far with none and with one picked; backward, B0 and B1 over those behind. Moving a
 document up costs 1 - z_m of its products. Nothing is subtracted, but that a few of the weights mu may be below 0.
 ``metrics.exponentials`` finds the terms; z = 1, a constant, is ``mu_0`` and costs nothing.
+
+What stands before each document is kept for ``SEGMENT`` documents, within a core's own cache; of longer lists, between
+segments only, and made a second time on the way back. Terms that die away fast are left out behind the documents that
+are above for certain.
 """
 
 from __future__ import annotations
@@ -19,9 +23,10 @@ from .compile import kernel, merged, routine
 from .noise import second_ratio, short_exponential
 from .odds import fill_odds, laws_from_odds
 from .simd import LANES, add_lane_sums, lane_sum, load, pointer, splat, store
-from .workspace import MOST_TERMS, TERM_TABLE, arrays
+from .workspace import MOST_TERMS, SEGMENT, STATES, TERM_TABLE, arrays
 
 _AT_ONCE = 2  # terms whose products run side by side: each waits for its last document
+_SPENT = 1e-18  # of the largest term, where a term has died away
 
 
 @merged
@@ -37,40 +42,62 @@ def scale_terms(terms, low):
     return scales
 
 
+@routine
+def terms_left(n_terms, scales):
+    """How many terms, in the order of their rates, still count where all documents before them are above."""
+    largest = 0.0
+    for c in range(n_terms):
+        largest = max(largest, abs(scales[c]))
+    while n_terms > _AT_ONCE and abs(scales[n_terms - 1]) + abs(scales[n_terms - 2]) < _SPENT * largest:
+        n_terms -= _AT_ONCE
+    return n_terms
+
+
+@routine
+def _load_four(states, k):
+    """Two products of each of two terms."""
+    return load(states, k), load(states, k + LANES), load(states, k + 2 * LANES), load(states, k + 3 * LANES)
+
+
+@routine
+def _store_four(states, k, a0, a1, b0, b1):
+    store(states, k, a0)
+    store(states, k + LANES, a1)
+    store(states, k + 2 * LANES, b0)
+    store(states, k + 3 * LANES, b1)
+
+
 @merged
-def _forward_mixed(coef, low, m, za, zb, laws, before, derive):
-    """Products of two terms over documents low..low+m; what stands before each document is kept."""
+def _forward_mixed(coef, low, high, za, zb, laws, at, states, begin, end, before, keep):
+    """Products of two terms over documents low..high, on top of those at ``begin``; what stands before may be kept."""
     P, Q, W, _ = laws
-    a0, a1, b0, b1 = splat(1.0), splat(0.0), splat(1.0), splat(0.0)
-    for j in range(m):
-        i = LANES * j
-        p, q, cw = load(P, i), load(Q, i), load(W, i) * splat(coef[low + j])
-        if derive:
-            store(before, 4 * i, a0)
-            store(before, 4 * i + LANES, a1)
-            store(before, 4 * i + 2 * LANES, b0)
-            store(before, 4 * i + 3 * LANES, b1)
+    a0, a1, b0, b1 = _load_four(states, begin)
+    for j in range(low, high):
+        i = LANES * (j - at)
+        p, q, cw = load(P, i), load(Q, i), load(W, i) * splat(coef[j])
+        if keep:
+            _store_four(before, STATES * LANES * (j - low), a0, a1, b0, b1)
         fa, fb = q + p * za, q + p * zb
         a1, b1 = a1 * fa + cw * a0, b1 * fb + cw * b0
         a0, b0 = a0 * fa, b0 * fb
-    return a1, b1
+    _store_four(states, end, a0, a1, b0, b1)
 
 
 @merged
-def _backward_mixed(coef, low, m, za, zb, fall_a, fall_b, xa, xb, laws, before, loss, gamma):
+def _backward_mixed(coef, low, high, za, zb, fall_a, fall_b, laws, at, states, here, before, loss, gamma):
     """Back over the documents: adds what moving each one up costs, and what picking it is worth."""
     P, Q, W, _ = laws
-    a0, a1, b0, b1 = xa, splat(0.0), xb, splat(0.0)
-    for j in range(m - 1, -1, -1):
-        i, at = LANES * j, LANES * (low + j)
-        p, q, cw = load(P, i), load(Q, i), load(W, i) * splat(coef[low + j])
-        c0, c1 = load(before, 4 * i), load(before, 4 * i + LANES)
-        d0, d1 = load(before, 4 * i + 2 * LANES), load(before, 4 * i + 3 * LANES)
-        store(loss, at, load(loss, at) + fall_a * (c1 * a0 + c0 * a1) + fall_b * (d1 * b0 + d0 * b1))
-        store(gamma, at, load(gamma, at) + c0 * a0 + d0 * b0)
+    a0, a1, b0, b1 = _load_four(states, here)
+    for j in range(high - 1, low - 1, -1):
+        i, k = LANES * (j - at), LANES * j
+        p, q, cw = load(P, i), load(Q, i), load(W, i) * splat(coef[j])
+        c0, c1, d0, d1 = _load_four(before, STATES * LANES * (j - low))
+        store(loss, k, load(loss, k) + fall_a * (c1 * a0 + c0 * a1) + fall_b * (d1 * b0 + d0 * b1))
+        store(gamma, k, load(gamma, k) + c0 * a0 + d0 * b0)
         fa, fb = q + p * za, q + p * zb
         a1, b1 = a1 * fa + cw * a0, b1 * fb + cw * b0
         a0, b0 = a0 * fa, b0 * fb
+    _store_four(states, here, a0, a1, b0, b1)
 
 
 @kernel
@@ -86,27 +113,47 @@ def mixed_block(
     _, _, _, laws, _, documents, _, _, nodes, by_odds, _, _ = space
     u, coef, _ = documents
     x, weights, _, _, _, _, _ = nodes
-    _, _, (T, V, factors), _, _, (_, _, found, second), _, (tables, before) = by_odds
+    _, _, (T, V, factors), _, _, (_, _, found, second), _, (tables, before, states) = by_odds
     terms = pointer(tables, np.int64(tables[0]))
     if growth > 0.0:
         fill_odds(law, x, u, low, high, factors, T, V)
         laws_from_odds(law, x, u, low, low, high, T, V, laws)
     else:
         fill_laws(law, LANES, x, u, low, high, laws)
-    n_terms, constant, m = np.int64(terms[0]), load(weights, 0) * splat(terms[1]), high - low
+    n_terms, constant = np.int64(terms[0]), load(weights, 0) * splat(terms[1])
     z, fall = pointer(terms, 2), pointer(terms, 2 + MOST_TERMS)
     scales = scale_terms(terms, low)
-    node, total, nothing = load(weights, 0), splat(0.0), splat(0.0)
+    n_terms = terms_left(n_terms, scales)
+    node, total, nothing, one = load(weights, 0), splat(0.0), splat(0.0), splat(1.0)
+    n_segments, stride, term = (high - low + SEGMENT - 1) // SEGMENT, STATES * LANES * (MOST_TERMS + 1), STATES * LANES
+    back = stride * (n_segments + 1)
+    for c in range(0, n_terms, _AT_ONCE):
+        _store_four(states, term * c, one, nothing, one, nothing)
+        _store_four(states, back + term * c, node * splat(scales[c]), nothing, node * splat(scales[c + 1]), nothing)
     if derive:
         for j in range(LANES * low, LANES * high, LANES):
             store(T, j, nothing)
             store(V, j, constant)
+    s, turn = 0, 1
+    while s >= 0:  # up to the last segment and, for the derivatives, down again
+        begin, end = low + SEGMENT * s, min(low + SEGMENT * (s + 1), high)
+        if s == n_segments - 1:
+            turn = -1
+        down = derive and turn < 0
+        for c in range(0, n_terms, _AT_ONCE):
+            za, zb, here = splat(z[c]), splat(z[c + 1]), stride * s + term * c
+            _forward_mixed(coef, begin, end, za, zb, laws, low, states, here, here + stride, before, down)
+            if down:
+                _backward_mixed(
+                    coef, begin, end, za, zb, splat(fall[c]), splat(fall[c + 1]), laws, low, states, back + term * c,
+                    before, T, V,
+                )  # fmt: skip
+        if turn < 0 and not derive:
+            break
+        s += turn
     for c in range(0, n_terms, _AT_ONCE):
-        za, zb, xa, xb = splat(z[c]), splat(z[c + 1]), node * splat(scales[c]), node * splat(scales[c + 1])
-        a1, b1 = _forward_mixed(coef, low, m, za, zb, laws, before, derive)
-        total = total + a1 * xa + b1 * xb
-        if derive:
-            _backward_mixed(coef, low, m, za, zb, splat(fall[c]), splat(fall[c + 1]), xa, xb, laws, before, T, V)
+        _, a1, _, b1 = _load_four(states, stride * n_segments + term * c)
+        total = total + node * (a1 * splat(scales[c]) + b1 * splat(scales[c + 1]))
     W, R = laws[2], laws[3]
     for j in range(low, high):
         w = load(W, LANES * (j - low))

@@ -115,8 +115,6 @@ def _collect_short(coef, first, last, least, exact, added, found, sums):
     """Sum the lanes and add them to the documents' sums."""
     gradient, push, hessian, _, drift, curl, _ = sums
     nothing = splat(0.0)
-    for k in range(8):
-        found[k] = 0.0
     for j in range(first, last):
         i = SHORT_SUMS * (j - first)
         store(found, 0, nothing)

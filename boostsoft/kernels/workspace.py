@@ -18,6 +18,8 @@ ROWS, ODDS, SHORT, MIXED, CASCADES = 0, 1, 2, 3, 4
 MOST_TERMS = 40  # exponentials of a discount
 # what is kept of them, for lists of up to a power of two of documents; one such table for each power
 TERM_TABLE, TERM_TABLES = 2 + 5 * MOST_TERMS, 32
+# vectors of a document's products, and documents whose products are kept at once, within a core's own cache
+STATES, SEGMENT = 6, 1024
 LANE_RANKS = 48  # up to here eight nodes share a row; beyond, ranks fill the lanes and a row follows its node
 MOST_CROWD = 32  # documents that a block may meet to be counted as few
 # numbers that a document's sums take where few meet, and documents of a cluster that there is room for
@@ -44,7 +46,7 @@ def workspace(engine: int, family: int, n: int, ranks: int, spread: float) -> tu
     The parts, as ``arrays`` names them: rows and saved rows per state, backward rows, p q w r, positions, gains and
     gaps, the documents' sums, bins, nodes; for the odds: t v, polynomials, series, the lists' sums; eight numbers:
     what is above for certain (two), and the tally of ``plain``; the documents' sums where few meet; and for whole
-    lists a discount's exponentials, and the products before each document.
+    lists a discount's exponentials, the products before each document of a segment, and those between segments.
     """
     marked, mixed = int(family == MARKED), int(engine in (MIXED, CASCADES))
     odds = int(engine == ODDS or mixed)
@@ -59,7 +61,9 @@ def workspace(engine: int, family: int, n: int, ranks: int, spread: float) -> tu
     sizes += [LANES * lanes + ranks + 4 * GUARD] * 7 + [wide] * 4 + [more] * 3 + [n] * 7 + [MOST_BINS] * 4
     sizes += [LANES] * 7 + [odds * wide] * 2 + [odds * more] + [LANES * (lanes + PAD)] * 2 + [LANES * lanes] * 3
     sizes += [odds * more] * 2 + [4 * odds * more] * 2 + [LANES, SHORT_SUMS * odds * min(n, MOST_MET)]
-    sizes += [mixed * (1 + TERM_TABLES * TERM_TABLE), (6 if engine == CASCADES else 4) * mixed * wide]
+    between = (n // SEGMENT + 3) * (MOST_TERMS + 1)
+    kept = [STATES * LANES * min(n, SEGMENT), STATES * LANES * between]
+    sizes += [mixed * part for part in (1 + TERM_TABLES * TERM_TABLE, *kept)]
     numbers, at = _buffer(sizes, np.float64)
     places, places_at = _buffer([n + 2, n + 2, n, odds * more, odds * more, odds * (n + 1)], np.int64)
     return numbers, at, places, places_at
@@ -126,7 +130,7 @@ def arrays(f, at, i, place):
         (pointer(f, at[45]), pointer(f, at[46]), pointer(f, at[47])),
         (pointer(f, at[48]), pointer(f, at[49]), pointer(f, at[50]), pointer(f, at[51])),
         pointer(f, at[53]),
-        (pointer(f, at[54]), pointer(f, at[55])),
+        (pointer(f, at[54]), pointer(f, at[55]), pointer(f, at[56])),
     )
     return (
         rows, saved, back, laws, limits, documents, sums, bins, nodes, by_odds, pointer(i, place[2]),

@@ -44,9 +44,9 @@ def exact_costs(queries: PreparedQueries, engines: NDArray[np.int8]) -> FloatArr
         sizes <= MOST_CROWD, 400.0 + sizes * (120.0 + 12.0 * ranks), 3e3 + 35.0 * ranks**2 + 150.0 * sizes
     )
     by_rows = 2e3 + sizes * _per_document(queries.cutoffs, sizes, queries.smooth)
-    cascades = 2e3 + (1800.0 if queries.family == MARKED else 1000.0) * sizes
+    cascades = 2e3 + (2000.0 if queries.family == MARKED else 1000.0) * sizes
     engine = [engines == ODDS, engines == MIXED, engines == CASCADES]
-    return np.select(engine, [by_odds, 3e3 + 700.0 * sizes, cascades], by_rows)
+    return np.select(engine, [by_odds, 3e3 + 900.0 * sizes, cascades], by_rows)
 
 
 def softrank_costs(queries: PreparedQueries) -> FloatArray:

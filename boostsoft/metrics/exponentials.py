@@ -64,6 +64,8 @@ def _terms(discount: FloatArray, tol: float) -> tuple[float, FloatArray, FloatAr
     if ratios.size > 0 and ratios[0] < 1.0 and np.ptp(ratios) <= 1e-12:  # a geometric discount is one exponential
         return 0.0, discount[:1].copy(), -np.log(ratios[:1])
     falls = -np.diff(discount)
+    if falls.size > 0 and not falls.any():  # all ranks count the same
+        return float(discount[0]), np.empty(0), np.empty(0)
     if falls.size < 2 or np.any(falls <= 0.0) or discount[-1] <= 0.0:
         return None
     fitted, checked = (
@@ -108,7 +110,7 @@ def _rates(discount: FloatArray, falls: FloatArray, at: IntArray, n_terms: int) 
     best = int(np.argmin(largest))
     scale = 1.0 / max(largest[best], 1e-300)
     found = least_squares(errors, starts[best], slopes, max_nfev=_STEPS, ftol=1e-6)
-    rates: FloatArray = np.exp(found.x)
+    rates: FloatArray = np.sort(np.exp(found.x))  # the kernel drops the last where documents are above for certain
     return rates
 
 
