@@ -104,7 +104,8 @@ def test_a_constant_discount_is_worth_the_same_in_any_order(name):
     labels, scores = np.arange(2000) % 3, np.sin(np.arange(2000.0))
     value, gradient, hessian = bs.SoftMetric(name, sigma=0.3).value_gradient_hessian(labels, scores, group=[2000])
     assert value == pytest.approx(bs.Metric(name)(labels, scores, group=[2000]), rel=1e-9)
-    assert np.abs(gradient).max() <= 1e-9 * value and np.abs(hessian).max() <= 1e-9 * value
+    assert np.abs(gradient).max() <= 1e-9 * value
+    assert np.abs(hessian).max() <= 1e-9 * value
 
 
 @pytest.mark.parametrize("name", ["ndcg", "err", "map"])
