@@ -1,7 +1,7 @@
-"""The two engines' functions for a block of nodes, and the one for few documents, called by address.
+"""The engines' functions for a block of nodes, and the one for few documents, called by address.
 
 A compiled function contains, and optimises once more, the code of all that it calls. The loops over queries and nodes
-(``expected``) serve both engines and need only one of them: so that engine is compiled apart, and its address
+(``expected``) serve all engines and need only one of them: so that engine is compiled apart, and its address
 handed down; with it, for plain metrics, that of a cluster where documents are few.
 """
 

@@ -17,8 +17,7 @@ import numpy as np
 
 from .compile import kernel, merged, routine
 from .families import MARKED
-from .mixture import scale_terms, terms_left
-from .odds import fill_odds, laws_from_odds
+from .mixture import fill_either, scale_terms, terms_left
 from .simd import LANES, add_lane_sums, lane_sum, load, pointer, splat, store
 from .workspace import MOST_TERMS, SEGMENT, STATES, arrays
 
@@ -173,8 +172,7 @@ def cascade_block(
     x, weights, _, _, _, _, _ = nodes
     _, _, (T, G, factors), _, _, (_, _, found, second), _, (tables, before, states) = by_odds
     terms = pointer(tables, np.int64(tables[0]))
-    fill_odds(law, x, u, low, high, factors, T, G)
-    laws_from_odds(law, x, u, low, low, high, T, G, laws)
+    fill_either(law, growth, x, u, low, high, factors, T, G, laws)
     fall, scales = pointer(terms, 2 + MOST_TERMS), scale_terms(terms, low)
     n_terms = terms_left(np.int64(terms[0]), scales)
     node, through, nothing = load(weights, 0), above[0], splat(0.0)

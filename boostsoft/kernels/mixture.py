@@ -53,6 +53,16 @@ def terms_left(n_terms, scales):
     return n_terms
 
 
+@merged
+def fill_either(law, growth, x, u, low, high, factors, T, V, laws):
+    """P, q, w, r of documents low..high at eight nodes: by their odds where these have digits enough."""
+    if growth > 0.0:
+        fill_odds(law, x, u, low, high, factors, T, V)
+        laws_from_odds(law, x, u, low, low, high, T, V, laws)
+    else:
+        fill_laws(law, LANES, x, u, low, high, laws)
+
+
 @routine
 def _load_four(states, k):
     """Two products of each of two terms."""
@@ -115,15 +125,9 @@ def mixed_block(
     x, weights, _, _, _, _, _ = nodes
     _, _, (T, V, factors), _, _, (_, _, found, second), _, (tables, before, states) = by_odds
     terms = pointer(tables, np.int64(tables[0]))
-    if growth > 0.0:
-        fill_odds(law, x, u, low, high, factors, T, V)
-        laws_from_odds(law, x, u, low, low, high, T, V, laws)
-    else:
-        fill_laws(law, LANES, x, u, low, high, laws)
-    n_terms, constant = np.int64(terms[0]), load(weights, 0) * splat(terms[1])
-    z, fall = pointer(terms, 2), pointer(terms, 2 + MOST_TERMS)
-    scales = scale_terms(terms, low)
-    n_terms = terms_left(n_terms, scales)
+    fill_either(law, growth, x, u, low, high, factors, T, V, laws)
+    constant, scales = load(weights, 0) * splat(terms[1]), scale_terms(terms, low)
+    n_terms, z, fall = terms_left(np.int64(terms[0]), scales), pointer(terms, 2), pointer(terms, 2 + MOST_TERMS)
     node, total, nothing, one = load(weights, 0), splat(0.0), splat(0.0), splat(1.0)
     n_segments, stride, term = (high - low + SEGMENT - 1) // SEGMENT, STATES * LANES * (MOST_TERMS + 1), STATES * LANES
     back = stride * (n_segments + 1)

@@ -45,8 +45,9 @@ def workspace(engine: int, family: int, n: int, ranks: int, spread: float) -> tu
 
     The parts, as ``arrays`` names them: rows and saved rows per state, backward rows, p q w r, positions, gains and
     gaps, the documents' sums, bins, nodes; for the odds: t v, polynomials, series, the lists' sums; eight numbers:
-    what is above for certain (two), and the tally of ``plain``; the documents' sums where few meet; and for whole
-    lists a discount's exponentials, the products before each document of a segment, and those between segments.
+    what is above for certain (two), and the tally of ``plain`` or what a block of ``cascades`` lets through; the
+    documents' sums where few meet; and for whole lists a discount's exponentials, the products before each document of
+    a segment, and those between segments.
     """
     marked, mixed = int(family == MARKED), int(engine in (MIXED, CASCADES))
     odds = int(engine == ODDS or mixed)
