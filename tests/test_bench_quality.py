@@ -12,11 +12,11 @@ from sklearn.metrics import ndcg_score
 
 from boostsoft import Metric, SoftMetric, cli
 from boostsoft.bench import folds, peers
-from boostsoft.bench.quality import data, frozen, run, tasks, train_lightgbm, workers
+from boostsoft.bench.quality import data, frozen, run, tasks, train_lightgbm, watch, workers
 from boostsoft.bench.quality.methods import METHODS
 from boostsoft.bench.quality.space import draw
 from boostsoft.bench.quality.tasks import Place
-from boostsoft.bench.quality.watch import HARD, Job
+from boostsoft.bench.quality.watch import HARD, Job, Model
 from boostsoft.statistics import paired_interval
 
 from . import quality_cases
@@ -89,6 +89,59 @@ def test_the_first_of_equal_trials_is_chosen():
     values = {"0": 0.4, "1": 0.5, "2": 0.5}
     log = {t.key: {"valid": values[t.key[-1]], "setting": {"at": t.number}, "trees": 3} for t in trials}
     assert frozen.choose(log, trials)[place] == {"trial": 1, "setting": {"at": 1}, "valid": 0.5, "trees": 3}
+
+
+def test_the_next_best_are_chosen_in_order():
+    place = Place("TINY", 1, "lambdarank")
+    trials = [tasks.Task("tune", place, number, None, {}, 1, 1, 1) for number in range(5)]
+    values = (0.4, 0.5, None, 0.6, 0.5)
+    log = {
+        task.key: {"failed": "no"} if value is None else {"valid": value, "setting": {"at": task.number}, "trees": 3}
+        for task, value in zip(trials, values, strict=True)
+    }
+    best = frozen.choose(log, trials, 3)[place]
+    assert [entry["trial"] for entry in (best, *best["next"])] == [3, 1, 4]
+    assert best["next"][0] == {"trial": 1, "setting": {"at": 1}, "valid": 0.5, "trees": 3}
+    assert len(frozen.choose(log, trials, 4)[place]["next"]) == 3
+    with pytest.raises(ValueError, match="failed in all but 4 trials, of which --average 5 needs more, on TINY, fold"):
+        frozen.choose(log, trials, 5)
+
+
+def test_the_mean_of_the_best(split, tmp_path):
+    """Three models trained by hand, their scores in units of their spread on the validation part, added up."""
+    out = tmp_path / "out"
+    run.run_quality(options(split, out, methods=("lambdarank",), average=3, seeds=1))
+    chosen = json.loads((out / "settings.json").read_text())["settings"]["lambdarank"]["SPLIT"]["1"]
+    entries, log = [chosen, *chosen["next"]], records(out)
+    assert sorted(entry["trial"] for entry in entries) == [0, 1, 2]
+    assert [entry["valid"] for entry in entries] == sorted((entry["valid"] for entry in entries), reverse=True)
+    record = log["test/SPLIT/1/lambdarank/0"]
+    assert [record["setting"], *record["next"]] == [entry["setting"] for entry in entries]
+    train, valid, test = (data.load_letor(split / f"{part}.txt") for part in ("train", "vali", "test"))
+    train = train.select_queries(np.random.default_rng([0, 1, 1_000_003]).permutation(train.n_queries))
+    plain = {"objective": "lambdarank", "deterministic": True, "force_row_wise": True, "seed": 0, "verbosity": -1}
+    mean, trees = np.zeros(test.n_docs), 0
+    for entry in entries:
+        parameters = {**plain, **entry["setting"]["trees"], **entry["setting"]["own"], "feature_pre_filter": False}
+        model = lgb.train(parameters, lgb.Dataset(train.X, train.y, group=train.sizes), TREES)
+        after = [model.predict(valid.X, num_iteration=n) for n in range(1, TREES + 1)]
+        kept = 1 + int(np.argmax([HARD(valid.y, scores, group=valid.sizes) for scores in after]))
+        centred = [scores - scores.mean() for scores in np.split(after[kept - 1], N_QUERIES)]
+        mean += model.predict(test.X, num_iteration=kept) / (np.std(centred) or 1.0)
+        trees += kept
+    assert record["trees"] == trees
+    values = arrays(out)["SPLIT-fold1-lambdarank-seed0/ndcg@10"]
+    np.testing.assert_allclose(values, HARD.per_query(test.y, mean, group=test.sizes), atol=1e-12)
+    text = (out / "bench-quality.md").read_text()
+    assert "The 3 best of each fold were then trained with 1 seeds" in text
+    assert "The best of each fold" not in text
+
+
+def test_a_model_that_says_nothing_does_not_spoil_the_mean(split):
+    valid = data.load_letor(split / "vali.txt")
+    scores = watch.mean_of([Model(2, lambda X: X[:, 0]), Model(1, lambda X: np.full(len(X), 7.0))], valid)
+    assert scores.trees == 3
+    np.testing.assert_array_equal(np.argsort(scores.predict(valid.X)), np.argsort(valid.X[:, 0]))
 
 
 def test_a_trial_that_a_library_refuses_does_not_count(split, tmp_path, monkeypatch, capsys):
@@ -265,7 +318,10 @@ def test_the_command_reads_its_options(folder, tmp_path, monkeypatch):
     assert cli.main(base) == 0
     assert cli.main([*base, "--quick", "--trees", "7", "--methods", "xendcg,lambdarank,xendcg", "--seed", "3"]) == 0
     assert cli.main([*base, "--settings", "x.json", "--jobs", "2", "--seeds", "4", "--trials", "9", "--out", "o"]) == 0
-    full, quick, other = seen
+    assert cli.main([*base, "--average", "20"]) == 0
+    assert cli.main([*base, "--average", "21", "--settings", "x.json"]) == 0
+    full, quick, other = seen[:3]
+    assert [given.average for given in seen] == [1, 1, 1, 20, 21]
     assert (full.trials, full.seeds, full.trees, full.folds, full.patience, full.jobs) == (20, 5, 500, None, 60, 1)
     assert full.methods == tuple(METHODS)
     assert full.out.name == "boostsoft-quality"
@@ -300,6 +356,8 @@ BAD = {
     "both": (["quality", "--data", "{folder}", "--tune-only", "--settings", "x"], "use one of the two"),
     "no settings": (["quality", "--data", "{folder}", "--settings", "{empty}/x"], "--settings: there is no file"),
     "bad settings": (["quality", "--data", "{folder}", "--settings", "{folder}/S1.txt"], "must be a file that bench"),
+    "average": (["quality", "--data", "{folder}", "--trials", "2", "--average", "3"], "at most the number of --trials"),
+    "average of speed": (["--average", "3"], "--average: bench speed does not take it"),
     "trials": (["quality", "--trials", "0"], "--trials: must be a whole number of at least 1"),
 }
 

@@ -139,6 +139,25 @@ def test_settings_that_the_runs_do_not_give_are_refused(small, folder, tmp_path)
         run.run_quality(options(folder, out))
 
 
+def test_another_number_of_models_is_refused_and_may_have_the_same_trials(small, folder, tmp_path, monkeypatch):
+    out = copytree(small, tmp_path / "out")
+    with pytest.raises(ValueError, match=r"is not what the runs beside it give, with this --average; use it with"):
+        run.run_quality(options(folder, out, average=2))
+    with pytest.raises(ValueError, match=r"--average: .* must give 2 settings of Place.*; got 1"):
+        run.run_quality(options(folder, tmp_path / "other", average=2, settings=out / "settings.json"))
+    assert not (tmp_path / "other").exists()
+    (out / "settings.json").unlink()
+    with pytest.raises(ValueError, match=r"testing\.settings_sha256 was"):
+        run.run_quality(options(folder, out, average=2))
+    trained = interrupt_after(monkeypatch, None)
+    # of two settings that a file gives, the first is the one that is tested without --average
+    run.run_quality(options(folder, tmp_path / "first", settings=out / "settings.json"))
+    assert {key.split("/")[0] for key in trained} == {"test"}
+    assert_same(arrays(tmp_path / "first"), arrays(small))
+    with pytest.raises(ValueError, match=r"testing\.average was 1 and is 2"):
+        run.run_quality(options(folder, tmp_path / "first", average=2, settings=out / "settings.json"))
+
+
 # ---------------------------------------------------------------------------------------------------------
 # Settings in a file, and test parts that nothing reads before it
 # ---------------------------------------------------------------------------------------------------------

@@ -37,11 +37,11 @@ class Comparison:
             for method in self.methods
         ]
 
-    def task(self, kind: str, place: Place, number: int, setting: Setting) -> Task:
+    def task(self, kind: str, place: Place, number: int, *settings: Setting) -> Task:
         """A run of this comparison."""
         found = next(found for found in self.sets if found.name == place.data)
         files = next(fold for fold in found.folds if fold.number == place.fold)
-        return Task(kind, place, number, files, setting, self.options.trees, self.options.patience, self.threads)
+        return Task(kind, place, number, files, settings, self.options.trees, self.options.patience, self.threads)
 
     def trials(self) -> list[Task]:
         """The search."""
@@ -55,7 +55,7 @@ class Comparison:
         """The tested runs."""
         first = self.options.seed
         return [
-            self.task(TEST, place, seed, frozen.settings[place])
+            self.task(TEST, place, seed, *frozen.settings[place])
             for place in self.places
             for seed in range(first, first + self.options.seeds)
         ]

@@ -15,48 +15,51 @@ from .store import RunLog
 from .tasks import Place, Task
 
 FILE = "settings.json"
+_KEPT = ("setting", "valid", "trees")
 _ABOUT = "boostsoft bench quality: the settings with the best hard NDCG@10 on the validation parts"
 
 
 @dataclass(frozen=True, eq=False)
 class Frozen:
-    """Settings by place, the SHA-256 of their file, and of how many trials they are the best, if it says so."""
+    """Settings by place, best first, the SHA-256 of their file, and of how many trials they are, if it says so."""
 
-    settings: Mapping[Place, Setting]
+    settings: Mapping[Place, Sequence[Setting]]
     sha256: str
     trials: int | None
 
 
-def choose(log: RunLog, trials: Sequence[Task]) -> dict[Place, dict[str, Any]]:
-    """The best trial of each place on its validation part, the first one if several are.
+def choose(log: RunLog, trials: Sequence[Task], average: int = 1) -> dict[Place, dict[str, Any]]:
+    """The best trial of each place on its validation part, the first one if several are; the next best under "next".
 
     Raises
     ------
     ValueError
-        If a method has failed in all trials on a fold.
+        If a method has failed in so many trials on a fold that there are not as many as are averaged.
     """
-    best: dict[Place, dict[str, Any]] = {}
+    done: dict[Place, list[dict[str, Any]]] = {task.place: [] for task in trials}
     failed: dict[Place, str] = {}
     for task in sorted(trials, key=lambda task: task.number):
         record = log[task.key]
         if "failed" in record:
             failed[task.place] = record["failed"]
-        elif task.place not in best or record["valid"] > best[task.place]["valid"]:
-            best[task.place] = {
-                "trial": task.number,
-                "setting": record["setting"],
-                "valid": record["valid"],
-                "trees": record["trees"],
-            }
-    for place in failed.keys() - best.keys():
-        raise ValueError(
-            f"bench quality: {place.method} failed in every trial on {place.data}, fold {place.fold}: {failed[place]}; "
-            "name the other methods with --methods, in another folder"
-        )
-    return best
+        else:
+            done[task.place].append({"trial": task.number, **{name: record[name] for name in _KEPT}})
+    chosen = {}
+    for place, entries in done.items():
+        if len(entries) < average:
+            how_often = f"in all but {len(entries)} trials, of which --average {average} needs more," if entries else ""
+            raise ValueError(
+                f"bench quality: {place.method} failed {how_often or 'in every trial'} on {place.data}, fold "
+                f"{place.fold}: {failed[place]}; name the other methods with --methods, in another folder"
+            )
+        best, *others = sorted(entries, key=lambda entry: -entry["valid"])[:average]
+        chosen[place] = {**best, "next": others} if others else best
+    return chosen
 
 
-def freeze(folder: Path, chosen: Mapping[Place, Mapping[str, Any]], protocol: Mapping[str, Any]) -> Frozen:
+def freeze(
+    folder: Path, chosen: Mapping[Place, Mapping[str, Any]], protocol: Mapping[str, Any], average: int = 1
+) -> Frozen:
     """Write the file, or find that it says the same already.
 
     Raises
@@ -72,19 +75,22 @@ def freeze(folder: Path, chosen: Mapping[Place, Mapping[str, Any]], protocol: Ma
     path = folder / FILE
     if path.is_file():
         if path.read_bytes() != content:
-            raise ValueError(f"--out: {path} is not what the runs beside it give; use it with --settings, or remove it")
+            raise ValueError(
+                f"--out: {path} is not what the runs beside it give, with this --average; use it with --settings, or "
+                "remove it"
+            )
     else:
         write_files(folder, {FILE: content})
-    return read_settings(path, list(chosen))
+    return read_settings(path, list(chosen), average)
 
 
-def read_settings(path: Path, places: Sequence[Place]) -> Frozen:
-    """Read the settings of these places.
+def read_settings(path: Path, places: Sequence[Place], average: int = 1) -> Frozen:
+    """Read as many settings of each of these places.
 
     Raises
     ------
     ValueError
-        If the file cannot be read as such, or a method, data set or fold is missing in it.
+        If the file cannot be read as such, has fewer, or a method, data set or fold is missing in it.
     """
     if not path.is_file():
         raise ValueError(f"--settings: there is no file {path}")
@@ -94,19 +100,29 @@ def read_settings(path: Path, places: Sequence[Place]) -> Frozen:
         settings = document["settings"]
     except (ValueError, KeyError, TypeError) as error:
         raise ValueError(f"--settings: {path} must be a file that bench quality wrote: {error!r}") from error
-    found = {place: _one(settings, place, path) for place in places}
+    found = {place: _some(settings, place, path, average) for place in places}
     trials = document.get("protocol", {}).get("tuning", {}).get("trials")
     return Frozen(found, hashlib.sha256(content).hexdigest(), trials)
 
 
-def _one(settings: Any, place: Place, path: Path) -> Setting:
+def _some(settings: Any, place: Place, path: Path, average: int) -> list[Setting]:
     found = settings
     for kind, key in (("method", place.method), ("data set", place.data), ("fold", str(place.fold))):
         if not isinstance(found, dict) or key not in found:
             of = "" if kind == "method" else f" of method {place.method}"
             raise ValueError(f"--settings: {path} must hold every {kind} that is asked for; {key}{of} is missing")
         found = found[key]
-    setting = found.get("setting") if isinstance(found, dict) else None
+    best = found if isinstance(found, dict) else {}
+    entries = [best, *best.get("next", [])][:average]
+    if len(entries) < average:
+        raise ValueError(
+            f"--average: {path} must give {average} settings of {place}, as bench quality writes with --average "
+            f"{average}; got {len(entries)}"
+        )
+    return [_trained_with(entry.get("setting"), place, path) for entry in entries]
+
+
+def _trained_with(setting: Any, place: Place, path: Path) -> Setting:
     if not isinstance(setting, dict) or not {"trees", "own"} <= set(setting):
         raise ValueError(f"--settings: {path} must give trees and own of {place}, got {setting!r}")
     return {"trees": setting["trees"], "own": setting["own"]}

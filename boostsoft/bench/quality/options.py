@@ -17,6 +17,7 @@ QUALITY_ONLY: Mapping[str, Any] = {
     "methods": None,
     "trials": None,
     "seeds": None,
+    "average": None,
     "jobs": None,
     "trees": None,
     "settings": None,
@@ -42,6 +43,8 @@ class Options:
         Which are compared, by id.
     trials, seeds : int
         Settings tried for each method and fold, and runs that test the chosen one.
+    average : int
+        Models of a tested run, trained with as many of the best settings; what is tested is the mean of their scores.
     trees, patience : int
         Trees at most, and how many without anything better end the training.
     jobs : int
@@ -61,6 +64,7 @@ class Options:
     methods: tuple[str, ...]
     trials: int = 20
     seeds: int = 5
+    average: int = 1
     trees: int = 500
     patience: int = 60
     jobs: int = 1
@@ -75,6 +79,7 @@ def add_quality(add: Any) -> None:
     add("--methods", metavar="A,B", help="quality: methods to compare (all)")
     add("--trials", type=whole(1), metavar="N", help="quality: settings tried per method and fold (20)")
     add("--seeds", type=whole(1), metavar="N", help="quality: tested runs of the chosen setting (5)")
+    add("--average", type=whole(1), metavar="N", help="quality: test the mean of the N best settings' scores (1)")
     add("--trees", type=whole(1), metavar="N", help="quality: trees at most (500)")
     add("--jobs", type=whole(1), metavar="N", help="quality: processes, which share the cores (1)")
     add("--settings", type=Path, metavar="FILE", help="quality: chosen settings of an earlier run; no search")
@@ -91,12 +96,16 @@ def read_options(given: argparse.Namespace) -> Options:
     if given.tune_only and given.settings is not None:
         raise ValueError("--tune-only: chooses settings, and --settings gives them; use one of the two")
     trials, seeds, trees, folds = _QUICK if given.quick else _FULL
+    trials, average = given.trials or trials, given.average or 1
+    if given.settings is None and average > trials:
+        raise ValueError(f"--average: must be at most the number of --trials, got {average} of {trials}")
     return Options(
         data=tuple(given.data),
         out=out,
         methods=_methods(given.methods),
-        trials=given.trials or trials,
+        trials=trials,
         seeds=given.seeds or seeds,
+        average=average,
         trees=given.trees or trees,
         jobs=given.jobs or 1,
         seed=given.seed,

@@ -24,10 +24,15 @@ from .tasks import TESTED, Place, Task
 _ABOUT = (
     "{trials} settings per method and fold, drawn from the same points of a unit cube for every method, the first one "
     "its stock setting; trained with up to {trees} trees, ended after {patience} without anything better on the "
-    "validation part (hard NDCG@10; ours: its soft twin), and valued by hard NDCG@10 there. The best of each fold was "
-    "then trained with {seeds} seeds, queries in another order each time, and tested. SHA-256 of the settings: "
-    "`{sha}`. Gains are 2^label - 1 (CatBoost's YetiRank and QueryRMSE have none: they take labels as they are); ERR "
-    "stops at a label with probability (2^label - 1) / 2^highest."
+    "validation part (hard NDCG@10; ours: its soft twin), and valued by hard NDCG@10 there. {tested} "
+    "SHA-256 of the settings: `{sha}`. Gains are 2^label - 1 (CatBoost's YetiRank and QueryRMSE have none: they take "
+    "labels as they are); ERR stops at a label with probability (2^label - 1) / 2^highest."
+)
+_BEST = "The best of each fold was then trained with {seeds} seeds, queries in another order each time, and tested."
+_MEAN = (
+    "The {average} best of each fold were then trained with {seeds} seeds, queries in another order each time, and the "
+    "mean of their scores was tested (in units of their spread on the validation part; trees and times are those of "
+    "all {average})."
 )
 
 
@@ -82,7 +87,7 @@ def about_in_words(comparison: Comparison, frozen: Frozen) -> str:
         trials=frozen.trials or "Several",
         trees=options.trees,
         patience=options.patience,
-        seeds=options.seeds,
+        tested=(_BEST if options.average == 1 else _MEAN).format(average=options.average, seeds=options.seeds),
         sha=frozen.sha256,
     )
 

@@ -59,7 +59,7 @@ def run_quality(options: Options) -> None:
     if not methods:
         raise ValueError(f"--methods: none of {','.join(options.methods)} can be trained; peers: {peers.in_words()}")
     comparison = Comparison(options, sets, methods)
-    given = None if options.settings is None else read_settings(options.settings, comparison.places)
+    given = None if options.settings is None else read_settings(options.settings, comparison.places, options.average)
     options.out.mkdir(parents=True, exist_ok=True)
     protocol, log = Protocol(options.out), RunLog(options.out)
     protocol.enter("runs", _entries(comparison, peers))
@@ -94,10 +94,12 @@ def _steps(bench: _Bench, given: Frozen | None) -> None:
 
 def _tuned(bench: _Bench) -> Frozen:
     """Search, and freeze what is best."""
-    bench.protocol.enter("tuning", {"trials": bench.options.trials, "seed": bench.options.seed})
+    options = bench.options
+    bench.protocol.enter("tuning", {"trials": options.trials, "seed": options.seed})
     trials = bench.comparison.trials()
     _execute(bench, "tuning", trials)
-    return freeze(bench.options.out, choose(bench.log, trials), bench.protocol.sections)
+    chosen = choose(bench.log, trials, options.average)
+    return freeze(options.out, chosen, bench.protocol.sections, options.average)
 
 
 def _tested(bench: _Bench, frozen: Frozen) -> list[Section]:
@@ -105,7 +107,8 @@ def _tested(bench: _Bench, frozen: Frozen) -> list[Section]:
     comparison, options = bench.comparison, bench.options
     seeds = list(range(options.seed, options.seed + options.seeds))
     data = fingerprints(comparison.sets, "test")
-    bench.protocol.enter("testing", {"settings_sha256": frozen.sha256, "seeds": seeds, "data": data})
+    entries = {"settings_sha256": frozen.sha256, "seeds": seeds, "average": options.average, "data": data}
+    bench.protocol.enter("testing", entries)
     tests = comparison.tests(frozen)
     _execute(bench, "testing", tests)
     return sections_of(comparison, tested(comparison, bench.log, tests), bench.peers)
@@ -153,7 +156,7 @@ def _estimate(bench: _Bench, phase: str, tasks: Sequence[Task], firsts: Mapping[
     seconds = {which: float(bench.log[task.key]["seconds"]) for which, task in firsts.items()}
     left = [task.place for task in tasks if task.key not in bench.log]
     if phase == "tuning" and not options.tune_only:
-        left += bench.comparison.places * options.seeds
+        left += bench.comparison.places * options.seeds * options.average
     total = sum(seconds[place.data, place.method] for place in left) / options.jobs
     return (
         f"{phase}: {len(left):,} runs are left, about {in_hours(total)} on {options.jobs} x {bench.comparison.threads} "

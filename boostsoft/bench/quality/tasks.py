@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,7 @@ from ..folds import FoldFiles
 from ..timing import first_line
 from . import data, train_catboost, train_lightgbm, train_xgboost
 from .methods import METHODS, Setting
-from .watch import Job, Model, hard_ndcg
+from .watch import Job, Model, hard_ndcg, mean_of
 
 TUNE, TEST = "tune", "test"
 TRAINERS: dict[str, Callable[[Job], Model]] = {
@@ -49,8 +49,8 @@ class Task:
         The trial, or the seed.
     files : FoldFiles
         The files of the fold.
-    setting : Setting
-        What to train with.
+    settings : sequence of Setting
+        What to train with; the mean of their scores, if there are several.
     trees, patience, threads : int
         Trees at most, trees without anything better after which to stop, and threads.
     """
@@ -59,7 +59,7 @@ class Task:
     place: Place
     number: int
     files: FoldFiles
-    setting: Setting
+    settings: Sequence[Setting]
     trees: int
     patience: int
     threads: int
@@ -95,14 +95,20 @@ def _run(task: Task) -> Outcome:
     if tested:
         train = data.reordered(task.files, task.number)
     seed = task.number if tested else 0
-    job = Job(method, task.setting, train, valid, seed, task.trees, task.patience, task.threads)
+
+    def job(setting: Setting) -> Job:
+        return Job(method, setting, train, valid, seed, task.trees, task.patience, task.threads)
+
+    first, *others = task.settings
     started = time.perf_counter()
-    record: dict[str, Any] = {"key": task.key, "setting": task.setting, "threads": task.threads}
+    record: dict[str, Any] = {"key": task.key, "setting": first, "threads": task.threads}
+    if others:
+        record["next"] = others
     try:
-        model = TRAINERS[method.library](job)
+        model = mean_of([TRAINERS[method.library](job(setting)) for setting in task.settings], valid)
     except Exception as error:
         if tested:
-            raise ValueError(f"bench quality: {task.key} failed with {task.setting}: {first_line(error)}") from error
+            raise ValueError(f"bench quality: {task.key} failed with {task.settings}: {first_line(error)}") from error
         return Outcome(task, {**record, "failed": first_line(error), "seconds": time.perf_counter() - started}, None)
     record["seconds"] = time.perf_counter() - started
     record |= {"valid": hard_ndcg(valid, model.predict(valid.X)), "trees": model.trees}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 from ...adapters import AnyMetric, MetricList
 from ...datasets import RankingData
 from ...metrics import Metric, SoftMetric
+from ...metrics.spread import spread
 from ...query_groups import FloatArray, QueryGroups
 from .methods import Method, Setting
 
@@ -43,6 +44,22 @@ class Model:
 
     trees: int
     predict: Callable[[FloatArray], FloatArray]
+
+
+def mean_of(models: Sequence[Model], valid: RankingData) -> Model:
+    """The mean of models: scores in units of their spread on the validation part; its trees are those of all."""
+    if len(models) == 1:
+        return models[0]
+    groups = QueryGroups.from_sizes(valid.sizes)
+    weights = np.ones(groups.n_queries)
+    # scores that are all equal tell nothing, in any unit
+    units = [spread(groups, model.predict(valid.X), weights) or 1.0 for model in models]
+
+    def predict(X: FloatArray) -> FloatArray:
+        scores: FloatArray = np.mean([model.predict(X) / unit for model, unit in zip(models, units, strict=True)], 0)
+        return scores
+
+    return Model(sum(model.trees for model in models), predict)
 
 
 class Watch:
