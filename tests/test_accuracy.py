@@ -108,6 +108,40 @@ def test_fast_error_is_below_1e_4(noise, n, monkeypatch):
 
 
 @pytest.mark.parametrize("noise", ["gaussian", "gumbel", "logistic"])
+@pytest.mark.parametrize(("accuracy", "bound"), [("default", 1e-6), ("fast", 1e-4)])
+def test_deep_cutoffs(noise, accuracy, bound, monkeypatch):
+    """Of lists that go by odds, and of some that just do not."""
+    for n, names in ((120, ("dcg@50", "cg@64", "dcg@68", "dcg@69")), (280, ("cg@65", "dcg@100", "cg@160", "dcg@161"))):
+        shapes = ("normal", "ties", "clusters", "equal")
+        worst = worst_errors(noise, n, shapes, monkeypatch, accuracy, ratios=(1e-1, 1.0, 5.0, 30.0), names=names)
+        assert max(worst) < bound
+
+
+@pytest.mark.parametrize("noise", ["gaussian", "gumbel", "logistic"])
+def test_a_cutoff_where_a_crowd_ends(noise, monkeypatch):
+    """Few documents of a crowd are left behind the cutoff, and a gap in the scores follows: a steep order statistic."""
+    rng = np.random.default_rng(0)
+    monkeypatch.setitem(ACCURACY, "refined", (0.08, 1e-13))
+    for cutoff, crowd, others, gap, width in (
+        (60, 63, 65, 10.0, 0.01),
+        (60, 66, 68, 6.0, 0.01),
+        (120, 144, 432, 20.0, 0.01),
+        (150, 150, 152, 4.0, 0.01),
+        (150, 165, 495, 20.0, 0.3),
+        (300, 306, 918, 20.0, 0.01),
+        (300, 315, 317, 6.0, 0.01),
+    ):
+        scores = np.append(rng.normal(size=crowd), rng.normal(size=others)) * width
+        scores[crowd:] -= gap + 2.0 * width
+        labels = rng.choice(5, size=scores.size, p=SHARES)
+        queries = prepare(bs.Metric(f"cg@{cutoff}"), "test", labels, bs.QueryGroups.from_sizes([scores.size]))
+        wanted = expectation(queries, scores, noise, 1.0, "refined", derive=2).gradient
+        for accuracy, bound in (("default", 1e-6), ("fast", 1e-4)):
+            got = expectation(queries, scores, noise, 1.0, accuracy, derive=2).gradient
+            assert np.abs(got - wanted).max() < bound * np.abs(wanted).max()
+
+
+@pytest.mark.parametrize("noise", ["gaussian", "gumbel", "logistic"])
 @pytest.mark.parametrize("n", [4, 25, 60])
 def test_high_accuracy_error_is_below_1e_10(noise, n, monkeypatch):
     value, gradient = worst_errors(noise, n, tuple(SHAPES), monkeypatch, "high")

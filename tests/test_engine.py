@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from scipy.special import softmax
@@ -234,7 +236,7 @@ def test_rows_that_do_not_fit_are_made_twice(noise):
         assert gradient[m] == pytest.approx(rise / 2e-4, abs=1e-6 * np.abs(gradient).max())
 
 
-@pytest.mark.parametrize(("n", "k"), [(32, 10), (33, 10), (48, None), (48, 47), (49, None)])
+@pytest.mark.parametrize(("n", "k"), [(32, 10), (33, 10), (48, None), (48, 47), (49, None), (70, 64), (114, 65)])
 def test_a_list_of_any_length_is_worth_the_same_alone_and_among_longer_ones(n, k):
     """Around the lengths where the way changes."""
     labels, scores = query("generic", n, 3)
@@ -273,11 +275,11 @@ def test_gains_of_any_size_give_the_same_in_proportion(noise):
     """Products of odds and gains stay within the range of floats."""
     rng = np.random.default_rng(0)
     labels, scores = rng.integers(0, 3, 300), rng.normal(size=300)
-    for sigma in (10.0, 0.3):
+    for name, sigma, unit in itertools.product(("dcg@48", "dcg@160"), (10.0, 0.3), (1e38, 1e290)):
         usual, huge = (
-            bs.SoftMetric("dcg@48", gain=(0.0, unit, 3.0 * unit), noise=noise, sigma=sigma) for unit in (1.0, 1e290)
+            bs.SoftMetric(name, gain=(0.0, size, 3.0 * size), noise=noise, sigma=sigma) for size in (1.0, unit)
         )
         wanted = usual.value_gradient_hessian(labels, scores, group=[300])
         found = huge.value_gradient_hessian(labels, scores, group=[300])
-        assert found[0] == pytest.approx(1e290 * wanted[0], rel=1e-9)
-        np.testing.assert_allclose(found[1] / 1e290, wanted[1], rtol=0, atol=1e-6 * np.abs(wanted[1]).max())
+        assert found[0] == pytest.approx(unit * wanted[0], rel=1e-9)
+        np.testing.assert_allclose(found[1] / unit, wanted[1], rtol=0, atol=1e-6 * np.abs(wanted[1]).max())

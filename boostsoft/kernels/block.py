@@ -63,7 +63,7 @@ def _set_windows(shift, n, ranks, spread, P, start, stop):
         else:
             mean += P[j]
             variance += P[j] * (1.0 - P[j])
-            half = math.sqrt(2.0 * spread * variance) + 0.67 * spread
+            half = math.sqrt(2.0 * spread * variance) + spread / 3.0
             start[j + 1] = max(start[j], min(int(mean - half), ranks - 1))
             stop[j + 1] = min(ranks, stop[j] + 1, int(mean + half) + 2)
         longest = max(longest, stop[j + 1] - start[j + 1])

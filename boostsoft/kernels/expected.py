@@ -28,13 +28,11 @@ from .quadrature import (
     ANYWHERE,
     SMOOTH,
     TOP,
-    cut_factor,
     fill_bins,
     fineness,
     next_nodes,
-    scatter_above,
+    node_step,
     start_nodes,
-    step_factor,
     tail_origin,
     too_many_above,
 )
@@ -52,7 +50,7 @@ _ABSORBED = 1e-20  # what documents above for certain let through that is nothin
 # how much rounding errors (1e-16) may grow where documents are divided out: at most, and per tolerance and faintness
 _MOST_GROWTH, _GROWTH, _FAINTEST = 1e9, 1e14, 5e-12
 ODDS_DIGITS = 1e-8  # below this tolerance the odds are not exact enough: all documents go through rows
-_MOST_GAIN = 1e90
+_MOST_GAIN = 1e40
 # what may be left out, per tolerance: so much of K / n, and so much; a cascade may depend on the best document alone
 _NEGLIGIBLE, _NEGLIGIBLE_IN_CASCADES = (0.15, 5e-3), (0.01, 3e-4)
 _MISS = 1e-1  # how far a node may lie from its place, per tolerance and faintness
@@ -98,10 +96,8 @@ def _cluster_value(
     n = last - first
     n_bins = fill_bins(law, u, first, last, bins)
     origin = 0.0 if law == GAUSSIAN else tail_origin(u, first, last)
-    h *= step_factor(law, shape, n)
-    if shape != SMOOTH:
-        cut = u[first + min(ranks - first, n - 1)]
-        h *= cut_factor(shape, n, ranks - first, scatter_above(law, cut, fine, bins, n_bins))
+    cut = u[first + min(ranks - first, n - 1)]
+    h = node_step(law, shape, n, h, ranks - first, cut, origin, bins, n_bins, fine, scratch)
     start_nodes(law, shape, n, u[first] + reach_right, origin, state)
     mixed = engine == MIXED or engine == CASCADES
     if mixed and derive:

@@ -29,7 +29,7 @@ from .quadrature import stand_in_reach
 from .simd import LANES, add_lane_sums, lane_sum, larger, load, smaller, splat, store, where_negative
 from .workspace import PAD
 
-# beyond, a document is as good as certain, and left to the recursion with rows: products of 48 stay below 1e200
+# beyond, a document is as good as certain, and left to the recursion with rows
 MOST_ODDS = 1e4
 _CERTAIN = 700.0  # exp(-z) of a document that is surely above; float64 holds the odds of no more
 FAINT_TERMS = 3  # powers of small odds that count

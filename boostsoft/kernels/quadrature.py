@@ -34,6 +34,9 @@ VARIANCES = (1.0, math.pi**2 / 6.0, math.pi**2 / 3.0)  # of the three laws
 _LINEAR, _CUBIC = 1.5976, 0.070566  # Phi(z) is about 1 / (1 + exp(-1.5976 z - .070566 z^3))
 _OFFSET = 4.0
 _NEWTON_STEPS = 60
+# from so many ranks on the step at a cutoff is found where the count passes it: so far around its document, so often
+_DEEP, _AROUND, _NARROWINGS = 32, 3.0, 3
+_CUT_WIDTH, _FEW_BEHIND = 2.75, 2.4  # of the order statistic, over the step; documents behind a cutoff that are few
 _NOTHING_LEFT = 40.0  # exp(-40) of a document adds nothing to a sum of theirs
 _ROUNDING = 1e-16
 
@@ -247,8 +250,50 @@ def step_factor(law, shape, n):
 
 
 @routine
-def cut_factor(shape, n, cut, variance):
-    """How much shorter the step is where a deep cutoff lies in a long, spread-out list; the shape is not SMOOTH.
+def node_step(law, shape, n, h, cut, x, origin, bins, n_bins, fine, scratch):
+    """The step from node to node among n documents, the one behind the cutoff at x; ``cut`` counts those before it."""
+    step = h * step_factor(law, shape, n)
+    if shape == SMOOTH:
+        return step
+    if cut < _DEEP or cut >= n:
+        return step * _cut_factor(shape, n, cut, _scatter_above(law, x, fine, bins, n_bins))
+    return min(step, h * _cut_width(law, shape, n, cut, x, origin, bins, n_bins, fine, scratch))
+
+
+@routine
+def _cut_width(law, shape, n, cut, x, origin, bins, n_bins, fine, scratch):
+    """How far the map goes, over what the default step should be, while the count above passes a deep cutoff.
+
+    The order statistic there is as wide as the count's standard deviation over its slope, and where few documents of
+    a crowd are left behind the cutoff (a gap in the scores follows), as that of a Gamma variate of so many.
+    """
+    at = _crossing(law, cut - 0.5, x, n, bins, n_bins, fine, scratch)
+    above, density, _, variance = _expected_above(law, splat(at), bins, near_bins(bins, n_bins, at, at, fine))
+    _, stretch = node_place(law, splat(folded(law, at, origin)), origin)
+    _, incline, _ = _crowding(shape, n, above, density, density)
+    scatter = lane_sum(variance) / LANES
+    rise = lane_sum((splat(1.0) + incline * stretch) / (density * stretch)) / LANES
+    return _CUT_WIDTH * scatter / math.sqrt(scatter + _FEW_BEHIND) * rise
+
+
+@routine
+def _crossing(law, count, x, n, bins, n_bins, fine, scratch):
+    """Where so many of n documents are expected above, which is not far from x: by ninths."""
+    reach = math.log(n) + _AROUND
+    low, width = x - reach, 2.0 * reach / (LANES + 1)
+    for _ in range(_NARROWINGS):
+        for i in range(LANES):
+            scratch[i] = low + (i + 1.0) * width
+        near = near_bins(bins, n_bins, scratch[LANES - 1], scratch[0], fine)
+        above, _, _, _ = _expected_above(law, load(scratch, 0), bins, near)
+        low += width * lane_sum(where_negative(splat(count) - above, splat(1.0), splat(0.0)))
+        width /= LANES + 1
+    return low
+
+
+@routine
+def _cut_factor(shape, n, cut, variance):
+    """How much shorter the step is where a cutoff lies in a long, spread-out list; the shape is not SMOOTH.
 
     The count above the cutoff's document varies by the root of its variance; the map's roots take it for the root
     of the documents above or below, which is too much where most of those are certain.
@@ -321,7 +366,7 @@ def start_nodes(law, shape, n, x, origin, state):
 
 
 @routine
-def scatter_above(law, x, fine, bins, n_bins):
+def _scatter_above(law, x, fine, bins, n_bins):
     """The variance of the count above x."""
     _, _, _, variance = _expected_above(law, splat(x), bins, near_bins(bins, n_bins, x, x, fine))
     return lane_sum(variance) / LANES

@@ -25,13 +25,11 @@ from .expected import rule_shape, score_gap
 from .lambdas import SOFT, lambda_query
 from .noise import GAUSSIAN, noise, pair_reach, reach
 from .quadrature import (
-    cut_factor,
     fill_bins,
     fineness,
     next_nodes,
-    scatter_above,
+    node_step,
     start_nodes,
-    step_factor,
     tail_origin,
     too_many_above,
 )
@@ -142,9 +140,8 @@ def _cluster(law, u, gains, start, size, n, ranks, smooth, discount, h, eps, mis
     origin = 0.0 if law == GAUSSIAN else tail_origin(u, 0, size)
     fine = fineness(law, miss_allowed)
     shape = rule_shape(smooth, start, start + size, ranks)
-    cut = min(ranks - start, size - 1)
-    scattered = scatter_above(law, u[cut], fine, bins, n_bins)
-    h *= step_factor(law, shape, size) * cut_factor(shape, size, ranks - start, scattered)
+    cut = u[min(ranks - start, size - 1)]
+    h = node_step(law, shape, size, h, ranks - start, cut, origin, bins, n_bins, fine, scratch)
     start_nodes(law, shape, size, u[0] + right, origin, state)
     low, high, done = 0, 0, False
     while not done:

@@ -21,6 +21,7 @@ TERM_TABLE, TERM_TABLES = 2 + 5 * MOST_TERMS, 32
 # vectors of a document's products, and documents whose products are kept at once, within a core's own cache
 STATES, SEGMENT = 6, 1024
 LANE_RANKS = 48  # up to here eight nodes share a row; beyond, ranks fill the lanes and a row follows its node
+ODDS_RANKS = 160  # up to here documents can go by their odds: what is multiplied up stays below 1e250
 MOST_CROWD = 32  # documents that a block may meet to be counted as few
 # numbers that a document's sums take where few meet, and documents of a cluster that there is room for
 SHORT_SUMS, MOST_MET = 5 * LANES, 1024
@@ -33,11 +34,11 @@ _MOST_KEPT = 2**23  # bytes that a thread keeps from one run to the next
 _kept = threading.local()
 
 
-def _row_bound(n, ranks, spread):
+def _row_bound(n, ranks, lanes, spread):
     """Most cells of a row of either layout, guards included, for n documents."""
-    half = math.sqrt(0.5 * spread * n) + 0.7 * spread + 2.0
+    half = math.sqrt(0.5 * spread * n) + 0.34 * spread + 2.0
     wide = min(float(ranks), 2.0 * half + 4.0)
-    return int(max(LANES * min(ranks, LANE_RANKS), wide)) + 4 * GUARD
+    return int(max(LANES * lanes, wide)) + 4 * GUARD
 
 
 def workspace(engine: int, family: int, n: int, ranks: int, spread: float) -> tuple[Any, Any, Any, Any]:
@@ -51,10 +52,10 @@ def workspace(engine: int, family: int, n: int, ranks: int, spread: float) -> tu
     """
     marked, mixed = int(family == MARKED), int(engine in (MIXED, CASCADES))
     odds = int(engine == ODDS or mixed)
-    lanes = min(ranks, LANE_RANKS)
+    lanes = min(ranks, ODDS_RANKS if engine == ODDS else LANE_RANKS)
     if mixed:  # rows are for where few meet
         ranks = lanes
-    stride = _row_bound(n, ranks, spread)
+    stride = _row_bound(n, ranks, lanes, spread)
     rows = min(max(ROW_BUDGET, (int(math.sqrt(n)) + 3) * stride), n * stride) + 2 * stride
     saved = (int(math.sqrt(n)) + 3) * stride
     wide, more = LANES * (n + LANES), n + LANES

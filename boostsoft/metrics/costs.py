@@ -41,7 +41,9 @@ def exact_costs(queries: PreparedQueries, engines: NDArray[np.int8]) -> FloatArr
         return 500.0 + sizes * np.minimum(sizes, 500.0)
     ranks = np.minimum(queries.cutoffs, sizes)
     by_odds = np.where(
-        sizes <= MOST_CROWD, 400.0 + sizes * (120.0 + 12.0 * ranks), 3e3 + 35.0 * ranks**2 + 150.0 * sizes
+        sizes <= MOST_CROWD,
+        400.0 + sizes * (120.0 + 12.0 * ranks),
+        3e3 + 45.0 * ranks**2 + (100.0 + 4.0 * ranks) * sizes,
     )
     by_rows = 2e3 + sizes * _per_document(queries.cutoffs, sizes, queries.smooth)
     cascades = 2e3 + (2000.0 if queries.family == MARKED else 1000.0) * sizes

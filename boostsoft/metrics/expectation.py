@@ -21,7 +21,18 @@ from ..kernels.sampled import hard_draws, plackett_luce_gradient
 from ..kernels.simd import LANES
 from ..kernels.softrank import softrank_queries
 from ..kernels.threads import over_queries
-from ..kernels.workspace import CASCADES, LANE_RANKS, MIXED, MOST_CROWD, ODDS, ROWS, SHORT, own_workspace, set_terms
+from ..kernels.workspace import (
+    CASCADES,
+    LANE_RANKS,
+    MIXED,
+    MOST_CROWD,
+    ODDS,
+    ODDS_RANKS,
+    ROWS,
+    SHORT,
+    own_workspace,
+    set_terms,
+)
 from ..query_groups import FloatArray
 from .costs import exact_costs, refuse_long, sampled_costs, softrank_costs
 from .exponentials import tables_of
@@ -30,6 +41,8 @@ from .prepared import PreparedQueries
 _FAST = 5e-6  # a tolerance above promises 1e-4, one below 1e-6: a fifth of that is what a discount may be off by
 _DISCOUNT_DIGITS = (2e-7, 2e-5)
 _FEW_IN_CASCADES = 8  # documents for which a cascade goes by rows
+# by odds go so many ranks of any list, and more of one that has so many documents to a rank
+_DEEP, _ROOM_BELOW = 64, 1.75
 _CELLS_AT_A_TIME = 2**18  # of draws x documents: 2 MiB of noise
 
 
@@ -66,7 +79,7 @@ def expectation(
     found = _room(prepared, scores, derive > 0)
     out = (found.values, found.gradient, found.push, found.hessian)
     size, terms = _room_size(prepared, tol), _terms(prepared, tol)
-    engines = _engines(prepared, terms)
+    engines = _engines(prepared, terms, tol)
     costs = exact_costs(prepared, engines)
     refuse_long(prepared, costs, scores, noise, sigma, "exact")
     plain = prepared.family == PLAIN
@@ -131,12 +144,16 @@ def _few(family: int) -> int:
     return MOST_CROWD if family == PLAIN else _FEW_IN_CASCADES
 
 
-def _engines(prepared: PreparedQueries, terms: dict[int, FloatArray]) -> NDArray[np.int8]:
+def _engines(prepared: PreparedQueries, terms: dict[int, FloatArray], tol: float) -> NDArray[np.int8]:
     """The engine of every query."""
     sizes, cutoffs = prepared.groups.sizes, prepared.cutoffs
     engines = np.full(sizes.size, ROWS, dtype=np.int8)
     if prepared.family == PLAIN:
-        engines[np.minimum(cutoffs, sizes) <= LANE_RANKS] = ODDS
+        ranks = np.minimum(cutoffs, sizes)
+        engines[ranks <= LANE_RANKS] = ODDS
+        if tol > ODDS_DIGITS:
+            deep = (ranks <= _DEEP) | (sizes >= _ROOM_BELOW * ranks)
+            engines[(ranks <= ODDS_RANKS) & deep] = ODDS
     for power in terms:
         fewer = max(_few(prepared.family), 2**power // 2)
         whole = (sizes > fewer) & (sizes <= 2**power) & (cutoffs >= sizes)
