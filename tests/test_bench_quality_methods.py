@@ -245,9 +245,10 @@ def test_trainers_fail_with_the_run_named(folder):
     assert not {"valid", "trees"} & set(trial.record)
 
 
-def test_the_readmes_settings_are_of_these_methods():
-    """Those that were frozen for MQ2008 and OHSUMED: of every method and fold, within the spaces."""
-    file = Path(methods.__file__).parent / "settings" / "mq2008_ohsumed.json"
+@pytest.mark.parametrize(("name", "how_many"), [("mq2008_ohsumed.json", 1), ("mq2008_ohsumed_three.json", 3)])
+def test_the_readmes_settings_are_of_these_methods(name, how_many):
+    """Those that were frozen for MQ2008 and OHSUMED: of every method and fold, within the spaces, best first."""
+    file = Path(methods.__file__).parent / "settings" / name
     settings = json.loads(file.read_text(encoding="utf-8"))["settings"]
     assert set(settings) == set(METHODS)
     for name, method in METHODS.items():
@@ -259,6 +260,10 @@ def test_the_readmes_settings_are_of_these_methods():
         assert set(settings[name]) == {"MQ2008", "OHSUMED"}
         for folds_ in settings[name].values():
             assert set(folds_) == {"1", "2", "3", "4", "5"}
-            for found in folds_.values():
-                assert set(found["setting"]["trees"]) <= known["trees"]
-                assert set(found["setting"]["own"]) <= known["own"]
+            for best in folds_.values():
+                found = [best, *best.get("next", [])]
+                assert len({entry["trial"] for entry in found}) == how_many
+                assert [entry["valid"] for entry in found] == sorted((entry["valid"] for entry in found), reverse=True)
+                for entry in found:
+                    assert set(entry["setting"]["trees"]) <= known["trees"]
+                    assert set(entry["setting"]["own"]) <= known["own"]
