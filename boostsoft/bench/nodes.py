@@ -38,7 +38,7 @@ class Count(NamedTuple):
 
 
 def count_cells(pool: Pool, metric: str, noise: str, sigma: float, accuracy: str = "fast") -> Count:
-    """Nodes, cells and operations of a gradient, averaged over the queries of a pool; at most 48 ranks."""
+    """Nodes, cells and operations of a gradient, averaged over the queries of a pool, of a metric that goes by odds."""
     queries = prepare(Metric(metric), "bench", pool.labels, pool.groups)
     sizes, scores = pool.groups.sizes, pool.scores / sigma
     step, tol = ACCURACY[accuracy]

@@ -374,9 +374,17 @@ def _scatter_above(law, x, fine, bins, n_bins):
 
 @routine
 def too_many_above(above, variance, ranks, log_eps):
-    """Whether fewer than ``ranks`` documents above has a probability below eps (Bennett 1962)."""
-    excess = above - ranks + 1.0
+    """Whether fewer than ``ranks`` documents above has a probability below eps.
+
+    By Bennett's bound (1962), which is sharp where most documents are certain, or by Chernoff's for a Poisson count,
+    which is where none is.
+    """
+    fewer = ranks - 1.0
+    excess = above - fewer
     if excess <= 0.0:
         return False
+    poisson = excess + (fewer * math.log(fewer / above) if fewer > 0.0 else 0.0)
+    if poisson > -log_eps:
+        return True
     ratio = excess / max(variance, 1e-3)
     return variance * ((1.0 + ratio) * math.log(1.0 + ratio) - ratio) > -log_eps
