@@ -1,9 +1,9 @@
 """The exact expectation of a ranking metric under noisy scores, with its gradient, for one query and for many.
 
 Layers: the recursion over documents (``recursion``) or its short cut (``odds``); a block of eight nodes by rows
-(``block``) or with the short cut (``plain``), and all blocks of a cluster where documents are few (``short``), called
-by address (``blocks``); the nodes (``quadrature``); here, a cluster of documents that can change places, a query, and
-the loop over queries that a thread runs without the GIL.
+(``block``) or with the short cut (``plain``, ``absorbed``), and all blocks of a cluster where documents are few
+(``short``), called by address (``blocks``); the nodes (``quadrature``); here, a cluster of documents that can change
+places, a query, and the loop over queries that a thread runs without the GIL.
 
 The error that is aimed at, relative to the query's largest value and gradient, enters as ``h``, the step of the
 node rule, and ``tol``; both come from ``ACCURACY``. Documents further apart than the noise reaches (with
@@ -17,6 +17,7 @@ import math
 
 import numpy as np
 
+from .absorbed import collect_absorbed
 from .blocks import call_block
 from .compile import kernel, merged, routine
 from .families import ABSORBING, MARKED, PLAIN
@@ -40,12 +41,14 @@ from .recursion import remove_drift
 from .short import largest_crowd
 from .simd import LANES, pointer
 from .sorting import falling_order
-from .workspace import CASCADES, MIXED, MOST_CROWD, MOST_MET, ODDS, arrays
+from .workspace import ABSORBED, CASCADES, MIXED, MOST_CROWD, MOST_MET, ODDS, arrays
 
 # accuracy -> (step, tolerance); tests/test_accuracy.py measures the error that comes of them
 ACCURACY = {"default": (0.4, 1e-6), "high": (0.17, 1e-10), "fast": (0.5, 1e-5)}
 
 _FLOW_FLOOR = 1e-9
+# one document that moves among others: a Gaussian pair's flow at a greater distance; none from so far on
+_ALONE, _FAR = math.sqrt(2.0), 60.0
 _ABSORBED = 1e-20  # what documents above for certain let through that is nothing
 # how much rounding errors (1e-16) may grow where documents are divided out: at most, and per tolerance and faintness
 _MOST_GROWTH, _GROWTH, _FAINTEST = 1e9, 1e14, 5e-12
@@ -102,7 +105,7 @@ def _cluster_value(
     mixed = engine == MIXED or engine == CASCADES
     if mixed and derive:
         start_mixed(n, space)
-    if engine == ODDS:
+    if engine == ODDS or engine == ABSORBED:
         list_documents(coef, first, last, least, space[9], derive)
     total, low, high, bottom, done = 0.0, first, first, math.inf, False
     while not done:
@@ -139,6 +142,8 @@ def _cluster_value(
             collect_mixed(first, last, space)
         if engine == ODDS:
             collect_documents(coef, first, last, least, space[9], space[6])
+        if engine == ABSORBED:
+            collect_absorbed(coef, first, last, space[9], space[6])
         covered = first
         while covered < last and u[covered] >= bottom + reach_left:
             covered += 1
@@ -169,7 +174,8 @@ def score_gap(higher, lower, sigma):
 def _faintness(family, law, coef, gaps, discount, ranks, n):
     """The largest flow between neighbours of different gain, relative to the natural scale: 1e-9 to 1.
 
-    About the largest gradient, unless many documents crowd; then it is an underestimate that only costs nodes.
+    Or to the first such document behind the cutoff. About the largest gradient, unless many documents crowd; then it
+    is an underestimate that only costs nodes.
     """
     top, largest, through = 0.0, 0.0, 1.0
     for j in range(n):
@@ -179,6 +185,14 @@ def _faintness(family, law, coef, gaps, discount, ranks, n):
         largest = max(largest, through * abs(coef[j] - coef[j + 1]) * abs(fall) * pair_flow(law, gaps[j + 1]))
         if family == ABSORBING:  # what is above leaves so much for those below to change
             through *= 1.0 - coef[j]
+    # the first one of another gain behind the cutoff has to come all the way up among others
+    j, distance = ranks, gaps[ranks] if ranks < n else math.inf
+    while j < n and coef[j] == coef[ranks - 1] and distance < _FAR:
+        j += 1
+        distance += gaps[j] if j < n else math.inf
+    if distance < _FAR:
+        flow = pair_flow(law, _ALONE * distance if law == GAUSSIAN else distance) * ranks / j
+        largest = max(largest, through * abs(coef[j] - coef[ranks - 1]) * abs(discount[ranks - 1]) * flow)
     scale = top * discount[0]
     return min(max(largest / scale, _FLOW_FLOOR), 1.0) if scale > 0.0 else 1.0
 
@@ -247,7 +261,8 @@ def _query_expectation(
         u[first], last, uneven = 0.0, first + 1, False
         while last < n and gaps[last] <= apart:
             u[last] = -score_gap(scores[order[first]], scores[order[last]], sigma)
-            uneven = uneven or coef[last] != coef[first]
+            if coef[last] != coef[first]:  # and not so far behind the cutoff that it cannot come before it
+                uneven = uneven or last < ranks or u[ranks - 1] - u[last] <= apart
             last += 1
         if not uneven:  # any order of these documents is worth the same
             value += _certain_value(family, coef, discount, first, last, ranks, before)

@@ -24,11 +24,11 @@ from .recursion import close_row
 from .simd import LANES, lane_sum, load, pointer, splat, store
 from .workspace import GUARD, ODDS, PAD, arrays
 
-_FEWEST_FAINT = 8  # fewer documents far below are not worth their polynomial
+FEWEST_FAINT = 8  # fewer documents far below are not worth their polynomial
 
 
 @routine
-def _cover(places, end, nobody):
+def cover(places, end, nobody):
     """Put nobody behind the end of a list, which is read in groups of up to four; returns what was there."""
     kept = (places[end], places[end + 1], places[end + 2])
     for c in range(3):
@@ -37,14 +37,18 @@ def _cover(places, end, nobody):
 
 
 @routine
-def _uncover(places, end, kept):
+def uncover(places, end, kept):
+    """Put back what was there."""
     for c in range(3):
         places[end + c] = kept[c]
 
 
 @merged
-def _tail(coef, lists, bounds, ends, nobody, ranks, T, V, A0, A1):
-    """T0 and T1 of the listed documents between the bounds, and of the faint ones from there to the ends."""
+def multiply_documents(coef, lists, bounds, ends, nobody, ranks, T, V, A0, A1):
+    """The polynomials of the listed documents between the bounds, and of the faint ones from there to the ends.
+
+    To be finished: returns the faint ones' picks, and what all are to be divided by in a plain metric.
+    """
     plain, picked = lists
     plain_begin, plain_end, picked_begin, picked_end = bounds
     nothing = splat(0.0)
@@ -54,12 +58,12 @@ def _tail(coef, lists, bounds, ends, nobody, ranks, T, V, A0, A1):
         store(A1, i, nothing)
     powers, picks = sum_faint(T, V, coef, plain, picked, (plain_end, ends[0], picked_end, ends[1]))
     scale = start_with_faint(powers, ranks, A0)
-    kept_plain, kept_picked = _cover(plain, plain_end, nobody), _cover(picked, picked_end, nobody)
+    kept_plain, kept_picked = cover(plain, plain_end, nobody), cover(picked, picked_end, nobody)
     scale = multiply_plain(T, plain, plain_begin, plain_end, ranks, A0, scale)
     scale = multiply_picked(T, V, coef, picked, picked_begin, picked_end, ranks, A0, A1, scale)
-    _uncover(plain, plain_end, kept_plain)
-    _uncover(picked, picked_end, kept_picked)
-    finish_polynomials(picks, scale, ranks, A0, A1)
+    uncover(plain, plain_end, kept_plain)
+    uncover(picked, picked_end, kept_picked)
+    return picks, scale
 
 
 @merged
@@ -78,7 +82,7 @@ def set_plain_terminal(discount, low, ranks, weights, back):
 
 
 @merged
-def _bare_value(A1, B1, ranks):
+def bare_value(A1, B1, ranks):
     """The value where all documents are in the polynomials."""
     total = splat(0.0)
     for i in range(0, LANES * ranks, LANES):
@@ -87,13 +91,10 @@ def _bare_value(A1, B1, ranks):
 
 
 @merged
-def _head_value(law, x, weights, least, low, known, mid, ranks, derive, tail, space):
-    """Documents low..mid by rows that begin with the tail's polynomials; leaves in ``back`` what the tail meets.
-
-    From ``known`` on the documents' odds are there.
-    """
-    rows, saved, back, laws, limits, documents, sums, _, _, _, _, _ = space
-    u, coef, _ = documents
+def set_head(law, x, low, known, mid, ranks, tail, space):
+    """Laws of documents low..mid, from ``known`` on by their odds, and a first row: the tail's polynomials."""
+    rows, _, _, laws, limits, documents, _, _, _, _, _, _ = space
+    u, _, _ = documents
     fill_laws(law, LANES, x, u, low, known, laws)
     laws_from_odds(law, x, u, low, known, mid, space[9][2][0], space[9][2][1], laws)
     start, stop = limits
@@ -103,10 +104,17 @@ def _head_value(law, x, weights, least, low, known, mid, ranks, derive, tail, sp
         for i in range(0, LANES * ranks, LANES):
             store(rows[state], GUARD + i, load(tail[state], LANES * PAD + i))
         close_row(rows[state], GUARD, 0, LANES * ranks)
+
+
+@merged
+def _head_value(law, x, weights, least, low, known, mid, ranks, derive, tail, space):
+    """Documents low..mid by rows that begin with the tail's polynomials; leaves in ``back`` what the tail meets."""
+    rows, saved, back, laws, limits, documents, sums, _, _, _, _, _ = space
+    set_head(law, x, low, known, mid, ranks, tail, space)
     here = sums_from(sums, low)
     return sweep(
-        ODDS, PLAIN, LANES, law, pointer(coef, low), least, weights, mid - low, LANES * ranks, derive, laws, limits,
-        rows, saved, back, here,
+        ODDS, PLAIN, LANES, law, pointer(documents[1], low), least, weights, mid - low, LANES * ranks, derive, laws,
+        limits, rows, saved, back, here,
     )  # fmt: skip
 
 
@@ -133,7 +141,7 @@ def odds_block(
     far, limit = high, x[LANES - 1] - faint_below
     while far > begin and u[far - 1] < limit:
         far -= 1
-    if high - far < _FEWEST_FAINT:
+    if high - far < FEWEST_FAINT:
         far = high
     brief = growth > 0.0  # the odds' shorter laws serve the rows too; without odds, rows have the full ones
     fill_odds(law, x, u, low if brief else begin, high, factors, T, V)
@@ -149,25 +157,27 @@ def odds_block(
     tally[7] += LANES * ranks * (high - far)
     set_plain_terminal(discount, low, ranks, weights, back)
     bounds = (plain_begin, plain_far, picked_begin, picked_far)
-    _tail(coef, lists, bounds, (plain_end, picked_end), nobody, ranks, T, V, tail[0], tail[1])
+    ends = (plain_end, picked_end)
+    picks, scale = multiply_documents(coef, lists, bounds, ends, nobody, ranks, T, V, tail[0], tail[1])
+    finish_polynomials(picks, scale, ranks, tail[0], tail[1])
     if mid > low:
         value = _head_value(law, x, weights, least, low, low if brief else mid, mid, ranks, derive, tail, space)
     else:
-        value = _bare_value(tail[1], back[0], ranks)
+        value = bare_value(tail[1], back[0], ranks)
     if derive and mid < high:
-        E, F, K = series
+        E, F, K, _, _ = series
         exact = derive == 2
         set_up_polynomials(tail[0], tail[1], back[0], back[3], back[4], ranks, mid > low, E, F, K)
         terms = ranks
         for _ in range(1 + (high > far)):  # those near, and with few terms those far below
-            kept_plain, kept_picked = _cover(plain, plain_far, nobody), _cover(picked, picked_far, nobody)
+            kept_plain, kept_picked = cover(plain, plain_far, nobody), cover(picked, picked_far, nobody)
             divide_plain(law, x, u, T, V, plain, plain_begin, plain_far, terms, F, exact, found[0], found[1])
             divide_picked(
                 law, x, u, weights, coef, T, V, picked, picked_begin, picked_far, terms, E, F, K, exact, found[2],
                 found[3],
             )  # fmt: skip
-            _uncover(plain, plain_far, kept_plain)
-            _uncover(picked, picked_far, kept_picked)
+            uncover(plain, plain_far, kept_plain)
+            uncover(picked, picked_far, kept_picked)
             plain_begin, plain_far, picked_begin, picked_far = plain_far, plain_end, picked_far, picked_end
             terms = min(terms, FAINT_TERMS)
     return value

@@ -13,8 +13,8 @@ from .families import MARKED
 from .simd import LANES, pointer
 
 # engines: by rows of the recursion; most documents by their odds (``plain``), and where few meet (``short``); whole
-# lists by exponentials (``mixture``, ``cascades``)
-ROWS, ODDS, SHORT, MIXED, CASCADES = 0, 1, 2, 3, 4
+# lists by exponentials (``mixture``, ``cascades``); cascades with a cutoff by odds (``absorbed``)
+ROWS, ODDS, SHORT, MIXED, CASCADES, ABSORBED = 0, 1, 2, 3, 4, 5
 MOST_TERMS = 40  # exponentials of a discount
 # what is kept of them, for lists of up to a power of two of documents; one such table for each power
 TERM_TABLE, TERM_TABLES = 2 + 5 * MOST_TERMS, 32
@@ -29,7 +29,7 @@ ROW_BUDGET = 32_768  # cells of forward rows kept at once: two states of 256 KiB
 GUARD = LANES  # zeros before and behind a row
 PAD = 4  # vectors of zeros before a polynomial
 MOST_BINS = 256
-TALLY, TERMS = 52, 54  # the parts that hold the tally, behind two numbers, and a discount's exponentials
+TALLY, TERMS = 54, 56  # the parts that hold the tally, behind two numbers, and a discount's exponentials
 _MOST_KEPT = 2**23  # bytes that a thread keeps from one run to the next
 _kept = threading.local()
 
@@ -51,8 +51,9 @@ def workspace(engine: int, family: int, n: int, ranks: int, spread: float) -> tu
     a segment, and those between segments.
     """
     marked, mixed = int(family == MARKED), int(engine in (MIXED, CASCADES))
-    odds = int(engine == ODDS or mixed)
-    lanes = min(ranks, ODDS_RANKS if engine == ODDS else LANE_RANKS)
+    by_odds = engine in (ODDS, ABSORBED)
+    odds = int(by_odds or mixed)
+    lanes = min(ranks, ODDS_RANKS if by_odds else LANE_RANKS)
     if mixed:  # rows are for where few meet
         ranks = lanes
     stride = _row_bound(n, ranks, lanes, spread)
@@ -61,7 +62,7 @@ def workspace(engine: int, family: int, n: int, ranks: int, spread: float) -> tu
     wide, more = LANES * (n + LANES), n + LANES
     sizes = [rows, rows, rows * marked, rows * marked, saved, saved, saved * marked, saved * marked]
     sizes += [LANES * lanes + ranks + 4 * GUARD] * 7 + [wide] * 4 + [more] * 3 + [n] * 7 + [MOST_BINS] * 4
-    sizes += [LANES] * 7 + [odds * wide] * 2 + [odds * more] + [LANES * (lanes + PAD)] * 2 + [LANES * lanes] * 3
+    sizes += [LANES] * 7 + [odds * wide] * 2 + [odds * more] + [LANES * (lanes + PAD)] * 2 + [LANES * lanes] * 5
     sizes += [odds * more] * 2 + [4 * odds * more] * 2 + [LANES, SHORT_SUMS * odds * min(n, MOST_MET)]
     between = (n // SEGMENT + 3) * (MOST_TERMS + 1)
     kept = [STATES * LANES * min(n, SEGMENT), STATES * LANES * between]
@@ -129,12 +130,12 @@ def arrays(f, at, i, place):
         pointer(i, place[5]),
         (pointer(f, at[40]), pointer(f, at[41]), pointer(f, at[42])),
         (pointer(f, at[43]), pointer(f, at[44])),
-        (pointer(f, at[45]), pointer(f, at[46]), pointer(f, at[47])),
-        (pointer(f, at[48]), pointer(f, at[49]), pointer(f, at[50]), pointer(f, at[51])),
-        pointer(f, at[53]),
-        (pointer(f, at[54]), pointer(f, at[55]), pointer(f, at[56])),
+        (pointer(f, at[45]), pointer(f, at[46]), pointer(f, at[47]), pointer(f, at[48]), pointer(f, at[49])),
+        (pointer(f, at[50]), pointer(f, at[51]), pointer(f, at[52]), pointer(f, at[53])),
+        pointer(f, at[55]),
+        (pointer(f, at[56]), pointer(f, at[57]), pointer(f, at[58])),
     )
     return (
         rows, saved, back, laws, limits, documents, sums, bins, nodes, by_odds, pointer(i, place[2]),
-        pointer(f, at[52]),
+        pointer(f, at[54]),
     )  # fmt: skip

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.families import MARKED
-from ..kernels.workspace import CASCADES, MIXED, MOST_CROWD, ODDS
+from ..kernels.workspace import ABSORBED, CASCADES, MIXED, MOST_CROWD, ODDS
 from ..query_groups import FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -40,15 +40,13 @@ def exact_costs(queries: PreparedQueries, engines: NDArray[np.int8]) -> FloatArr
     if queries.pairwise:
         return 500.0 + sizes * np.minimum(sizes, 500.0)
     ranks = np.minimum(queries.cutoffs, sizes)
-    by_odds = np.where(
-        sizes <= MOST_CROWD,
-        400.0 + sizes * (120.0 + 12.0 * ranks),
-        3e3 + 45.0 * ranks**2 + (100.0 + 4.0 * ranks) * sizes,
-    )
+    by_odds = 3e3 + 45.0 * ranks**2 + (100.0 + 4.0 * ranks) * sizes
+    few = (engines == ODDS) & (sizes <= MOST_CROWD)
     by_rows = 2e3 + sizes * _per_document(queries.cutoffs, sizes, queries.smooth)
     cascades = 2e3 + (2000.0 if queries.family == MARKED else 1000.0) * sizes
-    engine = [engines == ODDS, engines == MIXED, engines == CASCADES]
-    return np.select(engine, [by_odds, 3e3 + 900.0 * sizes, cascades], by_rows)
+    engine = [few, (engines == ODDS) | (engines == ABSORBED), engines == MIXED, engines == CASCADES]
+    costs = [400.0 + sizes * (120.0 + 12.0 * ranks), by_odds, 3e3 + 900.0 * sizes, cascades]
+    return np.select(engine, costs, by_rows)
 
 
 def softrank_costs(queries: PreparedQueries) -> FloatArray:

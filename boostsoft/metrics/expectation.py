@@ -22,6 +22,7 @@ from ..kernels.simd import LANES
 from ..kernels.softrank import softrank_queries
 from ..kernels.threads import over_queries
 from ..kernels.workspace import (
+    ABSORBED,
     CASCADES,
     LANE_RANKS,
     MIXED,
@@ -148,12 +149,12 @@ def _engines(prepared: PreparedQueries, terms: dict[int, FloatArray], tol: float
     """The engine of every query."""
     sizes, cutoffs = prepared.groups.sizes, prepared.cutoffs
     engines = np.full(sizes.size, ROWS, dtype=np.int8)
+    ranks = np.minimum(cutoffs, sizes)
     if prepared.family == PLAIN:
-        ranks = np.minimum(cutoffs, sizes)
         engines[ranks <= LANE_RANKS] = ODDS
-        if tol > ODDS_DIGITS:
-            deep = (ranks <= _DEEP) | (sizes >= _ROOM_BELOW * ranks)
-            engines[(ranks <= ODDS_RANKS) & deep] = ODDS
+    if prepared.family in (PLAIN, ABSORBING) and tol > ODDS_DIGITS:
+        deep = (ranks <= _DEEP) | (sizes >= _ROOM_BELOW * ranks)
+        engines[(ranks <= ODDS_RANKS) & deep] = ODDS if prepared.family == PLAIN else ABSORBED
     for power in terms:
         fewer = max(_few(prepared.family), 2**power // 2)
         whole = (sizes > fewer) & (sizes <= 2**power) & (cutoffs >= sizes)
