@@ -213,6 +213,19 @@ def _take_least(family, coef, first, last):
     return least
 
 
+@routine
+def _place_cluster(documents, scores, order, sigma, first, n, ranks, apart):
+    """Positions of the cluster that begins with ``first``, its end, and whether its order is worth anything."""
+    u, coef, gaps = documents
+    u[first], last, uneven = 0.0, first + 1, False
+    while last < n and gaps[last] <= apart:
+        u[last] = -score_gap(scores[order[first]], scores[order[last]], sigma)
+        if coef[last] != coef[first]:  # and not so far behind the cutoff that it cannot come before it
+            uneven = uneven or last < ranks or u[ranks - 1] - u[last] <= apart
+        last += 1
+    return last, uneven
+
+
 @merged
 def _query_expectation(
     block, short, engine, law, family, scores, gains, ranks, smooth, discount, sigma, h, tol, nobody, derive, space,
@@ -258,12 +271,7 @@ def _query_expectation(
     before[0], before[1] = 1.0, 0.0
     first = np.int64(0)
     while first < ranks and before[0] >= _ABSORBED:
-        u[first], last, uneven = 0.0, first + 1, False
-        while last < n and gaps[last] <= apart:
-            u[last] = -score_gap(scores[order[first]], scores[order[last]], sigma)
-            if coef[last] != coef[first]:  # and not so far behind the cutoff that it cannot come before it
-                uneven = uneven or last < ranks or u[ranks - 1] - u[last] <= apart
-            last += 1
+        last, uneven = _place_cluster(space[5], scores, order, sigma, first, n, ranks, apart)
         if not uneven:  # any order of these documents is worth the same
             value += _certain_value(family, coef, discount, first, last, ranks, before)
         else:
