@@ -35,7 +35,7 @@ _LONG_NOTE = (
     "Value, gradient and curvature of ndcg@10, labels prepared beforehand. Memory: in a fresh process, the peak over "
     "the call less what was in use before it, when inputs were there and kernels loaded."
 )
-_WHOLE_NOTE = "Value, gradient and curvature labels prepared beforehand."
+_WHOLE_NOTE = "Value, gradient and curvature, labels prepared beforehand."
 
 
 def measure_limits(settings: Settings, watcher: Watcher) -> list[Section]:
