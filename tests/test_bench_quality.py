@@ -85,7 +85,7 @@ def test_the_chosen_setting_is_the_best_on_valid(done):
 
 def test_the_first_of_equal_trials_is_chosen():
     place = Place("TINY", 1, "lambdarank")
-    trials = [tasks.Task("tune", place, number, None, {}, 1, 1, 1) for number in (2, 0, 1)]
+    trials = [tasks.Task("tune", place, number, None, [{}], 1, 1, 1) for number in (2, 0, 1)]
     values = {"0": 0.4, "1": 0.5, "2": 0.5}
     log = {t.key: {"valid": values[t.key[-1]], "setting": {"at": t.number}, "trees": 3} for t in trials}
     assert frozen.choose(log, trials)[place] == {"trial": 1, "setting": {"at": 1}, "valid": 0.5, "trees": 3}
@@ -93,7 +93,7 @@ def test_the_first_of_equal_trials_is_chosen():
 
 def test_the_next_best_are_chosen_in_order():
     place = Place("TINY", 1, "lambdarank")
-    trials = [tasks.Task("tune", place, number, None, {}, 1, 1, 1) for number in range(5)]
+    trials = [tasks.Task("tune", place, number, None, [{}], 1, 1, 1) for number in range(5)]
     values = (0.4, 0.5, None, 0.6, 0.5)
     log = {
         task.key: {"failed": "no"} if value is None else {"valid": value, "setting": {"at": task.number}, "trees": 3}

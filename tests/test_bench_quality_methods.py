@@ -236,7 +236,7 @@ def test_the_loss_is_written_as_catboost_reads_it(folder):
 def test_trainers_fail_with_the_run_named(folder):
     files = folds.find_folds(folder)[0]
     setting = {"trees": {"num_leaves": -5}, "own": {}}
-    tested = tasks.Task("test", Place("TINY", 1, "lambdarank"), 0, files, setting, 3, 60, 1)
+    tested = tasks.Task("test", Place("TINY", 1, "lambdarank"), 0, files, [setting], 3, 60, 1)
     with pytest.raises(ValueError, match=r"test/TINY/1/lambdarank/0 failed with .*-5.*num_leaves"):
         tasks.run_task(tested)
     trial = tasks.run_task(replace(tested, kind="tune"))
