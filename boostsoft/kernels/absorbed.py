@@ -18,10 +18,18 @@ from .odds import (
     finish_polynomials,
     first_divisible,
     law_ratio,
-    odds_reach,
     set_up_polynomials,
 )
-from .plain import FEWEST_FAINT, bare_value, cover, multiply_documents, set_head, set_plain_terminal, uncover
+from .plain import (
+    bare_value,
+    collect_without_gain,
+    cover,
+    multiply_documents,
+    set_head,
+    set_plain_terminal,
+    uncertain,
+    uncover,
+)
 from .simd import LANES, add_lane_sums, load, pointer, splat, store
 from .workspace import PAD, ROWS, arrays
 
@@ -112,15 +120,7 @@ def absorbed_block(
     (plain, picked), before, (T, V, factors), (A0, A1), series, found, _, _ = space[9]
     back, through = space[2], space[11][0]
     S, W = space[3][0], space[3][2]  # by document; the head's laws lie before those of the documents that are read
-    edge = x[LANES - 1] + odds_reach(law)
-    begin = low
-    while begin < high and u[begin] > edge:
-        begin += 1
-    far, limit = high, x[LANES - 1] - faint_below
-    while far > begin and u[far - 1] < limit:
-        far -= 1
-    if high - far < FEWEST_FAINT:
-        far = high
+    begin, far = uncertain(law, x, u, low, high, faint_below)
     brief = growth > 0.0  # the odds' shorter laws serve the rows too; without odds, rows have the full ones
     fill_odds(law, x, u, low if brief else begin, high, factors, T, V)
     _let_through(coef, begin, high, T, S)
@@ -162,11 +162,7 @@ def collect_absorbed(coef, first, last, lists, sums):
     (plain, picked), before, _, _, _, found, _, _ = lists
     gradient, push, hessian, mass, drift, curl, level = sums
     n_plain = before[last - first]
-    for i in range(n_plain):
-        j = plain[i]
-        gradient[j] -= found[0][i]
-        push[j] += found[0][i]
-        hessian[j] -= found[1][i]
+    collect_without_gain(plain, n_plain, found, sums)
     for i in range(last - first - n_plain):
         j, at = picked[i], 4 * i
         gradient[j] += coef[j] * found[2][at + 1] - found[2][at]

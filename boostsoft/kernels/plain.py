@@ -24,7 +24,7 @@ from .recursion import close_row
 from .simd import LANES, lane_sum, load, pointer, splat, store
 from .workspace import GUARD, ODDS, PAD, arrays
 
-FEWEST_FAINT = 8  # fewer documents far below are not worth their polynomial
+_FEWEST_FAINT = 8  # fewer documents far below are not worth their polynomial
 
 
 @routine
@@ -41,6 +41,19 @@ def uncover(places, end, kept):
     """Put back what was there."""
     for c in range(3):
         places[end + c] = kept[c]
+
+
+@routine
+def uncertain(law, x, u, low, high, faint_below):
+    """The first document whose odds are of use at all eight nodes, and the first of those far below, if they pay."""
+    edge, limit = x[LANES - 1] + odds_reach(law), x[LANES - 1] - faint_below
+    begin = low
+    while begin < high and u[begin] > edge:
+        begin += 1
+    far = high
+    while far > begin and u[far - 1] < limit:
+        far -= 1
+    return begin, far if high - far >= _FEWEST_FAINT else high
 
 
 @merged
@@ -134,15 +147,7 @@ def odds_block(
     T, V, factors = odds
     back = space[2]
     plain, picked = lists
-    edge = x[LANES - 1] + odds_reach(law)
-    begin = low
-    while begin < high and u[begin] > edge:
-        begin += 1
-    far, limit = high, x[LANES - 1] - faint_below
-    while far > begin and u[far - 1] < limit:
-        far -= 1
-    if high - far < FEWEST_FAINT:
-        far = high
+    begin, far = uncertain(law, x, u, low, high, faint_below)
     brief = growth > 0.0  # the odds' shorter laws serve the rows too; without odds, rows have the full ones
     fill_odds(law, x, u, low if brief else begin, high, factors, T, V)
     mid = first_divisible(T, begin, far, ranks, growth)
@@ -205,16 +210,23 @@ def list_documents(coef, first, last, least, lists, derive):
 
 
 @routine
-def collect_documents(coef, first, last, least, lists, sums):
-    """Add what the lists have gathered to the documents' sums."""
-    (plain, picked), before, _, _, _, found, _, _ = lists
-    gradient, push, hessian, _, drift, curl, _ = sums
-    n_plain = before[last - first]
+def collect_without_gain(plain, n_plain, found, sums):
+    """Add what the fall of documents without gain costs."""
+    gradient, push, hessian, _, _, _, _ = sums
     for i in range(n_plain):
         j = plain[i]
         gradient[j] -= found[0][i]
         push[j] += found[0][i]
         hessian[j] -= found[1][i]
+
+
+@routine
+def collect_documents(coef, first, last, least, lists, sums):
+    """Add what the lists have gathered to the documents' sums."""
+    (plain, picked), before, _, _, _, found, _, _ = lists
+    gradient, push, hessian, _, drift, curl, _ = sums
+    n_plain = before[last - first]
+    collect_without_gain(plain, n_plain, found, sums)
     for i in range(last - first - n_plain):
         j, at = picked[i], 4 * i
         gradient[j] += coef[j] * found[2][at + 1] - found[2][at]
