@@ -10,19 +10,17 @@ from __future__ import annotations
 from .block import sums_from, sweep
 from .compile import kernel, merged, routine
 from .families import ABSORBING
-from .noise import second_ratio
 from .odds import (
     FAINT_TERMS,
+    divide_one_by_one,
     divide_plain,
     fill_odds,
     finish_polynomials,
     first_divisible,
-    law_ratio,
     set_up_polynomials,
 )
 from .plain import (
     bare_value,
-    collect_without_gain,
     cover,
     multiply_documents,
     set_head,
@@ -30,7 +28,7 @@ from .plain import (
     uncertain,
     uncover,
 )
-from .simd import LANES, add_lane_sums, load, pointer, splat, store
+from .simd import LANES, load, pointer, splat, store
 from .workspace import PAD, ROWS, arrays
 
 
@@ -86,25 +84,6 @@ def _set_up_passed(A0, A1, B1, B0, ranks, G, H):
         store(H, LANES * d, h * splat(d + 1.0))
 
 
-@routine
-def _divide_absorbing(law, x, u, weights, coef, S, V, W, index, begin, end, ranks, series, sums, second):
-    """Add loss, pull and the rule's drift of documents with gain, one by one, in the order of the list."""
-    E, F, K, G, H = series
-    zero, at, node = splat(0.0), load(x, 0), load(weights, 0)
-    for i in range(begin, end):
-        j = index[i]
-        s, v, w, c = zero - load(S, LANES * j), load(V, LANES * j), load(W, LANES * j), splat(coef[j])
-        e, f, k, g, h = zero, zero, zero, zero, zero
-        for d in range(LANES * (ranks - 1), -1, -LANES):
-            e, f, k = load(E, d) + s * e, load(F, d) + s * f, load(K, d) + s * k
-            g, h = load(G, d) + s * g, load(H, d) + s * h
-        r, own = law_ratio(law, at, u[j], v), c * v
-        r2 = second_ratio(law, w, r)
-        loss, passed, gamma, rule = v * (f - own * k), v * (g - own * h), v * e, w * node
-        add_lane_sums(sums, 4 * i, loss, gamma * r - passed, rule * r, rule)
-        add_lane_sums(second, 4 * i, c * (gamma * r2 - passed * r) - loss * r, rule * r2, gamma, zero)
-
-
 @kernel
 def absorbed_block(
     law, family, filled, first, low, high, ranks, nobody, derive, least, growth, spread, faint_below, discount, f, at,
@@ -117,7 +96,7 @@ def absorbed_block(
     space = arrays(f, at, i, place)
     u, coef, _ = space[5]
     x, weights, _, _, _, _, _ = space[8]
-    (plain, picked), before, (T, V, factors), (A0, A1), series, found, _, _ = space[9]
+    (plain, picked), before, (T, V, factors), (A0, A1), series, found, _, _, _ = space[9]
     back, through = space[2], space[11][0]
     S, W = space[3][0], space[3][2]  # by document; the head's laws lie before those of the documents that are read
     begin, far = uncertain(law, x, u, low, high, faint_below)
@@ -148,27 +127,9 @@ def absorbed_block(
             kept = cover(plain, plain_far, nobody)
             divide_plain(law, x, u, S, V, plain, plain_begin, plain_far, terms, F, exact, found[0], found[1])
             uncover(plain, plain_far, kept)
-            _divide_absorbing(
+            divide_one_by_one(
                 law, x, u, weights, coef, S, V, W, picked, picked_begin, picked_far, terms, series, found[2], found[3]
             )
             plain_begin, plain_far, picked_begin, picked_far = plain_far, plain_end, picked_far, picked_end
             terms = min(terms, FAINT_TERMS)
     return value
-
-
-@routine
-def collect_absorbed(coef, first, last, lists, sums):
-    """Add what the lists have gathered to the documents' sums."""
-    (plain, picked), before, _, _, _, found, _, _ = lists
-    gradient, push, hessian, mass, drift, curl, level = sums
-    n_plain = before[last - first]
-    collect_without_gain(plain, n_plain, found, sums)
-    for i in range(last - first - n_plain):
-        j, at = picked[i], 4 * i
-        gradient[j] += coef[j] * found[2][at + 1] - found[2][at]
-        push[j] += found[2][at]
-        drift[j] += found[2][at + 2]
-        mass[j] += found[2][at + 3]
-        hessian[j] += found[3][at]
-        curl[j] += found[3][at + 1]
-        level[j] += found[3][at + 2]

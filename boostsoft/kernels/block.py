@@ -71,7 +71,7 @@ def _set_windows(shift, n, ranks, spread, P, start, stop):
 
 
 @merged
-def _set_terminal(family, shift, discount, low, ranks, weights, back):
+def set_terminal(family, shift, discount, low, ranks, weights, back):
     """Backward rows behind the last document: the discounts times the nodes' weights, and their differences."""
     B1, B0, BM, C1, C0, CM, CM0 = back
     for c in range(ranks):
@@ -187,7 +187,7 @@ def block_value(family, shift, law, x, weights, least, low, high, ranks, spread,
     u, coef, _ = documents
     fill_laws(law, shift, x, u, low, high, laws)
     longest = _set_windows(shift, high - low, ranks, spread, laws[0], limits[0], limits[1])
-    _set_terminal(family, shift, discount, low, ranks, weights, back)
+    set_terminal(family, shift, discount, low, ranks, weights, back)
     _set_first_row(family, shift, rows, before[0], before[1])
     here = sums_from(sums, low)
     return sweep(

@@ -16,11 +16,12 @@ from numba.extending import intrinsic
 from .absorbed import absorbed_block
 from .block import rows_block
 from .cascades import cascade_block
+from .counted import counted_block
 from .mixture import mixed_block
 from .plain import odds_block
 from .short import short_cluster
 from .simd import PointerType
-from .workspace import ABSORBED, CASCADES, MIXED, ODDS, ROWS, SHORT
+from .workspace import ABSORBED, CASCADES, COUNTED, MIXED, ODDS, ROWS, SHORT
 
 _NUMBERS, _PLACES = PointerType(types.float64), PointerType(types.int64)
 # law, family, filled, first, low, high, ranks, nobody, derive; least, growth, spread, faint_below; discount, workspace
@@ -34,6 +35,7 @@ _ENGINES = {
     MIXED: (mixed_block, _ARGUMENTS),
     CASCADES: (cascade_block, _ARGUMENTS),
     ABSORBED: (absorbed_block, _ARGUMENTS),
+    COUNTED: (counted_block, _ARGUMENTS),
 }
 
 

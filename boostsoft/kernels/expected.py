@@ -1,9 +1,9 @@
 """The exact expectation of a ranking metric under noisy scores, with its gradient, for one query and for many.
 
 Layers: the recursion over documents (``recursion``) or its short cut (``odds``); a block of eight nodes by rows
-(``block``) or with the short cut (``plain``, ``absorbed``), and all blocks of a cluster where documents are few
-(``short``), called by address (``blocks``); the nodes (``quadrature``); here, a cluster of documents that can change
-places, a query, and the loop over queries that a thread runs without the GIL.
+(``block``) or with the short cut (``plain``, ``absorbed``, ``counted``), and all blocks of a cluster where documents
+are few (``short``), called by address (``blocks``); the nodes (``quadrature``); here, a cluster of documents that can
+change places, a query, and the loop over queries that a thread runs without the GIL.
 
 The error that is aimed at, relative to the query's largest value and gradient, enters as ``h``, the step of the
 node rule, and ``tol``; both come from ``ACCURACY``. Documents further apart than the noise reaches (with
@@ -17,14 +17,13 @@ import math
 
 import numpy as np
 
-from .absorbed import collect_absorbed
 from .blocks import call_block
 from .compile import kernel, merged, routine
 from .families import ABSORBING, MARKED, PLAIN
 from .mixture import choose_terms, collect_mixed, start_mixed
 from .noise import GAUSSIAN, pair_flow, pair_reach, reach
 from .odds import faint_reach
-from .plain import collect_documents, list_documents
+from .plain import collect_acting, collect_documents, list_documents
 from .quadrature import (
     ANYWHERE,
     SMOOTH,
@@ -41,7 +40,7 @@ from .recursion import remove_drift
 from .short import largest_crowd
 from .simd import LANES, pointer
 from .sorting import falling_order
-from .workspace import ABSORBED, CASCADES, MIXED, MOST_CROWD, MOST_MET, ODDS, arrays
+from .workspace import ABSORBED, BY_ODDS, CASCADES, COUNTED, MIXED, MOST_CROWD, MOST_MET, ODDS, arrays
 
 # accuracy -> (step, tolerance); tests/test_accuracy.py measures the error that comes of them
 ACCURACY = {"default": (0.4, 1e-6), "high": (0.17, 1e-10), "fast": (0.5, 1e-5)}
@@ -105,7 +104,7 @@ def _cluster_value(
     mixed = engine == MIXED or engine == CASCADES
     if mixed and derive:
         start_mixed(n, space)
-    if engine == ODDS or engine == ABSORBED:
+    if engine in BY_ODDS:
         list_documents(coef, first, last, least, space[9], derive)
     total, low, high, bottom, done = 0.0, first, first, math.inf, False
     while not done:
@@ -142,8 +141,8 @@ def _cluster_value(
             collect_mixed(first, last, space)
         if engine == ODDS:
             collect_documents(coef, first, last, least, space[9], space[6])
-        if engine == ABSORBED:
-            collect_absorbed(coef, first, last, space[9], space[6])
+        if engine == ABSORBED or engine == COUNTED:
+            collect_acting(coef, first, last, space[9], space[6])
         covered = first
         while covered < last and u[covered] >= bottom + reach_left:
             covered += 1

@@ -291,3 +291,26 @@ def divide_picked(law, x, u, weights, coef, T, V, index, begin, end, ranks, E, F
             gb, hb, kb = e + tb * gb, f + tb * hb, k + tb * kb
         _finish_picked(law, x, u, weights, ja, coef, ta, load(V, LANES * ja), ga, ha, ka, exact, sums, second, i)
         _finish_picked(law, x, u, weights, jb, coef, tb, load(V, LANES * jb), gb, hb, kb, exact, sums, second, i + 1)
+
+
+@routine
+def divide_one_by_one(law, x, u, weights, coef, S, V, W, index, begin, end, ranks, series, sums, second):
+    """Add loss, pull and the rule's drift of documents with gain that act on those below, in the order of the list.
+
+    In units of its own density a document's pick is worth E; its fall costs F less K of its own pick; and what it takes
+    from those below, over its coefficient, is G less H.
+    """
+    E, F, K, G, H = series
+    zero, at, node = splat(0.0), load(x, 0), load(weights, 0)
+    for i in range(begin, end):
+        j = index[i]
+        s, v, w, c = zero - load(S, LANES * j), load(V, LANES * j), load(W, LANES * j), splat(coef[j])
+        e, f, k, g, h = zero, zero, zero, zero, zero
+        for d in range(LANES * (ranks - 1), -1, -LANES):
+            e, f, k = load(E, d) + s * e, load(F, d) + s * f, load(K, d) + s * k
+            g, h = load(G, d) + s * g, load(H, d) + s * h
+        r, own = law_ratio(law, at, u[j], v), c * v
+        r2 = second_ratio(law, w, r)
+        loss, passed, gamma, rule = v * (f - own * k), v * (g - own * h), v * e, w * node
+        add_lane_sums(sums, 4 * i, loss, gamma * r - passed, rule * r, rule)
+        add_lane_sums(second, 4 * i, c * (gamma * r2 - passed * r) - loss * r, rule * r2, gamma, zero)

@@ -113,7 +113,7 @@ def set_head(law, x, low, known, mid, ranks, tail, space):
     start, stop = limits
     for j in range(mid - low + 1):
         start[j], stop[j] = 0, LANES * ranks
-    for state in range(2):
+    for state in range(len(tail)):
         for i in range(0, LANES * ranks, LANES):
             store(rows[state], GUARD + i, load(tail[state], LANES * PAD + i))
         close_row(rows[state], GUARD, 0, LANES * ranks)
@@ -143,7 +143,7 @@ def odds_block(
     space = arrays(f, at, i, place)
     u, coef, _ = space[5]
     x, weights, _, _, _, _, _ = space[8]
-    lists, before, odds, tail, series, found, _, _ = space[9]
+    lists, before, odds, tail, series, found, _, _, _ = space[9]
     T, V, factors = odds
     back = space[2]
     plain, picked = lists
@@ -191,7 +191,7 @@ def odds_block(
 @routine
 def list_documents(coef, first, last, least, lists, derive):
     """Sort a cluster's documents into those without gain and those with, each by falling score."""
-    (plain, picked), before, _, _, _, found, _, _ = lists
+    (plain, picked), before, _, _, _, found, _, _, _ = lists
     n_plain, n_picked = 0, 0
     for j in range(first, last):
         before[j - first] = n_plain
@@ -223,7 +223,7 @@ def collect_without_gain(plain, n_plain, found, sums):
 @routine
 def collect_documents(coef, first, last, least, lists, sums):
     """Add what the lists have gathered to the documents' sums."""
-    (plain, picked), before, _, _, _, found, _, _ = lists
+    (plain, picked), before, _, _, _, found, _, _, _ = lists
     gradient, push, hessian, _, drift, curl, _ = sums
     n_plain = before[last - first]
     collect_without_gain(plain, n_plain, found, sums)
@@ -234,3 +234,21 @@ def collect_documents(coef, first, last, least, lists, sums):
         drift[j] += found[2][at + 2]
         hessian[j] += found[3][at]
         curl[j] += found[3][at + 1]
+
+
+@routine
+def collect_acting(coef, first, last, lists, sums):
+    """The same where documents act on those below (``absorbed``, ``counted``)."""
+    (plain, picked), before, _, _, _, found, _, _, _ = lists
+    gradient, push, hessian, mass, drift, curl, level = sums
+    n_plain = before[last - first]
+    collect_without_gain(plain, n_plain, found, sums)
+    for i in range(last - first - n_plain):
+        j, at = picked[i], 4 * i
+        gradient[j] += coef[j] * found[2][at + 1] - found[2][at]
+        push[j] += found[2][at]
+        drift[j] += found[2][at + 2]
+        mass[j] += found[2][at + 3]
+        hessian[j] += found[3][at]
+        curl[j] += found[3][at + 1]
+        level[j] += found[3][at + 2]

@@ -13,8 +13,10 @@ from .families import MARKED
 from .simd import LANES, pointer
 
 # engines: by rows of the recursion; most documents by their odds (``plain``), and where few meet (``short``); whole
-# lists by exponentials (``mixture``, ``cascades``); cascades with a cutoff by odds (``absorbed``)
-ROWS, ODDS, SHORT, MIXED, CASCADES, ABSORBED = 0, 1, 2, 3, 4, 5
+# lists by exponentials (``mixture``, ``cascades``); cascades and average precision with a cutoff by odds (``absorbed``,
+# ``counted``)
+ROWS, ODDS, SHORT, MIXED, CASCADES, ABSORBED, COUNTED = 0, 1, 2, 3, 4, 5, 6
+BY_ODDS = (ODDS, ABSORBED, COUNTED)
 MOST_TERMS = 40  # exponentials of a discount
 # what is kept of them, for lists of up to a power of two of documents; one such table for each power
 TERM_TABLE, TERM_TABLES = 2 + 5 * MOST_TERMS, 32
@@ -47,11 +49,11 @@ def workspace(engine: int, family: int, n: int, ranks: int, spread: float) -> tu
     The parts, as ``arrays`` names them: rows and saved rows per state, backward rows, p q w r, positions, gains and
     gaps, the documents' sums, bins, nodes; for the odds: t v, polynomials, series, the lists' sums; eight numbers:
     what is above for certain (two), and the tally of ``plain`` or what a block of ``cascades`` lets through; the
-    documents' sums where few meet; and for whole lists a discount's exponentials, the products before each document of
-    a segment, and those between segments.
+    documents' sums where few meet; for whole lists a discount's exponentials, the products before each document of
+    a segment, and those between segments; and three polynomials and a series for average precision by odds.
     """
     marked, mixed = int(family == MARKED), int(engine in (MIXED, CASCADES))
-    by_odds = engine in (ODDS, ABSORBED)
+    by_odds, counted = engine in BY_ODDS, int(engine == COUNTED)
     odds = int(by_odds or mixed)
     lanes = min(ranks, ODDS_RANKS if by_odds else LANE_RANKS)
     if mixed:  # rows are for where few meet
@@ -67,6 +69,7 @@ def workspace(engine: int, family: int, n: int, ranks: int, spread: float) -> tu
     between = (n // SEGMENT + 3) * (MOST_TERMS + 1)
     kept = [STATES * LANES * min(n, SEGMENT), STATES * LANES * between]
     sizes += [mixed * part for part in (1 + TERM_TABLES * TERM_TABLE, *kept)]
+    sizes += [counted * LANES * (lanes + PAD)] * 3 + [counted * LANES * lanes]
     numbers, at = _buffer(sizes, np.float64)
     places, places_at = _buffer([n + 2, n + 2, n, odds * more, odds * more, odds * (n + 1)], np.int64)
     return numbers, at, places, places_at
@@ -134,6 +137,7 @@ def arrays(f, at, i, place):
         (pointer(f, at[50]), pointer(f, at[51]), pointer(f, at[52]), pointer(f, at[53])),
         pointer(f, at[55]),
         (pointer(f, at[56]), pointer(f, at[57]), pointer(f, at[58])),
+        (pointer(f, at[59]), pointer(f, at[60]), pointer(f, at[61]), pointer(f, at[62])),
     )
     return (
         rows, saved, back, laws, limits, documents, sums, bins, nodes, by_odds, pointer(i, place[2]),

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.families import MARKED
-from ..kernels.workspace import ABSORBED, CASCADES, MIXED, MOST_CROWD, ODDS
+from ..kernels.workspace import BY_ODDS, CASCADES, MIXED, MOST_CROWD, ODDS
 from ..query_groups import FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def exact_costs(queries: PreparedQueries, engines: NDArray[np.int8]) -> FloatArr
     few = (engines == ODDS) & (sizes <= MOST_CROWD)
     by_rows = 2e3 + sizes * _per_document(queries.cutoffs, sizes, queries.smooth)
     cascades = 2e3 + (2000.0 if queries.family == MARKED else 1000.0) * sizes
-    engine = [few, (engines == ODDS) | (engines == ABSORBED), engines == MIXED, engines == CASCADES]
+    engine = [few, np.isin(engines, BY_ODDS), engines == MIXED, engines == CASCADES]
     costs = [400.0 + sizes * (120.0 + 12.0 * ranks), by_odds, 3e3 + 900.0 * sizes, cascades]
     return np.select(engine, costs, by_rows)
 

@@ -24,6 +24,7 @@ from ..kernels.threads import over_queries
 from ..kernels.workspace import (
     ABSORBED,
     CASCADES,
+    COUNTED,
     LANE_RANKS,
     MIXED,
     MOST_CROWD,
@@ -42,8 +43,9 @@ from .prepared import PreparedQueries
 _FAST = 5e-6  # a tolerance above promises 1e-4, one below 1e-6: a fifth of that is what a discount may be off by
 _DISCOUNT_DIGITS = (2e-7, 2e-5)
 _FEW_IN_CASCADES = 8  # documents for which a cascade goes by rows
-# by odds go so many ranks of any list, and more of one that has so many documents to a rank
-_DEEP, _ROOM_BELOW = 64, 1.75
+# by odds go lists with so many documents to a rank; in a plain metric so many ranks of any list, too
+_ROOM_BELOW, _DEEP = 1.75, 64
+_BY_ODDS = {PLAIN: ODDS, ABSORBING: ABSORBED, MARKED: COUNTED}
 _CELLS_AT_A_TIME = 2**18  # of draws x documents: 2 MiB of noise
 
 
@@ -134,7 +136,7 @@ def _room_size(prepared: PreparedQueries, tol: float) -> tuple[int, int, float]:
 def _terms(prepared: PreparedQueries, tol: float) -> dict[int, FloatArray]:
     """The discount as sums of exponentials, for the whole lists that are long enough to want them."""
     sizes = prepared.groups.sizes
-    if prepared.family not in (PLAIN, ABSORBING, MARKED) or not prepared.smooth or tol <= ODDS_DIGITS:
+    if prepared.family not in _BY_ODDS or not prepared.smooth or tol <= ODDS_DIGITS:
         return {}
     whole = sizes[(sizes > _few(prepared.family)) & (prepared.cutoffs >= sizes)]
     return tables_of(prepared.discount, whole, _DISCOUNT_DIGITS[tol > _FAST])
@@ -152,9 +154,11 @@ def _engines(prepared: PreparedQueries, terms: dict[int, FloatArray], tol: float
     ranks = np.minimum(cutoffs, sizes)
     if prepared.family == PLAIN:
         engines[ranks <= LANE_RANKS] = ODDS
-    if prepared.family in (PLAIN, ABSORBING) and tol > ODDS_DIGITS:
-        deep = (ranks <= _DEEP) | (sizes >= _ROOM_BELOW * ranks)
-        engines[(ranks <= ODDS_RANKS) & deep] = ODDS if prepared.family == PLAIN else ABSORBED
+    if prepared.family in _BY_ODDS and tol > ODDS_DIGITS:
+        pays = sizes >= _ROOM_BELOW * ranks
+        if prepared.family == PLAIN:
+            pays |= ranks <= _DEEP
+        engines[pays & (ranks <= ODDS_RANKS)] = _BY_ODDS[prepared.family]
     for power in terms:
         fewer = max(_few(prepared.family), 2**power // 2)
         whole = (sizes > fewer) & (sizes <= 2**power) & (cutoffs >= sizes)

@@ -1,4 +1,4 @@
-"""Cascades with a cutoff, most documents by their odds: as by rows, and what few relevant documents may cost nobody."""
+"""Cascades and average precision with a cutoff by odds, as by rows; what few relevant documents may cost nobody."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import boostsoft as bs
-from boostsoft.kernels.workspace import ABSORBED, ROWS
+from boostsoft.kernels.workspace import ABSORBED, COUNTED, ROWS
 from boostsoft.metrics import expectation as expectation_module
 from boostsoft.metrics.expectation import expectation
 from boostsoft.metrics.prepared import prepare
@@ -15,6 +15,7 @@ METRICS = {
     "mrr": {"relevant_from": 2},
     "err": {"max_label": 4},
     "pfound": {"p_rel": (0.0, 0.01, 0.1, 0.4)},
+    "map": {"relevant_from": 2},
 }
 
 
@@ -48,15 +49,16 @@ def test_odds_give_what_rows_give(noise, name, monkeypatch):
     assert not np.array_equal(by_rows[spots[5]], got.gradient[spots[5]])  # it was another way
 
 
-def test_which_cascades_go_by_odds():
+@pytest.mark.parametrize(("metric", "engine"), [("mrr", ABSORBED), ("map", COUNTED)])
+def test_which_queries_go_by_odds(metric, engine):
     """Not those to ten digits, nor long whole lists, nor so deep ones that odds would cost more."""
     sizes = [5, 120, 300]
     labels, groups = np.ones(sum(sizes)), bs.QueryGroups.from_sizes(sizes)
-    for name, by_odds in (("mrr@10", [0, 1, 2]), ("mrr@100", [0, 2]), ("mrr", [0])):
-        queries = prepare(bs.Metric(name), "test", labels, groups)
+    for cutoff, by_odds in (("@10", [1, 2]), ("@2", [0, 1, 2]), ("@100", [2]), ("@200", []), ("", [])):
+        queries = prepare(bs.Metric(metric + cutoff), "test", labels, groups)
         for tol, wanted in ((1e-6, by_odds), (1e-10, [])):
             engines = expectation_module._engines(queries, expectation_module._terms(queries, tol), tol)
-            assert np.flatnonzero(engines == ABSORBED).tolist() == wanted
+            assert np.flatnonzero(engines == engine).tolist() == wanted
 
 
 @pytest.mark.parametrize("noise", ["gaussian", "gumbel", "logistic"])
