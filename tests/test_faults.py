@@ -23,7 +23,6 @@ GATES = {
 }
 # name -> (file, text, replacement, gates that must turn red); those that ask for accuracy="high" go through rows
 FAULTS = {
-    "nothing": ("kernels/recursion.py", "", "", set()),
     "dropped product": (
         "kernels/odds.py",
         "f = f + load(A1, base + LANES * (c - d)) * c1",
@@ -52,8 +51,7 @@ def plant(folder, file, text, replacement):
     for helper in (*HERE.glob("oracle*.py"), HERE / "test_engine.py"):
         shutil.copy(helper, folder / "tests")
     source = (folder / "boostsoft" / file).read_text(encoding="utf-8")
-    if text:
-        assert source.count(text) == 1, f"{file} no longer holds {text!r} once: renew the fault"
+    assert source.count(text) == 1, f"{file} no longer holds {text!r} once: renew the fault"
     (folder / "boostsoft" / file).write_text(source.replace(text, replacement), encoding="utf-8")
 
 
@@ -66,7 +64,10 @@ def start(folder):
 
 
 def test_planted_faults_are_found(tmp_path):
-    """All copies compile side by side, for they take a while: in one test, since two processes may share the suite."""
+    """All copies compile side by side, for they take a while: in one test, since two processes may share the suite.
+
+    That the gates are green without a fault is seen where they stand.
+    """
     started = {}
     for number, (fault, (file, text, replacement, _)) in enumerate(FAULTS.items()):
         folder = tmp_path / f"fault{number}"
