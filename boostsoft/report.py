@@ -64,15 +64,18 @@ class Bars:
             disable=not console.is_terminal,
             transient=transient,
         )
+        self._shown = console.is_terminal  # elsewhere a bar that is stopped writes a line end, before Rich 14
 
     def __enter__(self) -> Self:
-        self._progress.start()
+        if self._shown:
+            self._progress.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._progress.stop()
+        if self._shown:
+            self._progress.stop()
 
 
 class TreeBars(Bars, Observer):

@@ -220,7 +220,8 @@ def test_reciprocal_rank_fusion_is_its_formula():
     np.testing.assert_allclose(blender.predict(S, qid=qid), expected, rtol=1e-12)
 
 
-def test_a_bar_where_nobody_looks_writes_nothing(capsys):
+def test_a_bar_where_nobody_looks_writes_nothing(capsys, monkeypatch):
+    monkeypatch.setattr("rich.progress.Progress.stop", lambda self: self.console.print())  # as before Rich 14
     for shown in (True, False):
         with bar(shown, "blending") as tell:
             tell(0.5)

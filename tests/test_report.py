@@ -250,6 +250,16 @@ def test_folds_csv_and_per_query_csv():
     assert (rows[1]["boostsoft"], rows[1]["lambdarank"], rows[1]["empty"]) == ("0.0", "0.0", "1")
 
 
+def test_bars_where_nobody_looks_write_nothing(monkeypatch):
+    stream = io.StringIO()
+    monkeypatch.setattr("rich.progress.Progress.stop", lambda self: self.console.print())  # as before Rich 14
+    with report.TreeBars(Console(file=stream)) as bars:
+        bars.begin("a", 3)
+        bars.tree(1, {"valid": 0.5})
+        bars.end()
+    assert not stream.getvalue()
+
+
 def test_bars_show_the_metrics_and_end_full():
     stream = io.StringIO()
     with report.TreeBars(Console(file=stream, force_terminal=True, width=100), runs=2) as bars:

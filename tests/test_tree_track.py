@@ -354,6 +354,18 @@ def test_a_file_is_whole_or_as_it_was(tmp_path, suffix, monkeypatch):
     assert [file.name for file in tmp_path.iterdir()] == [path.name]
 
 
+def test_nothing_but_arrays_goes_into_an_npz(tmp_path, monkeypatch):
+    """NumPy before 2.2 writes every word that it is given as an array."""
+    save = np.savez
+
+    def only_arrays(file, **arrays):
+        assert all(isinstance(array, np.ndarray) for array in arrays.values())
+        save(file, **arrays)
+
+    monkeypatch.setattr(np, "savez", only_arrays)
+    equal(TreeTrack.load(track().save(tmp_path / "a.npz")), track())
+
+
 def test_other_files_are_refused(tmp_path):
     with pytest.raises(ValueError, match=r"TreeTrack\.save: path must end in \.npz or \.parquet; got 'a\.csv'"):
         track().save("a.csv")

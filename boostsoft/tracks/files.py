@@ -64,7 +64,8 @@ def load(path: str | Path) -> dict[str, Any]:
 
 def _write_npz(target: Path, about: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
     with target.open("wb") as file:
-        np.savez(file, allow_pickle=False, **arrays, about=np.array(json.dumps(about)))
+        # no word of pickles: before NumPy 2.2 that would be one more array
+        np.savez(file, **arrays, about=np.array(json.dumps(about)))  # type: ignore[arg-type]
 
 
 def _read_npz(caller: str, path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
