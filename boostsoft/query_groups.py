@@ -248,9 +248,19 @@ def as_array(caller: str, argument: str, values: Any) -> NDArray[Any]:
     if np.ma.is_masked(values):
         raise ValueError(f"{caller}: {argument} must not have masked entries; got {_short(values)}")
     try:
-        return np.asarray(values)
+        array = np.asarray(values)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{caller}: {argument} must be an array; got {_short(values)}: {error}") from error
+    own = getattr(getattr(values, "dtype", None), "numpy_dtype", None)
+    return array if array.dtype != object or own is None or own.kind not in "fiub" else _numbers_of_column(values, own)
+
+
+def _numbers_of_column(column: Any, own: np.dtype[Any]) -> NDArray[Any]:
+    """A pandas column of a type that may lack values, whose numbers pandas before 2.2 hands out as objects."""
+    found: NDArray[Any] = (
+        column.to_numpy(dtype=np.float64, na_value=np.nan) if column.isna().any() else column.to_numpy(dtype=own)
+    )
+    return found
 
 
 def _offsets_from_sizes(caller: str, argument: str, sizes: Any, n_docs: int | None) -> IntArray:

@@ -19,7 +19,7 @@ from boostsoft.kernels import threads
 from boostsoft.kernels.noise import LAWS
 from boostsoft.metrics.prepared import prepare
 from boostsoft.metrics.registry import REGISTRY
-from boostsoft.query_groups import finite_vector
+from boostsoft.query_groups import finite_vector, resolve_groups
 
 from .cases import EXACT, dyadic_queries, every_metric, metric, on_threads, soft_metric
 
@@ -163,6 +163,26 @@ def test_forms_of_input(call, given):
     np.testing.assert_array_equal(found, call(np.array(LABELS), np.array(SCORES), group=np.array(SIZES)))
     for values, copied in zip(given, before, strict=True):
         np.testing.assert_array_equal(np.array(values), copied)
+
+
+class Boxed(pd.Series):
+    """A column as NumPy reads it from pandas before 2.2, if its type may lack values."""
+
+    def __array__(self, dtype=None, copy=None):
+        return np.array(list(self), dtype=object)
+
+
+@pytest.mark.parametrize("dtype", ["Int64", "Float64", "boolean"])
+def test_nullable_columns_of_earlier_pandas(dtype):
+    labels = Boxed(LABELS, dtype=dtype)
+    assert np.asarray(labels).dtype == object
+    given = (labels, Boxed(SCORES, dtype="Float64"))
+    expected = Metric("ndcg")(np.array(labels.astype(float), dtype=float), SCORES, group=SIZES)
+    assert Metric("ndcg")(*given, group=Boxed(SIZES, dtype="Int64")) == expected
+    ids = Boxed([2**60, 2**60, 2**60 + 1, 2**60 + 1, 2**60 + 2], dtype="Int64")
+    assert resolve_groups("f", 5, qid=ids).n_queries == 3
+    with pytest.raises(ValueError, match="y_true must be finite; got nan at position 1"):
+        Metric("ndcg")(Boxed([1, None, 0], dtype=dtype), [0.1, 0.2, 0.3], group=[3])
 
 
 def test_every_form_of_input_is_of_one_type_to_the_kernels():

@@ -248,4 +248,5 @@ def check_call(
 
 def _text(value: Any) -> str:
     """The repr; of a function its name, which cannot be parsed back."""
-    return f"{value.__module__}.{value.__qualname__}" if hasattr(value, "__qualname__") else repr(value)
+    name = getattr(value, "__qualname__", getattr(value, "__name__", None))  # NumPy 1's functions have the latter
+    return repr(value) if name is None else f"{getattr(value, '__module__', type(value).__module__)}.{name}"
