@@ -240,7 +240,7 @@ def test_objectives_that_are_functions():
     ranker.fit(X, y, group=SIZES)
     X, y = documents(1)
     batches = [(X, y, SIZES), (X, np.zeros(400), SIZES)]
-    with pytest.raises(ValueError, match="model was trained on a function, which it does not remember"):
+    with pytest.raises(ValueError, match="model does not remember its objective"):
         value(booster, batches)
     given = {**options, "objective": objective}
     after = continued(booster, X, y, params=given)

@@ -133,8 +133,8 @@ class LightGBMGrower:
             objective = getattr(model, "objective", None)
             if not callable(objective):
                 raise ValueError(
-                    f"{CALLER}: model was trained on a function, which it does not remember: give its parameters with "
-                    "it, params={'objective': ..., ...}"
+                    f"{CALLER}: model does not remember its objective (a function, or read from a text by LightGBM "
+                    "before 4.7): give its parameters with it, params={'objective': ..., ...}"
                 )
             found["objective"] = _AsTrainCalls(objective)
         elif "objective" not in found:
