@@ -17,7 +17,7 @@ from xgboost.callback import TrainingCallback
 from .adapters import AnyMetric, as_booster, whole
 from .tracks.live import LiveTrack, Recording
 from .tracks.stopping import StoppingRule
-from .xgboost_data import groups_and_weights, over_workers
+from .xgboost_data import booster_kind, groups_and_weights, over_workers
 
 _CALLER = "boostsoft.xgboost.TrackCallback"
 
@@ -114,7 +114,7 @@ class TrackCallback(Recording, TrainingCallback):  # type: ignore[misc]
             raise ValueError(f"{_CALLER}: each machine sees a part of the data only; train on one")
         config = json.loads(model.save_config())["learner"]
         self._threads = whole(config["generic_param"].get("nthread"))
-        kind = config["gradient_booster"]["name"]
+        kind = booster_kind(config)
         if self.live.rule is not None and kind != "gbtree":
             raise ValueError(
                 f"{_CALLER}: stop must be None with booster={kind!r}: the best model cannot be cut out of the last one"

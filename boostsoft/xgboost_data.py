@@ -57,3 +57,15 @@ def import_xgboost(caller: str) -> Any:
             f"{caller}: XGBoost is not installed: pip install 'boostsoft[xgboost-cpu]' (or 'boostsoft[xgboost]')"
         ) from error
     return xgboost
+
+
+def booster_kind(learner: dict[str, Any]) -> str:
+    """Which of gbtree, dart and gblinear a booster is, from its configuration.
+
+    From XGBoost 3.4 on dart is a gbtree that drops trees.
+    """
+    found = learner["gradient_booster"]
+    drops = found.get("dart_train_param", {})
+    if float(drops.get("rate_drop", 0.0)) > 0.0 or int(drops.get("one_drop", 0)) > 0:
+        return "dart"
+    return str(found["name"])

@@ -175,9 +175,9 @@ def test_a_linear_model_of_xgboost(data, valid):
 
 def test_what_xgboost_is_refused(data, valid):
     matrix = valid.matrix()
-    for booster in ("dart", "gblinear"):
+    for booster, options in (("dart", {"rate_drop": 0.5}), ("gblinear", {"max_depth": None})):
         with pytest.raises(ValueError, match=f"stop must be None with booster='{booster}'"):
-            boost(data, [bx.TrackCallback(matrix, stop=3)], params={"booster": booster, "max_depth": None})
+            boost(data, [bx.TrackCallback(matrix, stop=3)], params={"booster": booster, **options})
     with pytest.raises(ValueError, match=r"'ndcg_hard@10' of 'valid' is in evals_log already, from custom_metric"):
         bx.train(
             {},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import warnings
 
 import catboost
@@ -23,8 +24,9 @@ from sklearn.linear_model import LinearRegression
 from sklearn.metrics import ndcg_score
 
 from boostsoft import Metric, SoftMetric, SoftRanker
-from boostsoft.tracking import blocks, track_trees
+from boostsoft.tracking import blocks, staged_xgboost, track_trees
 from boostsoft.tracking.staged import open_model
+from boostsoft.xgboost_data import booster_kind
 
 SIZES = [20] * 12
 GROUP = np.array(SIZES)
@@ -154,6 +156,42 @@ def test_init_score_is_added():
     for trees, scores in enumerate(staged(model, init_score=MARGIN)[1:], start=1):
         np.testing.assert_array_equal(scores, model.predict(X, num_iteration=trees, raw_score=True) + MARGIN)
     np.testing.assert_array_equal(staged(model, init_score=MARGIN)[0], MARGIN)
+
+
+class Rewritten:
+    """A dart model of XGBoost, written as it is from 3.4 on: a gbtree whose trees have weights."""
+
+    def __init__(self, booster):
+        self.booster = booster
+
+    def __getattr__(self, name):
+        return getattr(self.booster, name)
+
+    def __getitem__(self, rounds):
+        return Rewritten(self.booster[rounds])
+
+    def save_raw(self, raw_format):
+        model = json.loads(bytes(self.booster.save_raw(raw_format)))
+        found = model["learner"]["gradient_booster"]
+        if found["name"] == "dart":
+            weighed = found["gbtree"]["model"] | {"weight_drop": found["weight_drop"]}
+            model["learner"]["gradient_booster"] = {"name": "gbtree", "model": weighed}
+        return json.dumps(model).encode()
+
+
+def test_dart_of_xgboost_before_and_after_it_became_a_gbtree():
+    params = {"objective": "rank:ndcg", "booster": "dart", "rate_drop": 0.5, "seed": 1}
+    model = xgb.train(params, xgb.DMatrix(X, Y, group=SIZES), 8)
+    data = xgb.DMatrix(X)
+    for booster in (model, Rewritten(model)):
+        n_rounds, scores = staged_xgboost.stages("f", booster, data, None)
+        assert n_rounds == 8
+        np.testing.assert_allclose(list(scores)[-1], model.predict(data, output_margin=True), rtol=1e-5)
+    learner = json.loads(model.save_config())["learner"]
+    later = {"dart_train_param": {"rate_drop": "0.5", "one_drop": "0"}, "name": "gbtree"}
+    never = {"dart_train_param": {"rate_drop": "0", "one_drop": "0"}, "name": "gbtree"}
+    kinds = [booster_kind(given) for given in (learner, {"gradient_booster": later}, {"gradient_booster": never})]
+    assert kinds == ["dart", "dart", "gbtree"]
 
 
 @pytest.mark.parametrize("kind", ["CatBoost", "CatBoostRanker", "CatBoostClassifier"])

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..query_groups import FloatArray
 from ..ranker.lightgbm_trees import SETTLED, TAKEN
+from ..xgboost_data import booster_kind
 from . import staged_lightgbm, staged_xgboost
 from .batch_data import CALLER, Batch
 from .blocks import refuse_no_trees, refuse_other_width
@@ -154,7 +155,7 @@ class XGBoostGrower:
         booster, self.pool = staged_xgboost.on_data(CALLER, model, X)
         self.n_features = int(booster.num_features())
         learner = json.loads(booster.save_config())["learner"]
-        name = learner["gradient_booster"]["name"]
+        name = booster_kind(learner)
         if name != "gbtree":
             why = "has no trees" if name == "gblinear" else "changes the trees that it had when it goes on"
             raise ValueError(f"{CALLER}: model must be a gbtree; {name} {why}")

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..query_groups import FloatArray
+from ..xgboost_data import booster_kind
 from .blocks import by_tree, refuse_no_trees, refuse_other_width, tree_blocks
 
 _BYTES_PER_LEAF = 16  # a float32 of XGBoost's, turned round, and an index
@@ -41,7 +42,7 @@ def on_data(caller: str, model: Any, X: Any) -> tuple[Any, Any]:
 def stages(caller: str, booster: Any, data: Any, base_margin: FloatArray | None) -> tuple[int, Iterator[FloatArray]]:
     """The number of rounds, and the scores after 0, 1, 2, ... of them."""
     learner = json.loads(booster.save_config())["learner"]
-    if learner["gradient_booster"]["name"] == "gblinear":
+    if booster_kind(learner) == "gblinear":
         raise ValueError(f"{caller}: model must have trees; got a linear model, XGBoost's gblinear")
     sizes = {name: int(learner["learner_model_param"].get(name, 1)) for name in ("num_class", "num_target")}
     if max(sizes.values()) > 1:
@@ -74,8 +75,9 @@ class _Slice:
     def __init__(self, booster: Any, begin: int, end: int) -> None:
         self.booster = booster[begin:end]
         model = json.loads(bytes(self.booster.save_raw("json")))["learner"]["gradient_booster"]
-        self._weights = model.get("weight_drop")  # DART's, one per tree
-        self._trees = model.get("gbtree", model)["model"]["trees"]
+        trees = model.get("gbtree", model)["model"]
+        self._weights = model.get("weight_drop", trees.get("weight_drop"))  # dart's, one per tree; below from 3.4 on
+        self._trees = trees["trees"]
         self.trees_per_round = len(self._trees) // (end - begin)
 
     def values(self, tree: int) -> NDArray[np.float32]:
