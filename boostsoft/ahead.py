@@ -25,8 +25,8 @@ from .metrics import Metric, SoftMetric
 from .objectives import SoftObjective, reference_objective
 from .query_groups import QueryGroups
 
-# a metric of ranks by each engine, one of pairs: their kernels serve all of the kind
-_METRICS = ("ndcg@2", "err@2", "map@2", "map", "kendall")
+# metrics of ranks by odds and by rows, one of pairs: their kernels serve all of the kind
+_METRICS = ("ndcg@2", "err@1", "map@1", "map", "kendall")
 _WHOLE_LISTS, _LONG = ("dcg", "mrr"), MOST_CROWD + 1  # by exponentials, from so many documents on
 _OBJECTIVES = ("lambdarank", "ranknet", "lambdaloss", "xendcg", "listnet", "queryrmse")
 _MANIFEST = "made-for.txt"
