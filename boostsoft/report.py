@@ -61,7 +61,6 @@ class Bars:
             MofNCompleteColumn(),
             *columns,
             console=console,
-            disable=not console.is_terminal,
             transient=transient,
         )
         self._shown = console.is_terminal  # elsewhere a bar that is stopped writes a line end, before Rich 14

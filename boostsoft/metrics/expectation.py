@@ -45,7 +45,7 @@ _DISCOUNT_DIGITS = (2e-7, 2e-5)
 _FEW_IN_CASCADES = 8  # documents for which a cascade goes by rows
 # by odds go lists with so many documents to a rank; in a plain metric so many ranks of any list, too
 _ROOM_BELOW, _DEEP = 1.75, 64
-_BY_ODDS = {PLAIN: ODDS, ABSORBING: ABSORBED, MARKED: COUNTED}
+_BY_ODDS = {PLAIN: ODDS, ABSORBING: ABSORBED, MARKED: COUNTED}  # the families that sum over ranks
 _CELLS_AT_A_TIME = 2**18  # of draws x documents: 2 MiB of noise
 
 
