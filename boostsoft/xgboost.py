@@ -61,17 +61,59 @@ def objective(
 ) -> XGBoostObjective:
     """Build an objective for ``obj=`` of ``xgb.train`` and ``xgb.cv``.
 
-    Parameters are those of :class:`boostsoft.objectives.SoftObjective`. XGBRanker refuses callable objectives.
+    XGBoost gets minus the gradient, and the curvature, of :class:`boostsoft.objectives.SoftObjective`, where the
+    formulas are, **both times 16**: sigma^2 times each, of the sum over queries, times the DMatrix's weights of
+    queries. XGBRanker refuses callable objectives.
+
+    Parameters
+    ----------
+    metric : str or Metric
+        What to train on: any metric but bpref, and map with ``normalizer="retrieved"``.
+    mix : mapping from metrics to weights, optional
+        Metrics to train on beside it, under the same noise.
+    losses : mapping from "xendcg", "ranknet", "listnet", "queryrmse" to weights, optional
+        Convex losses to train on beside them.
+    noise : "gaussian", "gumbel" or "logistic"
+        The law of the noise.
+    sigma : float
+        Its scale, above 0. It sets the unit of the scores and nothing else.
+    hessian : "flow", "exact" or "constant"
+        Which curvature.
+    query_weight : (n_queries,), optional
+        Weight of each query of the training data, beside the DMatrix's.
+    accuracy : "fast", "default" or "high"
+        How near the gradient is to the exact one: 1e-4, 1e-6 or 1e-10 of the query's largest.
+
+    Returns
+    -------
+    XGBoostObjective
+        A callable ``(predt, dtrain) -> gradient, hessian``, each (n_docs,).
 
     Raises
     ------
+    TypeError, ValueError
+        If an argument is not as described.
     ValueError
         While training: if the DMatrix has no groups, if its weights are all 0, or if no order of the documents
         is better than another.
 
     Notes
     -----
-    ``xgb.cv`` keeps queries whole and drops their weights, under any objective.
+    The factor of 16 leaves the Newton step as it is. XGBoost's stock ``lambda=1`` and ``min_child_weight=1`` are made
+    for curvatures of about .25 per document; those of a whole query add up to about .1 here, whatever its length.
+    What :func:`lambda_objective` and :func:`reference_objective` build is not multiplied.
+
+    ``xgb.cv`` keeps queries whole and drops their weights, under any objective. A saved Booster needs no boostsoft to
+    be served.
+
+    Examples
+    --------
+    >>> import numpy as np, xgboost as xgb, boostsoft.xgboost as bx
+    >>> rng = np.random.default_rng(0)
+    >>> train = xgb.DMatrix(rng.normal(size=(200, 3)), rng.integers(0, 3, 200), group=[20] * 10)
+    >>> params = {"base_score": 0, "disable_default_eval_metric": True}
+    >>> xgb.train(params, train, 3, obj=bx.objective("ndcg@10", sigma=0.5)).num_boosted_rounds()
+    3
     """
     return XGBoostObjective(
         SoftObjective(
@@ -90,17 +132,73 @@ def objective(
 def lambda_objective(kind: str = "lambdarank", **options: Any) -> XGBoostObjective:
     """Build LightGBM's LambdaRank, or RankNet, for ``obj=``: a reference to compare with.
 
-    Parameters are those of :class:`boostsoft.objectives.LambdaObjective`. XGBoost's own ``rank:ndcg`` is another
-    variant (it normalises otherwise and starts from pairs of its own choice).
+    XGBoost's own ``rank:ndcg`` is another variant (it normalises otherwise and starts from pairs of its own choice).
+
+    Parameters
+    ----------
+    kind : "lambdarank" or "ranknet"
+        Which of the two.
+    **options
+        ``truncation_level``, ``norm``, ``sigmoid``, ``gain`` and ``query_weight`` of
+        :class:`boostsoft.objectives.LambdaObjective`, which has the formulas.
+
+    Returns
+    -------
+    XGBoostObjective
+        A callable ``(predt, dtrain) -> gradient, hessian``, each (n_docs,).
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not as described.
+    ValueError
+        While training: as :func:`objective`, or if a higher label has a lower gain.
+
+    Examples
+    --------
+    >>> import numpy as np, xgboost as xgb, boostsoft.xgboost as bx
+    >>> rng = np.random.default_rng(0)
+    >>> train = xgb.DMatrix(rng.normal(size=(200, 3)), rng.integers(0, 3, 200), group=[20] * 10)
+    >>> params = {"base_score": 0, "disable_default_eval_metric": True}
+    >>> xgb.train(params, train, 3, obj=bx.lambda_objective("lambdarank", norm=False)).num_boosted_rounds()
+    3
     """
     return XGBoostObjective(LambdaObjective(kind, **options))
 
 
 def reference_objective(kind: str, **options: Any) -> XGBoostObjective:
-    """Build an objective of the literature, to compare with: see :func:`boostsoft.objectives.reference_objective`.
+    """Build an objective of the literature for ``obj=``, by its name, to compare with.
 
-    Gradients and curvatures are as its classes state them, in no unit of XGBoost's: ``min_child_weight=0`` suits all
+    Gradients and curvatures are as its class states them, in no unit of XGBoost's: ``min_child_weight=0`` suits all
     but ranknet and queryrmse, whose curvatures are not far below 1.
+
+    Parameters
+    ----------
+    kind : "lambdarank", "ranknet", "lambdaloss", "softlambda", "xendcg", "listnet" or "queryrmse"
+        Which: :func:`boostsoft.objectives.reference_objective` names the classes, which have formulas and sources.
+    **options
+        The parameters of that class.
+
+    Returns
+    -------
+    XGBoostObjective
+        A callable ``(predt, dtrain) -> gradient, hessian``, each (n_docs,).
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the kind is not known, has no such option, or an option is not as its class describes.
+    ValueError
+        While training: as :func:`objective`, or if labels or lists are not as the class wants them.
+
+    Examples
+    --------
+    >>> import numpy as np, xgboost as xgb, boostsoft.xgboost as bx
+    >>> rng = np.random.default_rng(0)
+    >>> train = xgb.DMatrix(rng.normal(size=(200, 3)), rng.integers(0, 3, 200), group=[20] * 10)
+    >>> params = {"base_score": 0, "disable_default_eval_metric": True, "min_child_weight": 0}
+    >>> xgb.train(params, train, 3, obj=bx.reference_objective("listnet")).num_boosted_rounds()
+    3
     """
     return XGBoostObjective(_reference(kind, **options))
 
@@ -108,7 +206,46 @@ def reference_objective(kind: str, **options: Any) -> XGBoostObjective:
 def custom_metric(*metrics: str | AnyMetric) -> XGBoostMetrics:
     """Build an evaluation for ``custom_metric=`` of ``xgb.train`` and ``xgb.cv``.
 
-    Takes any number of specs, Metrics and SoftMetrics; names as in :func:`boostsoft.lightgbm.feval`.
+    After every tree each metric is logged, with six decimals, for each of the ``evals``: its mean over the queries by
+    the DMatrix's weights of queries, NaN where no query counts (``empty="skip"``). All are to be maximised: give
+    ``maximize=True``. Under a distributed training the mean is over the queries of all workers.
+
+    Parameters
+    ----------
+    *metrics : str, Metric or SoftMetric
+        What to evaluate, one at least; strings are hard Metrics. XGBoost's early stopping watches the last.
+
+    Returns
+    -------
+    XGBoostMetrics
+        A callable ``(predt, dmatrix) -> [(name, value), ...]``. Hard metrics are called ``ndcg_hard@10``, soft ones
+        ``ndcg_gaussian@10``, unless they have a ``name`` of their own.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If no metric is given, something else is, or two would have one name.
+    ValueError
+        While training: if a DMatrix has no groups, weights that are all 0, or labels that a metric does not take; on
+        several workers also if a metric is pooled or has one cutoff per query.
+
+    Notes
+    -----
+    Measured is what XGBoost shows: raw scores under a custom objective. Under one of its own with a link
+    (``binary:logistic``, ``count:poisson`` and the like) that is the prediction after the link: its order is the same,
+    but not its unit, in which sigma is.
+
+    Examples
+    --------
+    >>> import numpy as np, xgboost as xgb, boostsoft as bs, boostsoft.xgboost as bx
+    >>> rng = np.random.default_rng(0)
+    >>> train = xgb.DMatrix(rng.normal(size=(200, 3)), rng.integers(0, 3, 200), group=[20] * 10)
+    >>> metric, log = bx.custom_metric("ndcg@10", bs.SoftMetric("ndcg@10", sigma=0.2, sigma_unit="spread")), {}
+    >>> params = {"objective": "rank:ndcg", "disable_default_eval_metric": True}
+    >>> given = {"evals": [(train, "train")], "evals_result": log, "maximize": True, "verbose_eval": False}
+    >>> booster = xgb.train(params, train, 3, custom_metric=metric, **given)
+    >>> {name: len(values) for name, values in log["train"].items()}
+    {'ndcg_hard@10': 3, 'ndcg_gaussian@10': 3}
     """
     return XGBoostMetrics(MetricList("boostsoft.xgboost.custom_metric", metrics))
 
