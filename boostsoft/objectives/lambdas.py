@@ -43,6 +43,11 @@ class LambdaObjective:
     query_weight : (n_queries,), optional
         Multiplies gradient and curvature of each query.
 
+    Raises
+    ------
+    TypeError, ValueError
+        Naming an argument that is not as described.
+
     Notes
     -----
     Gradient and curvature equal LightGBM's to 1e-6 of the largest: its table of the logistic function, 2^20 steps

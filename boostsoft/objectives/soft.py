@@ -21,7 +21,8 @@ from .base import NOTHING, NothingToLearnError, by_rows, kept_weights, over_grou
 from .convex import LOSSES, checked_losses, length
 
 # U + L over-estimates the curvature: it counts every pull as if none met another. With a quarter of it the training
-# curves at learning rates of .05 and .1 run with those of LightGBM's lambdarank (the README has the table).
+# curves at learning rates of .05 and .1 run with those of LightGBM's lambdarank (notebooks/curvature.ipynb has the
+# table).
 FLOW_SCALE = 0.25
 
 
@@ -44,7 +45,8 @@ class SoftObjective:
     losses : mapping from "xendcg", "ranknet", "listnet", "queryrmse" to weights, optional
         Convex losses to train on beside the metrics (:func:`reference_objective`, ``gamma="expected"``), on scores in
         units of sigma: at every tree, the gradient of each is made as long as that of the metrics, over all documents
-        of the call, times its weight, and its curvature is scaled with it (the README has what came of it).
+        of the call, times its weight, and its curvature is scaled with it (notebooks/08_objectives.ipynb has what came
+        of it).
     hessian : "flow", "exact" or "constant"
         The curvature: a quarter of U + L, where the gradient is U - L, pulls up minus pushes down, with gains
         counted from the least of the query (Notes); the negative exact diagonal, floored at \|gradient\| / sigma (under
@@ -54,6 +56,13 @@ class SoftObjective:
     accuracy : "fast", "default" or "high"
         How near the gradient is to the exact one, relative to the query's largest: 1e-4 (1e-8 is typical), 1e-6 or
         1e-10. Trees do not tell them apart; "default" is SoftMetric's and costs a quarter more.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Naming an argument that is not as described, or a metric without an exact expectation: bpref, and map with
+        ``normalizer="retrieved"``. Labels and weights are checked by :meth:`prepare`, and a query that would take more
+        than ten minutes is refused as in :class:`boostsoft.SoftMetric`.
 
     Notes
     -----
@@ -70,8 +79,8 @@ class SoftObjective:
     query that is nearly in order would outweigh all others. A pooled metric counts once for every query.
 
     A metric with a cutoff learns from the documents near the top; the whole order of a list, mixed in, steadies
-    training where queries are few (the README has the study). What is mixed in need not be able to learn anything
-    from the labels, the metric itself must.
+    training where queries are few (notebooks/08_objectives.ipynb has the study). What is mixed in need not be able to
+    learn anything from the labels, the metric itself must.
 
     The noise hides documents that are several sigma from their place: the exact gradient vanishes there, that of a
     convex loss does not. RankNet costs O(n^2) in the length of a list, 14 ms for 10,000 documents. Where the documents
@@ -129,8 +138,9 @@ class SoftObjective:
         Raises
         ------
         ValueError
-            If no order of any query is better than another (unless this is but ``part`` of the data), or the
-            discount rises or falls below 0, for which the flow is no curvature.
+            If no order of any query is better than another (unless this is but ``part`` of the data), the discount
+            rises or falls below 0, for which the flow is no curvature, labels do not suit the metric, or
+            ``query_weight`` is not one number of at least 0 per query, some above 0.
         """
         queries = _prepared(self.metric, y_true, groups)
         further = [_prepared(metric, y_true, groups) for metric, _ in self.mix]
