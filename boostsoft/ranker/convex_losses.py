@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from ..metrics.hard import Metric
 from ..query_groups import QueryGroups
 
-# Weights: of 1/2 and 1, the one that was on none of four sets worse than the metric alone (the README has the study)
+# Weights: of 1/2 and 1, the one that was on none of four sets worse than the metric alone
+# (notebooks/08_objectives.ipynb)
 BESIDE: Mapping[str, float] = {"xendcg": 0.5, "ranknet": 0.5}
 # Documents, up to which they gain nothing on random trees: nothing on 5,000 to 12,000, .003 to .005 on 29,000 to 40,000
 FEW = 20_000

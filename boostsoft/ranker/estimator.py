@@ -48,10 +48,15 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         of the whole list, or nothing if the metric is about it already; None is the metric alone.
     losses : "auto", mapping or None
         Convex losses to train on beside the metrics (:class:`boostsoft.objectives.SoftObjective`), by their weights;
-        "auto" is ``{"xendcg": 0.5, "ranknet": 0.5}`` for NDCG, from 20,000 documents to train on, or where trees are
-        not random (README), without ranknet if a query has over 5,000 documents; otherwise nothing.
-    noise, sigma, hessian
-        Of the objective.
+        "auto" is ``{"xendcg": 0.5, "ranknet": 0.5}`` for NDCG with ``gain="exp2"``, from 20,000 documents to train on,
+        or where trees are not random (notebooks/08_objectives.ipynb), without ranknet if a query has over 5,000
+        documents; otherwise nothing.
+    noise : "gumbel", "gaussian" or "logistic"
+        Law of the noise that the objective is an expectation under.
+    sigma : float
+        Its scale, above 0, in units of the scores. Scores come out in units of it, and nothing else changes.
+    hessian : "flow", "exact" or "constant"
+        The curvature by which a leaf's gradient is divided (:class:`boostsoft.objectives.SoftObjective`).
     n_estimators : int
         Number of trees, at most.
     learning_rate : float
@@ -64,14 +69,14 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
     reg_lambda : float or "auto"
         What is added to a leaf's curvature, in LightGBM's units; XGBoost gets 16 times it, as its curvature is. "auto"
         is as much as 40 documents have on average before the first tree: a leaf of n documents goes about n / (n + 40)
-        of its way, which steadies small leaves and leaves large ones alone (README).
+        of its way, which steadies small leaves and leaves large ones alone (notebooks/08_objectives.ipynb).
     colsample, subsample : float
         Share of the features and of the rows, whatever their queries, that a tree sees.
     random_trees : bool or "auto"
         Whether splits are chosen among random ones, which steadies a sum of trees: LightGBM then tries one threshold
         per feature (``extra_trees``); XGBoost, which cannot, gives a tree 7/10 of the rows that ``subsample`` leaves
-        and a node half of the features. On small data that was worth more than any choice of the objective (README);
-        "auto" is True below 50,000 documents to train on.
+        and a node half of the features. On small data that was worth more than any choice of the objective
+        (notebooks/08_objectives.ipynb); "auto" is True below 50,000 documents to train on.
     booster_params : dict, optional
         Further parameters of the booster; those that the ranker has or settles itself raise, by any name.
     eval_metric : str, Metric, SoftMetric or a list of them, optional
@@ -110,6 +115,11 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         Share of each feature in the gain of all splits.
     feature_names_in\_, n_features_in\_
         The columns of X in fit; of names, if all are text.
+
+    Raises
+    ------
+    TypeError, ValueError
+        By :meth:`fit`, not before: if a parameter is not as described.
 
     Notes
     -----
@@ -225,6 +235,20 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         -------
         SoftRanker
             Itself.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If a parameter or an argument is not as described; X is infinite somewhere or of one row; weights differ
+            within a query; no order of the documents is better than another; early stopping has nothing to watch, or
+            ``eval_set`` no queries although training has; or ``init_model`` was fitted on other columns.
+        ImportError
+            If XGBoost is asked for and not installed.
+
+        Warns
+        -----
+        UserWarning
+            If neither ``group`` nor ``qid`` is given.
         """
         settings = check_settings(self)
         trees = BOOSTERS[settings.booster]
@@ -245,12 +269,23 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         return self
 
     def predict(self, X: Any) -> FloatArray:
-        """Scores of shape (n_docs,), higher ranks first; they compare within a query only."""
+        """Scores of shape (n_docs,), higher ranks first; they compare within a query only.
+
+        Parameters
+        ----------
+        X : (n_docs, n_features)
+            As in :meth:`fit`, query ids included where fit had them in ``qid_column``.
+
+        Raises
+        ------
+        ValueError
+            If the ranker is not fitted, or X has other columns than in fit or infinite values.
+        """
         trees, features = self._encoded("SoftRanker.predict", X)
         return trees.predict(self.booster_, features, check_threads("SoftRanker.predict", self.n_jobs))
 
     def staged_predict(self, X: Any, *, every: int = 1) -> Iterator[FloatArray]:
-        """Scores after every so many trees; the last are those of :meth:`predict`."""
+        """Scores after every so many trees; the last are those of :meth:`predict`, whose errors it raises."""
         caller = "SoftRanker.staged_predict"
         trees, features = self._encoded(caller, X)
         steps = range(whole_number(caller, "every", every, 1), self.best_iteration_, every)
@@ -261,10 +296,18 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
     def score(self, X: Any, y: Any, *, qid: Any = None, group: Any = None, sample_weight: Any = None) -> float:
         """The hard metric of the scores, in the mean over queries.
 
+        Tied scores, and queries on which the metric is undefined, count as the options of ``metric`` say: by default
+        the mean over the orders of tied documents, and 0. The mean is NaN where no query counts (``empty="skip"``).
+
         Parameters
         ----------
         X, y, qid, group, sample_weight
             As in :meth:`fit`; queries are needed if fit had them.
+
+        Raises
+        ------
+        ValueError
+            As :meth:`predict` and :meth:`fit`, or if queries are missing.
         """
         caller = "SoftRanker.score"
         check_is_fitted(self)

@@ -8,8 +8,8 @@ from ..objectives import SoftObjective
 from .rows import Rows
 from .settings import Settings
 
-# Documents whose curvature is added where nothing is said: of 20, 40 and 80 the number that gained most (the README has
-# the figures)
+# Documents whose curvature is added where nothing is said: of 20, 40 and 80 the number that gained most
+# (notebooks/08_objectives.ipynb)
 DOCUMENTS = 40.0
 
 
