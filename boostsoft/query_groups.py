@@ -33,6 +33,11 @@ class QueryGroups:
     offsets : ndarray of int64, shape (n_queries + 1,)
         Documents of query ``q`` are ``offsets[q]:offsets[q + 1]``.
 
+    Raises
+    ------
+    TypeError, ValueError
+        If offsets are not whole numbers up to 2^53, do not start with 0, fall, or hold no query.
+
     Examples
     --------
     >>> from boostsoft import QueryGroups
@@ -59,17 +64,52 @@ class QueryGroups:
 
     @classmethod
     def from_sizes(cls, sizes: ArrayLike, n_docs: int | None = None) -> QueryGroups:
-        """Build from the number of documents of each query, checked against ``n_docs`` if given."""
+        """Build from the number of documents of each query, checked against ``n_docs`` if given.
+
+        Parameters
+        ----------
+        sizes : (n_queries,)
+            Whole numbers of at least 0, one at least.
+        n_docs : int, optional
+            What they must add up to.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If sizes are not as described or add up to another number.
+        """
         return cls(_offsets_from_sizes("QueryGroups.from_sizes", "sizes", sizes, n_docs))
 
     @classmethod
     def from_query_ids(cls, qid: ArrayLike) -> QueryGroups:
-        """Build from one query id per document; a query's documents must be adjacent."""
+        """Build from one query id per document; a query's documents must be adjacent.
+
+        Parameters
+        ----------
+        qid : (n_docs,)
+            Numbers, texts or dates, one at least; queries are in the order in which they appear.
+
+        Raises
+        ------
+        ValueError
+            If an id is missing (NaN, None, NaT) or infinite, or comes back after another query.
+        """
         return cls(_offsets_from_ids("QueryGroups.from_query_ids", qid))
 
     @classmethod
     def from_offsets(cls, offsets: ArrayLike) -> QueryGroups:
-        """Build from the place where each query begins, with the number of documents behind them."""
+        """Build from the place where each query begins, with the number of documents behind them.
+
+        Parameters
+        ----------
+        offsets : (n_queries + 1,)
+            Whole numbers that start with 0 and never fall.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If offsets are not as described.
+        """
         return cls(as_array("QueryGroups.from_offsets", "offsets", offsets))
 
     @cached_property

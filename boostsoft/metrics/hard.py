@@ -46,7 +46,13 @@ class Metric:
 
     All but the last four are over the first k ranks (``"ndcg@10"``) or the whole list (``"ndcg"``); ranks behind
     the cutoff earn nothing, and precision, f1 and map's ``normalizer="k"`` divide by k even if the list is shorter.
-    pnr, kendall and spearman compare pairs of documents of different label, whatever the labels' distances.
+    pnr, kendall and spearman compare pairs of documents of different label, whatever the labels' distances. R and N
+    count the query's relevant and its judged irrelevant documents, C and D its pairs in order and in the wrong order,
+    n0 all its pairs.
+
+    dcg and cg are in units of the gain, and without bound; pnr goes from 0 to infinity; kendall and spearman are in
+    [-1, 1]. All others are in [0, 1], ndcg if no discount is below 0. The mean over queries is sum w V / sum w, w the
+    weights of the queries that count.
 
     Sources: Järvelin and Kekäläinen 2002 (cg, dcg, ndcg); van Rijsbergen 1979 (precision, recall, f1); Moffat and
     Zobel 2008 (rbp); Kantor and Voorhees 2000 (mrr); Chapelle et al. 2009 (err); Gulin et al. 2009 (pfound);
@@ -92,11 +98,30 @@ class Metric:
     name : str, optional
         What the metric is called in a booster's log; no spaces, no colon.
 
+    Raises
+    ------
+    TypeError, ValueError
+        If the metric is not known, or an option is not one of its own or not as described.
+    ValueError
+        When called: if labels or scores are not finite, one per document; groups do not add up; query weights are
+        negative or all 0; or a label does not suit (a gain below 0 in ndcg, a probability outside [0, 1], a place
+        outside a table).
+
+    Warns
+    -----
+    UserWarning
+        When called with neither ``group`` nor ``qid``: all documents are then one query.
+
     Notes
     -----
     pnr of a query without a wrong pair is infinite, and so is then the mean; ``pooled=True`` divides all pairs in
     order by all others. kendall and spearman are 0 where all scores are equal. bpref ignores documents of a label
     below 0 (not judged), and gives 1 for a relevant document with no judged irrelevant one above it.
+
+    A query of one document has the value of the formula (ndcg, mrr, recall and map 1 if it is relevant, precision@10
+    .1), but auc, pnr, kendall and spearman are undefined on it. A label below 0 is irrelevant in binary metrics, unless
+    ``relevant_from`` is lower still; dcg and cg count its gain (-1/2 for -1); ndcg, err and pfound refuse it, as
+    ``gain`` and ``p_rel`` are by default; pnr, kendall and spearman see the labels' order only.
 
     Examples
     --------
@@ -187,7 +212,7 @@ class Metric:
     def __call__(
         self, y_true: Any, y_score: Any, *, group: Any = None, qid: Any = None, query_weight: Any = None
     ) -> float:
-        """Mean over queries.
+        """Mean over queries; NaN if none counts (``empty="skip"``).
 
         Parameters
         ----------
