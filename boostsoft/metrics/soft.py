@@ -57,8 +57,31 @@ class SoftMetric:
     name : str, optional
         In place of ``ndcg_gaussian@10`` (``ndcg_softrank@10``, ``ndcg_sampled@10``).
 
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not as described, or there are no such ``ranks`` of the metric.
+    ValueError
+        When called: as :class:`Metric`, or if a query is estimated to take more than ten minutes on one core, as too
+        many documents times ranks do under exact ranks and SoftRank's. The remedy is a cutoff, or a smaller one.
+
     Notes
     -----
+    With coefficients g (gains, relevance) and discounts D, R_i the random rank of document i, a sum over ranks has
+    the expectation
+
+        V = sum_i g_i E[D(R_i)] / divisor,
+        E[D(R_i)] = integral of w_i(x) E[D(1 + sum over j != i of B_j(x))] dx,
+
+    where w_i(x) = f((x - s_i) / sigma) / sigma is the density of the noisy score of i and the independent B_j(x) are 1
+    with the chance 1 - F((x - s_j) / sigma) that j lies above x; f and F are those of the noise. In cascades (mrr, err,
+    pfound) and map the same expectation also holds what the documents above let through or mark. Metrics of pairs are
+    sums of P(s_i + sigma eps_i > s_j + sigma eps_j). Units, range, ``empty`` and the mean over queries are those of
+    :class:`Metric`.
+
+    The spread is one number for all queries, sqrt(sum_q w_q SS_q / sum_q w_q n_q): SS_q is the sum of squared
+    deviations of the scores of query q from their mean, n_q the number of its documents and w_q its weight.
+
     Ties are no special case: tied documents share their ranks in expectation. As sigma falls to 0 the soft metric
     becomes its hard twin with ``ties="expected"``; SoftRank's value does not where scores are tied, since its ranks
     are no permutation: 120 tied relevant documents have a dcg@10 of 5e-22, and their mean over orders is 4.54.
@@ -152,7 +175,7 @@ class SoftMetric:
     def __call__(
         self, y_true: Any, y_score: Any, *, group: Any = None, qid: Any = None, query_weight: Any = None
     ) -> float:
-        """Mean over queries; arguments as in :meth:`Metric.__call__`."""
+        """Mean over queries, NaN if none counts; arguments as in :meth:`Metric.__call__`."""
         groups, scores, weights = check_call("SoftMetric", y_true, y_score, group, qid, query_weight)
         prepared = prepare(self.metric, "SoftMetric", y_true, groups)
         return prepared.mean(self.evaluate(prepared, scores, weights), weights)
@@ -160,7 +183,10 @@ class SoftMetric:
     def per_query(
         self, y_true: Any, y_score: Any, *, group: Any = None, qid: Any = None, query_weight: Any = None
     ) -> FloatArray:
-        """Value of each query, shape (n_queries,); ``query_weight`` matters to the spread alone."""
+        """Value of each query, shape (n_queries,), NaN where ``empty="skip"`` leaves one out.
+
+        ``query_weight`` matters to the spread alone. ``pooled=True`` raises ValueError.
+        """
         caller = "SoftMetric.per_query"
         groups, scores, weights = check_call(caller, y_true, y_score, group, qid, query_weight)
         self.metric.refuse_pooled(caller)
