@@ -28,6 +28,18 @@ def make_ranking_scorer(metric: str | Metric = "ndcg@10", **options: Any) -> Ran
     **options
         Of the metric, if it is given as a string.
 
+    Returns
+    -------
+    RankingScorer
+        A callable ``(estimator, X, y, *, qid, sample_weight) -> float``: the metric of ``estimator.predict(X)``.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the metric or an option is not as described, or it has one cutoff per query.
+    ValueError
+        When called: if query ids are missing, weights differ within a query, or labels do not suit the metric.
+
     Examples
     --------
     >>> import numpy as np, sklearn

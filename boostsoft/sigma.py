@@ -38,10 +38,13 @@ class SigmaChoice:
 
     Attributes
     ----------
-    sigma : what was chosen.
+    sigma : what was chosen, in ``sigma_unit``; of "residual" in spreads. Of equals it is the least.
     method : by which measure.
-    sigmas : (n,), those that were compared, rising; of "residual" the one.
-    table : what was measured at each of them, by name, (n,) each.
+    sigmas : (n,), those that were compared, rising, each once; of "residual" the one.
+    table : what was measured at each of them, by name, (n,) each. "held-out": ``value``, the hard metric. "tradeoff":
+        ``smoothness`` (the roughness), ``approximation`` (the misfit) and ``total``. "sensitivity": ``queries`` (the
+        median), ``against`` (the share of decided pairs that are told apart the other way round) and ``rescaling`` (the
+        largest change of a value by doubled scores). "residual": ``residual``, which is sigma.
     """
 
     sigma: float
@@ -71,10 +74,12 @@ def choose_sigma(
 ) -> SigmaChoice:
     r"""Choose the noise of a soft metric for these scores.
 
-    - ``"tradeoff"``: the least smoothness_weight x roughness + misfit of the curve along the mixture of two models, in
-      the mean over pairs of models. Roughness is how far the soft curve is from a polynomial over 11 points
-      (:func:`boostsoft.smoothness_error`, "polynomial") over its variance, relative to that of the hard curve; misfit
-      is what it leaves unexplained of the hard one (:func:`boostsoft.approximation_error` over that one's variance).
+    - ``"tradeoff"`` (Levkov 2017, with a weight of 1/5): the least smoothness_weight x roughness + misfit of the curve
+      along the mixture of two models, in the mean over pairs of models. Roughness is how far the soft curve is from a
+      polynomial over 11 points (:func:`boostsoft.smoothness_error`, "polynomial") over its variance, relative to that
+      of the hard curve; misfit is what it leaves unexplained of the hard one (:func:`boostsoft.approximation_error`
+      over that one's variance). Pairs whose hard curve is constant are left out; a soft curve that is constant has
+      roughness 0 and misfit 1.
     - ``"sensitivity"``: where the fewest queries tell two models apart: the least median over pairs of (effect of the
       hard metric / effect of the soft one)^2, an effect being the mean over the standard deviation of the differences
       query by query. Of the pairs that the hard metric tells apart (bootstrap interval), none may be told apart the
@@ -115,8 +120,10 @@ def choose_sigma(
 
     Raises
     ------
-    ValueError
-        If no sigma passes the conditions of "sensitivity", or anything is out of range.
+    TypeError, ValueError
+        If no sigma passes the conditions of "sensitivity", or the hard metric tells no two models apart; if the hard
+        curves of "tradeoff" are all constant; if a fold of "held-out" leaves nothing to train on; if models of
+        "residual" are constant; or if an argument is not as described.
 
     Notes
     -----

@@ -89,7 +89,7 @@ def smoothness_error(y: Any, kind: str = "variation", *, window: int = 11, degre
 
 
 def approximation_error(soft: Any, hard: Any) -> ApproximationError:
-    r"""How closely a soft curve follows a hard one, up to its height and scale.
+    r"""How closely a soft curve follows a hard one, up to its height and scale (Levkov 2017).
 
     The least mean of (a soft_i + b - hard_i)^2 over all a and b, in closed form: with deviations s and h from the
     means, a = sum s h / sum s^2, b = mean(hard) - a mean(soft), error = mean (a s - h)^2, which is the variance of
@@ -104,13 +104,13 @@ def approximation_error(soft: Any, hard: Any) -> ApproximationError:
     -------
     ApproximationError
         ``error``, ``a`` and ``b``; in squared units of the hard metric, without, and in units of it. A soft curve
-        that is constant has a = 0: its error is the variance of the hard one. ``a`` is below 0 where soft falls
-        as hard rises.
+        that is constant has a = 0: its error is the variance of the hard one. A hard curve that is constant has a = 0
+        and error 0. ``a`` is below 0 where soft falls as hard rises.
 
     Raises
     ------
     TypeError, ValueError
-        If either is not a vector of finite numbers, or they differ in length.
+        If either is not a vector of finite numbers, is empty, or they differ in length.
 
     Examples
     --------
