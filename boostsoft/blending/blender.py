@@ -96,6 +96,11 @@ class SoftBlender(BaseEstimator):  # type: ignore[misc]
     feature_names_in\_, n_features_in\_
         The columns of S in fit; of names, if all are text.
 
+    Raises
+    ------
+    TypeError, ValueError
+        By :meth:`fit`, not before: if a parameter is not as described.
+
     Notes
     -----
     Of a query of n documents, r of which the model has scored (a NaN is a document that it has not retrieved):
@@ -180,6 +185,18 @@ class SoftBlender(BaseEstimator):  # type: ignore[misc]
         -------
         SoftBlender
             Itself.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If a parameter or an argument is not as described; a score is infinite, or a model has none at all; there is
+            one row; weights differ within a query; or the metric is undefined for every query, as without a relevant
+            document.
+
+        Warns
+        -----
+        UserWarning
+            If neither ``group`` nor ``qid`` is given, one query alone counts, or models are constant or copies.
         """
         settings = check_settings(self)
         matrix, names = self._matrix(FIT, S, reset=True)
@@ -209,6 +226,11 @@ class SoftBlender(BaseEstimator):  # type: ignore[misc]
             As in :meth:`fit`.
         group, qid : optional
             The queries; needed if fit had them, since scores are normalised within a query.
+
+        Raises
+        ------
+        ValueError
+            If the blender is not fitted, queries are missing, or S has other columns than in fit or infinite scores.
         """
         return self._normalized("SoftBlender.predict", S, group, qid) @ self.weights_
 
@@ -217,7 +239,10 @@ class SoftBlender(BaseEstimator):  # type: ignore[misc]
         return self._normalized("SoftBlender.normalize_scores", S, group, qid)
 
     def score(self, S: Any, y: Any, *, group: Any = None, qid: Any = None, sample_weight: Any = None) -> float:
-        """The hard metric of the blend, in the mean over queries; arguments as in :meth:`fit`."""
+        """The hard metric of the blend, in the mean over queries; arguments and errors as in :meth:`fit`.
+
+        Tied scores and queries on which the metric is undefined count as the options of ``metric`` say.
+        """
         caller = "SoftBlender.score"
         check_is_fitted(self)
         matrix, _ = self._matrix(caller, S, reset=False)

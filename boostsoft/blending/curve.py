@@ -23,7 +23,8 @@ class CurveOptimum:
 
     Attributes
     ----------
-    t : share of the second model; the middle of the longest stretch of best ones if there are several.
+    t : share of the second model; the middle of the longest stretch of best ones if there are several, the first of
+        two that are as long; of an even number the lower middle. Values within 1e-12 are equal.
     value : of the metric there.
     low, high : the central 95 % of the best t on resampled queries.
     """
@@ -94,9 +95,9 @@ def blend_curve(
     metric : str or Metric
         What to measure: a metric with an exact expectation.
     i, j : int
-        The models, by their columns: the mixture is (1 - t) S_i + t S_j.
+        The models, by their columns, from the end if negative: the mixture is (1 - t) S_i + t S_j.
     n : int
-        Values of t, evenly from 0 to 1.
+        Values of t, evenly from 0 to 1; 2 at least.
     normalize : "none", "rank", "zscore" or "minmax"
         What is mixed: the scores as they are, or brought to one scale in each query (:class:`SoftBlender`).
     lower_is_better : bool or (n_models,) bools
@@ -112,7 +113,19 @@ def blend_curve(
     Returns
     -------
     BlendCurve
-        The curves, their bands and optima.
+        The curves, their bands and optima. Hard curves go in steps: where several t are best, the optimum is the middle
+        of the longest stretch of them, the first of two that are as long.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not as described; the metric is pooled or has no exact expectation; a score is infinite, or
+        one of the models has none at all; or no query has a relevant document.
+
+    Warns
+    -----
+    UserWarning
+        If neither ``group`` nor ``qid`` is given: all rows are then one query.
 
     Notes
     -----

@@ -77,21 +77,30 @@ def blend_surface(
 ) -> BlendSurface:
     """Hard and soft metric over mixtures of three models, with the best mixture of each.
 
+    Of models a, b and c the mixtures are w_1 S_a + w_2 S_b + w_3 S_c, for all w whose entries are multiples of
+    1 / (n - 1), at least 0 and 1 in sum; S is what ``normalize`` makes of the scores.
+
     Parameters
     ----------
     S, y, group, qid, sample_weight, metric
         As in :func:`blend_curve`.
     models : three ints
-        The models, by their columns.
+        The models, by their columns, from the end if negative.
     n : int
-        Mixtures along an edge of the triangle: n (n + 1) / 2 in all.
+        Mixtures along an edge of the triangle, 2 at least: n (n + 1) / 2 in all.
     normalize, lower_is_better, noise, sigma, sigma_unit, n_bootstrap, random_state
         As in :func:`blend_curve`.
 
     Returns
     -------
     BlendSurface
-        Both metrics at each mixture.
+        Both metrics at each mixture, and the optima. Where several mixtures are best (within 1e-12), the optimum is the
+        mean of them.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As :func:`blend_curve`, or if there are not three models.
 
     Examples
     --------
