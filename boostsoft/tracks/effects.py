@@ -53,6 +53,21 @@ class TreeEffects:
     Errors are those of drawing queries; that another training would have grown other trees is not in them. Of many
     trees that change nothing, ``by_chance`` are expected among ``hurting``. The best was picked for its mean, which is
     therefore a little too high on these queries, and so is ``lost``: confirm a truncation on other queries.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from boostsoft import Metric, TreeTrack
+    >>> from boostsoft.tracks import tree_effects
+    >>> values = np.array([[0.5, 0.5], [0.75, 1.0], [0.5, 0.75]])  # at the beginning, with one tree, and with two
+    >>> track = TreeTrack(
+    ...     metrics=(Metric("ndcg@10"),), steps=np.array([1, 2]), per_query=values[1:, None], beginning=values[:1],
+    ...     start=0, query_weight=np.ones(2), spread=np.ones(2), groups=None, y_true=None, scores=None, qid=None)
+    >>> effects = tree_effects(track)
+    >>> effects.change.tolist(), effects.error.tolist()
+    ([0.375, -0.25], [0.125, 0.0])
+    >>> effects.best, effects.hurting.tolist(), effects.lost
+    (1, [2], 0.25)
     """
 
     metric: str
@@ -143,11 +158,20 @@ def tree_effects(
     Returns
     -------
     TreeEffects
+        Its attributes say what is computed.
 
     Raises
     ------
-    ValueError
-        If no query counts, the metric is infinite for a query, or an option is out of range.
+    TypeError, ValueError
+        If ``track`` is something else, no query counts, the metric is infinite for a query, or an option is out of
+        range.
+
+    Notes
+    -----
+    Errors are those of :class:`TreeTrack` (the ratio estimator's, Cochran 1977, section 6.4). The interval of a
+    step is change +- t error, t the (1 + level) / 2 quantile of Student's law with n - 1 degrees of freedom where n
+    queries count. That of the best number of trees is the central ``level`` of the numbers that are best on queries
+    drawn anew with replacement (Efron 1979), every step on the same draws. What moves by less than 1e-9 stands still.
 
     Examples
     --------

@@ -33,7 +33,7 @@ class StoppingRule:
 
     that is: unless a one-sided paired test at this confidence says that the mean rose by more than ``min_delta``.
     Mean and standard error are those of the metric's weighted mean over the queries that count (the ratio estimator's
-    error, ddof 1; see ``TreeTrack.change_error``).
+    error, ddof 1; the formula is that of :class:`TreeTrack`, under Notes).
 
     Parameters
     ----------
@@ -43,7 +43,12 @@ class StoppingRule:
     confidence : float
         In (0, 1). At .5 (z = 0) training stops when the mean has not risen at all; the higher, the earlier it stops.
     min_delta : float
-        A rise of the mean that is not worth m trees, at least 0.
+        A rise of the mean that is not worth m trees, at least 0, in units of the metric.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is not as described; by :meth:`begin` and :meth:`stop_at`, if fewer than two queries count.
 
     Notes
     -----
@@ -88,7 +93,15 @@ class StoppingRule:
         return gain.mean - self.min_delta <= NormalDist().inv_cdf(self.confidence) * gain.error
 
     def stop_at(self, track: TreeTrack, metric: int | str | AnyMetric = 0) -> int | None:
-        """The number of trees at which training would have stopped; None if at none of the track's steps."""
+        """The number of trees at which training would have stopped; None if at none of the track's steps.
+
+        Parameters
+        ----------
+        track : TreeTrack
+            What to follow.
+        metric : int, str or metric
+            By position, name or value; another raises, as in :meth:`TreeTrack.index`.
+        """
         at = track.index(metric)
         watch = self.begin(track.start, track.beginning[at], track.query_weight)
         for n_trees, values in zip(track.steps.tolist(), track.per_query[:, at], strict=True):

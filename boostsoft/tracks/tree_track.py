@@ -23,7 +23,28 @@ ORDERS = ("value", "change")
 
 
 class WorstQuery(NamedTuple):
-    """A query at one step: its place, its id (or None), its documents (or None), its value, and what the step did."""
+    """A query at one step, as :meth:`TreeTrack.worst_queries` lists them.
+
+    Attributes
+    ----------
+    query : int
+        Its place among the track's queries, from 0.
+    qid : object
+        What the user calls it; None where the track has no ids.
+    n_docs : int or None
+        Its documents; None where the track has no groups.
+    value : float
+        The metric of the query at the step.
+    change : float
+        That value minus the one at the step before, at the first step minus the one at the beginning.
+
+    Examples
+    --------
+    >>> from boostsoft.tracks import WorstQuery
+    >>> worst = WorstQuery(query=3, qid="cats", n_docs=12, value=0.25, change=-0.125)
+    >>> f"{worst.qid}, {worst.n_docs} documents: {worst.value} ({worst.change:+})"
+    'cats, 12 documents: 0.25 (-0.125)'
+    """
 
     query: int
     qid: Any
@@ -62,11 +83,30 @@ class TreeTrack:
         What the user calls each query.
     label : str
         What the model or the data is called in plots.
+    mean : ndarray, shape (n_steps, n_metrics)
+        Weighted mean over the queries that count, in units of the metric; NaN if none does.
+    beginning_mean : ndarray, shape (n_metrics,)
+        The same before the first step.
+    change : ndarray, shape (n_steps, n_metrics)
+        The mean at each step minus that at the step before, the first minus ``beginning_mean``.
+    change_error : ndarray, shape (n_steps, n_metrics)
+        Standard error of ``change``, paired over queries (Notes); NaN if fewer than two queries count.
 
     Raises
     ------
-    ValueError
+    TypeError, ValueError
         If shapes do not fit, steps do not rise, two metrics have one name, or a query is NaN at some steps only.
+
+    Notes
+    -----
+    The standard error of a weighted mean of differences d over the n queries that count and weigh more than 0 is the
+    ratio estimator's (Cochran 1977, section 6.4),
+
+    .. math:: \operatorname{SE}(\bar d) = \sqrt{\frac{n}{n - 1} \sum_q w_q^2 (d_q - \bar d)^2} \Big/ \sum_q w_q,
+              \qquad \bar d = \sum_q w_q d_q \Big/ \sum_q w_q.
+
+    Of equal weights it is the standard deviation (ddof 1) over the root of n. It is that of drawing queries: another
+    training would have grown other trees.
 
     Examples
     --------
@@ -166,6 +206,11 @@ class TreeTrack:
         -------
         low, high : ndarray, shape (n_steps, n_metrics)
             NaN where no query counts or one is infinite.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If level is not between 0 and 1, ``n_boot`` is below 1 or ``seed`` below 0.
         """
         tail = (1.0 - check_level("TreeTrack.band", level)) / 2.0
         found = np.empty((2, self.n_steps, self.n_metrics))
@@ -196,6 +241,16 @@ class TreeTrack:
             How many at most. Queries that do not count, or weigh 0, are left out.
         by : "value" or "change"
             Least value, or largest loss against the step before.
+
+        Returns
+        -------
+        tuple of WorstQuery
+            Empty if no query counts.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If there is no such step or metric, or ``n`` or ``by`` is not as described.
         """
         caller = "TreeTrack.worst_queries"
         at, n = self.index(metric), whole_number(caller, "n", n, 1)
@@ -211,7 +266,20 @@ class TreeTrack:
         return tuple(self._worst(query, values, change) for query in order.tolist())
 
     def index(self, metric: int | str | AnyMetric) -> int:
-        """The position of a metric, given by position, name or value."""
+        """The position of a metric, given by position, name or value.
+
+        Parameters
+        ----------
+        metric : int, str, Metric or SoftMetric
+            A position, from the end if negative; one of ``names``; or one of ``metrics``.
+
+        Raises
+        ------
+        TypeError
+            If it is something else.
+        ValueError
+            If the track has no such metric.
+        """
         known = f"{', '.join(map(repr, self.names))}"
         if isinstance(metric, (int, np.integer)) and not isinstance(metric, bool):
             if not -self.n_metrics <= metric < self.n_metrics:
@@ -257,13 +325,29 @@ class TreeTrack:
     def save(self, path: str | Path) -> Path:
         """Write to ``.npz``, or to ``.parquet`` with one row per step, metric and query, which needs pyarrow.
 
-        The file is complete or not there. Metrics are kept as their repr: one with a function as an option raises.
+        The file is complete or not there. Metrics are kept as their repr: one with a function as an option raises
+        ValueError, as does another suffix, or ids that are neither numbers nor texts.
         """
         return files.save({field.name: getattr(self, field.name) for field in fields(self)}, path)
 
     @classmethod
     def load(cls, path: str | Path) -> TreeTrack:
-        """Read back what :meth:`save` wrote, to the last digit."""
+        """Read back what :meth:`save` wrote, to the last digit.
+
+        Parameters
+        ----------
+        path : str or Path
+            A file that ends in ``.npz`` or ``.parquet``.
+
+        Raises
+        ------
+        ValueError
+            If it ends otherwise, holds no TreeTrack, or one of another version.
+        OSError
+            If it cannot be read.
+        ImportError
+            If it is a Parquet file and pyarrow is not installed.
+        """
         return cls(**files.load(path))
 
     def __repr__(self) -> str:
