@@ -89,6 +89,19 @@ def marginal_value(
     Returns
     -------
     BatchValues
+        Prints as a table, best first; ``to_frame()`` makes it a DataFrame. ``batches`` are in the order given,
+        ``ranked`` by their change, ``best`` is the first of these. Each has
+
+        - ``name``, ``n_queries``, ``n_docs``, and ``n_trees``, the new trees that have a split;
+        - ``change`` of the soft metric's mean on the pool with its standard ``error``, paired over queries (the formula
+          is that of :class:`boostsoft.TreeTrack`), and the interval ``low``, ``high`` by Student's t; ``hard`` and
+          ``hard_error``, the same of the hard metric;
+        - ``control``, the change if the scores only grew to their new ``spread``;
+        - ``first``, the share of resamples of the pool's queries in which no batch changes more;
+        - ``problem``, why nothing was learned.
+
+        ``changes`` are those of every query, (n_batches, n_queries); ``before``, ``hard_before`` and ``spread_before``
+        are of the model as it was given.
 
     Raises
     ------

@@ -64,6 +64,23 @@ def compare(
     Returns
     -------
     Comparison
+        Prints as a table; ``to_frame()`` makes it a DataFrame, ``row("ndcg@10")`` finds one of ``rows``, of which there
+        is one for each metric and, behind a soft one, one for its control. A row has
+
+        - ``metric``, ``kind`` ("hard", "soft" or "control") and ``n``, the queries that count;
+        - ``a``, ``b``, both means; ``difference`` = b - a and its standard error ``error``, paired over queries (the
+          formula is that of :class:`boostsoft.TreeTrack`); ``low``, ``high``, percentiles over resampled queries;
+        - ``t`` = difference / error with the two-sided p-values ``p_t`` and ``p_wilcoxon`` (signed ranks; NaN if
+          queries differ in weight);
+        - ``sd`` = error x sqrt(n), ``effect`` = difference / sd, and ``queries_needed`` = ((z(1 - alpha / 2) +
+          z(power)) / effect)^2, rounded up, at least 2: with so many queries a two-sided test at alpha = 1 - level
+          finds this difference with the chance ``power``. Infinite without an effect;
+        - ``same_sign``, the share of resamples with the difference's sign; ``gain``, ``gain_low``, ``gain_high``, the
+          effect over the hard twin's with percentiles; ``agrees_half``, ``agrees_small``, the share of samples of half
+          of the queries, and of ``small`` ones, with the sign of the hard difference on all;
+        - ``identical``, whether no query differs: then the difference is 0, and what divides by its sd NaN.
+
+        ``labels`` and ``spreads`` are the two systems' names and spreads of scores, ``notes`` what else to know.
 
     Raises
     ------
