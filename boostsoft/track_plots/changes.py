@@ -31,7 +31,8 @@ def plot_changes(
     """Change of the mean with each step, with intervals: which trees help, and which hurt.
 
     A step hurts (vermilion) if its whole interval is below 0, and helps (blue) if it is above. The first steps may
-    change far more than all others: what leaves the range is marked at its edge, the largest with its value.
+    change far more than all others: what leaves the range is marked at its edge, the largest with its value. Where
+    fewer than two queries count there are no intervals: the dots stand alone, and no step is sure.
 
     Parameters
     ----------
@@ -44,6 +45,25 @@ def plot_changes(
         (1 - level) / 2 of them still seems to hurt: the picture says how many that would be.
     ax : Axes, optional
         Where to draw.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the track has no such metric, the metric counts no query or is infinite for one, or level is not between 0
+        and 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from boostsoft import Metric, SoftMetric, TreeTrack
+    >>> from boostsoft.track_plots import plot_changes
+    >>> track = TreeTrack(
+    ...     metrics=(Metric("ndcg@10"), SoftMetric("ndcg@10", sigma=0.2, sigma_unit="spread")), steps=np.array([1, 2]),
+    ...     per_query=np.array([[[0.5, 0.7], [0.5, 0.6]], [[0.6, 1.0], [0.6, 0.9]]]), beginning=np.full((2, 2), 0.5),
+    ...     start=0, query_weight=np.ones(2), spread=np.ones(2), groups=None, y_true=None, scores=None, qid=None)
+    >>> axes = plot_changes(track)
+    >>> axes.get_title(loc="left"), [text.get_text() for text in axes.texts]
+    ('Change of ndcg_gaussian@10 by tree', ['0 help', '2 unsure', '0 hurt (by chance alone 0.05)'])
     """
     chosen = main_metric(track) if metric is None else track.index(metric)
     effects = tree_effects(track, chosen, level=level)

@@ -19,7 +19,8 @@ def plot_comparison(comparison: Comparison, *, ax: Axes | None = None) -> Axes:
     """The difference of two systems in every metric with its interval, and how many queries it takes to see it.
 
     A difference is blue if its interval is above 0, vermilion if it is below. Controls, which show what a mere change
-    of scale does, are hollow.
+    of scale does, are hollow. With one query a difference has no interval, without any it is NaN and not drawn; either
+    way, and where no query differs, no number stands beside it. What could be refused, ``compare`` has refused.
 
     Parameters
     ----------
@@ -27,6 +28,16 @@ def plot_comparison(comparison: Comparison, *, ax: Axes | None = None) -> Axes:
         What :func:`boostsoft.compare` found.
     ax : Axes, optional
         Where to draw.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from boostsoft import compare
+    >>> from boostsoft.track_plots import plot_comparison
+    >>> y, a = np.array([0, 1, 0, 1, 2, 0]), np.array([2.0, 1.0, 3.0, 1.0, 2.0, 0.0])
+    >>> axes = plot_comparison(compare(a, a + y, y_true=y, group=[2, 2, 2], metrics=["ndcg@10"]))
+    >>> [label.get_text() for label in axes.get_yticklabels()], axes.get_xlabel()
+    (['ndcg@10'], 'b minus a, 95 % intervals')
     """
     rows = comparison.rows
     axes = new_figure(8.5, 1.3 + 0.42 * len(rows)).add_subplot() if ax is None else ax

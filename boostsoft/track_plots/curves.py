@@ -73,7 +73,10 @@ def plot_curves(
 
     Several tracks are told apart by colour, and their metrics by dashes; of one track each metric has its colour.
     Hard metrics are thin lines, soft ones thick; a ring marks the best step. Of more than three lines the bands are
-    left out. The steep rise of the first few trees may start below the picture.
+    left out. The steep rise of the first few trees may start below the picture, which reaches from the lowest of the
+    steps behind the second (of 75 and more, behind the first 1/25; of up to three, of the last) to the highest of all.
+    Up to 15 steps are marked by dots; one alone is a dot in a ring. A mean that is NaN (no query counts) or infinite is
+    not drawn, and the label says so; if all are, the range is 0 to 1.
 
     Parameters
     ----------
@@ -132,6 +135,8 @@ def plot_hard_soft(
 ) -> Axes:
     """The soft metric with its band over the light line of the hard one, which jumps and stands still.
 
+    One step alone, and what is NaN or infinite, is drawn as in :func:`plot_curves`.
+
     Parameters
     ----------
     track : TreeTrack
@@ -147,6 +152,19 @@ def plot_hard_soft(
     ------
     ValueError
         If the track holds no hard or no soft metric, or an option is out of range.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from boostsoft import Metric, SoftMetric, TreeTrack
+    >>> from boostsoft.track_plots import plot_hard_soft
+    >>> track = TreeTrack(
+    ...     metrics=(Metric("ndcg@10"), SoftMetric("ndcg@10", sigma=0.2, sigma_unit="spread")), steps=np.array([1, 2]),
+    ...     per_query=np.array([[[0.5, 0.7], [0.5, 0.6]], [[0.6, 1.0], [0.6, 0.9]]]), beginning=np.full((2, 2), 0.5),
+    ...     start=0, query_weight=np.ones(2), spread=np.ones(2), groups=None, y_true=None, scores=None, qid=None)
+    >>> axes = plot_hard_soft(track)
+    >>> [text.get_text() for text in axes.texts]
+    ['ndcg@10', '0.8000; best with 2 trees', 'ndcg_gaussian@10', '0.7500; best with 2 trees']
     """
     hard, soft = hard_and_soft("plot_hard_soft", track)
     bands = _band_choice("plot_hard_soft", band, level, 1000)
@@ -159,6 +177,8 @@ def plot_hard_soft(
 def hard_soft_figure(tracks: Tracks, *, band: str | None = "paired", level: float = 0.95) -> Figure:
     """The hard metric beside the soft one on one scale, a colour for each track.
 
+    One step alone, and what is NaN or infinite, is drawn as in :func:`plot_curves`.
+
     Parameters
     ----------
     tracks : TreeTrack or sequence of TreeTrack
@@ -170,8 +190,23 @@ def hard_soft_figure(tracks: Tracks, *, band: str | None = "paired", level: floa
 
     Raises
     ------
+    TypeError
+        If ``tracks`` holds something else.
     ValueError
         If a track holds no hard or no soft metric, or an option is out of range.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from boostsoft import Metric, SoftMetric, TreeTrack
+    >>> from boostsoft.track_plots import hard_soft_figure
+    >>> track = TreeTrack(
+    ...     metrics=(Metric("ndcg@10"), SoftMetric("ndcg@10", sigma=0.2, sigma_unit="spread")), steps=np.array([1, 2]),
+    ...     per_query=np.array([[[0.5, 0.7], [0.5, 0.6]], [[0.6, 1.0], [0.6, 0.9]]]), beginning=np.full((2, 2), 0.5),
+    ...     start=0, query_weight=np.ones(2), spread=np.ones(2), groups=None, y_true=None, scores=None, qid=None)
+    >>> figure = hard_soft_figure(track)
+    >>> [axes.get_title(loc="left") for axes in figure.axes]
+    ['Hard: the metric itself', 'Soft: its expectation under noise']
     """
     caller = "hard_soft_figure"
     found, bands = as_tracks(caller, tracks), _band_choice(caller, band, level, 1000)

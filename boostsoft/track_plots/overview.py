@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 def track_figure(track: TreeTrack, metric: MetricChoice | None = None, *, level: float = 0.95) -> Figure:
     """The curve with its band over the change by tree, the advice in words, and where the best number of trees may be.
 
+    One step alone is drawn as in :func:`plot_curves` and :func:`plot_changes`.
+
     Parameters
     ----------
     track : TreeTrack
@@ -33,8 +35,22 @@ def track_figure(track: TreeTrack, metric: MetricChoice | None = None, *, level:
 
     Raises
     ------
-    ValueError
-        If the metric counts no query, or is infinite for one.
+    TypeError, ValueError
+        If the track has no such metric, the metric counts no query or is infinite for one, or level is not between 0
+        and 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from boostsoft import Metric, SoftMetric, TreeTrack
+    >>> from boostsoft.track_plots import track_figure
+    >>> track = TreeTrack(
+    ...     metrics=(Metric("ndcg@10"), SoftMetric("ndcg@10", sigma=0.2, sigma_unit="spread")), steps=np.array([1, 2]),
+    ...     per_query=np.array([[[0.6, 0.6], [0.5, 0.6]], [[0.8, 0.8], [0.6, 0.9]]]), beginning=np.full((2, 2), 0.5),
+    ...     start=0, query_weight=np.ones(2), spread=np.ones(2), groups=None, y_true=None, scores=None, qid=None)
+    >>> figure = track_figure(track, "ndcg@10")
+    >>> [axes.get_title(loc="left") for axes in figure.axes]
+    ['Keep all 2 trees: with fewer ndcg@10 is worse', 'Change of ndcg@10 by tree']
     """
     chosen = main_metric(track) if metric is None else track.index(metric)
     effects = tree_effects(track, chosen, level=level)
