@@ -9,7 +9,8 @@ training starts, and leave the rest to ``lightgbm.DaskLGBMRanker`` and ``xgboost
 >>> client = Client("tcp://scheduler:8786")  # doctest: +SKIP
 >>> frame = bd.repartition_by_query(frame, npartitions=64).persist()  # doctest: +SKIP
 >>> X, y, qid = frame[features], frame["label"], frame["qid"]  # doctest: +SKIP
->>> ranker = lgb.DaskLGBMRanker(objective=bl.sklearn_objective("ndcg@10"), metric="None")  # doctest: +SKIP
+>>> objective = bl.sklearn_objective("ndcg@10")
+>>> ranker = lgb.DaskLGBMRanker(objective=objective, metric="None", time_out=1)  # doctest: +SKIP
 >>> bd.fit_lightgbm(ranker, X, y, qid)  # doctest: +SKIP
 >>> bd.evaluate("ndcg@10", y, ranker.predict(X), qid)  # doctest: +SKIP
 

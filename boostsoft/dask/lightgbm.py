@@ -26,8 +26,8 @@ def fit_lightgbm(ranker: Any, X: Any, y: Any, qid: Any, *, sample_weight: Any = 
     Parameters
     ----------
     ranker : lightgbm.DaskLGBMRanker
-        Such as ``DaskLGBMRanker(objective=bl.sklearn_objective("ndcg@10"), metric="None")``. Give it ``time_out=1`` so
-        that its workers wait minutes for one another, not hours, where they compute the gradients in less.
+        Such as ``DaskLGBMRanker(objective=bl.sklearn_objective("ndcg@10"), metric="None", time_out=1)``: with
+        ``time_out=1`` its workers wait minutes for one another, not hours, where they compute the gradients in less.
     X, y, qid, sample_weight : Dask frames, series or arrays, of the same partitions
         Features, labels, query ids of any type, and weights, one per row; whole queries. They are persisted.
     **arguments
@@ -41,12 +41,31 @@ def fit_lightgbm(ranker: Any, X: Any, y: Any, qid: Any, *, sample_weight: Any = 
 
     Raises
     ------
+    TypeError
+        If ``ranker`` is no DaskLGBMRanker, its objective is made for ``lgb.train``, or data is no Dask collection.
     ValueError
         Before training: if a query is split over partitions or its rows are not adjacent; a partition is empty; the
         objective finds nothing to learn, or has weights or cutoffs per query, which no worker can tell apart; early
         stopping or ``bagging_by_query`` is asked for, or a metric in units of the spread.
     RuntimeError
         If a worker is lost while training, or one failed and left the others waiting.
+
+    Examples
+    --------
+    On a cluster, with a Dask frame of features, labels and query ids:
+
+    .. code-block:: python
+
+        import lightgbm as lgb, boostsoft.dask as bd, boostsoft.lightgbm as bl
+        from distributed import Client
+
+        client = Client("tcp://scheduler:8786")
+        frame = bd.repartition_by_query(frame, npartitions=64).persist()
+        X, y, qid = frame[features], frame["label"], frame["qid"]
+        ranker = lgb.DaskLGBMRanker(objective=bl.sklearn_objective("ndcg@10"), metric="None", time_out=1)
+        ranker = bd.fit_lightgbm(ranker, X, y, qid)
+        bd.evaluate("ndcg@10", y, ranker.predict(X), qid)
+        ranker.to_local().booster_.save_model("model.txt")
     """
     _check_ranker(ranker, arguments)
     objective = ranker.objective

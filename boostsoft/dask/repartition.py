@@ -27,6 +27,20 @@ def repartition_by_query(frame: Any, qid: str = "qid", *, npartitions: int | Non
     npartitions : int, optional
         As many as ``frame`` has by default; fewer come back if there are fewer queries, or few and long ones.
 
+    Returns
+    -------
+    dask.dataframe.DataFrame
+        The same rows and columns.
+
+    Raises
+    ------
+    TypeError
+        If ``frame`` is no Dask DataFrame, or ``npartitions`` no whole number.
+    ValueError
+        If ``qid`` is no column of it, an id is missing, there are no rows, or ``npartitions`` is below 1.
+    ImportError
+        If Dask is not installed.
+
     Examples
     --------
     >>> import dask.dataframe as dd, pandas as pd

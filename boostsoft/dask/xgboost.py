@@ -62,12 +62,30 @@ def train_xgboost(
 
     Raises
     ------
+    TypeError
+        If ``client`` is no synchronous Client, data is no Dask collection, or an argument is not as described.
     ValueError
         Before training: if a query is split over partitions or its rows are not adjacent; a partition is empty; the
         weights differ within a query; the objective finds nothing to learn; or objective or metrics have weights or
         cutoffs per query or are pooled, which no worker can do alone.
     RuntimeError
         If a worker is lost while training.
+
+    Examples
+    --------
+    On a cluster, with a Dask frame of features, labels and query ids:
+
+    .. code-block:: python
+
+        import boostsoft.dask as bd, xgboost.dask
+        from distributed import Client
+
+        client = Client("tcp://scheduler:8786")
+        frame = bd.repartition_by_query(frame, npartitions=64).persist()
+        X, y, qid = frame[features], frame["label"], frame["qid"]
+        found = bd.train_xgboost(client, {"eta": 0.1}, X, y, qid, 100, evals={"train": (X, y, qid)})
+        bd.evaluate("ndcg@10", y, xgboost.dask.predict(client, found, X), qid)
+        found["booster"].save_model("model.json")
     """
     client = client_of(_CALLER, client)
     xgboost = import_xgboost(_CALLER)
