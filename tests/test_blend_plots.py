@@ -89,6 +89,7 @@ def test_the_curve_has_both_metrics_and_their_optima(curve):
         assert f"{kind}: {best.value:.4f} at {best.t:.2f} [{best.low:.2f}, {best.high:.2f}]" in texts(axes)
     assert set(NAMES[:2]) < set(texts(axes))
     assert "gaussian noise of 0.5 spreads" in axes.get_title(loc="left")
+    assert axes.get_ylabel() == "NDCG@10, mean over queries"
     bars = [line.get_ydata()[0] for line in axes.get_lines() if line.get_linewidth() == 4.0]
     assert max(bars) < min(curve.hard.min(), curve.soft_interval.min())
 
