@@ -162,7 +162,8 @@ def test_weights_from_the_largest_down_with_their_intervals(blender):
     np.testing.assert_array_equal([dots[2], dots[1], dots[0]], blender.weights_[order])
     bars = {line.get_ydata()[0]: line.get_xdata() for line in axes.get_lines() if line.get_linewidth() == 3.0}
     np.testing.assert_array_equal([bars[2], bars[1], bars[0]], blender.weights_interval_[order])
-    assert "resampled queries" in axes.get_xlabel()
+    words = "weight, with its 95 % interval over resampled queries"
+    assert axes.get_xlabel() == words + " (grey: no weight)" * bool((blender.weights_ == 0).any())
 
 
 def test_weights_without_intervals_and_names(data):
