@@ -89,6 +89,7 @@ def test_the_curve_has_both_metrics_and_their_optima(curve):
         assert f"{kind}: {best.value:.4f} at {best.t:.2f} [{best.low:.2f}, {best.high:.2f}]" in texts(axes)
     assert set(NAMES[:2]) < set(texts(axes))
     assert "gaussian noise of 0.5 spreads" in axes.get_title(loc="left")
+    assert axes.get_ylabel() == "NDCG@10, mean over queries"
     bars = [line.get_ydata()[0] for line in axes.get_lines() if line.get_linewidth() == 4.0]
     assert max(bars) < min(curve.hard.min(), curve.soft_interval.min())
 
@@ -161,7 +162,8 @@ def test_weights_from_the_largest_down_with_their_intervals(blender):
     np.testing.assert_array_equal([dots[2], dots[1], dots[0]], blender.weights_[order])
     bars = {line.get_ydata()[0]: line.get_xdata() for line in axes.get_lines() if line.get_linewidth() == 3.0}
     np.testing.assert_array_equal([bars[2], bars[1], bars[0]], blender.weights_interval_[order])
-    assert "resampled queries" in axes.get_xlabel()
+    words = "weight, with its 95 % interval over resampled queries"
+    assert axes.get_xlabel() == words + " (grey: no weight)" * bool((blender.weights_ == 0).any())
 
 
 def test_weights_without_intervals_and_names(data):

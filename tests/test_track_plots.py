@@ -262,8 +262,9 @@ def test_steps_beyond_the_range_are_marked(n_steps):
     marks = [line for line in axes.lines if line.get_marker() in "^v"]
     assert sorted(x for line in marks for x in line.get_xdata()) == track.steps[beyond].tolist()
     assert {y for line in marks for y in line.get_ydata()} <= {low, high}
-    assert any(text.get_text().startswith(f"+{change[0]:.4f}"[:5]) for text in axes.texts)
     assert_nothing_collides(axes.figure)
+    (said,) = (text for text in axes.texts if text.get_text().startswith(f"+{change[0]:.4f}"[:5]))
+    assert said.get_window_extent().y0 >= axes.get_window_extent().y1  # over the bars, not on them
 
 
 def test_all_is_shown_where_nothing_is_far():
@@ -296,6 +297,7 @@ def test_the_overview_says_what_to_keep(track):
     assert list(bar.get_xdata()) == [effects.best_low, effects.best_high]
     assert bottom._left_title.get_text().startswith("Change of ndcg_gaussian@10")
     assert figure._suptitle.get_text() == "rising"
+    assert [axes.get_ylabel() for axes in (top, bottom)] == ["mean over queries", "change of the mean"]
     assert_nothing_collides(figure)
 
 

@@ -76,6 +76,7 @@ def plot_blend_curve(
         _draw_optimum(axes, curve, kind, _BAR * (place + 0.8))
     _label_ends(axes, curve.t, names or ("the first model", "the second"))
     words = "; ".join(_KIND_WORDS[kind].format(noise_words(curve)) for kind in kinds)
+    axes.set_ylabel(f"{title(curve)}, mean over queries", color=QUIET)
     axes.set_title(f"{words}; band and bars: 95 % over queries".capitalize(), loc="left", fontsize=9.5, color=QUIET)
     return axes
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..blending.interval import LEVEL
 from ..plots import INK, QUIET, frame, new_figure
 from .shared import OTHER_COLOUR, OURS_COLOUR, head
 
@@ -63,5 +64,7 @@ def plot_weights(blender: SoftBlender, *, names: Sequence[str] | None = None, ax
     axes.annotate(" equal", (equal, 1), xycoords=("data", "axes fraction"), va="bottom", fontsize=9, color=QUIET)
     axes.set_yticks(range(len(weights) - 1, -1, -1), [labels[at] for at in order], color=INK)
     axes.set_ylim(-0.6, len(weights) - 0.4)
-    axes.set_xlabel("weight" + (", with its interval over resampled queries" * (intervals is not None)), color=QUIET)
+    words = "" if intervals is None else f", with its {100 * LEVEL:g} % interval over resampled queries"
+    none = " (grey: no weight)" if (weights == 0).any() else ""
+    axes.set_xlabel(f"weight{words}{none}", color=QUIET)
     return axes

@@ -83,8 +83,9 @@ def draw_changes(axes: Axes, effects: TreeEffects) -> None:
     tree_axis(axes, [effects.steps])
     axes.yaxis.set_major_formatter(lambda value, _: signed(value))
     axes.set_xlabel(f"trees (bars: {100 * effects.level:g} % intervals, paired over queries)", color=QUIET)
+    axes.set_ylabel("change of the mean", color=QUIET)
     _mark_beyond(axes, effects, kinds)
-    _say_counts(axes, effects, kinds)
+    _say_counts(axes, effects, kinds, raised=bool((effects.change > axes.get_ylim()[1]).any()))
 
 
 def main_metric(track: TreeTrack) -> int:
@@ -116,9 +117,9 @@ def _draw_steps(axes: Axes, effects: TreeEffects, chosen: Any, colour: str, orde
     share = _WIDTH / max(effects.steps.size, 1)  # points that a step has
     x, strong = effects.steps[chosen], colour != UNSURE
     width = float(np.clip(0.55 * share, 0.6 if strong else 0.5, 1.6))
-    alpha = 0.55 if share > 4 else (0.75 if strong else 0.35)
+    alpha = (0.55 if share > 4 else 0.75) if strong else 0.35
     axes.vlines(x, effects.low[chosen], effects.high[chosen], color=colour, lw=width, alpha=alpha, zorder=order)
-    size = float(np.clip(0.9 * share, 1.5 if strong else 1.0, 5.0))
+    size = float(np.clip(0.9 * share, 1.5, 5.0) if strong else np.clip(0.6 * share, 1.0, 3.5))
     axes.plot(x, effects.change[chosen], "o", ms=size, mew=0, color=colour, zorder=order + 0.5)
 
 
@@ -135,18 +136,19 @@ def _mark_beyond(axes: Axes, effects: TreeEffects, kinds: NDArray[np.str_]) -> N
         far = int(at[np.argmax(np.abs(effects.change[at]))])
         others = f", {at.size - 1} more beyond" if at.size > 1 else ""
         text = f"{signed(round(effects.change[far], 4))} with tree {effects.steps[far]}{others}"
-        trees, (va, up) = effects.steps[at], ("top", 2) if edge == high else ("bottom", 3)
+        trees, (va, up) = effects.steps[at], ("bottom", 1) if edge == high else ("bottom", 3)
         if trees.max() <= sum(axes.get_xlim()) / 2:
             remark(axes, text, (int(trees.max()), edge), (8, up), "left", va)
         else:
             remark(axes, text, (int(trees.min()), edge), (-8, up), "right", va)
 
 
-def _say_counts(axes: Axes, effects: TreeEffects, kinds: NDArray[np.str_]) -> None:
-    """One line over the picture: what is drawn, and how many steps of each kind there are, in their colours."""
+def _say_counts(axes: Axes, effects: TreeEffects, kinds: NDArray[np.str_], *, raised: bool) -> None:
+    """One line over the picture, raised over a remark at its edge: what is drawn, and how many steps of each kind."""
     what = "tree" if np.all(np.diff(effects.steps) == 1) else "step"
     chance = f"{effects.by_chance:.0f}" if effects.by_chance >= 10 else f"{effects.by_chance:.2g}"
-    shown: Any = axes.set_title(f"Change of {effects.metric} by {what}", loc="left", fontsize=10, color=QUIET, pad=9)
+    title, pad = f"Change of {effects.metric} by {what}", 20 if raised else 9
+    shown: Any = axes.set_title(title, loc="left", fontsize=10, color=QUIET, pad=pad)
     for kind, words in (("helps", "help"), ("unsure", "unsure"), ("hurts", f"hurt (by chance alone {chance})")):
         shown = axes.annotate(
             f"{(kinds == kind).sum():,} {words}", (1, 0), xycoords=shown, xytext=(10, 0), textcoords="offset points",

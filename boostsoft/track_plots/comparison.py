@@ -54,7 +54,7 @@ def plot_comparison(comparison: Comparison, *, ax: Axes | None = None) -> Axes:
     axes.set_title("Difference over queries", loc="left", fontsize=10, color=QUIET)
     axes.annotate(
         "mean / sd; queries needed", (1.02, 1), xycoords="axes fraction", xytext=(0, 6), textcoords="offset points",
-        va="bottom", fontsize=8.5, color=QUIET, annotation_clip=False,
+        va="bottom", fontsize=9, color=QUIET, annotation_clip=False,
     )  # fmt: skip
     return axes
 

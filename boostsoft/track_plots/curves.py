@@ -225,6 +225,7 @@ def hard_soft_figure(tracks: Tracks, *, band: str | None = "paired", level: floa
         _name_lines(axes, curves)
         axes.set_title(words, loc="left", fontsize=10, color=QUIET)
         axes.set_xlabel("trees", color=QUIET)
+    panels[0].set_ylabel("mean over queries", color=QUIET)
     panels[1].tick_params(labelleft=False)
     figure.suptitle(f"{found[0].names[pairs[0][0]]} after each tree", x=0.01, ha="left", fontsize=14, color=INK)
     figure.supxlabel(_caption(bands), fontsize=9, color=QUIET)
@@ -270,6 +271,7 @@ def _draw(axes: Axes, curves: Sequence[_Curve], bands: _BandChoice | None) -> No
     _name_lines(axes, curves)
     shown = any(curve.band is not None for curve in curves)
     axes.set_xlabel(f"trees ({_caption(bands if shown else None)})", color=QUIET)
+    axes.set_ylabel("mean over queries", color=QUIET)
 
 
 def _caption(bands: _BandChoice | None) -> str:

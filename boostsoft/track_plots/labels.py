@@ -74,10 +74,10 @@ def label_ends(axes: Axes, labels: Sequence[EndLabel]) -> None:
         place: dict[str, Any] = {"xy": (1.015, height), "xycoords": ("axes fraction", "data")}
         place |= {"textcoords": "offset points", "color": label.colour, "annotation_clip": False}
         if short:
-            axes.annotate(f"{label.name}  {label.text}", xytext=(0, 0), va="center", fontsize=8.5, **place)
+            axes.annotate(f"{label.name}  {label.text}", xytext=(0, 0), va="center", fontsize=9, **place)
         else:
             axes.annotate(label.name, xytext=(0, 1), va="bottom", fontsize=10, fontweight="bold", **place)
-            axes.annotate(label.text, xytext=(0, -1), va="top", fontsize=8.5, **place)
+            axes.annotate(label.text, xytext=(0, -1), va="top", fontsize=9, **place)
 
 
 def apart(heights: ArrayLike, gap: float) -> FloatArray:
@@ -131,7 +131,7 @@ def remark(axes: Axes, text: str, xy: tuple[float, float], offset: tuple[float, 
     """Small words beside a point, legible over lines."""
     paper = {"boxstyle": "square,pad=0.15", "fc": "white", "ec": "none", "alpha": 0.85}
     axes.annotate(
-        text, xy, xytext=offset, textcoords="offset points", ha=ha, va=va, fontsize=8.5, color=QUIET, bbox=paper,
+        text, xy, xytext=offset, textcoords="offset points", ha=ha, va=va, fontsize=9, color=QUIET, bbox=paper,
         annotation_clip=False, zorder=7,
     )  # fmt: skip
 
