@@ -42,7 +42,7 @@ __all__ = ["TrackCallback", "custom_metric", "lambda_objective", "objective", "r
 
 # Gradient and curvature times a constant: the leaves' Newton steps stay, but XGBoost's stock lambda = 1 and
 # min_child_weight = 1 are made for curvatures of about .25 per document. A query's sum to about .1, whatever its
-# length, and without this stock trees hardly learn; with it they keep pace with rank:ndcg (README, "Curvature").
+# length, and without this stock trees hardly learn; with it they keep pace with rank:ndcg (notebooks/boosters.ipynb).
 STOCK_UNIT = 16.0
 # the names that XGBoost's EarlyStopping takes for metrics to maximise if it is not told
 _MAXIMISED_BY_NAME = ("auc", "pre", "map", "ndcg")
