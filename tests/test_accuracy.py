@@ -141,6 +141,36 @@ def test_a_cutoff_where_a_crowd_ends(noise, monkeypatch):
             assert np.abs(got - wanted).max() < bound * np.abs(wanted).max()
 
 
+def nearly_all_relevant(rng):
+    """Lists that a model has learnt: few irrelevant documents, far behind a crowd of equal gain."""
+    labels, scores, sizes = [], [], rng.integers(3, 121, 80)
+    for i, n in enumerate(sizes):
+        y = (rng.random(n) < 0.95).astype(int) if i % 2 else rng.choice(5, n, p=[0.1, 0.1, 0.1, 0.2, 0.5])
+        y[-1], y[0] = 0, max(y[0], 1)
+        labels.append(y)
+        scores.append((1.5 * (y > 0) + rng.normal(size=n) * (i % 4 == 3)) * 10.0 ** rng.uniform(-0.2, 0.8))
+    return np.concatenate(labels), np.concatenate(scores), sizes
+
+
+@pytest.mark.parametrize("noise", ["gaussian", "gumbel", "logistic"])
+@pytest.mark.parametrize(
+    "name", ["precision@1", "precision@30", "ndcg@3", "ndcg@10", "ndcg", "err@5", "map@5", "mrr@5"]
+)
+def test_equal_gains_that_cancel(noise, name):
+    """The gradients of a crowd of equal gain are what its own members leave of one another, and very faint."""
+    labels, scores, sizes = nearly_all_relevant(np.random.default_rng(2))
+    groups = bs.QueryGroups.from_sizes(sizes)
+    queries = prepare(bs.Metric(name), "test", labels, groups)
+    wanted = expectation(queries, scores, noise, 1.0, "high", derive=1).gradient
+    top = np.maximum.reduceat(np.abs(wanted), groups.offsets[:-1])
+    natural = np.maximum.reduceat(queries.gains, groups.offsets[:-1]) * queries.discount[0]
+    assert (top < 0.03 * natural).sum() > 15
+    for accuracy, bound in (("default", 1e-6), ("fast", 1e-4)):
+        found = expectation(queries, scores, noise, 1.0, accuracy, derive=1).gradient
+        error = np.maximum.reduceat(np.abs(found - wanted), groups.offsets[:-1])
+        assert (error < bound * np.maximum(top, 1e-8 * natural)).all()
+
+
 @pytest.mark.parametrize("noise", ["gaussian", "gumbel", "logistic"])
 @pytest.mark.parametrize("n", [4, 25, 60])
 def test_high_accuracy_error_is_below_1e_10(noise, n, monkeypatch):

@@ -12,7 +12,7 @@ from ..query_groups import FloatArray, IntArray
 from .pools import Pool
 from .timing import Watcher
 
-FLOOR = 1e-9
+FLOOR = 1e-8
 
 
 def gradient_errors(
@@ -31,7 +31,7 @@ def gradient_errors(
 def worst_error(pool: Pool, metric: str, noise: str, sigma: float) -> float:
     """Largest difference of two gradients over the largest gradient of the query, the worst of all queries.
 
-    A largest gradient below 1e-9 of its natural scale, the range of gains over sigma, counts as that: where documents
+    A largest gradient below 1e-8 of its natural scale, the range of gains over sigma, counts as that: where documents
     are so far apart, accuracy is promised for no less (README, "Error").
     """
     objective = SoftObjective(metric, noise=noise)

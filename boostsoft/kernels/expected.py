@@ -50,7 +50,10 @@ _FLOW_FLOOR = 1e-9
 _ALONE, _FAR = math.sqrt(2.0), 60.0
 _ABSORBED = 1e-20  # what documents above for certain let through that is nothing
 # how much rounding errors (1e-16) may grow where documents are divided out: at most, and per tolerance and faintness
-_MOST_GROWTH, _GROWTH, _FAINTEST = 1e9, 1e14, 5e-12
+_MOST_GROWTH, _GROWTH = 1e9, 1e14
+# what the odds' law leaves of the natural scale in a gradient where equal gains cancel, and as much for every rank of
+# a product that documents are divided out of
+_ODDS_ERROR = 6e-11
 ODDS_DIGITS = 1e-8  # below this tolerance the odds are not exact enough: all documents go through rows
 _MOST_GAIN = 1e40
 # what may be left out, per tolerance: so much of K / n, and so much; a cascade may depend on the best document alone
@@ -60,7 +63,9 @@ _MISS = 1e-1  # how far a node may lie from its place, per tolerance and faintne
 _CERTAIN_SHARE, _MORE_SCATTER = 0.95, 0.5
 # odds whose fourth powers, summed over the list, stay below this many tolerances: documents that can count together
 _FAINT_ODDS = 0.1
-_RULE_DIGITS = 7.0  # what the default step gives; the error falls exponentially in 1 / h
+# decimal digits that the "fast" step gives, for the error falls exponentially in 1 / h; those of them that are not
+# promised, under Gaussian noise where a cutoff lies in a list, and otherwise
+_RULE_DIGITS, _FEW_SPARE, _MANY_SPARE = 7.5, 1.2, 2.0
 
 
 @routine
@@ -170,11 +175,29 @@ def score_gap(higher, lower, sigma):
 
 
 @routine
+def _lift(gaps, ranks, j, lower, squares):
+    """How far above the document at the cutoff the noise lets the cutoff lie, of j documents under Gaussian noise.
+
+    They are taken for a normal crowd; ``lower`` and ``squares`` are sums of the distances of those behind the cutoff.
+    """
+    higher, i = 0.0, ranks - 1
+    while i > 0 and higher + gaps[i] < _FAR:
+        higher += gaps[i]
+        lower, squares = lower - higher, squares + higher * higher
+        i -= 1
+    j -= i  # those before are certain
+    mean = -lower / j
+    t = math.sqrt(-2.0 * math.log((ranks - i) / j))
+    quantile = t - (2.30753 + 0.27061 * t) / (1.0 + t * (0.99229 + 0.04481 * t))  # Abramowitz and Stegun, 26.2.22
+    return max(mean + math.sqrt(max(squares / j - mean * mean, 0.0) + 1.0) * quantile, 0.0)
+
+
+@routine
 def _faintness(family, law, coef, gaps, discount, ranks, n):
     """The largest flow between neighbours of different gain, relative to the natural scale: 1e-9 to 1.
 
-    Or to the first such document behind the cutoff. About the largest gradient, unless many documents crowd; then it
-    is an underestimate that only costs nodes.
+    Or to the first such document behind the cutoff, which lies the higher the more documents crowd there. About the
+    largest gradient, unless many of different gains crowd; then it is an underestimate that only costs nodes.
     """
     top, largest, through = 0.0, 0.0, 1.0
     for j in range(n):
@@ -186,11 +209,16 @@ def _faintness(family, law, coef, gaps, discount, ranks, n):
             through *= 1.0 - coef[j]
     # the first one of another gain behind the cutoff has to come all the way up among others
     j, distance = ranks, gaps[ranks] if ranks < n else math.inf
+    lower, squares = 0.0, 0.0
     while j < n and coef[j] == coef[ranks - 1] and distance < _FAR:
+        lower, squares = lower + distance, squares + distance * distance
         j += 1
         distance += gaps[j] if j < n else math.inf
     if distance < _FAR:
-        flow = pair_flow(law, _ALONE * distance if law == GAUSSIAN else distance) * ranks / j
+        if law == GAUSSIAN:
+            flow = pair_flow(law, _ALONE * (distance + _lift(gaps, ranks, j, lower, squares)))
+        else:
+            flow = pair_flow(law, distance) * ranks / j
         largest = max(largest, through * abs(coef[j] - coef[ranks - 1]) * abs(discount[ranks - 1]) * flow)
     scale = top * discount[0]
     return min(max(largest / scale, _FLOW_FLOOR), 1.0) if scale > 0.0 else 1.0
@@ -255,11 +283,12 @@ def _query_expectation(
     share, most = _NEGLIGIBLE if family == PLAIN else _NEGLIGIBLE_IN_CASCADES
     eps = tol * min(share * ranks / n, most) * faint
     # equal gains close together leave the rule's error where faint gradients are: these need more of its digits
-    h *= _RULE_DIGITS / (_RULE_DIGITS + max(-math.log10(faint) - 3.0, 0.0))
+    spare = _FEW_SPARE if law == GAUSSIAN and ranks < n else _MANY_SPARE
+    h *= _RULE_DIGITS / (_RULE_DIGITS + max(-math.log10(faint) - spare, 0.0))
     apart = pair_reach(law, eps)
     fine = fineness(law, _MISS * tol * faint)
-    by_odds = tol > ODDS_DIGITS and tol * faint > _FAINTEST
-    may_be_short = short != 0 and by_odds and smooth
+    may_be_short = short != 0 and smooth and tol > ODDS_DIGITS and tol * faint > _ODDS_ERROR
+    by_odds = tol > ODDS_DIGITS and tol * faint > _ODDS_ERROR * ranks
     for j in range(n):
         by_odds = by_odds and coef[j] <= _MOST_GAIN  # beyond, its products with those of odds might overflow
     growth, faint_below = 0.0, math.inf

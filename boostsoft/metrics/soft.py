@@ -48,7 +48,7 @@ class SoftMetric:
         (Taylor et al. 2008; SoftDCG), which takes pairwise events as independent, of dcg, ndcg, cg, precision,
         recall, f1 and rbp; or the mean over draws of the noise (NoisedSoftDCG), of any metric.
     accuracy : "default", "high" or "fast"
-        Error of value and gradient relative to the query's largest: 1e-6 (of the larger of that and 1e-9 of the
+        Error of value and gradient relative to the query's largest: 1e-6 (of the larger of that and 1e-8 of the
         natural scale, the range of gains over sigma); 1e-10 (1e-4 of the natural scale); or 1e-4, which is what
         objectives take. Metrics of pairs and SoftRank are within 1e-12 in each.
     n_samples, seed : int, optional
@@ -195,7 +195,7 @@ class SoftMetric:
     def gradient(
         self, y_true: Any, y_score: Any, *, group: Any = None, qid: Any = None, query_weight: Any = None
     ) -> FloatArray:
-        """Gradient of the mean with respect to the scores, shape (n_docs,); it sums to 0 over every query."""
+        """Gradient of the mean with respect to the scores, shape (n_docs,); over a query it sums to 0, within its error."""
         caller = "SoftMetric.gradient"
         groups, scores, weights = check_call(caller, y_true, y_score, group, qid, query_weight)
         return self._derivatives(prepare(self.metric, caller, y_true, groups), scores, weights, derive=1)[1]
