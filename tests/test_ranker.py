@@ -21,6 +21,7 @@ from boostsoft import Metric, QueryGroups, SoftMetric, SoftRanker
 from boostsoft.kernels.curvature import CURVATURES
 from boostsoft.objectives import SoftObjective
 from boostsoft.ranker import lightgbm_trees, xgboost_trees
+from boostsoft.ranker.rows import Rows
 from boostsoft.ranker.settings import check_settings
 
 from .ranker_cases import PLAIN, both, ranker, task
@@ -229,9 +230,10 @@ def test_a_leaf_gets_the_curvature_of_forty_documents(booster, weighted, data):
         )
         for value in ("auto", 0.0)
     )
-    dataset = lgb.Dataset(data.X, data.y, weight=weights, group=data.sizes).construct()
+    shares = None if weights is None else weights / weights.mean()
+    dataset = lgb.Dataset(data.X, data.y, weight=shares, group=data.sizes).construct()
     _, curvature = bl.objective("ndcg@10")(np.zeros(len(data.y)), dataset)
-    assert found.reg_lambda_ == pytest.approx(40.0 * curvature.mean(), rel=1e-12)
+    assert found.reg_lambda_ == pytest.approx(40.0 * curvature.mean(), rel=1e-7 if weighted else 1e-12)
     assert none.reg_lambda_ == 0.0
     (steps, crowds), (full, same) = leaves(found.booster_), leaves(none.booster_)
     np.testing.assert_allclose(crowds, same, rtol=1e-6)
@@ -428,6 +430,37 @@ def test_the_scale_of_weights_is_none(booster, data):
     found = [fit(ranker(booster), data, sample_weight=scale * weights).predict(data.X) for scale in (1.0, 0.25)]
     np.testing.assert_allclose(*found, rtol=1e-6)
     assert not np.array_equal(found[0], fit(ranker(booster), data).predict(data.X))
+
+
+@both
+@pytest.mark.parametrize("options", [{}, {"validation_fraction": 0.4, "early_stopping_rounds": 3}], ids=["all", "part"])
+def test_constant_weights_change_nothing(booster, options, data):
+    model = ranker(booster, reg_lambda="auto", **options)
+    plain = fit(clone(model), data)
+    for weight in (1e-30, 1e-4, 1.0 / len(data.y), 0.1, 1.0, 7.0):
+        weighted = fit(clone(model), data, sample_weight=np.full(len(data.y), weight))
+        assert np.array_equal(weighted.predict(data.X), plain.predict(data.X))
+        assert (weighted.reg_lambda_, weighted.evals_result_) == (plain.reg_lambda_, plain.evals_result_)
+
+
+@both
+def test_small_weights_are_as_good_as_large_ones(booster, data):
+    weights = np.where(data.qid % 2 == 0, 1.0, 4.0)
+    scores = [
+        fit(ranker(booster, reg_lambda="auto"), data, sample_weight=scale * weights).predict(data.X)
+        for scale in (2.0**-20, 1.0)
+    ]
+    assert np.unique(scores[0]).size > 3
+    np.testing.assert_array_equal(*scores)
+
+
+def test_weights_of_mean_one_are_what_lightgbm_gets(data):
+    weights = np.where(np.arange(len(data.sizes)) % 2 == 0, 0.5, 1.5)
+    rows = Rows(None, data.y, QueryGroups.from_sizes(data.sizes), weights).in_their_mean()
+    each = rows.groups.per_document(rows.weights)
+    assert each.mean() == pytest.approx(1.0, rel=1e-12)
+    again = Rows(None, np.zeros(40), QueryGroups.from_sizes([10] * 4), np.array([0.5, 1.5, 1.25, 0.75]))
+    assert again.in_their_mean().weights.tolist() == again.weights.tolist()
 
 
 def test_both_boosters_weigh_validation_queries(data):

@@ -223,7 +223,8 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         qid : (n_docs,), optional
             Query id of each row, in any order; without either all rows are one query.
         sample_weight : (n_docs,), optional
-            Weight of each row's query, equal within it. Where all rows are one query, how often each row is there.
+            Weight of each row's query, equal within it; what counts is their ratio, for training divides them by their
+            mean over the rows. Where all rows are one query, how often each row is there.
         eval_set : list of (X, y), optional
             What to evaluate after every tree.
         eval_group, eval_qid : lists, optional
@@ -263,6 +264,7 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         sets = evaluation_sets(self, encoder, named, eval_set, eval_group, eval_qid)
         self._encoder, self._named, self._trees = encoder, named, settings.booster
         train, sets = hold_out(settings, train, sets)
+        train = train.in_their_mean()
         settings = settings.on(train.groups)
         self.losses_ = dict(settings.objective.losses)
         self._grow(settings, trees, train, sets, start)
