@@ -348,6 +348,33 @@ def test_parameters_are_checked_in_fit(parameters, error, message, data):
         fit(ranker(**parameters), data)
 
 
+@pytest.mark.parametrize(
+    "parameters",
+    [{"metric": "ndgc"}, {"metric": 3}, {"mix": {"ndgc": 1.0}}, {"mix": {"map": -1.0}}, {"losses": {"l2": 1.0}},
+     {"hessian": "none"}, {"eval_metric": "ndgc"}, {"mix": None, "metric": "bpref"}],
+    ids=str,
+)  # fmt: skip
+def test_errors_of_parameters_name_the_ranker(parameters, data):
+    with pytest.raises((ValueError, TypeError), match=r"^SoftRanker\.fit: "):
+        fit(ranker(**parameters), data)
+
+
+@both
+def test_a_fit_that_fails_leaves_the_ranker_as_it_was(booster, data):
+    other = {"lightgbm": "xgboost", "xgboost": "lightgbm"}[booster]
+    model = fit(ranker(booster, reg_lambda="auto"), data)
+    before, attributes = model.predict(data.X), {name for name in vars(model) if name.endswith("_")}
+    kept = {name: getattr(model, name) for name in attributes - {"booster_"}}
+    model.set_params(booster=other, losses={"ranknet": 1.0})
+    with pytest.raises(ValueError, match="there is nothing to learn"):
+        fit(model, data._replace(y=np.zeros(len(data.y))))
+    with pytest.raises(ValueError, match="there is nothing to learn"):
+        model.fit(data.X[:, :2], np.zeros(len(data.y)), qid=data.qid)
+    assert np.array_equal(model.predict(data.X), before)
+    assert {name: getattr(model, name) for name in kept} == kept
+    assert {name for name in vars(model) if name.endswith("_")} == attributes
+
+
 def test_without_xgboost(data, monkeypatch):
     monkeypatch.setitem(sys.modules, "xgboost", None)
     with pytest.raises(ImportError, match=r"pip install 'boostsoft\[xgboost\]' \(xgboost-cpu serves as well\)$"):
@@ -507,6 +534,22 @@ def test_the_first_metric_on_the_last_set_is_watched(booster, data, valid):
     }
     assert model.best_iteration_ == int(np.argmax(model.evals_result_["valid_1"]["map_hard@3"])) + 1
     assert model.best_score_ == Metric("map@3")(valid.y, model.predict(valid.X), qid=valid.qid)
+
+
+@both
+def test_stopping_by_queries_that_tell_nothing_is_warned_of(booster, data, valid):
+    model = ranker(booster, n_estimators=6, early_stopping_rounds=2, eval_metric=["map", "ndcg"])
+    sets = [(data.X, data.y), (valid.X, 0 * valid.y)]
+    told = r"^SoftRanker.fit: no query of eval_set\[1\] .* Metric\('map', .* early_stopping_rounds"
+    with pytest.warns(UserWarning, match=told) as caught:
+        fit(model, data, eval_set=sets, eval_qid=[data.qid, valid.qid])
+    assert len(caught) == 1
+    fit(model, data, eval_set=sets[::-1], eval_qid=[valid.qid, data.qid])  # the last one is watched
+    fit(model.set_params(early_stopping_rounds=None), data, eval_set=sets, eval_qid=[data.qid, valid.qid])
+    # one query differs, and may be the one that is held out or not
+    dull = data._replace(y=np.where(data.qid == data.qid[0], data.y, 0))
+    with pytest.warns(UserWarning, match="no query of validation_fraction=0.1"):
+        fit(ranker(booster, n_estimators=4, early_stopping_rounds=2, validation_fraction=0.1), dull)
 
 
 @both

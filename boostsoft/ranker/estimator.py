@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
+from copy import copy
 from typing import Any
 
 from sklearn.base import BaseEstimator
@@ -19,7 +20,7 @@ from ..metrics.soft import as_metric
 from ..query_groups import FloatArray, whole_number
 from . import lightgbm_trees, xgboost_trees
 from .beginning import beginning
-from .evaluation import evaluation_sets, hold_out
+from .evaluation import evaluation_sets, hold_out, warn_of_blind_stopping
 from .features import Encoder, Features, checked_columns, find_column, ids_in
 from .queries import weigh
 from .rows import Rows, find_queries, read_labels, read_rows
@@ -249,25 +250,12 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         Warns
         -----
         UserWarning
-            If neither ``group`` nor ``qid`` is given.
+            If neither ``group`` nor ``qid`` is given; if no tree has a split; or if no order of the documents that
+            early stopping watches is better than another.
         """
-        settings = check_settings(self)
-        trees = BOOSTERS[settings.booster]
-        trees.check(settings)
-        X = checked_columns(self, X, reset=True)
-        start, encoder = beginning(
-            self, init_model, trees, Encoder.learn(self, X, find_column(FIT, X, self.qid_column))
-        )
-        train, named = read_rows(FIT, encoder, X, y, group, qid, sample_weight)
-        if not named:
-            warnings.warn(f"{FIT}: neither group= nor qid= was given: all rows are one query", stacklevel=2)
-        sets = evaluation_sets(self, encoder, named, eval_set, eval_group, eval_qid)
-        self._encoder, self._named, self._trees = encoder, named, settings.booster
-        train, sets = hold_out(settings, train, sets)
-        train = train.in_their_mean()
-        settings = settings.on(train.groups)
-        self.losses_ = dict(settings.objective.losses)
-        self._grow(settings, trees, train, sets, start)
+        fitted = copy(self)  # a fit that fails leaves the ranker as it was
+        fitted._fit(X, y, (group, qid, sample_weight), (eval_set, eval_group, eval_qid), init_model)
+        self.__dict__ = fitted.__dict__
         return self
 
     def predict(self, X: Any) -> FloatArray:
@@ -313,8 +301,8 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         """
         caller = "SoftRanker.score"
         check_is_fitted(self)
-        scores, X = self.predict(X), checked_columns(self, X, reset=False)
-        queries = find_queries(caller, self._encoder, X, group, qid)
+        checked, scores = checked_columns(caller, self, X, reset=False), self.predict(X)
+        queries = find_queries(caller, self._encoder, checked, group, qid)
         if self._named and not queries.named:
             raise ValueError(
                 f"{caller}: qid (or group) must be given, as it was to fit; a cross-validation hands it on after "
@@ -345,13 +333,33 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
 
     def _encoded(self, caller: str, X: Any) -> tuple[Trees, Features]:
         check_is_fitted(self)
-        return BOOSTERS[self._trees], self._encoder.encode(caller, checked_columns(self, X, reset=False))
+        return BOOSTERS[self._trees], self._encoder.encode(caller, checked_columns(caller, self, X, reset=False))
 
     def _query_ids(self, X: Any) -> Any:
         """The query ids in X if a column of it holds them: what a scorer asks."""
         if self._encoder.qid_column is None:
             return None
-        return ids_in(checked_columns(self, X, reset=False), self._encoder.qid_column)
+        return ids_in(checked_columns("SoftRanker", self, X, reset=False), self._encoder.qid_column)
+
+    def _fit(self, X: Any, y: Any, queries: tuple[Any, ...], validation: tuple[Any, ...], init_model: Any) -> None:
+        settings = check_settings(self)
+        trees = BOOSTERS[settings.booster]
+        trees.check(settings)
+        X = checked_columns(FIT, self, X, reset=True)
+        start, encoder = beginning(
+            self, init_model, trees, Encoder.learn(self, X, find_column(FIT, X, self.qid_column))
+        )
+        train, named = read_rows(FIT, encoder, X, y, *queries)
+        if not named:
+            warnings.warn(f"{FIT}: neither group= nor qid= was given: all rows are one query", stacklevel=3)
+        sets = evaluation_sets(self, encoder, named, *validation)
+        self._encoder, self._named, self._trees = encoder, named, settings.booster
+        train, sets = hold_out(settings, train, sets)
+        warn_of_blind_stopping(settings, sets)
+        train = train.in_their_mean()
+        settings = settings.on(train.groups)
+        self.losses_ = dict(settings.objective.losses)
+        self._grow(settings, trees, train, sets, start)
 
     def _grow(self, settings: Settings, trees: Trees, train: Rows, sets: list[Rows], start: Any) -> None:
         valid = [(f"valid_{at}", rows) for at, rows in enumerate(sets)]

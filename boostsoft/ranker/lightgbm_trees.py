@@ -179,7 +179,7 @@ def _dataset(rows: Rows, reference: Any = None) -> Any:
         reference=reference,
         weight=None if rows.weights is None else rows.groups.per_document(rows.weights),
         group=rows.groups.sizes,
-        feature_name=usable_names(features.names, '[]{}:,"') or "auto",
+        feature_name=usable_names(features.names, '[]{}:,"', space="_") or "auto",
         categorical_feature=list(features.categorical),
         params={"verbosity": -1},
     )

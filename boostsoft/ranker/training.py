@@ -74,13 +74,18 @@ class Trees(Protocol):
         ...
 
 
-def usable_names(names: tuple[str, ...] | None, forbidden: str) -> list[str] | None:
-    """Names of features that a booster accepts, None if any is not: the booster then counts its columns."""
-    if names is None or len(set(names)) < len(names):
+def usable_names(names: tuple[str, ...] | None, forbidden: str, space: str) -> list[str] | None:
+    """Names of features as a booster keeps them, None if it refuses any: it then counts its columns.
+
+    ``space`` is what it makes of a space; other blanks would break the lines of a model's text.
+    """
+    kept = [name.replace(" ", space) for name in names or ()]
+    if names is None or len(set(kept)) < len(kept):
         return None
-    if any(set(name) & set(forbidden) or any(map(str.isspace, name)) for name in names):
+    refused = set(forbidden)
+    if any(refused & set(name) or any(map(str.isspace, name.replace(" ", ""))) for name in kept):
         return None
-    return list(names)
+    return kept
 
 
 def refuse_other_features(job: Job, trees: Trees) -> None:
