@@ -303,6 +303,17 @@ def test_a_clash_with_xgboost(name, data):
         fit(ranker("xgboost", booster_params={name: 1}), data)
 
 
+def test_what_lightgbm_does_not_know_is_refused(data, monkeypatch):
+    rule = r"^SoftRanker.fit: booster_params must hold parameters of LightGBM; "
+    with pytest.raises(ValueError, match=rf"{rule}got 'min_gain_to_spilt': is 'min_gain_to_split' meant\?$"):
+        fit(ranker(booster_params={"min_gain_to_spilt": 1e9}), data)
+    with pytest.raises(ValueError, match=r"LightGBM; got 'xyzzy'$"):
+        fit(ranker(booster_params={"xyzzy": 1}), data)
+    fit(ranker(booster_params={"min_split_gain": 0.0, "max_bin": 9, "monotonic_cst": [0, 0, 0, 1]}), data)
+    monkeypatch.delattr("lightgbm.basic._ConfigAliases._get_all_param_aliases")  # another version's way
+    fit(ranker(booster_params={"min_gain_to_spilt": 1e9}), data)
+
+
 def test_what_xgboost_does_not_know_is_warned_of(data):
     with pytest.warns(UserWarning, match="max_bins"):
         fit(ranker("xgboost", booster_params={"max_bins": 9}), data)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -14,7 +15,7 @@ from ..xgboost import STOCK_UNIT
 from .features import Features
 from .random_trees import RANDOM_TREES
 from .rows import Rows
-from .settings import Settings, by_alias, refuse_clashes
+from .settings import FIT, Settings, by_alias, refuse_clashes
 from .shrinkage import added
 from .training import Job, usable_names
 from .watch import Watch
@@ -55,8 +56,24 @@ SETTLED = by_alias(
 
 
 def check(settings: Settings) -> None:
-    """Raise if further parameters clash with the ranker's."""
+    """Raise if further parameters clash with the ranker's or are none of LightGBM's, which would ignore them."""
     refuse_clashes(settings.more, TAKEN, SETTLED)
+    known = _known_parameters()
+    for name in settings.more:
+        if known and name not in known:
+            nearest = difflib.get_close_matches(name, known, n=1)
+            meant = f": is {nearest[0]!r} meant?" if nearest else ""
+            raise ValueError(f"{FIT}: booster_params must hold parameters of LightGBM; got {name!r}{meant}")
+
+
+def _known_parameters() -> frozenset[str]:
+    """All names of LightGBM's parameters; none, so that nothing is checked, if its own list is not where it was."""
+    from lightgbm import basic
+
+    try:
+        return frozenset(name for names in basic._ConfigAliases._get_all_param_aliases().values() for name in names)
+    except AttributeError:
+        return frozenset()
 
 
 def parameters(settings: Settings, curvature: float) -> dict[str, Any]:
