@@ -10,7 +10,9 @@ import sys
 import joblib
 import lightgbm as lgb
 import numpy as np
+import pandas as pd
 import pytest
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
@@ -406,18 +408,50 @@ def test_random_state_repeats(booster, data):
 
 @both
 def test_nothing_is_printed(booster, data, capfd):
-    model = fit(ranker(booster, min_child_samples=10_000), data)
+    with pytest.warns(UserWarning, match="no tree has a split"):
+        model = fit(ranker(booster, min_child_samples=10_000), data)
     fit(ranker(booster), data, init_model=model).predict(data.X)
     assert capfd.readouterr() == ("", "")
 
 
 @both
 def test_where_no_tree_splits_all_scores_are_0(booster, data):
-    model = fit(ranker(booster, min_child_samples=10_000), data)
+    with pytest.warns(UserWarning, match="no tree has a split"):
+        model = fit(ranker(booster, min_child_samples=10_000), data)
     assert not model.predict(data.X).any()
     assert not model.feature_importances_.any()
     *_, last = model.staged_predict(data.X)
     assert not last.any()
+
+
+@both
+def test_trees_without_a_split_are_warned_of(booster, data):
+    told = r"^SoftRanker.fit: no tree has a split, so that {}: .* \d+ documents .* min_child_samples, which is 10000,"
+    with pytest.warns(UserWarning, match=told.format("all scores are equal")) as caught:
+        fit(ranker(booster, min_child_samples=10_000), data)
+    assert len(caught) == 1
+    assert caught[0].filename == __file__  # the line that calls fit
+    start = fit(ranker(booster), data)
+    with pytest.warns(UserWarning, match=told.format("init_model is as it was")):
+        fit(ranker(booster, min_child_samples=10_000), data, init_model=start)
+
+
+@both
+@pytest.mark.parametrize("value", [0.0, 1e-40, np.nan], ids=str)
+def test_columns_of_one_value_are_no_error(booster, value, data):
+    with pytest.warns(UserWarning, match="no tree has a split"):
+        ones = ranker(booster).fit(np.ones((len(data.y), 2)), data.y, qid=data.qid)
+    for X in (np.full((len(data.y), 2), value), sparse.csr_array(np.full((len(data.y), 2), value))):
+        with pytest.warns(UserWarning, match="no tree has a split"):
+            model = ranker(booster).fit(X, data.y, qid=data.qid)
+        assert not model.predict(data.X[:, :2]).any()
+        assert (model.best_iteration_, model.n_features_in_) == (ones.best_iteration_, 2)
+
+
+def test_categories_that_are_all_missing_are_no_error(data):
+    frame = pd.DataFrame({"c": pd.Categorical([None] * len(data.y), categories=["a", "b"])})
+    with pytest.warns(UserWarning, match="no tree has a split"):
+        assert not ranker().fit(frame, data.y, qid=data.qid).predict(frame).any()
 
 
 # ---- weights -----------------------------------------------------------------------------------------------------

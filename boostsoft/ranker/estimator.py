@@ -26,7 +26,7 @@ from .queries import weigh
 from .rows import Rows, find_queries, read_labels, read_rows
 from .settings import FIT, Settings, check_settings, check_threads
 from .shrinkage import added, first_curvature
-from .training import Job, Trees, normalised, refuse_other_features
+from .training import Job, Trees, normalised, refuse_other_features, warn_of_no_split
 from .watch import Watch
 
 BOOSTERS: dict[str, Trees] = {"lightgbm": lightgbm_trees, "xgboost": xgboost_trees}
@@ -370,6 +370,7 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         refuse_other_features(job, trees)
         self.reg_lambda_ = added(settings, curvature)
         booster = trees.train(job)
+        warn_of_no_split(job, trees, booster)
         grown = trees.n_trees(booster)
         stops = settings.early_stopping_rounds is not None and watch.best_trees is not None
         kept = min(watch.best_trees or 0, grown) if stops else grown

@@ -5,9 +5,11 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from .. import lightgbm as adapter
 from ..query_groups import FloatArray
@@ -21,7 +23,9 @@ from .training import Job, usable_names
 from .watch import Watch
 
 NAME = "lightgbm"
+LIMITS = "min_sum_hessian_in_leaf, min_gain_to_split"
 STOCK_CATEGORY_L2 = 10.0
+ZERO = 1e-35  # what is not farther from 0 is 0 to LightGBM
 
 # the ranker's own parameter -> LightGBM's name and its aliases
 TAKEN = by_alias(
@@ -122,7 +126,7 @@ def train(job: Job) -> Any:
 
     settings = job.settings
     objective = adapter.LightGBMObjective(settings.objective)
-    data = _dataset(job.train)
+    data = _dataset(replace(job.train, features=_some_feature(job.train.features)))
     return lightgbm.train(
         {**parameters(settings, job.curvature), "objective": objective},
         data,
@@ -200,6 +204,27 @@ def _dataset(rows: Rows, reference: Any = None) -> Any:
         categorical_feature=list(features.categorical),
         params={"verbosity": -1},
     )
+
+
+def _some_feature(features: Features) -> Features:
+    """The features; if there is none but zeros and categories that are missing, a column of ones in their place.
+
+    There is nothing to split in either, but LightGBM leaves such columns out and stops with an error if all are.
+    """
+    matrix = features.matrix
+    n_docs, n_features = matrix.shape
+    if sparse.issparse(matrix):
+        kept = not (np.abs(matrix.data) <= ZERO).all()
+    else:
+        kept = any(_is_kept(matrix[:, at], at in features.categorical) for at in range(n_features))
+    if kept:
+        return features
+    ones = (np.ones(n_docs), (np.arange(n_docs), np.zeros(n_docs, dtype=np.int64)))
+    return replace(features, matrix=sparse.csr_matrix(ones, shape=(n_docs, n_features)), categorical=())
+
+
+def _is_kept(column: FloatArray, categorical: bool) -> bool:
+    return not (np.isnan(column) if categorical else np.abs(column) <= ZERO).all()
 
 
 def _scores(booster: Any, features: Features, start: int, n: int, n_jobs: int | None) -> FloatArray:

@@ -26,6 +26,7 @@ from .training import Job, usable_names
 from .watch import Watch
 
 NAME = "xgboost"
+LIMITS = "gamma"
 
 TAKEN = by_alias(
     {
