@@ -35,8 +35,9 @@ BOOSTERS: dict[str, Trees] = {"lightgbm": lightgbm_trees, "xgboost": xgboost_tre
 class SoftRanker(BaseEstimator):  # type: ignore[misc]
     r"""Rank with LightGBM or XGBoost trained on a soft ranking metric.
 
-    The parameters mean the same to both boosters and are LightGBM's by default; what has no parameter here goes
-    into ``booster_params``. All are checked in :meth:`fit`.
+    The parameters mean the same to both boosters, but for what ``min_child_samples`` and ``random_trees`` say of
+    XGBoost, and are LightGBM's by default; what has no parameter here goes into ``booster_params``. All are checked in
+    :meth:`fit`.
 
     Parameters
     ----------
@@ -79,7 +80,8 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         and a node half of the features. On small data that was worth more than any choice of the objective
         (notebooks/08_objectives.ipynb); "auto" is True below 50,000 documents to train on.
     booster_params : dict, optional
-        Further parameters of the booster; those that the ranker has or settles itself raise, by any name.
+        Further parameters of the booster; those that the ranker has or settles itself raise, by any name, and so do
+        those that LightGBM does not know. XGBoost warns of what it does not know.
     eval_metric : str, Metric, SoftMetric or a list of them, optional
         What is evaluated after every tree. The first of them is watched; by default ``metric`` under the same noise
         of a fifth of the scores' spread.
@@ -101,13 +103,14 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
     booster\_ : lightgbm.Booster or xgboost.Booster
         The trees, which serve without boostsoft.
     best_iteration\_ : int
-        Number of trees in it, those of ``init_model`` included.
+        Number of trees in it, those of ``init_model`` included: boosting rounds, where XGBoost's
+        ``num_parallel_tree`` grows several trees in each.
     losses\_ : dict
         The convex losses that were trained on, by their weights.
     reg_lambda\_ : float
         What was added to a leaf's curvature.
     n_iter\_ : int
-        Number of trees grown; more than are kept if training was stopped.
+        Number of trees, or rounds, grown; more than are kept if training was stopped.
     best_score\_ : float or None
         What was watched, with the trees kept; None without an evaluation set.
     evals_result\_ : dict
