@@ -93,7 +93,10 @@ class LightGBMTrack(Recording):
                 raise ValueError(f"{self.live.caller}: two data sets are called {name!r}; give valid_names")
             sources[name] = _Source(model, at + 1)
         if not sources:
-            raise ValueError(f"{self.live.caller}: there is nothing to record on; give valid_sets (eval_set in fit)")
+            raise ValueError(
+                f"{self.live.caller}: there is nothing to record on; give valid_sets (eval_set in fit); the training "
+                "data among them counts only with training=True"
+            )
         return sources
 
     def _append(self, env: Any, rows: list[tuple[str, str, float]], first: bool) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import UNCHANGED, MetadataRequest, get_routing_for_object
 
 from .metrics.hard import Metric
@@ -19,7 +20,8 @@ __all__ = ["RankingScorer", "make_ranking_scorer"]
 def make_ranking_scorer(metric: str | Metric = "ndcg@10", **options: Any) -> RankingScorer:
     """Build a scorer for ``scoring=`` of ``cross_validate``, ``GridSearchCV`` and the like.
 
-    The query ids come through metadata routing, or from the ``qid_column`` of a :class:`SoftRanker`.
+    The query ids come through metadata routing, or from the ``qid_column`` of a :class:`SoftRanker`, which may be the
+    last step of a pipeline or what a search has refitted.
 
     Parameters
     ----------
@@ -91,12 +93,12 @@ class RankingScorer:
             Weight of each row's query, equal within a query.
         """
         caller = "make_ranking_scorer"
-        if qid is None and hasattr(estimator, "_query_ids"):
-            qid = estimator._query_ids(X)
+        if qid is None:
+            qid = _ids_within(estimator, X)
         if qid is None:
             raise ValueError(
                 f"{caller}: qid is missing: call set_score_request(qid=True) on the scorer, with metadata routing "
-                "enabled, and give the cross-validation params={'qid': ...}"
+                "enabled, and give the cross-validation params={'qid': ...}, or a SoftRanker with qid_column"
             )
         scores: FloatArray = finite_vector(caller, "predictions", estimator.predict(X))
         queries, weights = weigh(caller, sample_weight, read_queries(caller, scores.size, None, qid))
@@ -122,3 +124,14 @@ class RankingScorer:
 
     def __repr__(self) -> str:
         return f"make_ranking_scorer({self.metric!r})"
+
+
+def _ids_within(estimator: Any, X: Any) -> Any:
+    """The query ids in the column of X where the SoftRanker within finds them; None if there is none such."""
+    if isinstance(estimator, Pipeline):
+        for _, step in estimator.steps[:-1]:  # the column is one of what reaches the ranker
+            X = step.transform(X) if hasattr(step, "transform") else X
+        return _ids_within(estimator.steps[-1][1], X)
+    if hasattr(estimator, "best_estimator_"):
+        return _ids_within(estimator.best_estimator_, X)
+    return estimator._query_ids(X) if hasattr(estimator, "_query_ids") else None

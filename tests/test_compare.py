@@ -300,11 +300,21 @@ def test_rounding_is_no_difference():
 
 
 def test_one_query():
-    row = compare(track_of([[[0.2]]]), track_of([[[0.5]]]), small=1).rows[0]
+    row = compare(track_of([[[0.2]]]), track_of([[[0.5]]])).rows[0]
     assert (row.n, row.difference) == (1, pytest.approx(0.3))
     assert (row.low, row.high) == (-math.inf, math.inf)
     for name in ("error", "t", "p_t", "effect", "queries_needed"):
         assert math.isnan(getattr(row, name))
+
+
+def test_one_query_of_scores():
+    rng = np.random.default_rng(0)
+    y = np.digitize(rng.normal(size=20), [0, 1])
+    found = compare(*rng.normal(size=(2, 20)), y_true=y, group=[20])
+    assert (found.small, found.rows[0].n) == (1, 1)
+    assert compare(*rng.normal(size=(2, 20)), y_true=y, group=[10, 10]).small == 2
+    with pytest.raises(ValueError, match="compare: small must be at most the number of queries, 1; got 2"):
+        compare(*rng.normal(size=(2, 20)), y_true=y, group=[20], small=2)
 
 
 def test_queries_left_out():

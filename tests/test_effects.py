@@ -125,15 +125,38 @@ def test_advice():
     base = np.full(5, 0.5)
     more = base + 0.2
     assert tree_effects(track_of([base, base + 0.1, more])).advice == "keep all 2 trees: with fewer ndcg@10 is worse"
-    assert tree_effects(track_of([base, more, base])).advice == "keep 1 tree: the next 1 lose 0.2000 +- 0.0000"
+    assert tree_effects(track_of([base, more, base])).advice == "keep 1 tree: the next one loses 0.2000 +- 0.0000"
     # 5 values from -.1 to .1 have the standard error .05 / sqrt(2)
     flat = track_of([base, more, more + 0.01 + nothing], steps=[412, 500])
-    assert tree_effects(flat).advice == "keep 412 trees: the next 88 add 0.0100 +- 0.0354"
+    assert tree_effects(flat).advice == "keep 412 trees: the next 88 add 0.0100 +- 0.0354 (not told from 0)"
     worse = track_of([base, more, more + 0.01 + nothing, base], steps=[412, 500, 600])
     found = tree_effects(worse)
-    assert found.advice == "keep 412 trees: the next 88 add 0.0100 +- 0.0354, the last 100 lose 0.2100 +- 0.0354"
+    added = "the next 88 add 0.0100 +- 0.0354 (not told from 0)"
+    assert found.advice == f"keep 412 trees: {added}, the last 100 lose 0.2100 +- 0.0354"
     assert str(found).startswith(f"ndcg@10: {found.advice}\nbest with 500 trees (95% interval ")
     assert str(found).endswith("steps that hurt: 1 of 3 (to 600); by chance 0.075")
+
+
+def test_advice_speaks_of_what_was_measured():
+    base = np.full(5, 0.5)
+    one, two, three = base + 0.1, base + 0.2, base + 0.3
+
+    def advice(values, **options):
+        return tree_effects(track_of(values, **options)).advice
+
+    assert advice([base, one]) == "keep 1 tree: with none ndcg@10 is worse"
+    assert advice([base, one], start=7) == "keep all 8 trees: with 7 ndcg@10 is worse"
+    assert advice([base, one], steps=[100]) == "keep all 100 trees: with none ndcg@10 is worse"
+    assert advice([base, one, two], start=7) == "keep all 9 trees: with 7 to 8 ndcg@10 is worse"
+    found = advice([base, one, two, three], steps=[100, 200, 300])
+    assert found == "keep all 300 trees: with each of the 3 smaller numbers measured ndcg@10 is worse"
+    assert advice([base, one, one, one]) == "keep 1 tree: the next 2 change nothing"
+    assert advice([base, one, one]) == "keep 1 tree: the next one changes nothing"
+    nothing = np.linspace(-0.1, 0.1, 5)
+    assert advice([base, two, two + nothing - 0.001]).endswith("loses 0.0010 +- 0.0354 (not told from 0)")
+    both = advice([base, two, two + nothing + 0.001, two + nothing[::-1]])
+    assert both.endswith("adds 0.0010 +- 0.0354, the last one loses 0.0010 +- 0.0707 (neither told from 0)")
+    assert str(tree_effects(track_of([base, one]))).split("\n")[1].startswith("best with 1 tree (95% interval ")
 
 
 def test_a_model_may_be_best_without_the_new_trees():
@@ -159,7 +182,15 @@ def test_one_query_gives_no_errors():
     assert np.isinf(effects.low).all()
     assert np.isinf(effects.high).all()
     assert (effects.keep, effects.hurting.size) == (1, 0)
-    assert effects.advice == "keep 1 tree: the next 1 lose 0.1000 (of unknown error)"
+    assert effects.advice == "keep 1 tree: the next one loses 0.1000 (of unknown error)"
+
+
+def test_one_query_gives_no_interval():
+    effects = tree_effects(track_of([[0.1], [0.3], [0.5]], start=4))
+    assert (effects.queries, effects.by_chance) == (1, 0.0)
+    assert (effects.best, effects.best_low, effects.best_high) == (6, 4, 6)
+    assert effects.advice == "keep all 6 trees: with 4 to 5 ndcg@10 is lower on the only query"
+    assert "best with 6 trees (one query gives no interval)" in str(effects)
 
 
 def test_queries_left_out_do_not_count():

@@ -156,3 +156,16 @@ def test_the_adapter_of_the_other_interface_is_named(data):
         rank_again(data, objective=bl.objective()).fit(data.X, data.y, group=data.sizes)
     with pytest.raises(TypeError, match=r"LGBMRanker takes boostsoft.lightgbm.sklearn_eval_metric"):
         bl.feval("ndcg@5")(data.y, data.y)
+
+
+def test_the_adapter_of_lightgbms_own_interface_is_named(data):
+    for build in (bl.sklearn_objective, bl.sklearn_lambda_objective):
+        with pytest.raises(
+            TypeError, match=r"sklearn_objective: is called by LGBMRanker, .*got a Dataset.*\.objective$"
+        ):
+            train(data, build())
+    dataset = data.dataset()
+    with pytest.raises(TypeError, match=r"sklearn_eval_metric: is called by LGBMRanker, .*got a Dataset.*\.feval$"):
+        train(dataset, "regression", valid_sets=[dataset], feval=bl.sklearn_eval_metric("ndcg@5"))
+    with pytest.raises(ValueError, match="the data has no groups"):
+        bl.sklearn_objective()(data.y, data.y)

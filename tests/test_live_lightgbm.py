@@ -326,6 +326,9 @@ def test_what_lightgbm_is_refused(data, valid):
         train(data, valid, [tracked(stop=3)], params={"boosting_type": "dart"})
     with pytest.raises(ValueError, match=r"nothing to record on; give valid_sets"):
         train(data, valid, [tracked()], valid_sets=None, valid_names=None)
+    own = data.dataset()
+    with pytest.raises(ValueError, match=r"in fit\); the training data among them counts only with training=True$"):
+        lgb.train({**SMALL, "metric": "None"}, own, 2, valid_sets=[own], callbacks=[tracked()])
     with pytest.raises(ValueError, match=r"'ndcg_hard@10' of 'valid' is in LightGBM's log already"):
         train(data, valid, [tracked()], feval=bl.feval(HARD))
     with pytest.raises(ValueError, match=r"two data sets are called 'valid'; give valid_names"):

@@ -21,7 +21,6 @@ CALLS = {
     "SoftMetric.value_gradient_hessian": SoftMetric("ndcg@2").value_gradient_hessian,
 }
 every_call = pytest.mark.parametrize("caller", CALLS)
-weighted_calls = pytest.mark.parametrize("caller", [caller for caller in CALLS if caller != "Metric.per_query"])
 
 WRONG_VECTORS = [
     ([1.0, np.nan, 0.0], ValueError, "must be finite; got nan at position 1"),
@@ -62,7 +61,7 @@ def test_lengths_that_disagree(caller):
     )
 
 
-@weighted_calls
+@every_call
 @pytest.mark.parametrize(
     ("weights", "error", "text"),
     [
@@ -100,9 +99,21 @@ def call_of(caller, *args, **options):
         ({}, [0, -1, 1], "ndcg needs gains of at least 0; got -0.5 for label -1.0"),
         ({"gain": "linear"}, [0, 1, -2], "ndcg needs gains of at least 0; got -2.0 for label -2.0"),
         ({"gain": [0, -1]}, [0, 1, 0], "ndcg needs gains of at least 0; got -1.0 for label 1.0"),
-        ({"gain": [0, 1]}, [0, 2, 1], "with a gain table of 2 entries labels must be 0 to 1; got 2.0 at position 1"),
-        ({"gain": [0, 1]}, [0, 0, -1], "with a gain table of 2 entries labels must be 0 to 1; got -1.0 at position 2"),
-        ({"gain": [0, 1]}, [0, 0.5, 1], "with a gain table of 2 entries labels must be 0 to 1; got 0.5 at position 1"),
+        (
+            {"gain": [0, 1]},
+            [0, 2, 1],
+            "with a gain table of 2 entries labels must be whole numbers from 0 to 1; got 2.0 at position 1",
+        ),
+        (
+            {"gain": [0, 1]},
+            [0, 0, -1],
+            "with a gain table of 2 entries labels must be whole numbers from 0 to 1; got -1.0 at position 2",
+        ),
+        (
+            {"gain": [0, 1]},
+            [0, 0.5, 1],
+            "with a gain table of 2 entries labels must be whole numbers from 0 to 1; got 0.5 at position 1",
+        ),
         (
             {"gain": lambda y: y[:1]},
             [0, 1, 2],
@@ -160,8 +171,16 @@ def test_labels_that_give_no_probability(caller, name, options, labels, text):
     ("p_rel", "labels", "text"),
     [
         ("exp2", [0, 2000, 1], "p_rel 'exp2' must be finite; label 2000.0 at position 1 gives inf"),
-        ([0, 1], [0, 1, 2], "with a p_rel table of 2 entries labels must be 0 to 1; got 2.0 at position 2"),
-        ([0, 1], [0, 0.5, 1], "with a p_rel table of 2 entries labels must be 0 to 1; got 0.5 at position 1"),
+        (
+            [0, 1],
+            [0, 1, 2],
+            "with a p_rel table of 2 entries labels must be whole numbers from 0 to 1; got 2.0 at position 2",
+        ),
+        (
+            [0, 1],
+            [0, 0.5, 1],
+            "with a p_rel table of 2 entries labels must be whole numbers from 0 to 1; got 0.5 at position 1",
+        ),
         (
             lambda y: y[:2],
             [0, 1, 1],

@@ -248,3 +248,10 @@ def test_what_is_returned_belongs_to_the_caller():
     first[:] = 0
     np.testing.assert_array_equal(soft.gradient(labels, scores, group=[2]), kept)
     assert not np.shares_memory(soft.gradient(labels, scores, group=[2]), scores)
+
+
+def test_values_per_query_are_not_weighed():
+    y, scores, sizes = np.array([1, 0, 0, 1, 2, 0]), np.arange(6.0), [3, 3]
+    for measure in (Metric("ndcg"), SoftMetric("ndcg")):
+        weighed = measure.per_query(y, scores, group=sizes, query_weight=[1.0, 3.0])
+        assert np.array_equal(weighed, measure.per_query(y, scores, group=sizes))

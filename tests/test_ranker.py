@@ -10,7 +10,9 @@ import sys
 import joblib
 import lightgbm as lgb
 import numpy as np
+import pandas as pd
 import pytest
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
@@ -21,6 +23,7 @@ from boostsoft import Metric, QueryGroups, SoftMetric, SoftRanker
 from boostsoft.kernels.curvature import CURVATURES
 from boostsoft.objectives import SoftObjective
 from boostsoft.ranker import lightgbm_trees, xgboost_trees
+from boostsoft.ranker.rows import Rows
 from boostsoft.ranker.settings import check_settings
 
 from .ranker_cases import PLAIN, both, ranker, task
@@ -229,9 +232,10 @@ def test_a_leaf_gets_the_curvature_of_forty_documents(booster, weighted, data):
         )
         for value in ("auto", 0.0)
     )
-    dataset = lgb.Dataset(data.X, data.y, weight=weights, group=data.sizes).construct()
+    shares = None if weights is None else weights / weights.mean()
+    dataset = lgb.Dataset(data.X, data.y, weight=shares, group=data.sizes).construct()
     _, curvature = bl.objective("ndcg@10")(np.zeros(len(data.y)), dataset)
-    assert found.reg_lambda_ == pytest.approx(40.0 * curvature.mean(), rel=1e-12)
+    assert found.reg_lambda_ == pytest.approx(40.0 * curvature.mean(), rel=1e-7 if weighted else 1e-12)
     assert none.reg_lambda_ == 0.0
     (steps, crowds), (full, same) = leaves(found.booster_), leaves(none.booster_)
     np.testing.assert_allclose(crowds, same, rtol=1e-6)
@@ -301,6 +305,17 @@ def test_a_clash_with_xgboost(name, data):
         fit(ranker("xgboost", booster_params={name: 1}), data)
 
 
+def test_what_lightgbm_does_not_know_is_refused(data, monkeypatch):
+    rule = r"^SoftRanker.fit: booster_params must hold parameters of LightGBM; "
+    with pytest.raises(ValueError, match=rf"{rule}got 'min_gain_to_spilt': is 'min_gain_to_split' meant\?$"):
+        fit(ranker(booster_params={"min_gain_to_spilt": 1e9}), data)
+    with pytest.raises(ValueError, match=r"LightGBM; got 'xyzzy'$"):
+        fit(ranker(booster_params={"xyzzy": 1}), data)
+    fit(ranker(booster_params={"min_split_gain": 0.0, "max_bin": 9, "monotonic_cst": [0, 0, 0, 1]}), data)
+    monkeypatch.delattr("lightgbm.basic._ConfigAliases._get_all_param_aliases")  # another version's way
+    fit(ranker(booster_params={"min_gain_to_spilt": 1e9}), data)
+
+
 def test_what_xgboost_does_not_know_is_warned_of(data):
     with pytest.warns(UserWarning, match="max_bins"):
         fit(ranker("xgboost", booster_params={"max_bins": 9}), data)
@@ -346,6 +361,33 @@ def test_parameters_are_checked_in_fit(parameters, error, message, data):
         fit(ranker(**parameters), data)
 
 
+@pytest.mark.parametrize(
+    "parameters",
+    [{"metric": "ndgc"}, {"metric": 3}, {"mix": {"ndgc": 1.0}}, {"mix": {"map": -1.0}}, {"losses": {"l2": 1.0}},
+     {"hessian": "none"}, {"eval_metric": "ndgc"}, {"mix": None, "metric": "bpref"}],
+    ids=str,
+)  # fmt: skip
+def test_errors_of_parameters_name_the_ranker(parameters, data):
+    with pytest.raises((ValueError, TypeError), match=r"^SoftRanker\.fit: "):
+        fit(ranker(**parameters), data)
+
+
+@both
+def test_a_fit_that_fails_leaves_the_ranker_as_it_was(booster, data):
+    other = {"lightgbm": "xgboost", "xgboost": "lightgbm"}[booster]
+    model = fit(ranker(booster, reg_lambda="auto"), data)
+    before, attributes = model.predict(data.X), {name for name in vars(model) if name.endswith("_")}
+    kept = {name: getattr(model, name) for name in attributes - {"booster_"}}
+    model.set_params(booster=other, losses={"ranknet": 1.0})
+    with pytest.raises(ValueError, match="there is nothing to learn"):
+        fit(model, data._replace(y=np.zeros(len(data.y))))
+    with pytest.raises(ValueError, match="there is nothing to learn"):
+        model.fit(data.X[:, :2], np.zeros(len(data.y)), qid=data.qid)
+    assert np.array_equal(model.predict(data.X), before)
+    assert {name: getattr(model, name) for name in kept} == kept
+    assert {name for name in vars(model) if name.endswith("_")} == attributes
+
+
 def test_without_xgboost(data, monkeypatch):
     monkeypatch.setitem(sys.modules, "xgboost", None)
     with pytest.raises(ImportError, match=r"pip install 'boostsoft\[xgboost\]' \(xgboost-cpu serves as well\)$"):
@@ -366,18 +408,50 @@ def test_random_state_repeats(booster, data):
 
 @both
 def test_nothing_is_printed(booster, data, capfd):
-    model = fit(ranker(booster, min_child_samples=10_000), data)
+    with pytest.warns(UserWarning, match="no tree has a split"):
+        model = fit(ranker(booster, min_child_samples=10_000), data)
     fit(ranker(booster), data, init_model=model).predict(data.X)
     assert capfd.readouterr() == ("", "")
 
 
 @both
 def test_where_no_tree_splits_all_scores_are_0(booster, data):
-    model = fit(ranker(booster, min_child_samples=10_000), data)
+    with pytest.warns(UserWarning, match="no tree has a split"):
+        model = fit(ranker(booster, min_child_samples=10_000), data)
     assert not model.predict(data.X).any()
     assert not model.feature_importances_.any()
     *_, last = model.staged_predict(data.X)
     assert not last.any()
+
+
+@both
+def test_trees_without_a_split_are_warned_of(booster, data):
+    told = r"^SoftRanker.fit: no tree has a split, so that {}: .* \d+ documents .* min_child_samples, which is 10000,"
+    with pytest.warns(UserWarning, match=told.format("all scores are equal")) as caught:
+        fit(ranker(booster, min_child_samples=10_000), data)
+    assert len(caught) == 1
+    assert caught[0].filename == __file__  # the line that calls fit
+    start = fit(ranker(booster), data)
+    with pytest.warns(UserWarning, match=told.format("init_model is as it was")):
+        fit(ranker(booster, min_child_samples=10_000), data, init_model=start)
+
+
+@both
+@pytest.mark.parametrize("value", [0.0, 1e-40, np.nan], ids=str)
+def test_columns_of_one_value_are_no_error(booster, value, data):
+    with pytest.warns(UserWarning, match="no tree has a split"):
+        ones = ranker(booster).fit(np.ones((len(data.y), 2)), data.y, qid=data.qid)
+    for X in (np.full((len(data.y), 2), value), sparse.csr_array(np.full((len(data.y), 2), value))):
+        with pytest.warns(UserWarning, match="no tree has a split"):
+            model = ranker(booster).fit(X, data.y, qid=data.qid)
+        assert not model.predict(data.X[:, :2]).any()
+        assert (model.best_iteration_, model.n_features_in_) == (ones.best_iteration_, 2)
+
+
+def test_categories_that_are_all_missing_are_no_error(data):
+    frame = pd.DataFrame({"c": pd.Categorical([None] * len(data.y), categories=["a", "b"])})
+    with pytest.warns(UserWarning, match="no tree has a split"):
+        assert not ranker().fit(frame, data.y, qid=data.qid).predict(frame).any()
 
 
 # ---- weights -----------------------------------------------------------------------------------------------------
@@ -430,6 +504,37 @@ def test_the_scale_of_weights_is_none(booster, data):
     assert not np.array_equal(found[0], fit(ranker(booster), data).predict(data.X))
 
 
+@both
+@pytest.mark.parametrize("options", [{}, {"validation_fraction": 0.4, "early_stopping_rounds": 3}], ids=["all", "part"])
+def test_constant_weights_change_nothing(booster, options, data):
+    model = ranker(booster, reg_lambda="auto", **options)
+    plain = fit(clone(model), data)
+    for weight in (1e-30, 1e-4, 1.0 / len(data.y), 0.1, 1.0, 7.0):
+        weighted = fit(clone(model), data, sample_weight=np.full(len(data.y), weight))
+        assert np.array_equal(weighted.predict(data.X), plain.predict(data.X))
+        assert (weighted.reg_lambda_, weighted.evals_result_) == (plain.reg_lambda_, plain.evals_result_)
+
+
+@both
+def test_small_weights_are_as_good_as_large_ones(booster, data):
+    weights = np.where(data.qid % 2 == 0, 1.0, 4.0)
+    scores = [
+        fit(ranker(booster, reg_lambda="auto"), data, sample_weight=scale * weights).predict(data.X)
+        for scale in (2.0**-20, 1.0)
+    ]
+    assert np.unique(scores[0]).size > 3
+    np.testing.assert_array_equal(*scores)
+
+
+def test_weights_of_mean_one_are_what_lightgbm_gets(data):
+    weights = np.where(np.arange(len(data.sizes)) % 2 == 0, 0.5, 1.5)
+    rows = Rows(None, data.y, QueryGroups.from_sizes(data.sizes), weights).in_their_mean()
+    each = rows.groups.per_document(rows.weights)
+    assert each.mean() == pytest.approx(1.0, rel=1e-12)
+    again = Rows(None, np.zeros(40), QueryGroups.from_sizes([10] * 4), np.array([0.5, 1.5, 1.25, 0.75]))
+    assert again.in_their_mean().weights.tolist() == again.weights.tolist()
+
+
 def test_both_boosters_weigh_validation_queries(data):
     weights = np.where(data.qid % 2 == 0, 1.0, 9.0)
     for booster in ("lightgbm", "xgboost"):
@@ -474,6 +579,22 @@ def test_the_first_metric_on_the_last_set_is_watched(booster, data, valid):
     }
     assert model.best_iteration_ == int(np.argmax(model.evals_result_["valid_1"]["map_hard@3"])) + 1
     assert model.best_score_ == Metric("map@3")(valid.y, model.predict(valid.X), qid=valid.qid)
+
+
+@both
+def test_stopping_by_queries_that_tell_nothing_is_warned_of(booster, data, valid):
+    model = ranker(booster, n_estimators=6, early_stopping_rounds=2, eval_metric=["map", "ndcg"])
+    sets = [(data.X, data.y), (valid.X, 0 * valid.y)]
+    told = r"^SoftRanker.fit: no query of eval_set\[1\] .* Metric\('map', .* early_stopping_rounds"
+    with pytest.warns(UserWarning, match=told) as caught:
+        fit(model, data, eval_set=sets, eval_qid=[data.qid, valid.qid])
+    assert len(caught) == 1
+    fit(model, data, eval_set=sets[::-1], eval_qid=[valid.qid, data.qid])  # the last one is watched
+    fit(model.set_params(early_stopping_rounds=None), data, eval_set=sets, eval_qid=[data.qid, valid.qid])
+    # one query differs, and may be the one that is held out or not
+    dull = data._replace(y=np.where(data.qid == data.qid[0], data.y, 0))
+    with pytest.warns(UserWarning, match="no query of validation_fraction=0.1"):
+        fit(ranker(booster, n_estimators=4, early_stopping_rounds=2, validation_fraction=0.1), dull)
 
 
 @both

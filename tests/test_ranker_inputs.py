@@ -336,12 +336,39 @@ def test_frames_are_checked(data):
 
 @both
 def test_names_that_a_booster_refuses(booster, data):
-    for names in (["a[0]", "b<1", "c:2", "d"], ["a b", "c", "d", "e"]):
+    for names in (["a[0]", "b<1", "c:2", "d"], ["a b", "c", "d", "e"], ["a\nb", "c\td", "e", "f"]):
         frame = pd.DataFrame(data.X, columns=names)
         model = ranker(booster).fit(frame, data.y, qid=data.qid)
         assert np.array_equal(model.predict(frame), fit(ranker(booster), data).predict(data.X))
         assert model.feature_names_in_.tolist() == names
         assert model.feature_importances_.argmax() == 0
+
+
+def test_names_with_spaces_are_kept(data):
+    frame = pd.DataFrame(data.X, columns=["a b", "c", "d e f", "g"])
+    assert ranker().fit(frame, data.y, qid=data.qid).booster_.feature_name() == ["a_b", "c", "d_e_f", "g"]
+    assert ranker("xgboost").fit(frame, data.y, qid=data.qid).booster_.feature_names == ["a b", "c", "d e f", "g"]
+    twins = pd.DataFrame(data.X, columns=["a b", "a_b", "d", "g"])
+    model = ranker().fit(twins, data.y, qid=data.qid)
+    assert model.booster_.feature_name() == ["Column_0", "Column_1", "Column_2", "Column_3"]
+    assert model.feature_names_in_.tolist() == ["a b", "a_b", "d", "g"]
+
+
+def test_a_lazy_frame_must_be_collected(data):
+    frame = pl.DataFrame(data.X, schema=["a", "b", "c", "d"])
+    model = ranker().fit(frame, data.y, qid=data.qid)
+    message = r"X must be a DataFrame, an array or a sparse matrix; got a LazyFrame, which .collect\(\) makes one"
+    for call, caller in (
+        (lambda: ranker().fit(frame.lazy(), data.y, qid=data.qid), "SoftRanker.fit"),
+        (lambda: model.predict(frame.lazy()), "SoftRanker.predict"),
+        (lambda: model.score(frame.lazy(), data.y, qid=data.qid), "SoftRanker.score"),
+        (
+            lambda: ranker().fit(frame, data.y, qid=data.qid, eval_set=[(frame.lazy(), data.y)], eval_qid=[data.qid]),
+            r"SoftRanker.fit: eval_set\[0\]",
+        ),
+    ):
+        with pytest.raises(TypeError, match=f"^{caller}: {message}"):
+            call()
 
 
 def test_the_users_arrays_stay_as_they_are(data):

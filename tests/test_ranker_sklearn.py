@@ -37,6 +37,7 @@ SPLIT = {"min_child_samples": 1, "random_trees": False}
 
 
 @pytest.mark.filterwarnings("ignore:SoftRanker.fit. neither group= nor qid= was given:UserWarning")
+@pytest.mark.filterwarnings("ignore:SoftRanker.fit. no tree has a split:UserWarning")
 @parametrize_with_checks([SoftRanker(b, n_estimators=5, n_jobs=1, **more) for b in BOOSTERS for more in ({}, SPLIT)])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)

@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 import sklearn
 from sklearn.linear_model import Ridge
-from sklearn.model_selection import GroupKFold, cross_validate
+from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score, cross_validate
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 
 from boostsoft import Metric, SoftMetric, make_ranking_scorer
 
@@ -89,6 +91,34 @@ def test_several_scorers(data):
             model, data.X, data.y, scoring=scoring, cv=GroupKFold(3), params=params, error_score="raise"
         )
     assert {"test_ndcg@3", "test_mrr"} <= set(found)
+
+
+def inner_column(data):
+    """The data with the query ids in the first column, and a ranker that knows."""
+    return np.column_stack([data.qid, data.X]), ranker(qid_column=0, n_estimators=3)
+
+
+def test_query_ids_in_a_column_are_found_within(data):
+    X, model = inner_column(data)
+    scorer, cv = make_ranking_scorer("map@5"), GroupKFold(2)
+    options = {"cv": cv, "scoring": scorer, "error_score": "raise"}
+    plain = cross_val_score(model, X, data.y, groups=data.qid, **options)
+    reversed_columns = make_pipeline(FunctionTransformer(lambda X: X[:, ::-1]), ranker(qid_column=-1, n_estimators=3))
+    for estimator in (
+        make_pipeline(FunctionTransformer(), model),
+        make_pipeline("passthrough", make_pipeline(model)),
+        GridSearchCV(model, {"num_leaves": [6]}, cv=2, scoring=scorer),
+    ):
+        found = cross_val_score(estimator, X, data.y, groups=data.qid, **options)
+        np.testing.assert_allclose(found, plain, rtol=1e-12)
+    search = GridSearchCV(make_pipeline(FunctionTransformer(), model), {"softranker__num_leaves": [3, 6]}, **options)
+    search.fit(X, data.y, groups=data.qid)
+    assert search.score(X, data.y) == scorer(search.best_estimator_[-1], X, data.y)
+    # the column is one of what reaches the ranker
+    turned = reversed_columns.fit(X, data.y)
+    assert scorer(turned, X, data.y) == pytest.approx(scorer(turned, X, data.y, qid=data.qid), abs=1e-15)
+    with pytest.raises(ValueError, match=r"qid is missing: .* or a SoftRanker with qid_column"):
+        scorer(make_pipeline(FunctionTransformer(), Ridge()).fit(data.X, data.y), data.X, data.y)
 
 
 def test_repr():

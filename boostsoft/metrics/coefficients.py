@@ -54,8 +54,8 @@ def _from_option(
         if wrong.any():
             at = int(np.argmax(wrong))
             raise ValueError(
-                f"{caller}: with a {argument} table of {table.size} entries labels must be 0 to {table.size - 1}; "
-                f"got {labels[at]} at position {at}"
+                f"{caller}: with a {argument} table of {table.size} entries labels must be whole numbers from 0 to "
+                f"{table.size - 1}; got {labels[at]} at position {at}"
             )
         return np.ascontiguousarray(table[labels.astype(np.int64)])
     with np.errstate(over="ignore"):

@@ -229,9 +229,15 @@ class Metric:
         prepared = prepare(self, "Metric", y_true, groups)
         return prepared.mean(self.evaluate(prepared, scores, weights), weights)
 
-    def per_query(self, y_true: Any, y_score: Any, *, group: Any = None, qid: Any = None) -> FloatArray:
-        """Value of each query, shape (n_queries,); NaN where ``empty="skip"`` leaves one out."""
-        groups, scores, weights = check_call("Metric.per_query", y_true, y_score, group, qid, None)
+    def per_query(
+        self, y_true: Any, y_score: Any, *, group: Any = None, qid: Any = None, query_weight: Any = None
+    ) -> FloatArray:
+        """Value of each query, shape (n_queries,); NaN where ``empty="skip"`` leaves one out.
+
+        ``query_weight`` is checked and changes nothing: the values are those before they are weighed, and soft metrics
+        take it too, for the spread. ``pooled=True`` raises ValueError.
+        """
+        groups, scores, weights = check_call("Metric.per_query", y_true, y_score, group, qid, query_weight)
         self.refuse_pooled("Metric.per_query")
         return self.evaluate(prepare(self, "Metric.per_query", y_true, groups), scores, weights)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
+from copy import copy
 from typing import Any
 
 from sklearn.base import BaseEstimator
@@ -19,13 +20,13 @@ from ..metrics.soft import as_metric
 from ..query_groups import FloatArray, whole_number
 from . import lightgbm_trees, xgboost_trees
 from .beginning import beginning
-from .evaluation import evaluation_sets, hold_out
+from .evaluation import evaluation_sets, hold_out, warn_of_blind_stopping
 from .features import Encoder, Features, checked_columns, find_column, ids_in
 from .queries import weigh
 from .rows import Rows, find_queries, read_labels, read_rows
 from .settings import FIT, Settings, check_settings, check_threads
 from .shrinkage import added, first_curvature
-from .training import Job, Trees, normalised, refuse_other_features
+from .training import Job, Trees, normalised, refuse_other_features, warn_of_no_split
 from .watch import Watch
 
 BOOSTERS: dict[str, Trees] = {"lightgbm": lightgbm_trees, "xgboost": xgboost_trees}
@@ -34,8 +35,9 @@ BOOSTERS: dict[str, Trees] = {"lightgbm": lightgbm_trees, "xgboost": xgboost_tre
 class SoftRanker(BaseEstimator):  # type: ignore[misc]
     r"""Rank with LightGBM or XGBoost trained on a soft ranking metric.
 
-    The parameters mean the same to both boosters and are LightGBM's by default; what has no parameter here goes
-    into ``booster_params``. All are checked in :meth:`fit`.
+    The parameters mean the same to both boosters, but for what ``min_child_samples`` and ``random_trees`` say of
+    XGBoost, and are LightGBM's by default; what has no parameter here goes into ``booster_params``. All are checked in
+    :meth:`fit`.
 
     Parameters
     ----------
@@ -78,7 +80,8 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         and a node half of the features. On small data that was worth more than any choice of the objective
         (notebooks/08_objectives.ipynb); "auto" is True below 50,000 documents to train on.
     booster_params : dict, optional
-        Further parameters of the booster; those that the ranker has or settles itself raise, by any name.
+        Further parameters of the booster; those that the ranker has or settles itself raise, by any name, and so do
+        those that LightGBM does not know. XGBoost warns of what it does not know.
     eval_metric : str, Metric, SoftMetric or a list of them, optional
         What is evaluated after every tree. The first of them is watched; by default ``metric`` under the same noise
         of a fifth of the scores' spread.
@@ -100,13 +103,14 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
     booster\_ : lightgbm.Booster or xgboost.Booster
         The trees, which serve without boostsoft.
     best_iteration\_ : int
-        Number of trees in it, those of ``init_model`` included.
+        Number of trees in it, those of ``init_model`` included: boosting rounds, where XGBoost's
+        ``num_parallel_tree`` grows several trees in each.
     losses\_ : dict
         The convex losses that were trained on, by their weights.
     reg_lambda\_ : float
         What was added to a leaf's curvature.
     n_iter\_ : int
-        Number of trees grown; more than are kept if training was stopped.
+        Number of trees, or rounds, grown; more than are kept if training was stopped.
     best_score\_ : float or None
         What was watched, with the trees kept; None without an evaluation set.
     evals_result\_ : dict
@@ -223,7 +227,8 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         qid : (n_docs,), optional
             Query id of each row, in any order; without either all rows are one query.
         sample_weight : (n_docs,), optional
-            Weight of each row's query, equal within it. Where all rows are one query, how often each row is there.
+            Weight of each row's query, equal within it; what counts is their ratio, for training divides them by their
+            mean over the rows. Where all rows are one query, how often each row is there.
         eval_set : list of (X, y), optional
             What to evaluate after every tree.
         eval_group, eval_qid : lists, optional
@@ -248,24 +253,12 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         Warns
         -----
         UserWarning
-            If neither ``group`` nor ``qid`` is given.
+            If neither ``group`` nor ``qid`` is given; if no tree has a split; or if no order of the documents that
+            early stopping watches is better than another.
         """
-        settings = check_settings(self)
-        trees = BOOSTERS[settings.booster]
-        trees.check(settings)
-        X = checked_columns(self, X, reset=True)
-        start, encoder = beginning(
-            self, init_model, trees, Encoder.learn(self, X, find_column(FIT, X, self.qid_column))
-        )
-        train, named = read_rows(FIT, encoder, X, y, group, qid, sample_weight)
-        if not named:
-            warnings.warn(f"{FIT}: neither group= nor qid= was given: all rows are one query", stacklevel=2)
-        sets = evaluation_sets(self, encoder, named, eval_set, eval_group, eval_qid)
-        self._encoder, self._named, self._trees = encoder, named, settings.booster
-        train, sets = hold_out(settings, train, sets)
-        settings = settings.on(train.groups)
-        self.losses_ = dict(settings.objective.losses)
-        self._grow(settings, trees, train, sets, start)
+        fitted = copy(self)  # a fit that fails leaves the ranker as it was
+        fitted._fit(X, y, (group, qid, sample_weight), (eval_set, eval_group, eval_qid), init_model)
+        self.__dict__ = fitted.__dict__
         return self
 
     def predict(self, X: Any) -> FloatArray:
@@ -311,8 +304,8 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         """
         caller = "SoftRanker.score"
         check_is_fitted(self)
-        scores, X = self.predict(X), checked_columns(self, X, reset=False)
-        queries = find_queries(caller, self._encoder, X, group, qid)
+        checked, scores = checked_columns(caller, self, X, reset=False), self.predict(X)
+        queries = find_queries(caller, self._encoder, checked, group, qid)
         if self._named and not queries.named:
             raise ValueError(
                 f"{caller}: qid (or group) must be given, as it was to fit; a cross-validation hands it on after "
@@ -343,13 +336,33 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
 
     def _encoded(self, caller: str, X: Any) -> tuple[Trees, Features]:
         check_is_fitted(self)
-        return BOOSTERS[self._trees], self._encoder.encode(caller, checked_columns(self, X, reset=False))
+        return BOOSTERS[self._trees], self._encoder.encode(caller, checked_columns(caller, self, X, reset=False))
 
     def _query_ids(self, X: Any) -> Any:
         """The query ids in X if a column of it holds them: what a scorer asks."""
         if self._encoder.qid_column is None:
             return None
-        return ids_in(checked_columns(self, X, reset=False), self._encoder.qid_column)
+        return ids_in(checked_columns("SoftRanker", self, X, reset=False), self._encoder.qid_column)
+
+    def _fit(self, X: Any, y: Any, queries: tuple[Any, ...], validation: tuple[Any, ...], init_model: Any) -> None:
+        settings = check_settings(self)
+        trees = BOOSTERS[settings.booster]
+        trees.check(settings)
+        X = checked_columns(FIT, self, X, reset=True)
+        start, encoder = beginning(
+            self, init_model, trees, Encoder.learn(self, X, find_column(FIT, X, self.qid_column))
+        )
+        train, named = read_rows(FIT, encoder, X, y, *queries)
+        if not named:
+            warnings.warn(f"{FIT}: neither group= nor qid= was given: all rows are one query", stacklevel=3)
+        sets = evaluation_sets(self, encoder, named, *validation)
+        self._encoder, self._named, self._trees = encoder, named, settings.booster
+        train, sets = hold_out(settings, train, sets)
+        warn_of_blind_stopping(settings, sets)
+        train = train.in_their_mean()
+        settings = settings.on(train.groups)
+        self.losses_ = dict(settings.objective.losses)
+        self._grow(settings, trees, train, sets, start)
 
     def _grow(self, settings: Settings, trees: Trees, train: Rows, sets: list[Rows], start: Any) -> None:
         valid = [(f"valid_{at}", rows) for at, rows in enumerate(sets)]
@@ -360,6 +373,7 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         refuse_other_features(job, trees)
         self.reg_lambda_ = added(settings, curvature)
         booster = trees.train(job)
+        warn_of_no_split(job, trees, booster)
         grown = trees.n_trees(booster)
         stops = settings.early_stopping_rounds is not None and watch.best_trees is not None
         kept = min(watch.best_trees or 0, grown) if stops else grown

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
+from ..objectives.base import NothingToLearnError, prepare_labels
 from .features import Encoder, checked_columns
 from .queries import split_queries
 from .rows import Rows, read_rows
@@ -22,7 +24,8 @@ def evaluation_sets(
     sets = []
     for at, (pair, group, qid) in enumerate(zip(pairs, groups, ids, strict=True)):
         caller = f"{FIT}: eval_set[{at}]"
-        rows, knows = read_rows(caller, encoder, checked_columns(ranker, pair[0], reset=False), pair[1], group, qid)
+        X = checked_columns(caller, ranker, pair[0], reset=False)
+        rows, knows = read_rows(caller, encoder, X, pair[1], group, qid)
         if named and not knows:
             raise ValueError(f"{caller}: queries are missing: give eval_qid or eval_group, as training has its own")
         sets.append(rows)
@@ -39,6 +42,23 @@ def hold_out(settings: Settings, train: Rows, sets: list[Rows]) -> tuple[Rows, l
     if settings.early_stopping_rounds is not None and not sets:
         raise ValueError(f"{FIT}: early_stopping_rounds needs queries to watch: give eval_set or validation_fraction")
     return train, sets
+
+
+def warn_of_blind_stopping(settings: Settings, sets: Sequence[Rows]) -> None:
+    """Warn if early stopping watches queries on which no ranking is better than another."""
+    if settings.early_stopping_rounds is None:
+        return
+    metric, rows = settings.watched[0].hard, sets[-1]
+    try:
+        prepare_labels(metric, FIT, rows.labels, rows.groups, rows.weights, part=False)
+    except NothingToLearnError:
+        share = settings.validation_fraction
+        where = f"eval_set[{len(sets) - 1}]" if share is None else f"validation_fraction={share}"
+        warnings.warn(
+            f"{FIT}: no query of {where} has documents whose order changes {metric!r}, by which "
+            "early_stopping_rounds chooses the trees to keep",
+            stacklevel=4,
+        )
 
 
 def _pairs(eval_set: Any) -> list[Any]:

@@ -111,8 +111,13 @@ def is_frame(X: Any) -> bool:
     return hasattr(X, "columns") and (hasattr(X, "iloc") or hasattr(X, "get_columns"))
 
 
-def checked_columns(ranker: Any, X: Any, *, reset: bool) -> Any:
+def checked_columns(caller: str, ranker: Any, X: Any, *, reset: bool) -> Any:
     """X after scikit-learn's checks of shape and names: an array, a CSR matrix, or the frame itself."""
+    if hasattr(X, "collect") and hasattr(X, "lazy"):  # first: to ask it for its columns may be work
+        raise TypeError(
+            f"{caller}: X must be a DataFrame, an array or a sparse matrix; got a {type(X).__name__}, which "
+            ".collect() makes one"
+        )
     least = 2 if reset else 1  # one document alone has nothing to be ranked against
     if not is_frame(X):
         checked = validate_data(ranker, X, reset=reset, ensure_min_samples=least, **CHECKS)

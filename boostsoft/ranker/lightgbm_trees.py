@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from .. import lightgbm as adapter
 from ..query_groups import FloatArray
@@ -14,13 +17,15 @@ from ..xgboost import STOCK_UNIT
 from .features import Features
 from .random_trees import RANDOM_TREES
 from .rows import Rows
-from .settings import Settings, by_alias, refuse_clashes
+from .settings import FIT, Settings, by_alias, refuse_clashes
 from .shrinkage import added
 from .training import Job, usable_names
 from .watch import Watch
 
 NAME = "lightgbm"
+LIMITS = "min_sum_hessian_in_leaf, min_gain_to_split"
 STOCK_CATEGORY_L2 = 10.0
+ZERO = 1e-35  # what is not farther from 0 is 0 to LightGBM
 
 # the ranker's own parameter -> LightGBM's name and its aliases
 TAKEN = by_alias(
@@ -55,8 +60,24 @@ SETTLED = by_alias(
 
 
 def check(settings: Settings) -> None:
-    """Raise if further parameters clash with the ranker's."""
+    """Raise if further parameters clash with the ranker's or are none of LightGBM's, which would ignore them."""
     refuse_clashes(settings.more, TAKEN, SETTLED)
+    known = _known_parameters()
+    for name in settings.more:
+        if known and name not in known:
+            nearest = difflib.get_close_matches(name, known, n=1)
+            meant = f": is {nearest[0]!r} meant?" if nearest else ""
+            raise ValueError(f"{FIT}: booster_params must hold parameters of LightGBM; got {name!r}{meant}")
+
+
+def _known_parameters() -> frozenset[str]:
+    """All names of LightGBM's parameters; none, so that nothing is checked, if its own list is not where it was."""
+    from lightgbm import basic
+
+    try:
+        return frozenset(name for names in basic._ConfigAliases._get_all_param_aliases().values() for name in names)
+    except AttributeError:
+        return frozenset()
 
 
 def parameters(settings: Settings, curvature: float) -> dict[str, Any]:
@@ -105,7 +126,7 @@ def train(job: Job) -> Any:
 
     settings = job.settings
     objective = adapter.LightGBMObjective(settings.objective)
-    data = _dataset(job.train)
+    data = _dataset(replace(job.train, features=_some_feature(job.train.features)))
     return lightgbm.train(
         {**parameters(settings, job.curvature), "objective": objective},
         data,
@@ -179,10 +200,31 @@ def _dataset(rows: Rows, reference: Any = None) -> Any:
         reference=reference,
         weight=None if rows.weights is None else rows.groups.per_document(rows.weights),
         group=rows.groups.sizes,
-        feature_name=usable_names(features.names, '[]{}:,"') or "auto",
+        feature_name=usable_names(features.names, '[]{}:,"', space="_") or "auto",
         categorical_feature=list(features.categorical),
         params={"verbosity": -1},
     )
+
+
+def _some_feature(features: Features) -> Features:
+    """The features; if there is none but zeros and categories that are missing, a column of ones in their place.
+
+    There is nothing to split in either, but LightGBM leaves such columns out and stops with an error if all are.
+    """
+    matrix = features.matrix
+    n_docs, n_features = matrix.shape
+    if sparse.issparse(matrix):
+        kept = not (np.abs(matrix.data) <= ZERO).all()
+    else:
+        kept = any(_is_kept(matrix[:, at], at in features.categorical) for at in range(n_features))
+    if kept:
+        return features
+    ones = (np.ones(n_docs), (np.arange(n_docs), np.zeros(n_docs, dtype=np.int64)))
+    return replace(features, matrix=sparse.csr_matrix(ones, shape=(n_docs, n_features)), categorical=())
+
+
+def _is_kept(column: FloatArray, categorical: bool) -> bool:
+    return not (np.isnan(column) if categorical else np.abs(column) <= ZERO).all()
 
 
 def _scores(booster: Any, features: Features, start: int, n: int, n_jobs: int | None) -> FloatArray:

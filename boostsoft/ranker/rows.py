@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -38,6 +38,19 @@ class Rows:
         weights = None if self.weights is None else self.weights[chosen]
         groups = QueryGroups.from_sizes(self.groups.sizes[chosen])
         return Rows(self.features.rows(rows), self.labels[rows], groups, weights)
+
+    def in_their_mean(self) -> Rows:
+        """The same with weights of mean 1 over the documents, and without any if all are equal.
+
+        A booster's thresholds on the curvature of a leaf are numbers, under which small weights would fall. Weights
+        that are all 0 stay, to be refused.
+        """
+        if self.weights is None or not self.weights.any():
+            return self
+        each = self.groups.per_document(self.weights)
+        if each.min() == each.max():  # not divided: the mean of equal numbers may be off by a digit
+            return replace(self, weights=None)
+        return replace(self, weights=self.weights / each.mean())
 
 
 def read_rows(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -77,21 +78,23 @@ def check_settings(ranker: Any) -> Settings:
     by_data = isinstance(ranker.losses, str)
     if by_data:
         one_of(FIT, "losses", ranker.losses, (AUTO,))
-    objective = SoftObjective(
-        ranker.metric,
-        mix=_mix(ranker),
-        losses=None if by_data else ranker.losses,
-        noise=ranker.noise,
-        sigma=ranker.sigma,
-        hessian=ranker.hessian,
-    )
+    with _named():
+        objective = SoftObjective(
+            ranker.metric,
+            mix=_mix(ranker),
+            losses=None if by_data else ranker.losses,
+            noise=ranker.noise,
+            sigma=ranker.sigma,
+            hessian=ranker.hessian,
+        )
+        watched = _watched(ranker.eval_metric, objective)
     refuse_cutoffs_per_query(FIT, objective.metric)
     rounds, fraction = ranker.early_stopping_rounds, ranker.validation_fraction
     return Settings(
         booster=one_of(FIT, "booster", ranker.booster, BOOSTERS),
         objective=objective,
         losses_by_data=by_data,
-        watched=_watched(ranker.eval_metric, objective),
+        watched=watched,
         n_estimators=whole_number(FIT, "n_estimators", ranker.n_estimators, 1),
         learning_rate=positive_number(FIT, "learning_rate", ranker.learning_rate),
         num_leaves=whole_number(FIT, "num_leaves", ranker.num_leaves, 2),
@@ -107,6 +110,17 @@ def check_settings(ranker: Any) -> Settings:
         n_jobs=check_threads(FIT, ranker.n_jobs),
         seed=_seed(ranker.random_state),
     )
+
+
+@contextmanager
+def _named() -> Iterator[None]:
+    """Errors of what the ranker builds from its parameters name the ranker too."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        if str(error).startswith(FIT):
+            raise
+        raise type(error)(f"{FIT}: {error}") from error
 
 
 def refuse_clashes(more: Mapping[str, Any], taken: Mapping[str, str], settled: Mapping[str, str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -34,6 +35,7 @@ class Trees(Protocol):
     """A booster's module."""
 
     NAME: str
+    LIMITS: str  # its parameters besides the ranker's that keep leaves from being split
 
     def check(self, settings: Settings) -> None:
         """Raise if the booster is not installed or its further parameters clash with the ranker's."""
@@ -74,13 +76,18 @@ class Trees(Protocol):
         ...
 
 
-def usable_names(names: tuple[str, ...] | None, forbidden: str) -> list[str] | None:
-    """Names of features that a booster accepts, None if any is not: the booster then counts its columns."""
-    if names is None or len(set(names)) < len(names):
+def usable_names(names: tuple[str, ...] | None, forbidden: str, space: str) -> list[str] | None:
+    """Names of features as a booster keeps them, None if it refuses any: it then counts its columns.
+
+    ``space`` is what it makes of a space; other blanks would break the lines of a model's text.
+    """
+    kept = [name.replace(" ", space) for name in names or ()]
+    if names is None or len(set(kept)) < len(kept):
         return None
-    if any(set(name) & set(forbidden) or any(map(str.isspace, name)) for name in names):
+    refused = set(forbidden)
+    if any(refused & set(name) or any(map(str.isspace, name.replace(" ", ""))) for name in kept):
         return None
-    return list(names)
+    return kept
 
 
 def refuse_other_features(job: Job, trees: Trees) -> None:
@@ -90,6 +97,21 @@ def refuse_other_features(job: Job, trees: Trees) -> None:
     had, has = trees.n_features(job.start), job.train.features.matrix.shape[1]
     if had != has:
         raise ValueError(f"{FIT}: init_model must have been trained on the {has} features of X; got one of {had}")
+
+
+def warn_of_no_split(job: Job, trees: Trees, booster: Any) -> None:
+    """Warn if none of the new trees has a split, so that they rank nothing."""
+    before = 0.0 if job.start is None else trees.gains(job.start)
+    if (trees.gains(booster) > before).any():
+        return
+    documents = job.train.labels.size
+    scores = "all scores are equal" if job.start is None else "init_model is as it was"
+    warnings.warn(
+        f"{FIT}: no tree has a split, so that {scores}: no feature splits {documents:,} documents into leaves that are "
+        f"large enough; look at min_child_samples, which is {job.settings.min_child_samples}, and in booster_params at "
+        f"{trees.LIMITS}",
+        stacklevel=5,
+    )
 
 
 def normalised(gains: FloatArray) -> FloatArray:

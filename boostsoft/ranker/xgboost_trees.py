@@ -26,6 +26,7 @@ from .training import Job, usable_names
 from .watch import Watch
 
 NAME = "xgboost"
+LIMITS = "gamma"
 
 TAKEN = by_alias(
     {
@@ -215,7 +216,7 @@ def _dmatrix(features: Features, n_jobs: int | None, rows: Rows | None = None) -
     return xgboost.DMatrix(
         _matrix(features),
         nthread=n_jobs,
-        feature_names=usable_names(features.names, "[]<"),
+        feature_names=usable_names(features.names, "[]<", space=" "),
         feature_types=types,
         **options,
     )

@@ -59,7 +59,7 @@ def compare(
     power : float
         Chance to find the difference, for ``queries_needed``.
     small : int, optional
-        Queries of a small sample, a tenth of all by default, at least 2.
+        Queries of a small sample: by default a tenth of all, at least 2 of them if there are as many.
 
     Returns
     -------
@@ -111,7 +111,7 @@ def compare(
         power=_power(power),
         n_boot=whole_number(CALLER, "n_boot", n_boot, 1),
         seed=whole_number(CALLER, "seed", seed, 0),
-        small=max(2, n_queries // 10) if small is None else whole_number(CALLER, "small", small, 1),
+        small=min(max(2, n_queries // 10), n_queries) if small is None else whole_number(CALLER, "small", small, 1),
     )
     if plan.small > n_queries:
         raise ValueError(f"{CALLER}: small must be at most the number of queries, {n_queries}; got {plan.small}")

@@ -28,6 +28,8 @@ class TreeEffects:
         Name of the metric.
     level : float
         Confidence of all intervals below.
+    queries : int
+        Queries that count.
     start : int
         Trees at the beginning.
     steps : ndarray of int64, shape (n_steps,)
@@ -39,7 +41,8 @@ class TreeEffects:
     best : int
         Trees of the highest mean, the fewest if several have it; the beginning is a candidate too.
     best_low, best_high : int
-        Interval of ``best``: percentiles over resampled queries. It is wide where the curve is flat.
+        Interval of ``best``: percentiles over resampled queries. It is wide where the curve is flat, and from the
+        beginning to the last step with fewer than two queries, which tell nothing.
     keep : int
         The fewest trees whose mean is not worse than the best's beyond the one-sided confidence ``level``: mean(best)
         - mean(keep) is at most t(level) times its standard error, paired over queries.
@@ -72,6 +75,7 @@ class TreeEffects:
 
     metric: str
     level: float
+    queries: int
     start: int
     steps: IntArray
     mean: FloatArray
@@ -96,21 +100,45 @@ class TreeEffects:
     @property
     def by_chance(self) -> float:
         """How many steps would be ``hurting`` by chance if no tree changed anything."""
-        return self.steps.size * (1.0 - self.level) / 2.0
+        return self.steps.size * (1.0 - self.level) / 2.0 if self.queries > 1 else 0.0
 
     @property
     def advice(self) -> str:
-        """How many trees to keep, and what that gives up, with standard errors."""
+        """How many of the measured numbers of trees to keep, and what that gives up, with standard errors.
+
+        What is within ``t(level)`` standard errors of 0 is said to be not told from 0.
+        """
         last = int(self.steps[-1])
-        said = []
+        said, unsure = [], []
         if self.best > self.keep:
-            said.append(f"the next {self.best - self.keep} add {_amount(self.given_up, self.given_up_error)}")
+            said.append(_said("next", self.best - self.keep, "add", self.given_up, self.given_up_error))
+            unsure.append(self._unsure(self.given_up, self.given_up_error))
         if last > self.best:
-            behind = "the last" if said else "the next"
-            said.append(f"{behind} {last - self.best} lose {_amount(self.lost, self.lost_error)}")
-        if not said:
-            return f"keep all {last} trees: with fewer {self.metric} is worse"
-        return f"keep {self.keep} {'tree' if self.keep == 1 else 'trees'}: {', '.join(said)}"
+            place = "last" if said else "next"
+            said.append(_said(place, last - self.best, "lose", self.lost, self.lost_error))
+            unsure.append(self._unsure(self.lost, self.lost_error))
+        if said:
+            if unsure == [True, True]:
+                said[1] += " (neither told from 0)"
+            elif any(unsure):
+                said[unsure.index(True)] += " (not told from 0)"
+            return f"keep {_trees(self.keep)}: {', '.join(said)}"
+        all_of = "" if last == 1 else "all "
+        sure = "worse" if self.queries > 1 else "lower on the only query"
+        return f"keep {all_of}{_trees(last)}: with {self._fewer} {self.metric} is {sure}"
+
+    @property
+    def _fewer(self) -> str:
+        """Less than the last step, as far as that was measured."""
+        if self.steps.size == 1:
+            return str(self.start or "none")
+        if self.steps.size < int(self.steps[-1]) - self.start:
+            return f"each of the {self.steps.size} smaller numbers measured"
+        return f"{self.start} to {int(self.steps[-1]) - 1}" if self.start else "fewer"
+
+    def _unsure(self, value: float, error: float) -> bool:
+        """Whether what some trees do is not told from 0; no error, or none that is known, is another matter."""
+        return error > STILL and value <= _t(self.level, self.queries) * error
 
     def to_frame(self, kind: str = "pandas") -> Any:
         """One row per step: trees, mean, change, error, low, high, hurts.
@@ -131,9 +159,11 @@ class TreeEffects:
 
     def __str__(self) -> str:
         hurting = ", ".join(map(str, self.hurting[:10].tolist())) + (", ..." if self.hurting.size > 10 else "")
+        reach = f"{self.level:.0%} interval {self.best_low} to {self.best_high}"
+        reach = reach if self.queries > 1 else "one query gives no interval"
         return (
             f"{self.metric}: {self.advice}\n"
-            f"best with {self.best} trees ({self.level:.0%} interval {self.best_low} to {self.best_high})\n"
+            f"best with {_trees(self.best)} ({reach})\n"
             f"steps that hurt: {self.hurting.size} of {self.steps.size}{f' (to {hurting})' if hurting else ''}; "
             f"by chance {self.by_chance:.2g}"
         )
@@ -184,7 +214,7 @@ def tree_effects(
     ...     groups=None, y_true=None, scores=None, qid=None)
     >>> effects = tree_effects(track)
     >>> effects.advice
-    'keep 1 tree: the next 1 add 0.0033 +- 0.0033, the last 1 lose 0.2333 +- 0.0333'
+    'keep 1 tree: the next one adds 0.0033 +- 0.0033 (not told from 0), the last one loses 0.2333 +- 0.0333'
     >>> effects.hurting
     array([3])
     """
@@ -204,10 +234,12 @@ def tree_effects(
     keep = _fewest(means, values, counted, best, _t(level, n_counted))
     shortfall = mean_errors(values[best] - values[[keep, -1]], counted)
     n_boot, seed = whole_number(caller, "n_boot", n_boot, 1), whole_number(caller, "seed", seed, 0)
-    low, high = _best_interval(trees, bootstrap_means(values, counted, n_boot, seed), level)
+    low, high = int(trees[0]), int(trees[-1])
+    if n_counted > 1:
+        low, high = _best_interval(trees, bootstrap_means(values, counted, n_boot, seed), level)
     moved = np.diff(means)
     return TreeEffects(
-        metric=track.names[at], level=level, start=track.start, steps=track.steps,
+        metric=track.names[at], level=level, queries=n_counted, start=track.start, steps=track.steps,
         mean=means[1:], change=moved, error=error, low=moved - reach, high=moved + reach,
         best=int(trees[best]), best_low=low, best_high=high, keep=int(trees[keep]),
         given_up=float(means[best] - means[keep]), given_up_error=float(shortfall[0]),
@@ -247,6 +279,22 @@ def _best_interval(trees: IntArray, means: FloatArray, level: float) -> tuple[in
 def _t(probability: float, n: int) -> float:
     """Quantile of Student's t for a mean of n; infinite for one, which has no error."""
     return float(stats.t.ppf(probability, n - 1)) if n > 1 else np.inf
+
+
+def _trees(n: int) -> str:
+    return "1 tree" if n == 1 else f"{n} trees"
+
+
+def _said(place: str, n: int, verb: str, value: float, error: float) -> str:
+    """What some trees do.
+
+    >>> _said("next", 5, "add", 0.0043, 0.0026), _said("last", 1, "lose", 0.0, 0.0)
+    ('the next 5 add 0.0043 +- 0.0026', 'the last one changes nothing')
+    """
+    trees, ending = (f"the {place} one", "s") if n == 1 else (f"the {place} {n}", "")
+    if abs(value) <= STILL and not error > STILL:
+        return f"{trees} change{ending} nothing"
+    return f"{trees} {verb}{ending} {_amount(value, error)}"
 
 
 def _amount(value: float, error: float) -> str:
