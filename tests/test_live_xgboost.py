@@ -82,11 +82,54 @@ def test_every_log_of_xgboost_has_the_means(data, valid, capfd):
         params={"eval_metric": "ndcg@3"},
     )
     expected = means(callback.track)
-    assert list(log["valid"]) == ["ndcg@3", *NAMES]
+    assert list(log["valid"]) == [*NAMES, "ndcg@3"]  # in front: what comes last is watched by early stopping
     assert {name: log["valid"][name] for name in NAMES} == expected == callback.evals_result["valid"]
     assert len(log["valid"]["ndcg@3"]) == ROUNDS
-    assert capfd.readouterr().out.endswith(f"valid-ndcg_gaussian@10:{expected[NAMES[1]][-1]:.5f}\n")
+    assert f"\tvalid-ndcg_gaussian@10:{expected[NAMES[1]][-1]:.5f}\t" in capfd.readouterr().out.splitlines()[-1]
     assert booster.attr("best_iteration") is None
+
+
+def stopped(booster):
+    return booster.best_iteration, booster.best_score, booster.num_boosted_rounds()
+
+
+@pytest.mark.parametrize("name", ["valid", "train", "mine"])
+def test_a_recorder_does_not_move_what_early_stopping_watches(data, valid, name):
+    matrix, training = valid.matrix(), data.matrix()
+    given = {"params": {"eval_metric": ["ndcg@5", "ndcg@3"]}, "rounds": 60, "early_stopping_rounds": 3}
+    given["evals"] = [(training, "train"), (matrix, "valid")]
+    alone = stopped(boost(data, [], **given))
+    assert alone[0] + 4 == alone[2] < 60
+    sets = [(training, name), (training, "another")]
+    for recorders in ([bx.TrackCallback(sets, progress=False)], [bx.TrackCallback([one]) for one in sets]):
+        log = {}
+        assert stopped(boost(data, recorders, evals_result=log, **given)) == alone
+        assert list(log)[-2:] == ["train", "valid"]
+        assert list(log["valid"])[-1] == list(log["train"])[-1] == "ndcg@3"
+        assert list(log[name])[:2] == NAMES
+
+
+def test_a_recorder_does_not_move_what_the_ranker_of_xgboost_watches(data, valid):
+    given = {"n_estimators": 60, "max_depth": 3, "n_jobs": 1, "eval_metric": "ndcg@3", "early_stopping_rounds": 3}
+    fits = []
+    for callbacks in ([], [bx.TrackCallback(data.matrix(), progress=False, name="validation_0")]):
+        ranker = xgb.XGBRanker(callbacks=callbacks, **given)
+        ranker.fit(data.X, data.y, group=data.sizes, eval_set=[(valid.X, valid.y)], eval_group=[valid.sizes], verbose=0)
+        fits.append((ranker.best_iteration, ranker.best_score))
+    assert fits[0] == fits[1]
+    assert fits[0][0] < 56
+    assert list(ranker.evals_result()["validation_0"]) == [*NAMES, "ndcg@3"]
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_without_evals_early_stopping_watches_the_last_set_that_is_recorded(data, valid, several):
+    sets = [(data.matrix(), "train"), (valid.matrix(), "valid")]
+    callbacks = [bx.TrackCallback([one]) for one in sets] if several else [bx.TrackCallback(sets)]
+    log = {}
+    booster = boost(data, callbacks, rounds=60, early_stopping_rounds=3, maximize=True, evals_result=log)
+    assert list(log) == ["train", "valid"]
+    curve = log["valid"][NAMES[1]]
+    assert booster.best_iteration == np.argmax(curve) == len(curve) - 4
 
 
 def test_our_train_and_several_data_sets(data, valid):

@@ -118,6 +118,39 @@ def test_a_direction_that_contradicts_is_refused(data, arguments, message):
         bx.train({}, data, 5, evals=[(data, "train")], verbose_eval=False, **arguments)
 
 
+@pytest.mark.parametrize("name", ["valid", "mine"])
+def test_a_recorder_beside_evals_leaves_early_stopping_as_it_is(data, valid, name):
+    given = {"custom_metric": "ndcg@10", "early_stopping_rounds": 5, "verbose_eval": False}
+    alone = bx.train({"eta": 0.5}, data, 100, evals=[(valid, "valid")], **given)
+    recorder = bx.TrackCallback(data, "err@10", name=name)
+    beside = bx.train({"eta": 0.5}, data, 100, evals=[(valid, "valid")], callbacks=[recorder], **given)
+    assert (beside.best_iteration, beside.best_score) == (alone.best_iteration, alone.best_score)
+    assert beside.num_boosted_rounds() == alone.num_boosted_rounds() < 100
+
+
+RECORDED = {
+    "its own set": ("valid", (), {}),
+    "the set by name": ("mine", ["train"], {"data_name": "mine"}),
+    "the metric by name": ("train", ["train"], {"metric_name": "err_hard@10"}),
+}
+
+
+@pytest.mark.parametrize(("name", "evals", "watched"), RECORDED.values(), ids=RECORDED)
+def test_a_recorded_metric_that_would_be_minimised_is_refused(data, valid, name, evals, watched):
+    callbacks = [bx.TrackCallback(valid, "err@10", name=name), xgb.callback.EarlyStopping(rounds=3, **watched)]
+    given = {"evals": [(data, each) for each in evals], "verbose_eval": False}
+    with pytest.raises(ValueError, match="an EarlyStopping callback would minimise 'err_hard@10', which is to be"):
+        bx.train({}, data, 5, callbacks=callbacks, **given)
+    callbacks[1].maximize = True
+    assert bx.train({}, data, 5, callbacks=callbacks, **given).num_boosted_rounds() <= 5
+
+
+def test_a_recorded_metric_that_is_not_watched_may_have_any_name(data, valid):
+    callbacks = [bx.TrackCallback(valid, "err@10"), xgb.callback.EarlyStopping(rounds=3)]
+    given = {"custom_metric": bs.Metric("err@10", name="ndcg_of_mine"), "evals": [(data, "train")]}
+    assert bx.train({}, data, 5, callbacks=callbacks, verbose_eval=False, **given).num_boosted_rounds() == 5
+
+
 @pytest.mark.parametrize(
     "callback",
     [
