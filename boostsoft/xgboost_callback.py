@@ -79,6 +79,9 @@ class TrackCallback(Recording, TrainingCallback):  # type: ignore[misc]
     dart, where a round rescales earlier trees, XGBoost has to predict with all trees each time. ``base_margin``
     counts, and so it does for what the first tree is compared with.
 
+    A copy, such as :func:`sklearn.base.clone` makes of a ranker's callbacks, shares data and writer and has recorded
+    nothing. A pickle keeps the record, without data and writer: to train with it raises ValueError.
+
     Examples
     --------
     >>> import numpy as np, xgboost as xgb, boostsoft.xgboost as bx
@@ -115,6 +118,11 @@ class TrackCallback(Recording, TrainingCallback):  # type: ignore[misc]
         """Evaluate the scores that training starts from."""
         if not isinstance(model, Booster):
             raise ValueError(f"{_CALLER}: xgb.cv is not supported; call xgb.train for each fold")
+        if None in self._data.values():
+            raise ValueError(
+                f"{_CALLER}: a pickle has the record without the data: give a new callback "
+                f"{', '.join(map(repr, self._data))} to train with"
+            )
         if over_workers() is not None:
             raise ValueError(f"{_CALLER}: each machine sees a part of the data only; train on one")
         config = json.loads(model.save_config())["learner"]
@@ -152,6 +160,17 @@ class TrackCallback(Recording, TrainingCallback):  # type: ignore[misc]
             self.live.finish(lambda name: _margins(model, self._data[name]))
         self._mark_best(model)
         return model
+
+    def __copy__(self) -> TrackCallback:
+        found = object.__new__(type(self))
+        found.__dict__.update(self.__dict__, live=self.live.empty(), _stop_now=False)
+        return found
+
+    def __deepcopy__(self, memo: Any) -> TrackCallback:
+        return self.__copy__()  # a DMatrix cannot be copied, and nothing here changes it
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "live": self.live.without_outputs(), "_data": dict.fromkeys(self._data)}
 
     def __hash__(self) -> int:
         # XGBoost before 3.2 keeps its callbacks in a set, where with this hash the first of the list comes first

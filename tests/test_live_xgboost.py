@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 import boostsoft.xgboost as bx
 from boostsoft.tracks.stopping import StoppingRule
@@ -239,6 +241,53 @@ def test_what_xgboost_is_refused(data, valid):
             bx.TrackCallback(wrong)
     with pytest.raises(ValueError, match=r"two data sets have one name; got \['a', 'a'\]"):
         bx.TrackCallback([(matrix, "a"), (matrix, "a")])
+
+
+class Writer:
+    """Like TensorBoard's, which holds an open file."""
+
+    def __init__(self):
+        self.means = []
+        self.never_pickled = lambda: None
+
+    def add_scalar(self, tag, value, step):
+        self.means.append(value)
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, clone], ids=["copy", "deepcopy", "clone"])
+def test_a_copy_shares_the_data_and_has_recorded_nothing(data, valid, copied):
+    writer = Writer()
+    callback = bx.TrackCallback(valid.matrix(), HARD, SOFT, stop=3, progress=False, writer=writer)
+    if copied is clone:
+        ranker = xgb.XGBRanker(n_estimators=5, callbacks=[callback]).fit(data.X, data.y, group=data.sizes)
+        again = clone(ranker).callbacks[0]
+    else:
+        boost(data, [callback])
+        again = copied(callback)
+    before = callback.track
+    assert not again.stopped
+    assert not again.evals_result
+    with pytest.raises(ValueError, match="nothing is recorded yet"):
+        again.track  # noqa: B018
+    recorded = len(writer.means)
+    boost(data, [again], rounds=2)
+    assert again.track.n_steps == 2
+    assert len(writer.means) == recorded + 4
+    assert callback.track.n_steps == before.n_steps > 2
+
+
+def test_a_pickle_has_the_record_and_says_that_it_has_no_data(data, valid):
+    callback = bx.TrackCallback(valid.matrix(), HARD, SOFT, stop=3, progress=True, writer=Writer())
+    ranker = xgb.XGBRanker(n_estimators=5, callbacks=[callback]).fit(data.X, data.y, group=data.sizes)
+    stored = pickle.loads(pickle.dumps(ranker)).callbacks[0]
+    np.testing.assert_array_equal(stored.track.per_query, callback.track.per_query)
+    assert stored.evals_result == callback.evals_result
+    assert repr(stored) == repr(callback)
+    with pytest.raises(ValueError, match=r"TrackCallback: a pickle has the record without the data: .*'valid'"):
+        boost(data, [stored])
+    for copied in (stored, copy.deepcopy(stored)):
+        with pytest.raises(ValueError, match="a pickle has the record without the data"):
+            boost(data, [copied])
 
 
 def test_the_class_is_one_of_xgboosts_and_made_when_it_is_asked_for():

@@ -78,7 +78,7 @@ class LiveTrack:
         if writer is not None and not callable(getattr(writer, "add_scalar", None)):
             raise TypeError(f"{caller}: writer must have add_scalar(tag, value, step); got {writer!r}")
         self._watch_data, self._writer = watch_data, writer
-        self._bar = MetricBar(caller, progress)
+        self._progress, self._bar = progress, MetricBar(caller, progress)
         self.begin(0, None)
 
     def begin(self, start: int, rounds: int | None) -> None:
@@ -90,6 +90,16 @@ class LiveTrack:
         self._stopping: StoppingWatch | None = None
         self.evals_result: dict[str, dict[str, list[float]]] = {}
         self.stopped = False
+
+    def empty(self) -> LiveTrack:
+        """Another of the same settings and with the same writer, in which nothing is recorded."""
+        found = self._changed(_bar=MetricBar(self.caller, self._progress))
+        found.begin(0, None)
+        return found
+
+    def without_outputs(self) -> LiveTrack:
+        """The record without what writes to files and terminals, which no pickle can hold."""
+        return self._changed(_bar=MetricBar(self.caller, self._progress), _writer=None)
 
     def add(
         self, name: str, labels: Any, groups: QueryGroups, scores: Any, weights: Any = None, training: bool = False
@@ -150,6 +160,11 @@ class LiveTrack:
         if self._recorded == 0:
             raise ValueError(f"{self.caller}: nothing is recorded yet; train with this callback first")
         return {name: data.builder.track() for name, data in self._data.items()}
+
+    def _changed(self, **attributes: Any) -> LiveTrack:
+        found = object.__new__(type(self))
+        found.__dict__.update(self.__dict__, **attributes)
+        return found
 
     def _record(self, scores: Callable[[str], Any]) -> None:
         n_trees = self._start + self._done
