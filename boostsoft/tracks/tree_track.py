@@ -326,7 +326,7 @@ class TreeTrack:
         """Write to ``.npz``, or to ``.parquet`` with one row per step, metric and query, which needs pyarrow.
 
         The file is complete or not there. Metrics are kept as their repr: one with a function as an option raises
-        ValueError, as does another suffix, or ids that are neither numbers nor texts.
+        ValueError, as does another suffix, or ids that are neither all numbers nor all texts.
         """
         return files.save({field.name: getattr(self, field.name) for field in fields(self)}, path)
 
@@ -342,7 +342,7 @@ class TreeTrack:
         Raises
         ------
         ValueError
-            If it ends otherwise, holds no TreeTrack, or one of another version.
+            If it ends otherwise, is damaged, holds no TreeTrack, or one of another version.
         OSError
             If it cannot be read.
         ImportError
