@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..plots import COLOURS, INK
+from ..plots import COLOURS, INK, literal
 from ..report import metric_title
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def noise_words(found: BlendCurve | BlendSurface) -> str:
 
 def title(found: BlendCurve | BlendSurface) -> str:
     """The metric as it is written in prose."""
-    return metric_title(found.metric.spec)
+    return literal(metric_title(found.metric.spec))
 
 
 def head(figure: Figure, text: str) -> None:
