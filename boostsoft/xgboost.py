@@ -18,7 +18,7 @@ these itself.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -291,6 +291,9 @@ def train(
     ------
     ImportError
         If XGBoost is not installed.
+    TypeError
+        If ``params`` is no mapping, or ``custom_metric`` is a function of another kind: maximised, an error would
+        keep the worst tree.
     ValueError
         If ``params`` holds an objective, or an early stopping would minimise one of these metrics, or one of a
         :class:`TrackCallback`.
@@ -385,6 +388,8 @@ class XGBoostMetrics:
 
 def settle(params: Mapping[str, Any], caller: str = "boostsoft.xgboost.train") -> dict[str, Any]:
     """The parameters with what a custom objective needs in front of the user's own."""
+    if not isinstance(params, Mapping):
+        raise TypeError(f"{caller}: params must be a dict, {{}} for XGBoost's defaults; got {params!r}")
     if params.get("objective") is not None:
         raise ValueError(
             f"{caller}: params must not hold an objective, obj= says what to train on; got {params['objective']!r}"
@@ -392,12 +397,19 @@ def settle(params: Mapping[str, Any], caller: str = "boostsoft.xgboost.train") -
     return {"base_score": 0, "disable_default_eval_metric": True, **params}
 
 
-def watched_metrics(given: Any, rule: XGBoostObjective) -> XGBoostMetrics:
+def watched_metrics(given: Any, rule: XGBoostObjective, caller: str = "boostsoft.xgboost.train") -> XGBoostMetrics:
     """The metrics to evaluate: the given ones, or those of the objective, the one to stop by last."""
     if isinstance(given, XGBoostMetrics):
         return given
+    if isinstance(given, (str, Metric, SoftMetric)):
+        return custom_metric(given)
     if given is not None:
-        return custom_metric(*([given] if isinstance(given, (str, Metric, SoftMetric)) else given))
+        if not isinstance(given, Iterable):
+            raise TypeError(
+                f"{caller}: custom_metric must be metrics such as 'ndcg@10', or what boostsoft.xgboost.custom_metric "
+                f"builds; got {given!r}: xgb.train itself takes functions, and maximize= as they need it"
+            )
+        return custom_metric(*given)
     if isinstance(rule.rule, SoftObjective):
         hard, noise = rule.rule.metric, rule.rule.noise
         return custom_metric(hard, SoftMetric(hard, noise=noise, sigma=0.2, sigma_unit="spread"))

@@ -168,6 +168,30 @@ def test_callbacks_that_do_not_contradict_are_left_alone(data, callback):
     assert list(log["train"]) == ["logloss", "ndcg_hard@10", "ndcg_gaussian@10"]
 
 
+def map_of_lightgbm():
+    import boostsoft.lightgbm as bl
+
+    return bl.feval("map")
+
+
+@pytest.mark.parametrize("given", [lambda p, d: ("a", 1.0), map_of_lightgbm(), 3], ids=["function", "feval", "number"])
+def test_a_metric_of_another_kind_is_refused_with_the_remedy(data, given):
+    match = (
+        r"boostsoft\.xgboost\.train: custom_metric must be metrics such as 'ndcg@10', or what "
+        r"boostsoft\.xgboost\.custom_metric builds; got .*: xgb\.train itself takes functions, and maximize="
+    )
+    with pytest.raises(TypeError, match=match):
+        bx.train({}, data, 3, custom_metric=given)
+
+
+@pytest.mark.parametrize("params", [None, [("eta", 0.1)], "eta=1"])
+def test_params_that_are_no_mapping_are_refused(data, params):
+    with pytest.raises(
+        TypeError, match=r"xgboost\.train: params must be a dict, \{\} for XGBoost's defaults; got"
+    ):
+        bx.train(params, data, 3)
+
+
 def test_another_objective_in_params_is_refused(data):
     with pytest.raises(
         ValueError, match="params must not hold an objective, obj= says what to train on; got 'rank:ndcg'"

@@ -48,10 +48,10 @@ def checked(given: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def check_level(caller: str, level: float) -> float:
+def check_level(caller: str, level: float, argument: str = "level") -> float:
     """A confidence level, in (0, 1)."""
-    if positive_number(caller, "level", level) >= 1.0:
-        raise ValueError(f"{caller}: level must be below 1; got {level!r}")
+    if positive_number(caller, argument, level) >= 1.0:
+        raise ValueError(f"{caller}: {argument} must be below 1; got {level!r}")
     return float(level)
 
 

@@ -13,6 +13,7 @@ from ..adapters import AnyMetric, MetricList, as_written
 from ..metrics.soft import SoftMetric
 from ..query_groups import FloatArray, QueryGroups, query_weights, whole_number
 from .builder import TRACKED, TrackBuilder
+from .checks import check_level
 from .means import counted_weights, mean_errors, weighted_means
 from .progress import MetricBar
 from .stopping import StoppingRule, StoppingWatch
@@ -71,7 +72,7 @@ class LiveTrack:
         self.metrics, self.names = tuple(listed.metrics), tuple(listed.names)
         _refuse(caller, self.metrics)
         self.every = whole_number(caller, "every", every, 1)
-        self.rule = _rule(stop, confidence)
+        self.rule = _rule(caller, stop, confidence)
         self.watched = self._metric(watch)
         if self.rule is not None:
             _warn_of_growth(caller, self.metrics[self.watched])
@@ -286,8 +287,12 @@ def _refuse(caller: str, metrics: Sequence[AnyMetric]) -> None:
             raise ValueError(f"{caller}: two metrics are called {metric.name!r}; tell them apart with name=")
 
 
-def _rule(stop: int | StoppingRule | None, confidence: float) -> StoppingRule | None:
-    return stop if stop is None or isinstance(stop, StoppingRule) else StoppingRule(stop, confidence)
+def _rule(caller: str, stop: Any, confidence: Any) -> StoppingRule | None:
+    if stop is None or isinstance(stop, StoppingRule):
+        return stop
+    if isinstance(stop, bool) or not isinstance(stop, (int, np.integer)):
+        raise TypeError(f"{caller}: stop must be a whole number or a StoppingRule; got {stop!r}")
+    return StoppingRule(whole_number(caller, "stop", stop, 1), check_level(caller, confidence, "confidence"))
 
 
 def _warn_of_growth(caller: str, metric: AnyMetric) -> None:
