@@ -208,15 +208,6 @@ def new_figure(width: float, height: float) -> Figure:
     return figure
 
 
-def literal(text: str) -> str:
-    r"""The user's words for a picture: two dollars in a text would be mathematics, or an error where they are none.
-
-    >>> print(literal("from $5 to $10"))
-    from \$5 to \$10
-    """
-    return text.replace("$", r"\$")
-
-
 def frame(axes: Axes, grid: Any = "y") -> None:
     """A quiet frame: the lower edge and hairlines."""
     axes.spines[["top", "right", "left"]].set_visible(False)
