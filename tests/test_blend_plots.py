@@ -109,7 +109,7 @@ def test_the_band_is_that_of_the_last_kind(curve):
 
 def test_the_curve_in_units_of_the_score_says_so(data):
     S, y, group = data
-    curve = blend_curve(S, y, group=group, n=3, sigma=2.0, sigma_unit="score", noise="gumbel", n_bootstrap=2)
+    curve = blend_curve(S, y, group=group, n=3, sigma=2.0, sigma_unit="score", noise="gumbel", n_bootstrap=20)
     assert "gumbel noise of 2 score units" in plot_blend_curve(curve).get_title(loc="left")
 
 
@@ -138,7 +138,7 @@ def test_one_poor_model_does_not_take_the_colours(surface):
 
 def test_a_constant_surface_is_drawn(data):
     S, y, group = data
-    flat = blend_surface(S[:, [0, 0, 0]], y, group=group, n=3, sigma=0.5, n_bootstrap=2)
+    flat = blend_surface(S[:, [0, 0, 0]], y, group=group, n=3, sigma=0.5, n_bootstrap=20)
     figure = blend_surface_figure(flat)
     for kind, axes in zip((HARD, SOFT), figure.axes, strict=False):  # behind them stand the bars of colours
         (mesh,) = axes.collections  # no contours: they would follow the rounding

@@ -499,7 +499,8 @@ def test_other_types_are_refused(match, wrong):
     [
         (lambda t: t.band(level=1.0), "band: level must be below 1; got 1.0"),
         (lambda t: t.band(level=0), "band: level must be finite and above 0"),
-        (lambda t: t.band(n_boot=0), "n_boot must be from 1"),
+        (lambda t: t.band(n_boot=19), "band: n_boot must be from 20 "),
+        (lambda t: t.resampled(n_boot=0), "resampled: n_boot must be from 1 "),
         (lambda t: t.worst_queries(step=4), "worst_queries: step must be below the number of steps, 4; got 4"),
         (lambda t: t.worst_queries(step=-5), "worst_queries: step must be from -4"),
         (lambda t: t.worst_queries(by="name"), "worst_queries: by must be one of 'value', 'change'; got 'name'"),

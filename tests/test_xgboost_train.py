@@ -186,9 +186,7 @@ def test_a_metric_of_another_kind_is_refused_with_the_remedy(data, given):
 
 @pytest.mark.parametrize("params", [None, [("eta", 0.1)], "eta=1"])
 def test_params_that_are_no_mapping_are_refused(data, params):
-    with pytest.raises(
-        TypeError, match=r"xgboost\.train: params must be a dict, \{\} for XGBoost's defaults; got"
-    ):
+    with pytest.raises(TypeError, match=r"xgboost\.train: params must be a dict, \{\} for XGBoost's defaults; got"):
         bx.train(params, data, 3)
 
 
