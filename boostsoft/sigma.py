@@ -15,11 +15,12 @@ from .blending.interval import percentiles
 from .blending.mixtures import Mixed, read_mixed
 from .blending.problem import Problem
 from .blending.scores import score_matrix
+from .blending.settings import at_least_zero
 from .blending.soft_value import SoftValue
 from .blending.solve import climb
 from .metrics.hard import Metric
 from .metrics.soft import SoftMetric
-from .query_groups import FloatArray, IntArray, finite_number, finite_vector, one_of, resolve_groups, whole_number
+from .query_groups import FloatArray, IntArray, finite_vector, one_of, resolve_groups, whole_number
 from .smoothness import approximation_error, smoothness_error
 
 __all__ = ["SigmaChoice", "choose_sigma"]
@@ -107,9 +108,9 @@ def choose_sigma(
     normalize, lower_is_better
         What is done to the scores first, as in :class:`SoftBlender`.
     smoothness_weight : float
-        Of "tradeoff".
+        Of "tradeoff", at least 0.
     n_folds, l2
-        Of "held-out": into how many parts the queries are cut, and the price of unequal weights.
+        Of "held-out": into how many parts the queries are cut, and the price of unequal weights, at least 0.
     random_state : int
         Of the folds, of resamples, and of the pairs of models if there are more than five.
 
@@ -154,9 +155,9 @@ def choose_sigma(
         normalize=normalize, lower_is_better=lower_is_better, noise=noise, sigma=float(grid[0]), sigma_unit=sigma_unit,
     )  # fmt: skip
     options = {
-        "smoothness_weight": finite_number(caller, "smoothness_weight", smoothness_weight),
+        "smoothness_weight": at_least_zero(caller, "smoothness_weight", smoothness_weight),
         "n_folds": whole_number(caller, "n_folds", n_folds, 2),
-        "l2": finite_number(caller, "l2", l2),
+        "l2": at_least_zero(caller, "l2", l2),
     }
     best, table = _MEASURES[method](mixed, grid, np.random.default_rng(seed), options)
     return SigmaChoice(float(grid[best]), method, grid, table)

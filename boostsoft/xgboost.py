@@ -18,7 +18,7 @@ these itself.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -276,7 +276,8 @@ def train(
         What to train on, ``"ndcg@10"`` by default.
     custom_metric : metrics, or what :func:`custom_metric` builds
         What to evaluate on ``evals``; by default what ``obj`` trains on, hard, and then soft, with noise of a fifth
-        of the scores' spread. Early stopping watches the last one, on the last set of ``evals``.
+        of the scores' spread. Early stopping watches the last one, on the last set of ``evals``; without ``evals``,
+        what a :class:`TrackCallback` records.
     maximize : bool
         Every metric here is to be maximised: False raises.
     **arguments
@@ -290,8 +291,18 @@ def train(
     ------
     ImportError
         If XGBoost is not installed.
+    TypeError
+        If ``params`` is no mapping, or ``custom_metric`` is a function of another kind: maximised, an error would
+        keep the worst tree.
     ValueError
-        If ``params`` holds an objective, or an early stopping would minimise one of these metrics.
+        If ``params`` holds an objective, or an early stopping would minimise one of these metrics, or one of a
+        :class:`TrackCallback`.
+
+    Notes
+    -----
+    XGBoost's stock ``lambda=1`` and ``min_child_weight=1`` suit weights of queries whose mean is about 1. Gradients and
+    curvatures grow and shrink with the weights: with weights that add up to 1 both settings are far too large, and
+    trees hardly learn.
 
     Examples
     --------
@@ -305,8 +316,9 @@ def train(
     rule = obj if isinstance(obj, XGBoostObjective) else objective("ndcg@10" if obj is None else obj)
     metrics = watched_metrics(custom_metric, rule)
     settled = settle(params)
-    stops = [c for c in arguments.get("callbacks") or () if isinstance(c, xgboost.callback.EarlyStopping)]
-    _refuse_minimising(maximize, stops, metrics)
+    if not maximize:
+        raise ValueError("boostsoft.xgboost.train: maximize must be True: every metric here is to be maximised")
+    _refuse_minimising(arguments.get("callbacks") or (), evals, metrics)
     if verbose_eval and evals:
         added = ", ".join(f"{name}={value}" for name, value in settled.items() if name not in params)
         xgboost.collective.communicator_print(f"boostsoft.xgboost.train sets {added}, maximize=True\n")
@@ -376,6 +388,8 @@ class XGBoostMetrics:
 
 def settle(params: Mapping[str, Any], caller: str = "boostsoft.xgboost.train") -> dict[str, Any]:
     """The parameters with what a custom objective needs in front of the user's own."""
+    if not isinstance(params, Mapping):
+        raise TypeError(f"{caller}: params must be a dict, {{}} for XGBoost's defaults; got {params!r}")
     if params.get("objective") is not None:
         raise ValueError(
             f"{caller}: params must not hold an objective, obj= says what to train on; got {params['objective']!r}"
@@ -383,27 +397,43 @@ def settle(params: Mapping[str, Any], caller: str = "boostsoft.xgboost.train") -
     return {"base_score": 0, "disable_default_eval_metric": True, **params}
 
 
-def watched_metrics(given: Any, rule: XGBoostObjective) -> XGBoostMetrics:
+def watched_metrics(given: Any, rule: XGBoostObjective, caller: str = "boostsoft.xgboost.train") -> XGBoostMetrics:
     """The metrics to evaluate: the given ones, or those of the objective, the one to stop by last."""
     if isinstance(given, XGBoostMetrics):
         return given
+    if isinstance(given, (str, Metric, SoftMetric)):
+        return custom_metric(given)
     if given is not None:
-        return custom_metric(*([given] if isinstance(given, (str, Metric, SoftMetric)) else given))
+        if not isinstance(given, Iterable):
+            raise TypeError(
+                f"{caller}: custom_metric must be metrics such as 'ndcg@10', or what boostsoft.xgboost.custom_metric "
+                f"builds; got {given!r}: xgb.train itself takes functions, and maximize= as they need it"
+            )
+        return custom_metric(*given)
     if isinstance(rule.rule, SoftObjective):
         hard, noise = rule.rule.metric, rule.rule.noise
         return custom_metric(hard, SoftMetric(hard, noise=noise, sigma=0.2, sigma_unit="spread"))
     return custom_metric("ndcg@10")
 
 
-def _refuse_minimising(maximize: bool, stops: Sequence[Any], metrics: XGBoostMetrics) -> None:
-    """Raise if something would stop at the worst tree in place of the best."""
-    if not maximize:
-        raise ValueError("boostsoft.xgboost.train: maximize must be True: every metric here is to be maximised")
-    names = metrics.metrics.names
-    for stop in stops:
-        name = stop.metric_name or names[-1]
+def _refuse_minimising(callbacks: Sequence[Any], evals: Sequence[tuple[Any, str]], metrics: XGBoostMetrics) -> None:
+    """Raise if an EarlyStopping callback would stop at the worst tree in place of the best."""
+    from xgboost.callback import EarlyStopping
+
+    from .xgboost_callback import TrackCallback
+
+    ours = metrics.metrics.names
+    log: dict[str, dict[str, bool]] = {name: dict.fromkeys(ours, True) for _, name in evals}
+    for callback in callbacks:
+        if isinstance(callback, TrackCallback):
+            callback.join(log, {name: dict.fromkeys(names, True) for name, names in callback.logged.items()})
+    for stop in callbacks:
+        if not isinstance(stop, EarlyStopping) or not log:
+            continue
+        data = log.get(stop.data or list(log)[-1], {})  # XGBoost watches what comes last, and refuses what is not there
+        name = stop.metric_name or next(reversed(data), "")
         guess = name.startswith(_MAXIMISED_BY_NAME)
-        if name in names and not (guess if stop.maximize is None else stop.maximize):
+        if name in data and not (guess if stop.maximize is None else stop.maximize):
             raise ValueError(
                 f"boostsoft.xgboost.train: an EarlyStopping callback would minimise {name!r}, which is to be "
                 f"maximised: give it maximize=True; got maximize={stop.maximize!r}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from xgboost import Booster, DMatrix
@@ -20,6 +20,7 @@ from .tracks.stopping import StoppingRule
 from .xgboost_data import booster_kind, groups_and_weights, over_workers
 
 _CALLER = "boostsoft.xgboost.TrackCallback"
+_MARK = "from_a_track_callback"  # attribute of the data sets in XGBoost's log that are not from evals
 
 
 class TrackCallback(Recording, TrainingCallback):  # type: ignore[misc]
@@ -27,6 +28,10 @@ class TrackCallback(Recording, TrainingCallback):  # type: ignore[misc]
 
     For ``callbacks=`` of ``xgb.train``, :func:`boostsoft.xgboost.train` and ``XGBRanker``, before other callbacks,
     which then see its means in ``evals_log`` as they see XGBoost's own: EvaluationMonitor, ``evals_result``, MLflow.
+
+    XGBoost's early stopping goes on to watch the last metric of the last of ``evals``: what is recorded is put in front
+    of those. Without ``evals`` it watches what is recorded, the last metric of the last data set, or what
+    ``EarlyStopping(data_name=, metric_name=, maximize=True)`` names.
 
     Parameters
     ----------
@@ -74,6 +79,9 @@ class TrackCallback(Recording, TrainingCallback):  # type: ignore[misc]
     dart, where a round rescales earlier trees, XGBoost has to predict with all trees each time. ``base_margin``
     counts, and so it does for what the first tree is compared with.
 
+    A copy, such as :func:`sklearn.base.clone` makes of a ranker's callbacks, shares data and writer and has recorded
+    nothing. A pickle keeps the record, without data and writer: to train with it raises ValueError.
+
     Examples
     --------
     >>> import numpy as np, xgboost as xgb, boostsoft.xgboost as bx
@@ -110,6 +118,11 @@ class TrackCallback(Recording, TrainingCallback):  # type: ignore[misc]
         """Evaluate the scores that training starts from."""
         if not isinstance(model, Booster):
             raise ValueError(f"{_CALLER}: xgb.cv is not supported; call xgb.train for each fold")
+        if None in self._data.values():
+            raise ValueError(
+                f"{_CALLER}: a pickle has the record without the data: give a new callback "
+                f"{', '.join(map(repr, self._data))} to train with"
+            )
         if over_workers() is not None:
             raise ValueError(f"{_CALLER}: each machine sees a part of the data only; train on one")
         config = json.loads(model.save_config())["learner"]
@@ -134,7 +147,7 @@ class TrackCallback(Recording, TrainingCallback):  # type: ignore[misc]
     def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
         """Record and write the means into XGBoost's log."""
         if epoch == 0:
-            self._join(evals_log)
+            self.join(evals_log, self.live.evals_result)
         with as_booster(self._threads):
             self.live.step(epoch + 1, lambda name: _margins(model, self._data[name]))
         self._mark_best(model)
@@ -148,6 +161,17 @@ class TrackCallback(Recording, TrainingCallback):  # type: ignore[misc]
         self._mark_best(model)
         return model
 
+    def __copy__(self) -> TrackCallback:
+        found = object.__new__(type(self))
+        found.__dict__.update(self.__dict__, live=self.live.empty(), _stop_now=False)
+        return found
+
+    def __deepcopy__(self, memo: Any) -> TrackCallback:
+        return self.__copy__()  # a DMatrix cannot be copied, and nothing here changes it
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "live": self.live.without_outputs(), "_data": dict.fromkeys(self._data)}
+
     def __hash__(self) -> int:
         # XGBoost before 3.2 keeps its callbacks in a set, where with this hash the first of the list comes first
         return 0
@@ -155,22 +179,47 @@ class TrackCallback(Recording, TrainingCallback):  # type: ignore[misc]
     def __repr__(self) -> str:
         return f"{_CALLER}({', '.join(map(repr, (*self._data, *self.live.metrics)))})"
 
-    def _join(self, evals_log: Any) -> None:
-        """Put the lists that this callback fills into XGBoost's log."""
-        for name, by_metric in self.live.evals_result.items():
-            known = evals_log.setdefault(name, OrderedDict())
-            for metric, means in by_metric.items():
-                if metric in known:
-                    raise ValueError(
-                        f"{_CALLER}: {metric!r} of {name!r} is in evals_log already, from custom_metric: leave it out "
-                        "there, or call the data or the metric otherwise with name="
-                    )
-                known[metric] = means
+    def join(self, evals_log: Any, added: Mapping[str, Mapping[str, Any]]) -> None:
+        """Put what this callback adds into XGBoost's log, in front of what is there from ``evals``.
+
+        XGBoost's early stopping watches what comes last, the data set and its metric.
+        """
+        theirs = [name for name, found in evals_log.items() if not hasattr(found, _MARK)]
+        for name, by_metric in added.items():
+            if name not in evals_log:
+                evals_log[name] = OrderedDict()
+                setattr(evals_log[name], _MARK, True)
+            _refuse_twice(name, by_metric, evals_log[name])
+            _put(evals_log[name], by_metric, first=name in theirs)
+        for name in theirs:
+            evals_log[name] = evals_log.pop(name)
+
+    @property
+    def logged(self) -> dict[str, tuple[str, ...]]:
+        """Data set -> names of the metrics that it will have in XGBoost's log."""
+        return dict.fromkeys(self._data, self.live.names)
 
     def _mark_best(self, model: Any) -> None:
         best = self.live.best_trees
         if best is not None:
             model.set_attr(best_score=str(self.live.best_mean), best_iteration=str(best - 1))
+
+
+def _put(log: Any, added: Mapping[str, Any], *, first: bool) -> None:
+    """Add entries to the log of a data set, in front of those that are there or behind them."""
+    known = list(log) if first else []
+    log.update(added)
+    for metric in known:
+        log[metric] = log.pop(metric)
+
+
+def _refuse_twice(name: str, metrics: Iterable[str], known: Any) -> None:
+    for metric in metrics:
+        if metric in known:
+            raise ValueError(
+                f"{_CALLER}: {metric!r} of {name!r} is in evals_log already, from custom_metric: leave it out "
+                "there, or call the data or the metric otherwise with name="
+            )
 
 
 def _named(data: Any, name: str) -> dict[str, Any]:

@@ -24,8 +24,10 @@ def groups_and_weights(caller: str, dmatrix: Any) -> tuple[QueryGroups, FloatArr
         raise ValueError(f"{caller}: the DMatrix has no groups; give it group= (documents per query) or qid=")
     groups = QueryGroups.from_offsets(offsets.astype(np.int64))
     weights = dmatrix.get_weight()
-    if weights.size and not weights.any() and over_workers() is not None:  # others may have the weight
-        return groups, np.zeros(groups.n_queries)
+    if weights.size and not weights.any():
+        if over_workers() is not None:  # others may have the weight
+            return groups, np.zeros(groups.n_queries)
+        raise ValueError(f"{caller}: weight of the DMatrix must not be 0 for all queries; got {weights.size} zeros")
     return groups, query_weights(caller, weights if weights.size else None, groups)
 
 

@@ -51,7 +51,7 @@ def done(files, tmp_path_factory):
     patch = pytest.MonkeyPatch()
     patch.setattr("sys.stdout", shown)
     try:
-        arguments = ["blend", *runs, "--qrels", qrels, "--out", str(out), "--resamples", "8", "--folds", "4"]
+        arguments = ["blend", *runs, "--qrels", qrels, "--out", str(out), "--resamples", "20", "--folds", "4"]
         assert cli.main([*arguments, "--seed", "3", "--depth", "9", "--name", "fused"]) == 0
     finally:
         patch.undo()
@@ -61,7 +61,7 @@ def done(files, tmp_path_factory):
 @pytest.fixture(scope="module")
 def fitted(files):
     data = load_trec_runs(files[0], qrels=files[1])
-    return data, SoftBlender(n_bootstrap=8, random_state=3).fit(data.S, data.y, group=data.sizes)
+    return data, SoftBlender(n_bootstrap=20, random_state=3).fit(data.S, data.y, group=data.sizes)
 
 
 def blend(tmp_path, *arguments):

@@ -6,9 +6,12 @@ import io
 
 import numpy as np
 import pytest
+from matplotlib.cbook import is_math_text
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 from PIL import Image
 
+from boostsoft import Metric
 from boostsoft.blend_plots import (
     blend_curve_figure,
     blend_surface_figure,
@@ -52,7 +55,7 @@ def surface(data):
 @pytest.fixture(scope="module")
 def blender(data):
     S, y, group = data
-    return SoftBlender(sigma=0.5, n_bootstrap=5, constraint="free").fit(S, y, group=group)
+    return SoftBlender(sigma=0.5, n_bootstrap=20, constraint="free").fit(S, y, group=group)
 
 
 def new_axes():
@@ -106,7 +109,7 @@ def test_the_band_is_that_of_the_last_kind(curve):
 
 def test_the_curve_in_units_of_the_score_says_so(data):
     S, y, group = data
-    curve = blend_curve(S, y, group=group, n=3, sigma=2.0, sigma_unit="score", noise="gumbel", n_bootstrap=2)
+    curve = blend_curve(S, y, group=group, n=3, sigma=2.0, sigma_unit="score", noise="gumbel", n_bootstrap=20)
     assert "gumbel noise of 2 score units" in plot_blend_curve(curve).get_title(loc="left")
 
 
@@ -135,7 +138,7 @@ def test_one_poor_model_does_not_take_the_colours(surface):
 
 def test_a_constant_surface_is_drawn(data):
     S, y, group = data
-    flat = blend_surface(S[:, [0, 0, 0]], y, group=group, n=3, sigma=0.5, n_bootstrap=2)
+    flat = blend_surface(S[:, [0, 0, 0]], y, group=group, n=3, sigma=0.5, n_bootstrap=20)
     figure = blend_surface_figure(flat)
     for kind, axes in zip((HARD, SOFT), figure.axes, strict=False):  # behind them stand the bars of colours
         (mesh,) = axes.collections  # no contours: they would follow the rounding
@@ -234,6 +237,25 @@ def test_figures_are_pictures(curve, surface, blender):
         assert shades.min() < 100
         assert np.mean(shades == 255) > 0.3
     assert blend_curve_figure(curve, names=NAMES[:2]).get_suptitle() == "NDCG@10 between BM25 and a language model"
+
+
+def test_dollars_in_names_are_dollars(curve, surface, blender, data):
+    names = ["cost $a_{b$ 100%", "$a_{b$", "b$"]
+    S, y, group = data
+    mine = Metric("ndcg@10", name="$a_{b$")
+    figures = [
+        blend_curve_figure(curve, names=names[:2]),
+        blend_surface_figure(surface, names=names),
+        weights_figure(blender, names=names),
+        blend_curve_figure(
+            blend_curve(S, y, group=group, n=3, sigma=0.5, n_bootstrap=20, metric=mine), names=names[:2]
+        ),
+    ]
+    for figure in figures:
+        png(figure)
+        found = [text.get_text() for text in figure.findobj(Text) if "$" in text.get_text()]
+        assert found
+        assert not any(is_math_text(text) for text in found)
 
 
 def test_matplotlib_is_imported_when_something_is_drawn():

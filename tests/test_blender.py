@@ -118,12 +118,12 @@ def test_queries_are_asked_for_again(data, fitted):
 
 def test_interval_is_that_of_weights_on_resampled_queries(data):
     S, y, sizes = data
-    blender = SoftBlender(sigma=1.0, l2=0.0, n_bootstrap=8, random_state=3).fit(S, y, group=sizes)
+    blender = SoftBlender(sigma=1.0, l2=0.0, n_bootstrap=20, random_state=3).fit(S, y, group=sizes)
     interval = blender.weights_interval_
     assert interval is blender.weights_interval_  # computed once
     rng, found = np.random.default_rng(3), []
     qid = np.repeat(np.arange(sizes.size), sizes)
-    for _ in range(8):
+    for _ in range(20):
         counts = rng.multinomial(sizes.size, np.full(sizes.size, 1 / sizes.size))
         again = SoftBlender(sigma=1.0, l2=0.0).fit(S, y, qid=qid, sample_weight=counts[qid])
         found.append(again.weights_)
@@ -134,7 +134,7 @@ def test_interval_is_that_of_weights_on_resampled_queries(data):
 
 def test_interval_of_a_pickle_is_there_if_it_was_computed(data):
     S, y, sizes = data
-    blender = SoftBlender(n_bootstrap=3).fit(S, y, group=sizes)
+    blender = SoftBlender(n_bootstrap=20).fit(S, y, group=sizes)
     early = pickle.dumps(blender)
     assert len(early) < 10_000  # without the training data
     with pytest.raises(AttributeError, match="pickled before it was computed"):

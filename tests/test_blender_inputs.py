@@ -102,7 +102,7 @@ def test_a_constant_model_gets_no_weight(data, fitted):
     qid = np.repeat(np.arange(sizes.size), sizes)
     S = np.column_stack([qid * 1.5, S])  # constant within every query
     with pytest.warns(UserWarning, match="constant within every query: column 0; of weight 0"):
-        blender = SoftBlender(n_bootstrap=3).fit(S, y, group=sizes)
+        blender = SoftBlender(n_bootstrap=20).fit(S, y, group=sizes)
     np.testing.assert_allclose(blender.weights_[1:], fitted.weights_, atol=1e-3)
     assert blender.weights_[0] == 0.0
     assert blender.path_[-1].weights.shape == (4,)
@@ -160,6 +160,8 @@ def with_value(S, row, column, value):
         (None, {"l2": -1.0}, "l2 must be at least 0"),
         (None, {"n_starts": 0}, "n_starts must be from 1"),
         (None, {"n_bootstrap": -1}, "n_bootstrap must be from 0"),
+        (None, {"n_bootstrap": 1}, r"fit: n_bootstrap must be 0 \(no intervals\) or at least 20; got 1"),
+        (None, {"n_bootstrap": 19}, r"fit: n_bootstrap must be 0 \(no intervals\) or at least 20; got 19"),
         (None, {"progress": "always"}, "progress must be 'auto', True or False"),
         (None, {"metric": "bpref"}, "another method maximises the metric itself"),
         (None, {"metric": Metric("ndcg", k=[3] * 25)}, "one cutoff for all queries"),

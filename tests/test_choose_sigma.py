@@ -33,7 +33,7 @@ def test_tradeoff_is_that_of_the_curves(data):
     S, y, sizes = data
     found = choose_sigma(S[:, :2], y, method="tradeoff", group=sizes, sigmas=GRID[::-1], normalize="none")
     assert found.sigmas.tolist() == GRID
-    curves = [blend_curve(S, y, group=sizes, n=51, sigma=sigma, n_bootstrap=1) for sigma in GRID]
+    curves = [blend_curve(S, y, group=sizes, n=51, sigma=sigma, n_bootstrap=20) for sigma in GRID]
     hard = curves[0].hard
     rough = smoothness_error(hard, "polynomial") / hard.var()
     smooth = [smoothness_error(curve.soft, "polynomial") / curve.soft.var() / rough for curve in curves]
@@ -160,6 +160,8 @@ def test_held_out_takes_the_best(data):
         ({"sigmas": []}, "sigmas must not be empty"),
         ({"n_folds": 1}, "n_folds must be from 2"),
         ({"random_state": -1}, "random_state must be from 0"),
+        ({"l2": -1.0}, "choose_sigma: l2 must be at least 0; got -1.0"),
+        ({"smoothness_weight": -0.1}, "choose_sigma: smoothness_weight must be at least 0; got -0.1"),
     ],
 )
 def test_bad_input(options, message, data):

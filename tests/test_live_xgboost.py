@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 import boostsoft.xgboost as bx
 from boostsoft.tracks.stopping import StoppingRule
@@ -82,11 +84,54 @@ def test_every_log_of_xgboost_has_the_means(data, valid, capfd):
         params={"eval_metric": "ndcg@3"},
     )
     expected = means(callback.track)
-    assert list(log["valid"]) == ["ndcg@3", *NAMES]
+    assert list(log["valid"]) == [*NAMES, "ndcg@3"]  # in front: what comes last is watched by early stopping
     assert {name: log["valid"][name] for name in NAMES} == expected == callback.evals_result["valid"]
     assert len(log["valid"]["ndcg@3"]) == ROUNDS
-    assert capfd.readouterr().out.endswith(f"valid-ndcg_gaussian@10:{expected[NAMES[1]][-1]:.5f}\n")
+    assert f"\tvalid-ndcg_gaussian@10:{expected[NAMES[1]][-1]:.5f}\t" in capfd.readouterr().out.splitlines()[-1]
     assert booster.attr("best_iteration") is None
+
+
+def stopped(booster):
+    return booster.best_iteration, booster.best_score, booster.num_boosted_rounds()
+
+
+@pytest.mark.parametrize("name", ["valid", "train", "mine"])
+def test_a_recorder_does_not_move_what_early_stopping_watches(data, valid, name):
+    matrix, training = valid.matrix(), data.matrix()
+    given = {"params": {"eval_metric": ["ndcg@5", "ndcg@3"]}, "rounds": 60, "early_stopping_rounds": 3}
+    given["evals"] = [(training, "train"), (matrix, "valid")]
+    alone = stopped(boost(data, [], **given))
+    assert alone[0] + 4 == alone[2] < 60
+    sets = [(training, name), (training, "another")]
+    for recorders in ([bx.TrackCallback(sets, progress=False)], [bx.TrackCallback([one]) for one in sets]):
+        log = {}
+        assert stopped(boost(data, recorders, evals_result=log, **given)) == alone
+        assert list(log)[-2:] == ["train", "valid"]
+        assert list(log["valid"])[-1] == list(log["train"])[-1] == "ndcg@3"
+        assert list(log[name])[:2] == NAMES
+
+
+def test_a_recorder_does_not_move_what_the_ranker_of_xgboost_watches(data, valid):
+    given = {"n_estimators": 60, "max_depth": 3, "n_jobs": 1, "eval_metric": "ndcg@3", "early_stopping_rounds": 3}
+    fits = []
+    for callbacks in ([], [bx.TrackCallback(data.matrix(), progress=False, name="validation_0")]):
+        ranker = xgb.XGBRanker(callbacks=callbacks, **given)
+        ranker.fit(data.X, data.y, group=data.sizes, eval_set=[(valid.X, valid.y)], eval_group=[valid.sizes], verbose=0)
+        fits.append((ranker.best_iteration, ranker.best_score))
+    assert fits[0] == fits[1]
+    assert fits[0][0] < 56
+    assert list(ranker.evals_result()["validation_0"]) == [*NAMES, "ndcg@3"]
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_without_evals_early_stopping_watches_the_last_set_that_is_recorded(data, valid, several):
+    sets = [(data.matrix(), "train"), (valid.matrix(), "valid")]
+    callbacks = [bx.TrackCallback([one]) for one in sets] if several else [bx.TrackCallback(sets)]
+    log = {}
+    booster = boost(data, callbacks, rounds=60, early_stopping_rounds=3, maximize=True, evals_result=log)
+    assert list(log) == ["train", "valid"]
+    curve = log["valid"][NAMES[1]]
+    assert booster.best_iteration == np.argmax(curve) == len(curve) - 4
 
 
 def test_our_train_and_several_data_sets(data, valid):
@@ -196,6 +241,53 @@ def test_what_xgboost_is_refused(data, valid):
             bx.TrackCallback(wrong)
     with pytest.raises(ValueError, match=r"two data sets have one name; got \['a', 'a'\]"):
         bx.TrackCallback([(matrix, "a"), (matrix, "a")])
+
+
+class Writer:
+    """Like TensorBoard's, which holds an open file."""
+
+    def __init__(self):
+        self.means = []
+        self.never_pickled = lambda: None
+
+    def add_scalar(self, tag, value, step):
+        self.means.append(value)
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, clone], ids=["copy", "deepcopy", "clone"])
+def test_a_copy_shares_the_data_and_has_recorded_nothing(data, valid, copied):
+    writer = Writer()
+    callback = bx.TrackCallback(valid.matrix(), HARD, SOFT, stop=3, progress=False, writer=writer)
+    if copied is clone:
+        ranker = xgb.XGBRanker(n_estimators=5, callbacks=[callback]).fit(data.X, data.y, group=data.sizes)
+        again = clone(ranker).callbacks[0]
+    else:
+        boost(data, [callback])
+        again = copied(callback)
+    before = callback.track
+    assert not again.stopped
+    assert not again.evals_result
+    with pytest.raises(ValueError, match="nothing is recorded yet"):
+        again.track  # noqa: B018
+    recorded = len(writer.means)
+    boost(data, [again], rounds=2)
+    assert again.track.n_steps == 2
+    assert len(writer.means) == recorded + 4
+    assert callback.track.n_steps == before.n_steps > 2
+
+
+def test_a_pickle_has_the_record_and_says_that_it_has_no_data(data, valid):
+    callback = bx.TrackCallback(valid.matrix(), HARD, SOFT, stop=3, progress=True, writer=Writer())
+    ranker = xgb.XGBRanker(n_estimators=5, callbacks=[callback]).fit(data.X, data.y, group=data.sizes)
+    stored = pickle.loads(pickle.dumps(ranker)).callbacks[0]
+    np.testing.assert_array_equal(stored.track.per_query, callback.track.per_query)
+    assert stored.evals_result == callback.evals_result
+    assert repr(stored) == repr(callback)
+    with pytest.raises(ValueError, match=r"TrackCallback: a pickle has the record without the data: .*'valid'"):
+        boost(data, [stored])
+    for copied in (stored, copy.deepcopy(stored)):
+        with pytest.raises(ValueError, match="a pickle has the record without the data"):
+            boost(data, [copied])
 
 
 def test_the_class_is_one_of_xgboosts_and_made_when_it_is_asked_for():

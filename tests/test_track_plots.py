@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from matplotlib.cbook import is_math_text
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 from PIL import Image
 
 from boostsoft import Metric, SoftMetric, track_plots
@@ -71,6 +73,12 @@ def assert_nothing_collides(figure):
 # ---------------------------------------------------------------------------------------------------------
 # Curves
 # ---------------------------------------------------------------------------------------------------------
+
+
+def assert_dollars_are_dollars(figure):
+    found = [text.get_text() for text in figure.findobj(Text) if "$" in text.get_text()]
+    assert found
+    assert not any(is_math_text(text) for text in found)
 
 
 def test_curves_carry_the_means_and_ring_the_best():
@@ -326,6 +334,29 @@ def test_a_comparison_shows_every_row():
     assert_nothing_collides(axes.figure)
 
 
+DOLLARS = "cost $a_{b$ 100%"  # two dollars would be mathematics, and this one is no formula
+
+
+def test_dollars_in_labels_and_names_are_dollars():
+    metrics = (Metric("ndcg@10", name="$a_{b$hard"), SoftMetric("ndcg@10", sigma=0.2, name="$a_{b$soft"))
+    first, second = (
+        track_of(metrics=metrics, label=DOLLARS + end, fall=fall) for end, fall in (("", 0.0), ("2", 0.01))
+    )
+    compared = compare(first, second, n_boot=50)
+    figures = [
+        track_plots.track_figure(first),
+        track_plots.hard_soft_figure([first, second]),
+        track_plots.plot_curves([first, second]).figure,
+        track_plots.plot_curves([first] * 3).figure,
+        track_plots.plot_hard_soft(first).figure,
+        track_plots.plot_changes(first).figure,
+        track_plots.plot_comparison(compared).figure,
+    ]
+    for figure in figures:
+        png(figure)
+        assert_dollars_are_dollars(figure)
+
+
 def test_a_picture_has_ink_and_paper(tmp_path):
     (tmp_path / "x.png").write_bytes(png(track_plots.track_figure(track_of())))
     with Image.open(tmp_path / "x.png") as image:
@@ -357,10 +388,31 @@ def test_a_new_figure_is_made_without_ax_and_pyplot_stays_out():
         (lambda: track_plots.plot_curves([]), TypeError, r"^plot_curves: tracks must be a TreeTrack or"),
         (lambda: track_plots.plot_curves([track_of(), 3]), TypeError, r"a sequence of them; got 3$"),
         (lambda: track_plots.plot_curves(track_of(), "map"), ValueError, r"one of 'ndcg@10', 'ndcg_gaussian@10'"),
-        (lambda: track_plots.plot_curves(track_of(), band="sd"), ValueError, r"^plot_curves: band must be one of"),
-        (lambda: track_plots.plot_curves(track_of(), level=1.0), ValueError, r"level must be below 1; got 1\.0$"),
+        (
+            lambda: track_plots.plot_curves(track_of(), band="sd"),
+            ValueError,
+            r"^plot_curves: band must be one of 'paired', 'mean', None; got 'sd'$",
+        ),
+        (
+            lambda: track_plots.plot_curves(track_of(), level=1.0),
+            ValueError,
+            r"^plot_curves: level must be below 1; got 1\.0$",
+        ),
+        (lambda: track_plots.plot_curves(track_of(), n_boot=19), ValueError, r"^plot_curves: n_boot must be from 20 "),
+        (lambda: track_plots.plot_curves(track_of(), level=2, band=None), ValueError, r"^plot_curves: level must be"),
+        (lambda: track_plots.plot_hard_soft(track_of(), level=2), ValueError, r"^plot_hard_soft: level must be"),
+        (lambda: track_plots.hard_soft_figure(track_of(), level=2), ValueError, r"^hard_soft_figure: level must be"),
+        (lambda: track_plots.track_figure(track_of(), level=2), ValueError, r"^track_figure: level must be"),
+        (lambda: track_plots.plot_hard_soft([1.0]), TypeError, r"^plot_hard_soft: track must be a TreeTrack; got \["),
+        (lambda: track_plots.plot_changes(None), TypeError, r"^plot_changes: track must be a TreeTrack; got None$"),
+        (lambda: track_plots.track_figure("a.npz"), TypeError, r"^track_figure: track must be a TreeTrack; got 'a\.np"),
+        (
+            lambda: track_plots.plot_comparison(track_of()),
+            TypeError,
+            r"^plot_comparison: comparison must be what boostsoft\.compare returns; got TreeTrack",
+        ),
         (lambda: track_plots.plot_changes(track_of(), "map"), ValueError, r"must be one of 'ndcg@10'"),
-        (lambda: track_plots.plot_changes(track_of(), level=0.0), ValueError, r"level must be"),
+        (lambda: track_plots.plot_changes(track_of(), level=0.0), ValueError, r"^plot_changes: level must be"),
         (lambda: track_plots.track_figure(CROWDS["infinite"]), ValueError, r"must be finite for every query"),
     ],
 )

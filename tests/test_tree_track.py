@@ -329,7 +329,15 @@ def test_a_metric_with_a_function_cannot_be_saved(tmp_path, gain):
 def test_ids_of_other_types_cannot_be_saved(tmp_path):
     ids = np.empty(6, dtype=object)
     ids[:] = [(1, 2)] * 6
-    with pytest.raises(ValueError, match=r"TreeTrack\.save: qid must hold numbers or texts; got \(1, 2\)"):
+    with pytest.raises(ValueError, match=r"TreeTrack\.save: qid must hold only numbers or only texts; got \(1, 2\)"):
+        track(qid=ids).save(tmp_path / "a.npz")
+
+
+def test_ids_of_several_types_cannot_be_saved(tmp_path):
+    ids = np.empty(6, dtype=object)
+    ids[:] = ["x0", "x1", 7, "x3", "x4", "x5"]
+    match = r"TreeTrack\.save: qid must hold only numbers or only texts; got 'x0' of type str and 7 of type int"
+    with pytest.raises(ValueError, match=match):
         track(qid=ids).save(tmp_path / "a.npz")
 
 
@@ -380,6 +388,53 @@ def test_other_files_are_refused(tmp_path):
     np.savez(tmp_path / "later.npz", about=np.array(json.dumps({"version": 2})))
     with pytest.raises(ValueError, match=r"later\.npz must be of version 1; got 2"):
         TreeTrack.load(tmp_path / "later.npz")
+
+
+DAMAGED = {
+    "empty": lambda whole: b"",
+    "garbage": lambda whole: b"no archive " * 30,
+    "half": lambda whole: whole[: len(whole) // 2],
+    "end missing": lambda whole: whole[:-20],
+    "scratched in the middle": lambda whole: _scratched(whole, len(whole) // 2),
+    "scratched at the head": lambda whole: _scratched(whole, 10),
+}
+
+
+def _scratched(whole, at):
+    return whole[:at] + b"\xff" * 200 + whole[at + 200 :]
+
+
+@pytest.mark.parametrize("suffix", ["npz", "parquet"])
+@pytest.mark.parametrize("damage", DAMAGED.values(), ids=DAMAGED)
+def test_a_damaged_file_is_named(tmp_path, suffix, damage):
+    path = track().save(tmp_path / f"broken.{suffix}")
+    path.write_bytes(damage(path.read_bytes()))
+    with pytest.raises(ValueError, match=rf"TreeTrack\.load: .*broken\.{suffix} is damaged, or no .* file: ") as caught:
+        TreeTrack.load(path)
+    assert type(caught.value) is ValueError
+    assert "pickle" not in f"{caught.value}{caught.value.__cause__}"
+
+
+@pytest.mark.parametrize("suffix", ["npz", "parquet"])
+def test_a_file_that_is_not_there_is_an_error_of_the_system(tmp_path, suffix):
+    with pytest.raises(FileNotFoundError, match="none"):
+        TreeTrack.load(tmp_path / f"none.{suffix}")
+
+
+def test_a_file_of_which_a_part_is_missing_or_holds_objects_is_named(tmp_path):
+    path = track().save(tmp_path / "a.npz")
+    with np.load(path) as found:
+        arrays = dict(found)
+    np.savez(path, **{name: array for name, array in arrays.items() if name != "spread"})
+    with pytest.raises(ValueError, match=r"TreeTrack\.load: .*a\.npz must hold a TreeTrack; it has no 'spread'"):
+        TreeTrack.load(path)
+    np.savez(path, **{**arrays, "qid": np.array([1, "a", None, 2, 3, 4], dtype=object)})
+    with pytest.raises(ValueError, match=r"a\.npz is damaged, or no \.npz file: its 'qid' cannot be read") as caught:
+        TreeTrack.load(path)
+    assert "pickle" not in f"{caught.value}{caught.value.__cause__}"
+    np.savez(path, **{**arrays, "about": np.array("{")})
+    with pytest.raises(ValueError, match=r"a\.npz is damaged, or no \.npz file: its 'about' cannot be read"):
+        TreeTrack.load(path)
 
 
 def test_arrays_are_read_only_and_the_callers_are_not():
@@ -444,7 +499,8 @@ def test_other_types_are_refused(match, wrong):
     [
         (lambda t: t.band(level=1.0), "band: level must be below 1; got 1.0"),
         (lambda t: t.band(level=0), "band: level must be finite and above 0"),
-        (lambda t: t.band(n_boot=0), "n_boot must be from 1"),
+        (lambda t: t.band(n_boot=19), "band: n_boot must be from 20 "),
+        (lambda t: t.resampled(n_boot=0), "resampled: n_boot must be from 1 "),
         (lambda t: t.worst_queries(step=4), "worst_queries: step must be below the number of steps, 4; got 4"),
         (lambda t: t.worst_queries(step=-5), "worst_queries: step must be from -4"),
         (lambda t: t.worst_queries(by="name"), "worst_queries: by must be one of 'value', 'change'; got 'name'"),

@@ -430,7 +430,7 @@ def test_missing_groups_are_named(data):
 
 
 def test_bad_weights_and_labels_are_named(data):
-    with pytest.raises(ValueError, match=r"boostsoft.xgboost.objective: query_weight must not be 0 for every query"):
+    with pytest.raises(ValueError, match=r"boostsoft.xgboost.objective: weight of the DMatrix must not be 0 for all"):
         train(data.matrix(weight=np.zeros(data.sizes.size)))
     with pytest.raises(xgb.core.XGBoostError, match="Weights must be positive"):
         data.matrix(weight=-np.ones(data.sizes.size))

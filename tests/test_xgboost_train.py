@@ -118,6 +118,39 @@ def test_a_direction_that_contradicts_is_refused(data, arguments, message):
         bx.train({}, data, 5, evals=[(data, "train")], verbose_eval=False, **arguments)
 
 
+@pytest.mark.parametrize("name", ["valid", "mine"])
+def test_a_recorder_beside_evals_leaves_early_stopping_as_it_is(data, valid, name):
+    given = {"custom_metric": "ndcg@10", "early_stopping_rounds": 5, "verbose_eval": False}
+    alone = bx.train({"eta": 0.5}, data, 100, evals=[(valid, "valid")], **given)
+    recorder = bx.TrackCallback(data, "err@10", name=name)
+    beside = bx.train({"eta": 0.5}, data, 100, evals=[(valid, "valid")], callbacks=[recorder], **given)
+    assert (beside.best_iteration, beside.best_score) == (alone.best_iteration, alone.best_score)
+    assert beside.num_boosted_rounds() == alone.num_boosted_rounds() < 100
+
+
+RECORDED = {
+    "its own set": ("valid", (), {}),
+    "the set by name": ("mine", ["train"], {"data_name": "mine"}),
+    "the metric by name": ("train", ["train"], {"metric_name": "err_hard@10"}),
+}
+
+
+@pytest.mark.parametrize(("name", "evals", "watched"), RECORDED.values(), ids=RECORDED)
+def test_a_recorded_metric_that_would_be_minimised_is_refused(data, valid, name, evals, watched):
+    callbacks = [bx.TrackCallback(valid, "err@10", name=name), xgb.callback.EarlyStopping(rounds=3, **watched)]
+    given = {"evals": [(data, each) for each in evals], "verbose_eval": False}
+    with pytest.raises(ValueError, match="an EarlyStopping callback would minimise 'err_hard@10', which is to be"):
+        bx.train({}, data, 5, callbacks=callbacks, **given)
+    callbacks[1].maximize = True
+    assert bx.train({}, data, 5, callbacks=callbacks, **given).num_boosted_rounds() <= 5
+
+
+def test_a_recorded_metric_that_is_not_watched_may_have_any_name(data, valid):
+    callbacks = [bx.TrackCallback(valid, "err@10"), xgb.callback.EarlyStopping(rounds=3)]
+    given = {"custom_metric": bs.Metric("err@10", name="ndcg_of_mine"), "evals": [(data, "train")]}
+    assert bx.train({}, data, 5, callbacks=callbacks, verbose_eval=False, **given).num_boosted_rounds() == 5
+
+
 @pytest.mark.parametrize(
     "callback",
     [
@@ -133,6 +166,28 @@ def test_callbacks_that_do_not_contradict_are_left_alone(data, callback):
     params = {"eval_metric": "logloss"}
     bx.train(params, data, 3, evals=[(data, "train")], callbacks=[callback], evals_result=log, verbose_eval=False)
     assert list(log["train"]) == ["logloss", "ndcg_hard@10", "ndcg_gaussian@10"]
+
+
+def map_of_lightgbm():
+    import boostsoft.lightgbm as bl
+
+    return bl.feval("map")
+
+
+@pytest.mark.parametrize("given", [lambda p, d: ("a", 1.0), map_of_lightgbm(), 3], ids=["function", "feval", "number"])
+def test_a_metric_of_another_kind_is_refused_with_the_remedy(data, given):
+    match = (
+        r"boostsoft\.xgboost\.train: custom_metric must be metrics such as 'ndcg@10', or what "
+        r"boostsoft\.xgboost\.custom_metric builds; got .*: xgb\.train itself takes functions, and maximize="
+    )
+    with pytest.raises(TypeError, match=match):
+        bx.train({}, data, 3, custom_metric=given)
+
+
+@pytest.mark.parametrize("params", [None, [("eta", 0.1)], "eta=1"])
+def test_params_that_are_no_mapping_are_refused(data, params):
+    with pytest.raises(TypeError, match=r"xgboost\.train: params must be a dict, \{\} for XGBoost's defaults; got"):
+        bx.train(params, data, 3)
 
 
 def test_another_objective_in_params_is_refused(data):

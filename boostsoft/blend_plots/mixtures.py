@@ -9,6 +9,7 @@ import numpy as np
 
 from ..plots import INK, QUIET, frame, new_figure
 from ..query_groups import FloatArray
+from ..tracking.literal import literal
 from .shared import HARD, OTHER_COLOUR, OURS_COLOUR, SOFT, head, noise_words, title
 
 if TYPE_CHECKING:
@@ -38,7 +39,9 @@ def blend_curve_figure(curve: BlendCurve, *, names: Sequence[str] | None = None)
     """
     figure = new_figure(9.5, 5.4)
     plot_blend_curve(curve, names=names, ax=figure.add_subplot())
-    between = "of the mixture of two models" if names is None else f"between {names[0]} and {names[1]}"
+    between = (
+        "of the mixture of two models" if names is None else f"between {literal(names[0])} and {literal(names[1])}"
+    )
     head(figure, f"{title(curve)} {between}")
     return figure
 
@@ -74,7 +77,7 @@ def plot_blend_curve(
     axes.set_ylim(low - 1.2 * _BAR * (len(kinds) + 0.5) * (high - low), high)  # room below for the bars
     for place, kind in enumerate(kinds):
         _draw_optimum(axes, curve, kind, _BAR * (place + 0.8))
-    _label_ends(axes, curve.t, names or ("the first model", "the second"))
+    _label_ends(axes, curve.t, [literal(name) for name in names or ("the first model", "the second")])
     words = "; ".join(_KIND_WORDS[kind].format(noise_words(curve)) for kind in kinds)
     axes.set_ylabel(f"{title(curve)}, mean over queries", color=QUIET)
     axes.set_title(f"{words}; band and bars: 95 % over queries".capitalize(), loc="left", fontsize=9.5, color=QUIET)
@@ -152,7 +155,7 @@ def plot_blend_surface(
     at = best.weights @ _CORNERS
     axes.plot(*at, "o", ms=10, mfc="none", mec="white", mew=4.0, zorder=4, clip_on=False)
     axes.plot(*at, "o", ms=10, mfc="none", mec=OTHER_COLOUR, mew=2.2, zorder=5, clip_on=False)
-    corners = names or ("model 1", "model 2", "model 3")
+    corners = [literal(name) for name in names or ("model 1", "model 2", "model 3")]
     mixture = ", ".join(f"{name} {share:.2f}" for name, share in zip(corners, best.weights, strict=True))
     words = "Hard: the metric itself" if kind == HARD else f"Soft: under {noise_words(surface)}"
     axes.set_title(f"{words}\nbest {best.value:.4f}: {mixture}", loc="left", fontsize=9.5, color=QUIET)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from ..plots import COLOURS, INK
 from ..report import metric_title
+from ..tracking.literal import literal
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -25,7 +26,7 @@ def noise_words(found: BlendCurve | BlendSurface) -> str:
 
 def title(found: BlendCurve | BlendSurface) -> str:
     """The metric as it is written in prose."""
-    return metric_title(found.metric.spec)
+    return literal(metric_title(found.metric.spec))
 
 
 def head(figure: Figure, text: str) -> None:

@@ -68,7 +68,7 @@ class SoftBlender(BaseEstimator):  # type: ignore[misc]
         Starts of the climb: equal weights, the best model, then blends drawn at random. On the real sets that were
         tried all of them ended at one summit.
     n_bootstrap : int
-        Resamples of the queries behind ``weights_interval_``; 0 for none.
+        Resamples of the queries behind ``weights_interval_``, 20 at least; 0 for none.
     models : list of fitted models, optional
         Their predictions for S, which then holds features, are the scores to blend. In a cross-validation, wrap
         estimators in ``sklearn.frozen.FrozenEstimator``, or they are cloned unfitted.

@@ -106,7 +106,7 @@ def blend_curve(
         Of the soft metric. In units of the spread it sees no more of a mixture than its direction; in units of the
         score it rises and falls with the size of the mixed scores. "auto" as in :class:`SoftBlender`.
     n_bootstrap : int
-        Resamples of the queries; both metrics see the same.
+        Resamples of the queries, 20 at least; both metrics see the same.
     random_state : int
         Seed of the resampling.
 

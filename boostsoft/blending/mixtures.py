@@ -17,6 +17,7 @@ from ..query_groups import FloatArray, IntArray, one_of, positive_number, whole_
 from ..ranker.queries import read_queries, weigh
 from ..ranker.rows import read_labels
 from ..ranker.settings import refuse_cutoffs_per_query
+from ..tracks.checks import check_resamples
 from .annealing import automatic_sigma, counting_queries
 from .scores import directions, normalized, refuse_unscored, score_matrix
 
@@ -112,7 +113,7 @@ def read_mixed(
 
 def read_resampling(caller: str, n_bootstrap: Any, random_state: Any) -> tuple[int, int]:
     """Check how often queries are drawn anew, and the seed: what :meth:`Mixed.resampled` takes."""
-    draws = whole_number(caller, "n_bootstrap", n_bootstrap, 1)
+    draws = check_resamples(caller, "n_bootstrap", n_bootstrap)
     return draws, whole_number(caller, "random_state", random_state, 0)
 
 

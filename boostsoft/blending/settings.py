@@ -14,6 +14,7 @@ from ..metrics.hard import Metric
 from ..metrics.soft import as_metric, refuse_inexact
 from ..query_groups import finite_number, one_of, whole_number
 from ..ranker.settings import refuse_cutoffs_per_query
+from ..tracks.checks import LEAST_RESAMPLES
 from .baselines import METHODS, Method
 from .mix import Mix, check_mix
 from .models import check_models
@@ -65,22 +66,37 @@ def check_settings(blender: Any) -> Settings:
     if blender.models is not None:
         check_models(FIT, blender.models)
     mix = check_mix(FIT, blender.mix)
-    l2 = finite_number(FIT, "l2", blender.l2)
-    if l2 < 0:
-        raise ValueError(f"{FIT}: l2 must be at least 0; got {blender.l2!r}")
     return Settings(
         metric=metric,
         noise=one_of(FIT, "noise", blender.noise, LAWS),
         normalize=one_of(FIT, "normalize", blender.normalize, NORMALIZATIONS),
         constraint=one_of(FIT, "constraint", blender.constraint, CONSTRAINTS),
         mix=mix if method == SOFT else (),
-        l2=l2,
+        l2=at_least_zero(FIT, "l2", blender.l2),
         method=_METHODS[method],
         method_params=_method_params(blender, method),
-        n_bootstrap=whole_number(FIT, "n_bootstrap", blender.n_bootstrap, 0),
+        n_bootstrap=_resamples(blender.n_bootstrap),
         rng=generator(blender.random_state),
         progress=shows(FIT, blender.progress),
     )
+
+
+def at_least_zero(caller: str, argument: str, value: Any) -> float:
+    """A finite number that is not negative, as of a price."""
+    number = finite_number(caller, argument, value)
+    if number < 0:
+        raise ValueError(f"{caller}: {argument} must be at least 0; got {value!r}")
+    return number
+
+
+def _resamples(n_bootstrap: Any) -> int:
+    """How many resamples are behind an interval; 0 for no interval."""
+    draws = whole_number(FIT, "n_bootstrap", n_bootstrap, 0)
+    if 0 < draws < LEAST_RESAMPLES:
+        raise ValueError(
+            f"{FIT}: n_bootstrap must be 0 (no intervals) or at least {LEAST_RESAMPLES}; got {n_bootstrap!r}"
+        )
+    return draws
 
 
 def shows(caller: str, progress: Any) -> bool:

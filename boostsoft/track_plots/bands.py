@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from ..query_groups import FloatArray
-from ..tracks.checks import check_level
 from ..tracks.tree_track import TreeTrack
 
 BANDS = ("paired", "mean")
@@ -36,7 +35,7 @@ def band_of(track: TreeTrack, metric: int, kind: str, level: float, n_boot: int 
     >>> [ends.round(6).tolist() for ends in band_of(track, 0, "mean", 0.95)]
     [[0.5, 0.6], [0.7, 0.8]]
     """
-    tail = (1.0 - check_level("band_of", level)) / 2.0
+    tail = (1.0 - level) / 2.0
     means = track.resampled(metric, n_boot)
     shift = 0.0
     if kind == "paired":

@@ -9,10 +9,12 @@ from numpy.typing import NDArray
 
 from ..metrics import SoftMetric
 from ..plots import INK, QUIET, frame, new_figure
+from ..tracking.literal import literal
+from ..tracks.checks import check_level
 from ..tracks.effects import STILL, TreeEffects, tree_effects
 from ..tracks.tree_track import TreeTrack
 from .curves import MetricChoice
-from .labels import FLAT, remark, signed, tree_axis
+from .labels import FLAT, as_track, remark, signed, tree_axis
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,8 +51,8 @@ def plot_changes(
     Raises
     ------
     TypeError, ValueError
-        If the track has no such metric, the metric counts no query or is infinite for one, or level is not between 0
-        and 1.
+        If ``track`` is none or has no such metric, the metric counts no query or is infinite for one, or level is not
+        between 0 and 1.
 
     Examples
     --------
@@ -65,8 +67,9 @@ def plot_changes(
     >>> axes.get_title(loc="left"), [text.get_text() for text in axes.texts]
     ('Change of ndcg_gaussian@10 by tree', ['0 help', '2 unsure', '0 hurt (by chance alone 0.05)'])
     """
+    as_track("plot_changes", track)
     chosen = main_metric(track) if metric is None else track.index(metric)
-    effects = tree_effects(track, chosen, level=level)
+    effects = tree_effects(track, chosen, level=check_level("plot_changes", level))
     axes = new_figure(8.0, 3.6).add_subplot() if ax is None else ax
     draw_changes(axes, effects)
     return axes
@@ -147,7 +150,7 @@ def _say_counts(axes: Axes, effects: TreeEffects, kinds: NDArray[np.str_], *, ra
     """One line over the picture, raised over a remark at its edge: what is drawn, and how many steps of each kind."""
     what = "tree" if np.all(np.diff(effects.steps) == 1) else "step"
     chance = f"{effects.by_chance:.0f}" if effects.by_chance >= 10 else f"{effects.by_chance:.2g}"
-    title, pad = f"Change of {effects.metric} by {what}", 20 if raised else 9
+    title, pad = f"Change of {literal(effects.metric)} by {what}", 20 if raised else 9
     shown: Any = axes.set_title(title, loc="left", fontsize=10, color=QUIET, pad=pad)
     for kind, words in (("helps", "help"), ("unsure", "unsure"), ("hurts", f"hurt (by chance alone {chance})")):
         shown = axes.annotate(

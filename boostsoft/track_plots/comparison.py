@@ -8,6 +8,7 @@ import numpy as np
 
 from ..plots import INK, QUIET, frame, new_figure
 from ..tracking.compared import ComparedMetric, Comparison
+from ..tracking.literal import literal
 from .changes import COLOURS
 from .labels import signed
 
@@ -20,7 +21,7 @@ def plot_comparison(comparison: Comparison, *, ax: Axes | None = None) -> Axes:
 
     A difference is blue if its interval is above 0, vermilion if it is below. Controls, which show what a mere change
     of scale does, are hollow. With one query a difference has no interval, without any it is NaN and not drawn; either
-    way, and where no query differs, no number stands beside it. What could be refused, ``compare`` has refused.
+    way, and where no query differs, no number stands beside it.
 
     Parameters
     ----------
@@ -28,6 +29,11 @@ def plot_comparison(comparison: Comparison, *, ax: Axes | None = None) -> Axes:
         What :func:`boostsoft.compare` found.
     ax : Axes, optional
         Where to draw.
+
+    Raises
+    ------
+    TypeError
+        If ``comparison`` is something else.
 
     Examples
     --------
@@ -39,17 +45,21 @@ def plot_comparison(comparison: Comparison, *, ax: Axes | None = None) -> Axes:
     >>> [label.get_text() for label in axes.get_yticklabels()], axes.get_xlabel()
     (['ndcg@10'], 'b minus a, 95 % intervals')
     """
+    if not isinstance(comparison, Comparison):
+        raise TypeError(
+            f"plot_comparison: comparison must be what boostsoft.compare returns; got {type(comparison).__name__}"
+        )
     rows = comparison.rows
     axes = new_figure(8.5, 1.3 + 0.42 * len(rows)).add_subplot() if ax is None else ax
     for place, row in zip(range(len(rows), 0, -1), rows, strict=True):
         _draw_row(axes, place, row)
     frame(axes, grid="x")
     axes.axvline(0, color=INK, lw=0.9, zorder=1)
-    axes.set_yticks(range(len(rows), 0, -1), [_name(row) for row in rows], color=INK)
+    axes.set_yticks(range(len(rows), 0, -1), [literal(_name(row)) for row in rows], color=INK)
     axes.set_ylim(0.4, len(rows) + 0.6)
     axes.locator_params(axis="x", nbins=6)
     axes.xaxis.set_major_formatter(lambda value, _: signed(value))
-    first, second = comparison.labels
+    first, second = map(literal, comparison.labels)
     axes.set_xlabel(f"{second} minus {first}, {100 * comparison.level:g} % intervals", color=QUIET)
     axes.set_title("Difference over queries", loc="left", fontsize=10, color=QUIET)
     axes.annotate(

@@ -12,9 +12,22 @@ from ..adapters import AnyMetric
 from ..metrics import Metric, SoftMetric
 from ..plots import INK, QUIET, frame, new_figure
 from ..query_groups import FloatArray, one_of
+from ..tracking.literal import literal
+from ..tracks.checks import check_level, check_resamples
 from ..tracks.tree_track import TreeTrack
 from .bands import BANDS, Band, band_of, best_step
-from .labels import FEW_STEPS, EndLabel, Tracks, as_tracks, colour_of, label_ends, track_names, tree_axis, value_range
+from .labels import (
+    FEW_STEPS,
+    EndLabel,
+    Tracks,
+    as_track,
+    as_tracks,
+    colour_of,
+    label_ends,
+    track_names,
+    tree_axis,
+    value_range,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -91,7 +104,7 @@ def plot_curves(
     level : float
         Level of the bands.
     n_boot : int
-        Number of resamples behind them.
+        Number of resamples behind them, 20 at least.
     ax : Axes, optional
         Where to draw.
 
@@ -150,6 +163,8 @@ def plot_hard_soft(
 
     Raises
     ------
+    TypeError
+        If ``track`` is none.
     ValueError
         If the track holds no hard or no soft metric, or an option is out of range.
 
@@ -166,7 +181,7 @@ def plot_hard_soft(
     >>> [text.get_text() for text in axes.texts]
     ['ndcg@10', '0.8000; best with 2 trees', 'ndcg_gaussian@10', '0.7500; best with 2 trees']
     """
-    hard, soft = hard_and_soft("plot_hard_soft", track)
+    hard, soft = hard_and_soft("plot_hard_soft", as_track("plot_hard_soft", track))
     bands = _band_choice("plot_hard_soft", band, level, 1000)
     axes = new_figure(8.0, 4.6).add_subplot() if ax is None else ax
     light = _Curve(track, hard, track.names[hard], QUIET, {"lw": 1.0, "alpha": 0.8}, None)
@@ -227,7 +242,9 @@ def hard_soft_figure(tracks: Tracks, *, band: str | None = "paired", level: floa
         axes.set_xlabel("trees", color=QUIET)
     panels[0].set_ylabel("mean over queries", color=QUIET)
     panels[1].tick_params(labelleft=False)
-    figure.suptitle(f"{found[0].names[pairs[0][0]]} after each tree", x=0.01, ha="left", fontsize=14, color=INK)
+    figure.suptitle(
+        f"{literal(found[0].names[pairs[0][0]])} after each tree", x=0.01, ha="left", fontsize=14, color=INK
+    )
     figure.supxlabel(_caption(bands), fontsize=9, color=QUIET)
     return figure
 
@@ -248,7 +265,8 @@ def hard_and_soft(caller: str, track: TreeTrack) -> tuple[int, int]:
 
 
 def _band_choice(caller: str, band: str | None, level: float, n_boot: int) -> _BandChoice | None:
-    return None if band is None else _BandChoice(one_of(caller, "band", band, BANDS), level, n_boot)
+    level, n_boot = check_level(caller, level), check_resamples(caller, "n_boot", n_boot)
+    return None if band is None else _BandChoice(one_of(caller, "band", band, (*BANDS, None)), level, n_boot)
 
 
 def _chosen(track: TreeTrack, metrics: Any) -> list[int]:

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from ..plots import QUIET
 from ..query_groups import FloatArray, IntArray
+from ..tracking.literal import literal
 from ..tracks.tree_track import TreeTrack
 
 if TYPE_CHECKING:
@@ -49,6 +50,13 @@ def as_tracks(caller: str, tracks: Any) -> tuple[TreeTrack, ...]:
     return found
 
 
+def as_track(caller: str, track: Any) -> TreeTrack:
+    """The track, if it is one."""
+    if not isinstance(track, TreeTrack):
+        raise TypeError(f"{caller}: track must be a TreeTrack; got {track!r}")
+    return track
+
+
 def track_names(tracks: Sequence[TreeTrack]) -> tuple[str, ...]:
     """What each track is called; a number where it has no label or shares it.
 
@@ -71,12 +79,13 @@ def label_ends(axes: Axes, labels: Sequence[EndLabel]) -> None:
     gap = (_ONE_LINE if short else _TWO_LINES) / points * (high - low)
     wanted = [label.height if np.isfinite(label.height) else low for label in labels]
     for label, height in zip(labels, apart(np.clip(wanted, low, high), gap), strict=True):
+        name = literal(label.name)
         place: dict[str, Any] = {"xy": (1.015, height), "xycoords": ("axes fraction", "data")}
         place |= {"textcoords": "offset points", "color": label.colour, "annotation_clip": False}
         if short:
-            axes.annotate(f"{label.name}  {label.text}", xytext=(0, 0), va="center", fontsize=9, **place)
+            axes.annotate(f"{name}  {label.text}", xytext=(0, 0), va="center", fontsize=9, **place)
         else:
-            axes.annotate(label.name, xytext=(0, 1), va="bottom", fontsize=10, fontweight="bold", **place)
+            axes.annotate(name, xytext=(0, 1), va="bottom", fontsize=10, fontweight="bold", **place)
             axes.annotate(label.text, xytext=(0, -1), va="top", fontsize=9, **place)
 
 

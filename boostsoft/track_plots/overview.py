@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..plots import INK, new_figure
+from ..tracking.literal import literal
+from ..tracks.checks import check_level
 from ..tracks.effects import TreeEffects, tree_effects
 from ..tracks.tree_track import TreeTrack
 from .changes import draw_changes, main_metric
 from .curves import MetricChoice, has_hard_and_soft, plot_curves, plot_hard_soft
-from .labels import colour_of, remark
+from .labels import as_track, colour_of, remark
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,8 +38,8 @@ def track_figure(track: TreeTrack, metric: MetricChoice | None = None, *, level:
     Raises
     ------
     TypeError, ValueError
-        If the track has no such metric, the metric counts no query or is infinite for one, or level is not between 0
-        and 1.
+        If ``track`` is none or has no such metric, the metric counts no query or is infinite for one, or level is not
+        between 0 and 1.
 
     Examples
     --------
@@ -52,8 +54,9 @@ def track_figure(track: TreeTrack, metric: MetricChoice | None = None, *, level:
     >>> [axes.get_title(loc="left") for axes in figure.axes]
     ['Keep all 2 trees: with fewer ndcg@10 is worse', 'Change of ndcg@10 by tree']
     """
+    as_track("track_figure", track)
     chosen = main_metric(track) if metric is None else track.index(metric)
-    effects = tree_effects(track, chosen, level=level)
+    effects = tree_effects(track, chosen, level=check_level("track_figure", level))
     figure = new_figure(10.0, 7.4)
     top, bottom = figure.subplots(2, 1, height_ratios=[1.2, 1], gridspec_kw={"hspace": 0.1})
     if metric is None and has_hard_and_soft(track):
@@ -61,8 +64,8 @@ def track_figure(track: TreeTrack, metric: MetricChoice | None = None, *, level:
     else:
         plot_curves(track, chosen, level=level, ax=top)
     draw_changes(bottom, effects)
-    advice = effects.advice.replace("+-", "\N{PLUS-MINUS SIGN}")
-    figure.suptitle(track.label or "What each tree adds", x=0.01, ha="left", fontsize=14, color=INK)
+    advice = literal(effects.advice.replace("+-", "\N{PLUS-MINUS SIGN}"))
+    figure.suptitle(literal(track.label) or "What each tree adds", x=0.01, ha="left", fontsize=14, color=INK)
     top.set_title(f"{advice[:1].upper()}{advice[1:]}", loc="left", fontsize=10.5, color=INK, pad=10)
     _mark_best(top, effects, colour_of(0))
     return figure

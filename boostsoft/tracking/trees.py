@@ -12,7 +12,7 @@ from ..query_groups import QueryGroups, finite_vector, query_weights, resolve_gr
 from ..tracks.builder import TRACKED, TrackBuilder, as_metrics
 from ..tracks.tree_track import TreeTrack
 from .progress import watched
-from .staged import Stages, ids_in_features, open_model, threads_of
+from .staged import Stages, _matrix, ids_in_features, open_model, threads_of
 
 CALLER = "track_trees"
 
@@ -143,6 +143,7 @@ def _measure(builder: TrackBuilder, stages: Stages, start: int, every: int, prog
 def _queries(model: Any, X: Any, y: Any, group: Any, qid: Any) -> tuple[QueryGroups, NDArray[Any] | None]:
     """The queries, and what the user calls them."""
     n_docs = finite_vector(CALLER, "y", y).size
+    _matrix(CALLER, X, n_docs)  # before the queries, which would be blamed for labels that are too many
     if group is None and qid is None:
         qid = ids_in_features(model, X)
         if qid is None:

@@ -6,6 +6,8 @@ import base64
 import io
 import json
 import os
+import zipfile
+import zlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -24,6 +26,9 @@ _VERSION = 1
 _KEY = b"boostsoft.tree_track"
 _VALUES = ("steps", "per_query", "beginning")  # the columns of a Parquet file
 _REST = ("query_weight", "spread", "y_true", "scores", "qid")
+_NEEDED = (*_VALUES, "query_weight", "spread", "metrics", "start", "label")
+# what zipfile and NumPy raise of an array that is not as it was written
+_UNREADABLE = (zipfile.BadZipFile, zlib.error, EOFError, ValueError, NotImplementedError)
 
 
 def save(track: Mapping[str, Any], path: str | Path) -> Path:
@@ -51,6 +56,9 @@ def load(path: str | Path) -> dict[str, Any]:
     about, arrays = {".npz": _read_npz, ".parquet": _read_parquet}[_suffix(caller, path)](caller, path)
     if about.get("version") != _VERSION:
         raise ValueError(f"{caller}: {path} must be of version {_VERSION}; got {about.get('version')!r}")
+    missing = [name for name in _NEEDED if name not in {**about, **arrays}]
+    if missing:
+        raise ValueError(f"{caller}: {path} must hold a TreeTrack; it has no {missing[0]!r}")
     offsets = arrays.pop("offsets", None)
     return {
         **dict.fromkeys(_REST),
@@ -69,10 +77,35 @@ def _write_npz(target: Path, about: dict[str, Any], arrays: dict[str, NDArray[An
 
 
 def _read_npz(caller: str, path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    with np.load(path, allow_pickle=False) as found:
-        if "about" not in found:
-            raise ValueError(f"{caller}: {path} must hold a TreeTrack; got the arrays {', '.join(found.files)}")
-        return json.loads(str(found["about"])), {name: found[name] for name in found.files if name != "about"}
+    with path.open("rb") as file:
+        if not zipfile.is_zipfile(file):
+            raise _damaged(caller, path, "it is no zip archive, or the end is missing")
+        file.seek(0)
+        try:
+            found = np.load(file, allow_pickle=False)
+        except _UNREADABLE as error:
+            raise _damaged(caller, path, "its table of contents cannot be read") from error
+        with found:
+            if "about" not in found:
+                raise ValueError(f"{caller}: {path} must hold a TreeTrack; got the arrays {', '.join(found.files)}")
+            arrays = {name: _member(caller, path, found, name) for name in found.files}
+    try:
+        return json.loads(str(arrays.pop("about"))), arrays
+    except ValueError as error:
+        raise _damaged(caller, path, "its 'about' cannot be read") from error
+
+
+def _member(caller: str, path: Path, found: Mapping[str, Any], name: str) -> NDArray[Any]:
+    try:
+        array: NDArray[Any] = found[name]
+    except _UNREADABLE:
+        # None: NumPy would advise to allow pickles, which run whatever code a file holds
+        raise _damaged(caller, path, f"its {name!r} cannot be read") from None
+    return array
+
+
+def _damaged(caller: str, path: Path, why: str) -> ValueError:
+    return ValueError(f"{caller}: {path} is damaged, or no {path.suffix} file: {why}")
 
 
 def _write_parquet(target: Path, about: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
@@ -95,7 +128,13 @@ def _write_parquet(target: Path, about: dict[str, Any], arrays: dict[str, NDArra
 
 def _read_parquet(caller: str, path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     parquet = optional(caller, "pyarrow.parquet", "parquet")
-    table = parquet.read_table(path)
+    with path.open("rb") as file:
+        try:
+            table = parquet.read_table(file)
+        except (OSError, ValueError) as error:
+            if isinstance(error, OSError) and error.errno is not None:  # the system's, not pyarrow's
+                raise
+            raise _damaged(caller, path, str(error).strip()) from error
     metadata = table.schema.metadata or {}
     if _KEY not in metadata:
         raise ValueError(f"{caller}: {path} must hold a TreeTrack; got the columns {', '.join(table.column_names)}")
@@ -134,7 +173,11 @@ def _plain_ids(caller: str, qid: NDArray[Any]) -> NDArray[Any]:
     for kind, dtype in ((str, np.str_), (int, np.int64)):
         if all(isinstance(value, kind) for value in qid.tolist()):
             return qid.astype(dtype)
-    raise ValueError(f"{caller}: qid must hold numbers or texts; got {qid[0]!r} of type {type(qid[0]).__name__}")
+    first: dict[type, Any] = {}
+    for value in qid.tolist():
+        first.setdefault(type(value), value)
+    got = " and ".join(f"{value!r} of type {kind.__name__}" for kind, value in first.items())
+    raise ValueError(f"{caller}: qid must hold only numbers or only texts; got {got}")
 
 
 def _encoded(array: NDArray[Any]) -> str:

@@ -13,6 +13,7 @@ from ..adapters import AnyMetric, MetricList, as_written
 from ..metrics.soft import SoftMetric
 from ..query_groups import FloatArray, QueryGroups, query_weights, whole_number
 from .builder import TRACKED, TrackBuilder
+from .checks import check_level
 from .means import counted_weights, mean_errors, weighted_means
 from .progress import MetricBar
 from .stopping import StoppingRule, StoppingWatch
@@ -71,14 +72,14 @@ class LiveTrack:
         self.metrics, self.names = tuple(listed.metrics), tuple(listed.names)
         _refuse(caller, self.metrics)
         self.every = whole_number(caller, "every", every, 1)
-        self.rule = _rule(stop, confidence)
+        self.rule = _rule(caller, stop, confidence)
         self.watched = self._metric(watch)
         if self.rule is not None:
             _warn_of_growth(caller, self.metrics[self.watched])
         if writer is not None and not callable(getattr(writer, "add_scalar", None)):
             raise TypeError(f"{caller}: writer must have add_scalar(tag, value, step); got {writer!r}")
         self._watch_data, self._writer = watch_data, writer
-        self._bar = MetricBar(caller, progress)
+        self._progress, self._bar = progress, MetricBar(caller, progress)
         self.begin(0, None)
 
     def begin(self, start: int, rounds: int | None) -> None:
@@ -90,6 +91,16 @@ class LiveTrack:
         self._stopping: StoppingWatch | None = None
         self.evals_result: dict[str, dict[str, list[float]]] = {}
         self.stopped = False
+
+    def empty(self) -> LiveTrack:
+        """Another of the same settings and with the same writer, in which nothing is recorded."""
+        found = self._changed(_bar=MetricBar(self.caller, self._progress))
+        found.begin(0, None)
+        return found
+
+    def without_outputs(self) -> LiveTrack:
+        """The record without what writes to files and terminals, which no pickle can hold."""
+        return self._changed(_bar=MetricBar(self.caller, self._progress), _writer=None)
 
     def add(
         self, name: str, labels: Any, groups: QueryGroups, scores: Any, weights: Any = None, training: bool = False
@@ -150,6 +161,11 @@ class LiveTrack:
         if self._recorded == 0:
             raise ValueError(f"{self.caller}: nothing is recorded yet; train with this callback first")
         return {name: data.builder.track() for name, data in self._data.items()}
+
+    def _changed(self, **attributes: Any) -> LiveTrack:
+        found = object.__new__(type(self))
+        found.__dict__.update(self.__dict__, **attributes)
+        return found
 
     def _record(self, scores: Callable[[str], Any]) -> None:
         n_trees = self._start + self._done
@@ -271,8 +287,12 @@ def _refuse(caller: str, metrics: Sequence[AnyMetric]) -> None:
             raise ValueError(f"{caller}: two metrics are called {metric.name!r}; tell them apart with name=")
 
 
-def _rule(stop: int | StoppingRule | None, confidence: float) -> StoppingRule | None:
-    return stop if stop is None or isinstance(stop, StoppingRule) else StoppingRule(stop, confidence)
+def _rule(caller: str, stop: Any, confidence: Any) -> StoppingRule | None:
+    if stop is None or isinstance(stop, StoppingRule):
+        return stop
+    if isinstance(stop, bool) or not isinstance(stop, (int, np.integer)):
+        raise TypeError(f"{caller}: stop must be a whole number or a StoppingRule; got {stop!r}")
+    return StoppingRule(whole_number(caller, "stop", stop, 1), check_level(caller, confidence, "confidence"))
 
 
 def _warn_of_growth(caller: str, metric: AnyMetric) -> None:

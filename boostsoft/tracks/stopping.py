@@ -10,7 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..adapters import AnyMetric
-from ..query_groups import FloatArray, finite_number, positive_number, whole_number
+from ..query_groups import FloatArray, finite_number, whole_number
+from .checks import check_level
 from .means import counted_weights, mean_errors, weighted_means
 from .tree_track import TreeTrack
 
@@ -76,10 +77,7 @@ class StoppingRule:
     def __post_init__(self) -> None:
         caller = "StoppingRule"
         object.__setattr__(self, "patience", whole_number(caller, "patience", self.patience, 1))
-        confidence = positive_number(caller, "confidence", self.confidence)
-        if confidence >= 1.0:
-            raise ValueError(f"{caller}: confidence must be below 1; got {self.confidence!r}")
-        object.__setattr__(self, "confidence", confidence)
+        object.__setattr__(self, "confidence", check_level(caller, self.confidence, "confidence"))
         object.__setattr__(self, "min_delta", finite_number(caller, "min_delta", self.min_delta))
         if self.min_delta < 0.0:
             raise ValueError(f"{caller}: min_delta must not be negative; got {self.min_delta!r}")

@@ -15,7 +15,7 @@ from ..metrics.hard import Metric
 from ..metrics.soft import SoftMetric
 from ..query_groups import FloatArray, IntArray, QueryGroups, one_of, set_fields, whole_number
 from . import files
-from .checks import check_level, checked, read_only
+from .checks import check_level, check_resamples, checked, read_only
 from .frames import as_frame
 from .means import bootstrap_means, counted_weights, mean_errors, weighted_means
 
@@ -198,7 +198,7 @@ class TreeTrack:
         level : float
             Share of such intervals, in (0, 1), that hold the true mean of one step.
         n_boot : int
-            Number of resamples, the same for all steps.
+            Number of resamples, 20 at least, the same for all steps.
         seed : int
             Seed of the resampling.
 
@@ -210,9 +210,10 @@ class TreeTrack:
         Raises
         ------
         TypeError, ValueError
-            If level is not between 0 and 1, ``n_boot`` is below 1 or ``seed`` below 0.
+            If level is not between 0 and 1, ``n_boot`` is below 20 or ``seed`` below 0.
         """
         tail = (1.0 - check_level("TreeTrack.band", level)) / 2.0
+        n_boot = check_resamples("TreeTrack.band", "n_boot", n_boot)
         found = np.empty((2, self.n_steps, self.n_metrics))
         for metric in range(self.n_metrics):
             with np.errstate(invalid="ignore"):  # of infinite values
@@ -326,7 +327,7 @@ class TreeTrack:
         """Write to ``.npz``, or to ``.parquet`` with one row per step, metric and query, which needs pyarrow.
 
         The file is complete or not there. Metrics are kept as their repr: one with a function as an option raises
-        ValueError, as does another suffix, or ids that are neither numbers nor texts.
+        ValueError, as does another suffix, or ids that are neither all numbers nor all texts.
         """
         return files.save({field.name: getattr(self, field.name) for field in fields(self)}, path)
 
@@ -342,7 +343,7 @@ class TreeTrack:
         Raises
         ------
         ValueError
-            If it ends otherwise, holds no TreeTrack, or one of another version.
+            If it ends otherwise, is damaged, holds no TreeTrack, or one of another version.
         OSError
             If it cannot be read.
         ImportError
