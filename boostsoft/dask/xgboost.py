@@ -93,7 +93,7 @@ def train_xgboost(
 
     rule = obj if isinstance(obj, XGBoostObjective) else objective("ndcg@10" if obj is None else obj)
     refuse_undivided_rule(_CALLER, rule.rule)
-    metrics = watched_metrics(custom_metric, rule)
+    metrics = watched_metrics(custom_metric, rule, _CALLER)
     for metric in metrics.metrics.metrics:
         refuse_undivided(_CALLER, metric)
     sets = {name: _named(name, given) for name, given in (evals or {}).items()}

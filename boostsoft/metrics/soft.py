@@ -195,7 +195,7 @@ class SoftMetric:
     def gradient(
         self, y_true: Any, y_score: Any, *, group: Any = None, qid: Any = None, query_weight: Any = None
     ) -> FloatArray:
-        """Gradient of the mean with respect to the scores, shape (n_docs,); over a query it sums to 0, within its error."""
+        """Gradient of the mean with respect to the scores, shape (n_docs,); its sum over a query is 0, to its error."""
         caller = "SoftMetric.gradient"
         groups, scores, weights = check_call(caller, y_true, y_score, group, qid, query_weight)
         return self._derivatives(prepare(self.metric, caller, y_true, groups), scores, weights, derive=1)[1]
