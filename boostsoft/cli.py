@@ -25,6 +25,7 @@ from .plots import curves_figure, differences_figure, png
 from .ranker.convex_losses import BESIDE
 from .ranker.settings import WHOLE_ORDER
 from .report import TreeBars, curve_csv, folds_csv, folds_report, per_query_csv, split_report, write_files
+from .terminal import page
 from .track_command import add_track
 
 FAILED, INTERRUPTED = 2, 130
@@ -222,7 +223,7 @@ def _compare_folds(plan: Plan, folder: Path, n_seeds: int, out: Path) -> None:
 
 def _finish(report: Any, out: Path, files: Mapping[str, bytes]) -> None:
     write_files(out, files)
-    console = Console()
+    console = page()
     console.print(report)
     console.print(Text(f"Written to {out}: {', '.join(files)}"))
 

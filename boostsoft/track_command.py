@@ -9,9 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich import box
-from rich.console import Console, Group, RenderableType
-from rich.table import Table
+from rich.console import Group, RenderableType
 from rich.text import Text
 
 from .adapters import AnyMetric
@@ -23,6 +21,7 @@ from .options import add_command, check_folder, positive, whole
 from .plots import png
 from .ranking_data import RankingData
 from .report import write_files
+from .terminal import ResultTable, page
 from .track_plots import track_figure
 from .track_report import write_report
 from .track_report.figures import MetricFigures, amount, metric_figures
@@ -46,7 +45,6 @@ everything:   python -m boostsoft track model.txt S5.txt --out tracked
 """
 _LIGHTGBM, _XGBOOST, _CATBOOST = b"tree", b"{", b"CBM1"  # how a model's file begins
 _LEVEL = 0.95
-_WIDTH = 110
 
 
 def add_track(commands: Any) -> None:
@@ -89,9 +87,7 @@ def track(options: argparse.Namespace) -> None:
     )  # fmt: skip
     for kind, path in targets:
         _WRITERS[kind](found, path)
-    console = Console()
-    if not console.is_terminal:  # a file has no width: nothing is cut off
-        console = Console(width=_WIDTH)
+    console = page()
     console.print(_summary(found, data))
     for _, path in targets:
         console.print(Text(f"Written: {path}"))
@@ -221,10 +217,7 @@ def _summary(found: TreeTrack, data: RankingData) -> RenderableType:
     trees = int(found.steps[-1])
     title = f"{found.label}: {amount(trees, 'tree')} on {amount(data.n_queries, 'query')}, "
     title += amount(data.n_docs, "document")
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("metric", no_wrap=True)
-    for heading in ("last step", "best", "with trees", "keep", "hurt"):
-        table.add_column(heading, justify="right", no_wrap=True)
+    table = ResultTable(["metric"], ["last step", "best", "with trees", "keep", "hurt"])
     for figures in all_figures:
         table.add_row(*_cells(figures))
     chance = f"Of {found.n_steps:,} steps that do nothing, {found.n_steps * (1 - _LEVEL) / 2:.2g} would seem to hurt."

@@ -16,6 +16,8 @@ from boostsoft.blending import SoftBlender
 from boostsoft.datasets import load_trec_runs
 from boostsoft.statistics import paired_interval
 
+from .narrow import WIDTHS, assert_no_number_is_cut, on_a_terminal
+
 QUALITY = {"weak": 0.3, "good": 1.0, "other": 1.2}
 
 
@@ -160,6 +162,18 @@ def test_the_best_model_is_the_best_of_the_other_queries(tmp_path):
     ]
     found = blend(tmp_path, table_of(tmp_path, *rows), "--folds", "9")
     assert found["held_out"]["best model"]["mean"] == pytest.approx((2 / np.log2(3) + 1 / np.log2(4)) / 3)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_no_number_is_cut_on_a_narrow_terminal(files, tmp_path, capsys, monkeypatch, width):
+    monkeypatch.chdir(tmp_path)
+    arguments = ["blend", *files[0], "--qrels", files[1], "--out", "out", "--folds", "2", "--resamples", "20"]
+    arguments += ["--method", "equal"]
+    assert cli.main(arguments) == 0
+    wide = capsys.readouterr().out
+    on_a_terminal(monkeypatch, width)
+    assert cli.main(arguments) == 0
+    assert_no_number_is_cut(capsys.readouterr().out, wide, width)
 
 
 def test_what_is_shown(done):

@@ -18,6 +18,7 @@ from boostsoft.tracks.effects import tree_effects
 from boostsoft.tracks.tree_track import TreeTrack
 
 from .letor_cases import letor_text
+from .narrow import WIDTHS, assert_no_number_is_cut, on_a_terminal
 
 N_FEATURES = 4
 
@@ -135,6 +136,14 @@ def test_single_files_and_options(folder, tmp_path, capsys):
     )
     np.testing.assert_array_equal(found.per_query, expected.per_query)
     assert "<h1>my &lt;model&gt;</h1>" in files["--report"].read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_no_number_is_cut_on_a_narrow_terminal(folder, capsys, monkeypatch, width):
+    arguments = [folder / "lightgbm.txt", folder / "a.txt", "--metric", "precision@10", "--metric", "ndcg@10"]
+    wide = run(capsys, *arguments)[1].out
+    on_a_terminal(monkeypatch, width)
+    assert_no_number_is_cut(run(capsys, *arguments)[1].out, wide, width)
 
 
 def test_nothing_is_written_unless_asked_for(folder, tmp_path, capsys, monkeypatch):

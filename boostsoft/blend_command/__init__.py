@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.console import Console
 from rich.text import Text
 
 from ..blending.baselines import METHODS
 from ..blending.scores import NORMALIZATIONS
 from ..kernels.noise import LAWS
 from ..options import add_command, check_folder, positive, whole
+from ..terminal import page
 from .scores import Names, Scores, read_runs, read_table
 
 __all__ = ["add_blend", "blend"]
@@ -29,7 +29,6 @@ Queries without labels are fused with the weights that the others give. Written 
 weights.png and fused.run.
 """
 _ALL = "all"
-_PAGE = 110  # columns, where nothing says how many there are
 
 
 def add_blend(commands: Any) -> None:
@@ -142,9 +141,7 @@ def _finish(shown: Any, out: Path, files: dict[str, bytes]) -> None:
     from ..report import write_files
 
     write_files(out, files)
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=_PAGE)
+    console = page()
     console.print(shown)
     console.print(Text(f"Written to {out}: {', '.join(files)}"))
 

@@ -8,14 +8,13 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from rich import box
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from .. import __version__
 from ..report import metric_title
 from ..statistics import PairedInterval, counted_mean, paired_interval
+from ..terminal import ResultTable
 from .scores import Scores
 from .work import BLEND, Blend
 
@@ -43,11 +42,8 @@ def report(blend: Blend, scores: Scores, settings: Mapping[str, Any], folds: int
     return Group(*parts)
 
 
-def _weights_table(blend: Blend, scores: Scores, title: str) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("model", no_wrap=True)
-    for heading in ("weight", "95 % interval", f"{title} alone"):
-        table.add_column(heading, justify="right", no_wrap=True)
+def _weights_table(blend: Blend, scores: Scores, title: str) -> ResultTable:
+    table = ResultTable(["model"], ["weight", "95 % interval", f"{title} alone"])
     weights = blend.blender.weights_
     for at in np.argsort(-np.abs(weights), kind="stable").tolist():
         low, high = _interval(blend, at)
@@ -60,11 +56,8 @@ def _weights_table(blend: Blend, scores: Scores, title: str) -> Table:
     return table
 
 
-def _held_out_table(blend: Blend) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("scores of", no_wrap=True)
-    for heading in ("mean", "blend less it", "95 % interval"):
-        table.add_column(heading, justify="right", no_wrap=True)
+def _held_out_table(blend: Blend) -> ResultTable:
+    table = ResultTable(["scores of"], ["mean", "blend less it", "95 % interval"])
     for name, values in blend.held_out.items():
         cells = [f"{counted_mean(values):.4f}"]
         if name != BLEND:
