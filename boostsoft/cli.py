@@ -29,6 +29,8 @@ from .terminal import page
 from .track_command import add_track
 
 FAILED, INTERRUPTED = 2, 130
+_SPLIT_FILES = ("model.txt", "curve.csv", "curve.png")
+_FOLDS_FILES = ("folds.csv", "per_query.csv", "differences.png")
 _DEMO = "Train on the ranking task made of scikit-learn's digit images; nothing is downloaded."
 _TRAIN = "Train on LETOR / SVMlight files (label qid:id index:value ...), plain or gzip."
 _TRAIN_EXAMPLES = """\
@@ -151,7 +153,7 @@ def _tree_parameters(settings: Sequence[str]) -> dict[str, str]:
 
 
 def _demo(options: argparse.Namespace) -> None:
-    check_folder(options.out)
+    check_folder(options.out, *_SPLIT_FILES)
     plan = Plan(
         noise="gumbel", mix=WHOLE_ORDER, losses=BESIDE, trees=options.trees, early_stopping=0, seed=options.seed
     )
@@ -173,7 +175,7 @@ def _train(options: argparse.Namespace) -> None:
         parameters=parameters if options.folds is None else {"feature_fraction": "0.8", **parameters},
         baseline=not options.no_baseline,
     )
-    check_folder(options.out)
+    check_folder(options.out, *(_SPLIT_FILES if options.folds is None else _FOLDS_FILES))
     if options.folds is not None:
         _compare_folds(plan, options.folds, options.seeds or 1, options.out)
         return

@@ -47,15 +47,18 @@ def positive(text: str) -> float:
     return value
 
 
-def check_folder(folder: Path) -> None:
-    """Refuse a folder that cannot be written to, before any work; it is not made yet."""
+def check_folder(folder: Path, *names: str, option: str = "--out") -> None:
+    """Refuse a folder that cannot be written to, or where files of these names cannot be; it is not made yet."""
     nearest = folder
     while not nearest.exists() and nearest != nearest.parent:
         nearest = nearest.parent
     if not nearest.is_dir():
-        raise ValueError(f"--out: {nearest} is a file, not a folder")
+        raise ValueError(f"{option}: {nearest} is a file, not a folder")
     try:
         with tempfile.TemporaryFile(dir=nearest):
             pass
     except OSError as error:
-        raise ValueError(f"--out: cannot write to {nearest}: {error.strerror}") from error
+        raise ValueError(f"{option}: cannot write to {nearest}: {error.strerror}") from error
+    for name in names:
+        if (folder / name).is_dir():
+            raise ValueError(f"{option}: {folder / name} must be a file; it is a folder")

@@ -331,6 +331,14 @@ def test_bad_input_is_one_line_and_leaves_nothing(files, tmp_path, capsys, monke
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_folder_in_the_way_of_a_file(files, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(blend_command, "_read", lambda _: pytest.fail("it went to work"))
+    taken = tmp_path / "out" / "weights.json"
+    taken.mkdir(parents=True)
+    assert cli.main(["blend", *files[0], "--qrels", files[1], "--out", str(tmp_path / "out")]) == 2
+    assert capsys.readouterr().err == f"boostsoft: --out: {taken} must be a file; it is a folder\n"
+
+
 def table_of(tmp_path, *rows):
     path = tmp_path / "scores.csv"
     path.write_text("\n".join(["qid,docid,label,x,y", *rows]) + "\n")

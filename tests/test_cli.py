@@ -375,6 +375,18 @@ def test_fractional_labels_need_no_baseline(tmp_path, capsys):
     assert cli.main([*arguments, "--no-baseline", *SMALL_TREES]) == 0
 
 
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [(["demo"], "model.txt"), (["train", "--folds", "{dir}"], "folds.csv"), (["bench"], "bench.json")],
+)
+def test_a_folder_in_the_way_of_a_file(parts, tmp_path, capsys, arguments, name):
+    taken = tmp_path / name
+    taken.mkdir()
+    given = [argument.format(dir=parts) for argument in arguments]
+    assert cli.main([*given, "--out", str(tmp_path)]) == 2
+    assert capsys.readouterr().err == f"boostsoft: --out: {taken} must be a file; it is a folder\n"
+
+
 def test_an_error_while_training_leaves_nothing(tmp_path, capsys):
     file = tmp_path / "set.txt"
     file.write_text("".join(f"0 qid:{i // 50} 1:{i}\n" for i in range(100)))

@@ -50,6 +50,11 @@ def test_blocks_repeat_the_labels():
     assert ["train", "[hard]", "-0.1234", "to", "+0.5678"] in lines
 
 
+def test_an_empty_line_ends_a_table_of_any_width():
+    for width in (80, 34, 24):
+        assert text_of(table_of(), width).endswith("\n\n") or not text_of(table_of(), width).splitlines()[-1].strip()
+
+
 def test_a_line_for_each_value_where_no_column_fits():
     lines = text_of(table_of(), 24).splitlines()
     at = lines.index("train soft")  # the label above it

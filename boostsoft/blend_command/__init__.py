@@ -29,6 +29,7 @@ Queries without labels are fused with the weights that the others give. Written 
 weights.png and fused.run.
 """
 _ALL = "all"
+_FILES = ("weights.json", "weights.png", "curve.png", "fused.run")
 
 
 def add_blend(commands: Any) -> None:
@@ -75,7 +76,7 @@ def _add_weights(parser: argparse.ArgumentParser) -> None:
 
 def blend(options: argparse.Namespace) -> None:
     """Run the command; what cannot work is refused before anything is fitted."""
-    check_folder(options.out)
+    check_folder(options.out, *_FILES)
     if len(options.name.split()) != 1:
         raise ValueError(f"--name: must be one word without blanks, got {options.name!r}")
     scores = _read(options)
