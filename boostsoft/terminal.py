@@ -7,11 +7,12 @@ from typing import NamedTuple
 
 from rich import box
 from rich.cells import cell_len
-from rich.console import Console, ConsoleOptions, JustifyMethod, RenderableType
+from rich.console import Console, ConsoleOptions, Group, JustifyMethod, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 _PAGE = 110  # columns, where nothing says how many there are
+PLUS_MINUS = "\N{PLUS-MINUS SIGN}"
 _WIDE, _NARROW = 3, 2  # blanks between two columns
 
 
@@ -23,7 +24,7 @@ def page(width: int = _PAGE) -> Console:
 
 def plus_minus(console: Console) -> str:
     """The sign before a standard error, in characters that the console's encoding has."""
-    return "+-" if console.options.ascii_only else "\N{PLUS-MINUS SIGN}"
+    return "+-" if console.options.ascii_only else PLUS_MINUS
 
 
 class Field(NamedTuple):
@@ -66,13 +67,21 @@ class ResultTable:
         width, columns = options.max_width, range(self._n_labels, len(self._fields))
         for gap, folded in ((_WIDE, False), (_WIDE, True), (_NARROW, True)):
             if self._width(columns, gap, folded) <= width:
-                yield self._table(columns, gap, folded)
+                yield from self._below_each_other([self._table(columns, gap, folded)])
                 return
         blocks = self._blocks(columns, width)
         if all(self._width(block, _NARROW, True) <= width for block in blocks):
-            yield from (self._table(block, _NARROW, True) for block in blocks)
+            yield from self._below_each_other([self._table(block, _NARROW, True) for block in blocks])
         else:
-            yield from self._lines()
+            yield from self._below_each_other([Group(*self._lines())])
+
+    @staticmethod
+    def _below_each_other(parts: Sequence[RenderableType]) -> Iterator[RenderableType]:
+        """Each with an empty line after it, which a table with edges has of itself."""
+        for part in parts:
+            yield part
+            if not (isinstance(part, Table) and part.show_edge):
+                yield Text()
 
     def _blocks(self, columns: Sequence[int], width: int) -> list[list[int]]:
         blocks: list[list[int]] = []
