@@ -130,13 +130,18 @@ def plan_summary(plan: Plan) -> str:
     shared = plan.booster_parameters(OURS)
     settings = {"learning_rate": None, "num_leaves": None, "min_data_in_leaf": 20, **plan.parameters}
     listed = ", ".join(f"{name} {shared.get(name, default)}" for name, default in settings.items())
-    stop = f"; training stops {plan.early_stopping} trees after it" if plan.early_stopping else ""
     beside = [f"{weight:g} {name}" for what in (plan.mix, plan.losses) for name, weight in (what or {}).items()]
     return (
         f"{OURS} trains on {' + '.join([f'soft {metric_title(plan.metric)}', *beside])}. "
-        f"Each arm: up to {plan.trees} trees, {listed}, the rest as in LightGBM; kept is the number of trees with "
-        f"the best hard {metric_title(plan.metric)} on valid{stop}."
+        f"Each arm: up to {plan.trees} trees, {listed}, the rest as in LightGBM; {_kept(plan)}."
     )
+
+
+def _kept(plan: Plan) -> str:
+    if not plan.chooses_trees:
+        return "all trees are kept, since dart changes earlier ones"
+    stop = f"; training stops {plan.early_stopping} trees after it" if plan.early_stopping else ""
+    return f"kept is the number of trees with the best hard {metric_title(plan.metric)} on valid{stop}"
 
 
 def split_report(split: Split) -> RenderableType:
@@ -171,7 +176,9 @@ def _conclusion(split: Split, part: str) -> list[RenderableType]:
         return []
     name = split.plan.names[0]
     interval = paired_interval(*(fill_empty(arm.values[part, name], "zero") for arm in split.arms))
-    chosen = " The number of trees was chosen on these queries: a test part would be fairer." * (part == "valid")
+    chosen = ""
+    if part == "valid" and split.plan.chooses_trees:
+        chosen = " The number of trees was chosen on these queries: a test part would be fairer."
     caveat = " The interval is over queries; another seed or other training queries may move it."
     return [
         _bold(f"Hard {metric_title(split.plan.metric)} on {part}: {verdict(interval)}"),
