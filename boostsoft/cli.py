@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import os
+import re
 import sys
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
@@ -32,7 +36,10 @@ FAILED, INTERRUPTED = 2, 130
 _SPLIT_FILES = ("model.txt", "curve.csv", "curve.png")
 _FOLDS_FILES = ("folds.csv", "per_query.csv", "differences.png")
 _DEMO = "Train on the ranking task made of scikit-learn's digit images; nothing is downloaded."
-_TRAIN = "Train on LETOR / SVMlight files (label qid:id index:value ...), plain or gzip."
+_TRAIN = (
+    "Train on LETOR / SVMlight files (label qid:id index:value ...), plain or gzip. They are read as a dense matrix:\n"
+    "documents x largest index x 8 bytes."
+)
 _TRAIN_EXAMPLES = """\
 one split:    python -m boostsoft train --train S1.txt S2.txt S3.txt --valid S4.txt --test S5.txt
 five folds:   python -m boostsoft train --folds MQ2008 --seeds 3
@@ -60,6 +67,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _stop("interrupted; no file is half written", INTERRUPTED)
     except (ImportError, OSError, ValueError, LightGBMError) as error:
         return _stop(str(error), FAILED)
+    except MemoryError as error:
+        return _stop(f"not enough memory: {error}", FAILED)
     return 0
 
 
@@ -152,6 +161,38 @@ def _tree_parameters(settings: Sequence[str]) -> dict[str, str]:
     return found
 
 
+def _check_tree_parameters(parameters: Mapping[str, str]) -> None:
+    """Refuse a value out of LightGBM's bounds in one line; LightGBM would write it, with a place in its source.
+
+    Other trouble is left to training, since it may be due to the two rows that are tried here.
+    """
+    tried = lightgbm.Dataset(np.eye(2), [0, 1], params={**parameters, "verbosity": -1})
+    try:
+        with _silent_errors(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # training says it again
+            tried.construct()
+    except LightGBMError as error:
+        rule = re.match(r"Check failed: \((\w+)\) *(\S+) *\((.*?)\) at ", str(error))
+        if rule and rule[1] in parameters:
+            raise ValueError(
+                f"--set: LightGBM needs {rule[1]} {rule[2]} {rule[3]}, got {parameters[rule[1]]}"
+            ) from error
+
+
+@contextmanager
+def _silent_errors() -> Iterator[None]:
+    """Drop what a library in C writes to the error stream."""
+    sys.stderr.flush()
+    kept = os.dup(2)
+    try:
+        with open(os.devnull, "wb") as nowhere:
+            os.dup2(nowhere.fileno(), 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+
+
 def _demo(options: argparse.Namespace) -> None:
     check_folder(options.out, *_SPLIT_FILES)
     plan = Plan(
@@ -164,6 +205,7 @@ def _demo(options: argparse.Namespace) -> None:
 def _train(options: argparse.Namespace) -> None:
     _check_data_options(options)
     parameters = _tree_parameters(options.set)
+    _check_tree_parameters(parameters)
     plan = Plan(
         metric=options.metric,
         noise=options.noise,
@@ -241,7 +283,9 @@ def _check_labels(plan: Plan, parts: Any) -> None:
 
 
 def _read_parts(files: Mapping[str, Sequence[Path]]) -> dict[str, RankingData]:
-    return dict(zip(files, _equally_wide([load_letor(list(paths)) for paths in files.values()]), strict=True))
+    parts = [load_letor(list(paths)) for paths in files.values()]
+    _check_features(parts[0], *files["train"])
+    return dict(zip(files, _equally_wide(parts), strict=True))
 
 
 def _read_folder(folder: Path) -> tuple[RankingData, ...]:
@@ -256,12 +300,18 @@ def _read_folder(folder: Path) -> tuple[RankingData, ...]:
             raise ValueError(f"--folds: {folder} must have {name}.txt or {name}.txt.gz; {there}")
         files.append(found[0])
     parts = _equally_wide([load_letor(file) for file in files])
+    _check_features(parts[0], folder)
     seen: dict[str, int] = {}
     for number, part in enumerate(parts, 1):
         for query in map(str, np.unique(part.qid)):
             if seen.setdefault(query, number) != number:
                 raise ValueError(f"--folds: query {query} is in S{seen[query]} and in S{number}")
     return tuple(parts)
+
+
+def _check_features(part: RankingData, *paths: Path) -> None:
+    if not part.X.shape[1]:
+        raise ValueError(f"train: no line of {', '.join(map(str, paths))} has a feature, index:value")
 
 
 def _equally_wide(parts: Sequence[RankingData]) -> list[RankingData]:

@@ -387,6 +387,47 @@ def test_a_folder_in_the_way_of_a_file(parts, tmp_path, capsys, arguments, name)
     assert capsys.readouterr().err == f"boostsoft: --out: {taken} must be a file; it is a folder\n"
 
 
+def test_a_lack_of_memory_is_one_line(parts, capsys, monkeypatch):
+    def too_much(*_):
+        raise MemoryError("Unable to allocate 7 TiB")
+
+    monkeypatch.setattr(cli, "_read_folder", too_much)
+    assert cli.main(["train", "--folds", str(parts)]) == 2
+    assert capsys.readouterr().err == "boostsoft: not enough memory: Unable to allocate 7 TiB\n"
+
+
+def test_lines_without_any_feature_are_refused(tmp_path, capfd):
+    file = tmp_path / "set.txt"
+    file.write_text("1 qid:1\n0 qid:1\n")
+    assert cli.main(["train", "--train", str(file), "--valid", str(file), "--out", str(tmp_path / "out")]) == 2
+    assert capfd.readouterr().err == f"boostsoft: train: no line of {file} has a feature, index:value\n"
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_a_value_that_lightgbm_refuses_is_one_line(parts, tmp_path, capfd):
+    arguments = [*split_arguments(parts), "--out", str(tmp_path / "out"), "--set", "max_bins=1"]
+    assert cli.main(arguments) == 2
+    assert capfd.readouterr().err == "boostsoft: --set: LightGBM needs max_bin > 1, got 1\n"
+
+
+@pytest.mark.parametrize("setting", ["feature_fraction=0.5", "monotone_constraints=1,0,0,0", "max_bin=15"])
+def test_a_value_that_lightgbm_takes_is_silent(setting, capfd):
+    cli._check_tree_parameters(cli._tree_parameters([setting]))
+    assert capfd.readouterr() == ("", "")
+
+
+def test_dart_keeps_all_trees_and_the_report_says_so(parts, tmp_path, capsys):
+    arguments = [*split_arguments(parts), "--out", str(tmp_path / "out"), *SMALL_TREES, "--trees", "6"]
+    assert cli.main([*arguments, "--early-stopping", "1", "--set", "boosting_type=dart"]) == 0
+    shown = capsys.readouterr()
+    words = " ".join(shown.out.split())
+    assert shown.err == ""
+    assert "the rest as in LightGBM; all trees are kept, since dart changes earlier ones." in words
+    assert "training stops" not in words
+    assert "Trees kept: boostsoft 6 (" in words
+    assert lgb.Booster(model_file=tmp_path / "out" / "model.txt").num_trees() == 6
+
+
 def test_an_error_while_training_leaves_nothing(tmp_path, capsys):
     file = tmp_path / "set.txt"
     file.write_text("".join(f"0 qid:{i // 50} 1:{i}\n" for i in range(100)))
@@ -424,4 +465,6 @@ def test_help_ends_well(capsys):
     with pytest.raises(SystemExit) as ending:
         cli.main(["train", "--help"])
     assert ending.value.code == 0
-    assert "five folds:" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "five folds:" in shown
+    assert "dense" in shown
