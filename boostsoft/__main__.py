@@ -17,8 +17,12 @@ def run() -> int:
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     if isinstance(sys.stdout, io.TextIOWrapper):  # a name that its encoding lacks shall not end a finished run
         sys.stdout.reconfigure(errors="backslashreplace")
-    from .cli import main
+    from .options import interrupted
 
+    try:
+        from .cli import main
+    except KeyboardInterrupt:  # loading takes seconds
+        return interrupted()
     return main()
 
 

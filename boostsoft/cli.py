@@ -24,7 +24,7 @@ from .blend_command import add_blend
 from .datasets import RankingData, load_digits_ranking, load_letor
 from .experiment import N_PARTS, Plan, run_folds, run_split
 from .kernels.noise import LAWS
-from .options import add_command, check_folder, positive, whole
+from .options import FAILED, add_command, check_folder, interrupted, positive, stop, whole
 from .plots import curves_figure, differences_figure, png
 from .ranker.convex_losses import BESIDE
 from .ranker.settings import WHOLE_ORDER
@@ -32,7 +32,6 @@ from .report import TreeBars, curve_csv, folds_csv, folds_report, per_query_csv,
 from .terminal import page
 from .track_command import add_track
 
-FAILED, INTERRUPTED = 2, 130
 _SPLIT_FILES = ("model.txt", "curve.csv", "curve.png")
 _FOLDS_FILES = ("folds.csv", "per_query.csv", "differences.png")
 _DEMO = "Train on the ranking task made of scikit-learn's digit images; nothing is downloaded."
@@ -64,17 +63,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options = _parser().parse_args(arguments)
         options.run(options)
     except KeyboardInterrupt:
-        return _stop("interrupted; no file is half written", INTERRUPTED)
+        return interrupted()
     except (ImportError, OSError, ValueError, LightGBMError) as error:
-        return _stop(str(error), FAILED)
+        return stop(str(error), FAILED)
     except MemoryError as error:
-        return _stop(f"not enough memory: {error}", FAILED)
+        return stop(f"not enough memory: {error}", FAILED)
     return 0
-
-
-def _stop(message: str, code: int) -> int:
-    sys.stderr.write(f"boostsoft: {' '.join(message.split())}\n")
-    return code
 
 
 class _Parser(argparse.ArgumentParser):

@@ -1,13 +1,27 @@
-"""What the commands' options have in common: numbers with a least value, and a folder that can be written to."""
+"""What commands have in common: options with a least value, a folder that can be written to, how they end."""
 
 from __future__ import annotations
 
 import argparse
 import re
+import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+FAILED, INTERRUPTED = 2, 130
+
+
+def stop(message: str, code: int) -> int:
+    """Say in one line on stderr why a command ends; returns its exit code."""
+    sys.stderr.write(f"boostsoft: {' '.join(message.split())}\n")
+    return code
+
+
+def interrupted() -> int:
+    """End after Ctrl-C."""
+    return stop("interrupted; no file is half written", INTERRUPTED)
 
 
 def add_command(

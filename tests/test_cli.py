@@ -7,6 +7,8 @@ import csv
 import gzip
 import io
 import re
+import subprocess
+import sys
 
 import lightgbm as lgb
 import numpy as np
@@ -444,6 +446,21 @@ def test_an_interrupt_while_training_leaves_nothing(tmp_path, capsys, monkeypatc
     assert cli.main(["demo", "--out", str(tmp_path / "out")]) == 130
     assert capsys.readouterr().err == "boostsoft: interrupted; no file is half written\n"
     assert list(tmp_path.iterdir()) == []
+
+
+def test_an_interrupt_while_the_commands_are_loaded_is_one_line():
+    code = (
+        "import sys, importlib.abc, boostsoft\n"
+        "class Interrupted(importlib.abc.MetaPathFinder):\n"
+        "    def find_spec(self, name, path, target=None):\n"
+        "        if name == 'lightgbm':\n"
+        "            raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Interrupted())\n"
+        "from boostsoft.__main__ import run\n"
+        "sys.exit(run())\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (130, "boostsoft: interrupted; no file is half written\n")
 
 
 def test_files_are_whole_or_not_there(tmp_path, monkeypatch):
