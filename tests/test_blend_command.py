@@ -53,7 +53,7 @@ def done(files, tmp_path_factory):
     patch = pytest.MonkeyPatch()
     patch.setattr("sys.stdout", shown)
     try:
-        arguments = ["blend", *runs, "--qrels", qrels, "--out", str(out), "--resamples", "8", "--folds", "4"]
+        arguments = ["blend", *runs, "--qrels", qrels, "--out", str(out), "--resamples", "20", "--folds", "4"]
         assert cli.main([*arguments, "--seed", "3", "--depth", "9", "--name", "fused"]) == 0
     finally:
         patch.undo()
@@ -63,7 +63,7 @@ def done(files, tmp_path_factory):
 @pytest.fixture(scope="module")
 def fitted(files):
     data = load_trec_runs(files[0], qrels=files[1])
-    return data, SoftBlender(n_bootstrap=8, random_state=3).fit(data.S, data.y, group=data.sizes)
+    return data, SoftBlender(n_bootstrap=20, random_state=3).fit(data.S, data.y, group=data.sizes)
 
 
 def blend(tmp_path, *arguments):
@@ -304,6 +304,7 @@ BAD = {
     "metric": (["{weak}", "{good}", "--qrels", "{qrels}", "--metric", "foo"], "unknown metric 'foo'"),
     "inexact": (["{weak}", "{good}", "--qrels", "{qrels}", "--metric", "bpref"], "bpref has no exact expectation"),
     "sigma": (["{weak}", "--sigma", "0"], "--sigma: must be a number above 0, got '0'"),
+    "resamples": (["{weak}", "--resamples", "19"], "--resamples: must be 0 (none) or at least 20, got '19'"),
     "method": (["{weak}", "--method", "magic"], "invalid choice: 'magic'"),
     "names": (["{weak}", "--scores", "a,,b"], "--scores: must be different names separated by commas, got 'a,,b'"),
     "lower": (
@@ -365,8 +366,53 @@ def test_labels_that_say_too_little(tmp_path, capsys):
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize("name", ["", "__index_level_0__"])
+def test_a_row_index_of_pandas_is_no_model(tmp_path, capsys, name):
+    path = tmp_path / "scores.csv"
+    path.write_text(f"{name},qid,label,x,y\n" + "".join(f"{i},{i // 2},{i % 2},{i},{-i}\n" for i in range(8)))
+    out = ["--out", str(tmp_path / "out"), "--resamples", "0"]
+    assert cli.main(["blend", str(path), *out]) == 2
+    assert capsys.readouterr().err == (
+        f"boostsoft: blend: {path}: column 1 has the name {name!r} of a row index: write the table with index=False, "
+        "or name the columns to blend by --scores\n"
+    )
+    assert cli.main(["blend", str(path), *out, "--scores", "x,y"]) == 0
+
+
+def test_a_run_without_a_judged_topic_is_named(files, tmp_path, capsys):
+    stranger = tmp_path / "stranger.txt"
+    stranger.write_text("14 Q0 D1 1 2.5 strange\n999 Q0 D1 1 2.5 strange\n")
+    assert cli.main(["blend", *files[0], str(stranger), "--qrels", files[1], "--out", str(tmp_path / "out")]) == 2
+    assert capsys.readouterr().err == (
+        f"boostsoft: blend: {stranger}: the run must have a topic that {files[1]} judges; got none in common\n"
+    )
+
+
+def test_what_the_weights_apply_to_is_said(files, tmp_path, capsys):
+    runs, qrels = files
+    for method, words in (("rrf", "of reciprocal ranks"), ("equal", "of scores normalised by rank")):
+        blend(tmp_path, *runs, "--qrels", qrels, "--folds", "0", "--method", method)
+        assert f"Weights for NDCG@10, {words}" in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_model_alone_is_not_what_trec_eval_gives(done, tmp_path):
+    """Documents that a run left out have a chance below its list; trec_eval leaves them out."""
+    words = "documents that a model does not have are ranked by chance below its own, where trec_eval leaves them out"
+    assert words in " ".join(done[1].split())
+    runs, qrels = write_runs(tmp_path)
+    found = blend(tmp_path, *runs, "--qrels", qrels, "--metric", "map", "--folds", "0", "--method", "equal")
+    data = load_trec_runs(runs, qrels=qrels)
+    left_out = np.isnan(data.S[:, 2])
+    assert left_out.any()
+    ranked = Metric("map", ties="expected")(data.y, np.where(left_out, -1e9, data.S[:, 2]), group=data.sizes)
+    assert found["models"][2]["alone"] == pytest.approx(ranked, abs=1e-12)
+
+
 def test_help_ends_well(capsys):
     with pytest.raises(SystemExit) as ending:
         cli.main(["blend", "--help"])
     assert ending.value.code == 0
-    assert "--lower-is-better" in capsys.readouterr().out
+    words = " ".join(capsys.readouterr().out.split())
+    assert "--lower-is-better" in words
+    assert "trec_eval" in words
+    assert "in spreads of the blend, usually .05 to 2" in words

@@ -27,8 +27,16 @@ def report(blend: Blend, scores: Scores, settings: Mapping[str, Any], folds: int
     for name, weight in blend.blender.mix_.items():
         lines.append(f"Queries are few: {weight:.2f} x {metric_title(name)} is maximised beside {title}.")
     lines += [f"Note: {note}" for note in blend.notes]
+    weighted = f"scores normalised by {settings['normalize']}"
+    if settings["method"] == "rrf":
+        weighted = "reciprocal ranks"
+    if np.isnan(scores.S).any():
+        lines.append(
+            f"{title} alone: documents that a model does not have are ranked by chance below its own, where trec_eval "
+            "leaves them out; so a topic that it has not answered earns something too."
+        )
     parts: list[RenderableType] = [
-        Text(f"Weights for {title}, of scores normalised by {settings['normalize']}", style="italic"),
+        Text(f"Weights for {title}, of {weighted}", style="italic"),
         _weights_table(blend, scores, title),
         *(Text(line) for line in lines),
         Text(f"{title} of the blend on the queries that it was trained on: {blend.trained:.4f}.\n"),
