@@ -69,9 +69,9 @@ class Names:
 def read_runs(paths: Sequence[Path], qrels: Path) -> Scores:
     """Read TREC runs with all their topics, judged or not."""
     data = load_trec_runs(list(paths), qrels=qrels, topics="all")
-    found = ~np.isnan(data.S[~np.isnan(data.y)]).all(axis=0)
-    for path, common in zip(paths, found.tolist(), strict=True):
-        if not common:
+    judged = data.S[~np.isnan(data.y)]
+    for path, scores in zip(paths, judged.T, strict=True):
+        if np.isnan(scores).all():
             raise ValueError(f"blend: {path}: the run must have a topic that {qrels} judges; got none in common")
     return Scores(data.S, data.y, data.qid, data.docid, data.runs)
 
