@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 # Lines per chunk: 2,048 lines of 136 features are 2 MB of text; 8,192 were 10 % slower, 256 no faster.
 CHUNK_LINES = 2048
 MAX_INDEX = 2**31 - 1
+NAME_BYTES = 80  # of a feature's name in RankingData: more than its column, of ten documents or fewer
 PathLike: TypeAlias = str | os.PathLike[str]
 
 _INTEGER = re.compile(rb"[+-]?[0-9]{1,99}")  # int() itself refuses thousands of digits
@@ -330,15 +331,15 @@ class Reader:
 
     def _refuse_too_large(self, n_docs: int, width: int) -> None:
         """A system may promise memory that it has not, and end the process when it is written to."""
-        size, available = 8 * n_docs * width, available_memory()
+        size, available = (8 * n_docs + NAME_BYTES) * width, available_memory()
         if available is None or size <= available:
             return
         wide = f"{self.widest.path}, line {self.widest.line}: the largest feature index is {width}"
         if self.n_features is not None:
             wide = f"n_features={width}"
         raise ValueError(
-            f"{self.caller}: {wide}: X is dense and must fit into memory: of {n_docs} documents it would take "
-            f"{size / 1e9:.1f} GB of the {available / 1e9:.1f} GB available"
+            f"{self.caller}: {wide}: X is dense and must fit into memory: of {n_docs} documents it would take, "
+            f"with the names of its columns, {size / 1e9:.1f} GB of the {available / 1e9:.1f} GB available"
         )
 
     def queries(self) -> tuple[NDArray[Any], NDArray[np.int64]]:

@@ -79,7 +79,7 @@ def test_indices_that_only_add_up_to_a_dense_chunk_are_named(write):
 def test_a_matrix_beyond_the_memory_is_refused_before_it_is_made(write, monkeypatch, n_features, named):
     monkeypatch.setattr(_letor, "available_memory", lambda: 2**30)
     path = write(b"0 qid:1 1:1\n1 qid:1 2:1 1000000000:1\n0 qid:1 3:1\n")
-    with pytest.raises(ValueError, match=rf"^load_letor: .*{named}.* 3 documents .* 24\.0 GB .* 1\.1 GB"):
+    with pytest.raises(ValueError, match=rf"^load_letor: .*{named}.* 3 documents .* 104\.0 GB .* 1\.1 GB"):
         load_letor(path, n_features=n_features)
 
 
