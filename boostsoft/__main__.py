@@ -7,6 +7,7 @@ the policy when it is loaded, so it is set before that, in this process only and
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 
@@ -14,8 +15,14 @@ import sys
 def run() -> int:
     """Set the policy, then load and run the command line; returns its exit code."""
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
-    from .cli import main
+    if isinstance(sys.stdout, io.TextIOWrapper):  # a name that its encoding lacks shall not end a finished run
+        sys.stdout.reconfigure(errors="backslashreplace")
+    from .options import interrupted
 
+    try:
+        from .cli import main
+    except KeyboardInterrupt:  # loading takes seconds
+        return interrupted()
     return main()
 
 

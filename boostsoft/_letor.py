@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 # Lines per chunk: 2,048 lines of 136 features are 2 MB of text; 8,192 were 10 % slower, 256 no faster.
 CHUNK_LINES = 2048
 MAX_INDEX = 2**31 - 1
+NAME_BYTES = 80  # of a feature's name in RankingData: more than its column, of ten documents or fewer
 PathLike: TypeAlias = str | os.PathLike[str]
 
 _INTEGER = re.compile(rb"[+-]?[0-9]{1,99}")  # int() itself refuses thousands of digits
@@ -57,6 +58,14 @@ class Run(NamedTuple):
     path: Path
     line: int
     size: int
+
+
+class Widest(NamedTuple):
+    """The largest feature index, 0 if there is none, and the line that has it."""
+
+    largest: int
+    path: Path | None
+    line: int
 
 
 class LineError(ValueError):
@@ -260,6 +269,7 @@ class Reader:
         self.caller, self.with_qid, self.n_features = caller, with_qid, n_features
         self.blocks: list[Block] = []
         self.runs: list[Run] = []
+        self.widest = Widest(0, None, 0)
         self.comments: list[str] | None = [] if comments else None
 
     def read(self, path: Path) -> int:
@@ -282,6 +292,9 @@ class Reader:
             place = f"{self.caller}: {path}"
             block = _parse_careful(lines, self.with_qid, self.n_features, place)
         self.blocks.append(block._replace(qids=[]))
+        width, document = _widest(block)
+        if width > self.widest.largest:
+            self.widest = Widest(width, path, lines.numbers[document])
         if self.with_qid:
             self._add_runs(block.qids, lines.numbers, path)
         if self.comments is not None:
@@ -300,10 +313,10 @@ class Reader:
 
     def features(self, absent: float) -> NDArray[np.float64]:
         """Return X (n_docs, n_features). Memory peaks here, at about twice the size of X for dense files."""
-        width = self.n_features
-        if width is None:
-            width = max(_width(block) for block in self.blocks)
-        X = np.empty((sum(len(block.y) for block in self.blocks), width))
+        width = self.widest.largest if self.n_features is None else self.n_features
+        n_docs = sum(len(block.y) for block in self.blocks)
+        self._refuse_too_large(n_docs, width)
+        X = np.empty((n_docs, width))
         end = 0
         for block in self.blocks:
             start, end = end, end + len(block.y)
@@ -315,6 +328,19 @@ class Reader:
                 X[start:end] = absent
                 X[np.repeat(np.arange(start, end), block.counts), block.columns - 1] = block.values
         return X
+
+    def _refuse_too_large(self, n_docs: int, width: int) -> None:
+        """A system may promise memory that it has not, and end the process when it is written to."""
+        size, available = (8 * n_docs + NAME_BYTES) * width, available_memory()
+        if available is None or size <= available:
+            return
+        wide = f"{self.widest.path}, line {self.widest.line}: the largest feature index is {width}"
+        if self.n_features is not None:
+            wide = f"n_features={width}"
+        raise ValueError(
+            f"{self.caller}: {wide}: X is dense and must fit into memory: of {n_docs} documents it would take, "
+            f"with the names of its columns, {size / 1e9:.1f} GB of the {available / 1e9:.1f} GB available"
+        )
 
     def queries(self) -> tuple[NDArray[Any], NDArray[np.int64]]:
         """Return the ids and sizes of the queries; one that comes back after another is a ValueError."""
@@ -338,10 +364,28 @@ class Reader:
         )
 
 
-def _width(block: Block) -> int:
+def _widest(block: Block) -> tuple[int, int]:
+    """The largest feature index of a chunk, 0 if there is none, and the first document that has it."""
     if block.columns is None:
-        return int(block.counts[0])
-    return int(block.columns.max(initial=0))
+        return int(block.counts[0]), 0
+    if not block.columns.size:
+        return 0, 0
+    at = int(block.columns.argmax())
+    return int(block.columns[at]), int(np.searchsorted(np.cumsum(block.counts), at, side="right"))
+
+
+def available_memory() -> int | None:
+    """Bytes that can be had without swapping: on Linux what the kernel estimates, else all there is, if known."""
+    try:
+        for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):  # not on Windows
+        return None
 
 
 def as_ids(qids: list[bytes]) -> NDArray[Any]:

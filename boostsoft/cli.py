@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import os
+import re
 import sys
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
@@ -20,16 +24,21 @@ from .blend_command import add_blend
 from .datasets import RankingData, load_digits_ranking, load_letor
 from .experiment import N_PARTS, Plan, run_folds, run_split
 from .kernels.noise import LAWS
-from .options import add_command, check_folder, positive, whole
+from .options import FAILED, add_command, check_folder, interrupted, positive, stop, whole
 from .plots import curves_figure, differences_figure, png
 from .ranker.convex_losses import BESIDE
 from .ranker.settings import WHOLE_ORDER
 from .report import TreeBars, curve_csv, folds_csv, folds_report, per_query_csv, split_report, write_files
+from .terminal import page
 from .track_command import add_track
 
-FAILED, INTERRUPTED = 2, 130
+_SPLIT_FILES = ("model.txt", "curve.csv", "curve.png")
+_FOLDS_FILES = ("folds.csv", "per_query.csv", "differences.png")
 _DEMO = "Train on the ranking task made of scikit-learn's digit images; nothing is downloaded."
-_TRAIN = "Train on LETOR / SVMlight files (label qid:id index:value ...), plain or gzip."
+_TRAIN = (
+    "Train on LETOR / SVMlight files (label qid:id index:value ...), plain or gzip. They are read as a dense matrix:\n"
+    "documents x largest index x 8 bytes."
+)
 _TRAIN_EXAMPLES = """\
 one split:    python -m boostsoft train --train S1.txt S2.txt S3.txt --valid S4.txt --test S5.txt
 five folds:   python -m boostsoft train --folds MQ2008 --seeds 3
@@ -54,15 +63,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options = _parser().parse_args(arguments)
         options.run(options)
     except KeyboardInterrupt:
-        return _stop("interrupted; no file is half written", INTERRUPTED)
+        return interrupted()
     except (ImportError, OSError, ValueError, LightGBMError) as error:
-        return _stop(str(error), FAILED)
+        return stop(str(error), FAILED)
+    except MemoryError as error:
+        return stop(f"not enough memory: {error}", FAILED)
     return 0
-
-
-def _stop(message: str, code: int) -> int:
-    sys.stderr.write(f"boostsoft: {' '.join(message.split())}\n")
-    return code
 
 
 class _Parser(argparse.ArgumentParser):
@@ -149,8 +155,40 @@ def _tree_parameters(settings: Sequence[str]) -> dict[str, str]:
     return found
 
 
+def _check_tree_parameters(parameters: Mapping[str, str]) -> None:
+    """Refuse a value out of LightGBM's bounds in one line; LightGBM would write it, with a place in its source.
+
+    Other trouble is left to training, since it may be due to the two rows that are tried here.
+    """
+    tried = lightgbm.Dataset(np.eye(2), [0, 1], params={**parameters, "verbosity": -1})
+    try:
+        with _silent_errors(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # training says it again
+            tried.construct()
+    except LightGBMError as error:
+        rule = re.match(r"Check failed: \((\w+)\) *(\S+) *\((.*?)\) at ", str(error))
+        if rule and rule[1] in parameters:
+            raise ValueError(
+                f"--set: LightGBM needs {rule[1]} {rule[2]} {rule[3]}, got {parameters[rule[1]]}"
+            ) from error
+
+
+@contextmanager
+def _silent_errors() -> Iterator[None]:
+    """Drop what a library in C writes to the error stream."""
+    sys.stderr.flush()
+    kept = os.dup(2)
+    try:
+        with open(os.devnull, "wb") as nowhere:
+            os.dup2(nowhere.fileno(), 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+
+
 def _demo(options: argparse.Namespace) -> None:
-    check_folder(options.out)
+    check_folder(options.out, *_SPLIT_FILES)
     plan = Plan(
         noise="gumbel", mix=WHOLE_ORDER, losses=BESIDE, trees=options.trees, early_stopping=0, seed=options.seed
     )
@@ -161,6 +199,7 @@ def _demo(options: argparse.Namespace) -> None:
 def _train(options: argparse.Namespace) -> None:
     _check_data_options(options)
     parameters = _tree_parameters(options.set)
+    _check_tree_parameters(parameters)
     plan = Plan(
         metric=options.metric,
         noise=options.noise,
@@ -172,7 +211,7 @@ def _train(options: argparse.Namespace) -> None:
         parameters=parameters if options.folds is None else {"feature_fraction": "0.8", **parameters},
         baseline=not options.no_baseline,
     )
-    check_folder(options.out)
+    check_folder(options.out, *(_SPLIT_FILES if options.folds is None else _FOLDS_FILES))
     if options.folds is not None:
         _compare_folds(plan, options.folds, options.seeds or 1, options.out)
         return
@@ -222,7 +261,7 @@ def _compare_folds(plan: Plan, folder: Path, n_seeds: int, out: Path) -> None:
 
 def _finish(report: Any, out: Path, files: Mapping[str, bytes]) -> None:
     write_files(out, files)
-    console = Console()
+    console = page()
     console.print(report)
     console.print(Text(f"Written to {out}: {', '.join(files)}"))
 
@@ -238,7 +277,9 @@ def _check_labels(plan: Plan, parts: Any) -> None:
 
 
 def _read_parts(files: Mapping[str, Sequence[Path]]) -> dict[str, RankingData]:
-    return dict(zip(files, _equally_wide([load_letor(list(paths)) for paths in files.values()]), strict=True))
+    parts = [load_letor(list(paths)) for paths in files.values()]
+    _check_features(parts[0], *files["train"])
+    return dict(zip(files, _equally_wide(parts), strict=True))
 
 
 def _read_folder(folder: Path) -> tuple[RankingData, ...]:
@@ -253,12 +294,18 @@ def _read_folder(folder: Path) -> tuple[RankingData, ...]:
             raise ValueError(f"--folds: {folder} must have {name}.txt or {name}.txt.gz; {there}")
         files.append(found[0])
     parts = _equally_wide([load_letor(file) for file in files])
+    _check_features(parts[0], folder)
     seen: dict[str, int] = {}
     for number, part in enumerate(parts, 1):
         for query in map(str, np.unique(part.qid)):
             if seen.setdefault(query, number) != number:
                 raise ValueError(f"--folds: query {query} is in S{seen[query]} and in S{number}")
     return tuple(parts)
+
+
+def _check_features(part: RankingData, *paths: Path) -> None:
+    if not part.X.shape[1]:
+        raise ValueError(f"train: no line of {', '.join(map(str, paths))} has a feature, index:value")
 
 
 def _equally_wide(parts: Sequence[RankingData]) -> list[RankingData]:

@@ -80,7 +80,8 @@ def load_letor(
         Naming file, line and text: a label that is no finite number; no qid, or one beside `group`; a feature
         not written index:value; an index below 1, above n_features or not increasing within its line; an
         infinite feature; damaged or truncated gzip data; a query id that comes back after another query; a
-        file without documents; group sizes that do not sum to the documents.
+        file without documents; group sizes that do not sum to the documents. An X that is larger than the memory
+        available, with the line of the largest index.
 
     Examples
     --------

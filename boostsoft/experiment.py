@@ -23,6 +23,7 @@ from .statistics import fill_empty
 
 OURS, BASELINE = "boostsoft", "lambdarank"
 N_PARTS = 5
+_BOOSTING = ("boosting", "boosting_type", "boost")  # LightGBM's names for it
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ class Plan:
         LightGBM's ``learning_rate`` and ``num_leaves``.
     early_stopping : int
         Trees without a better hard metric on the validation set after which to stop; 0 trains all. The best number
-        of trees is kept in either case.
+        of trees is kept in either case; but of LightGBM's dart, which changes earlier trees, all are.
     seed : int
         LightGBM's ``seed``.
     parameters : mapping
@@ -93,6 +94,11 @@ class Plan:
     def names(self) -> tuple[str, str]:
         """What the hard and the soft metric are called in curves and files."""
         return logged_name(self.hard), logged_name(self.soft)
+
+    @property
+    def chooses_trees(self) -> bool:
+        """Whether the best number of trees on the validation set is kept; with dart there is none to go back to."""
+        return not any(self.parameters.get(name) == "dart" for name in _BOOSTING)
 
     @property
     def arms(self) -> tuple[str, ...]:
@@ -241,6 +247,9 @@ def train_arm(
     history: dict[str, dict[str, list[float]]] = {}
     observer.begin(run or arm, plan.trees)
     started = time.perf_counter()
+    callbacks = [_watcher(observer), lgb.record_evaluation(history)]
+    if plan.chooses_trees:  # with dart LightGBM would only warn
+        callbacks.append(lgb.early_stopping(plan.early_stopping or plan.trees, first_metric_only=True, verbose=False))
     booster = lgb.train(
         plan.booster_parameters(arm),
         train,
@@ -248,11 +257,7 @@ def train_arm(
         valid_sets=[train, valid] if curves else [valid],
         valid_names=["train", "valid"] if curves else ["valid"],
         feval=soft_lightgbm.feval(*plan.watched[: 2 if curves else 1]),
-        callbacks=[
-            _watcher(observer),
-            lgb.record_evaluation(history),
-            lgb.early_stopping(plan.early_stopping or plan.trees, first_metric_only=True, verbose=False),
-        ],
+        callbacks=callbacks,
     )
     seconds = time.perf_counter() - started
     observer.end()

@@ -1,13 +1,27 @@
-"""What the commands' options have in common: numbers with a least value, and a folder that can be written to."""
+"""What commands have in common: options with a least value, a folder that can be written to, how they end."""
 
 from __future__ import annotations
 
 import argparse
 import re
+import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+FAILED, INTERRUPTED = 2, 130
+
+
+def stop(message: str, code: int) -> int:
+    """Say in one line on stderr why a command ends; returns its exit code."""
+    sys.stderr.write(f"boostsoft: {' '.join(message.split())}\n")
+    return code
+
+
+def interrupted() -> int:
+    """End after Ctrl-C."""
+    return stop("interrupted; no file is half written", INTERRUPTED)
 
 
 def add_command(
@@ -47,15 +61,18 @@ def positive(text: str) -> float:
     return value
 
 
-def check_folder(folder: Path) -> None:
-    """Refuse a folder that cannot be written to, before any work; it is not made yet."""
+def check_folder(folder: Path, *names: str, option: str = "--out") -> None:
+    """Refuse a folder that cannot be written to, or where files of these names cannot be; it is not made yet."""
     nearest = folder
     while not nearest.exists() and nearest != nearest.parent:
         nearest = nearest.parent
     if not nearest.is_dir():
-        raise ValueError(f"--out: {nearest} is a file, not a folder")
+        raise ValueError(f"{option}: {nearest} is a file, not a folder")
     try:
         with tempfile.TemporaryFile(dir=nearest):
             pass
     except OSError as error:
-        raise ValueError(f"--out: cannot write to {nearest}: {error.strerror}") from error
+        raise ValueError(f"{option}: cannot write to {nearest}: {error.strerror}") from error
+    for name in names:
+        if (folder / name).is_dir():
+            raise ValueError(f"{option}: {folder / name} must be a file; it is a folder")

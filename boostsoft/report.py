@@ -5,13 +5,12 @@ from __future__ import annotations
 import csv
 import io
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
 import numpy as np
-from rich import box
 from rich.console import Console, Group, RenderableType
 from rich.progress import (
     BarColumn,
@@ -22,12 +21,12 @@ from rich.progress import (
     TextColumn,
     TimeRemainingColumn,
 )
-from rich.table import Table
 from rich.text import Text
 
 from .experiment import BASELINE, N_PARTS, OURS, Folds, Observer, Plan, Split
 from .query_groups import FloatArray
 from .statistics import PairedInterval, counted_mean, fill_empty, paired_interval
+from .terminal import ResultTable
 
 if TYPE_CHECKING:
     from typing import Self
@@ -131,19 +130,24 @@ def plan_summary(plan: Plan) -> str:
     shared = plan.booster_parameters(OURS)
     settings = {"learning_rate": None, "num_leaves": None, "min_data_in_leaf": 20, **plan.parameters}
     listed = ", ".join(f"{name} {shared.get(name, default)}" for name, default in settings.items())
-    stop = f"; training stops {plan.early_stopping} trees after it" if plan.early_stopping else ""
     beside = [f"{weight:g} {name}" for what in (plan.mix, plan.losses) for name, weight in (what or {}).items()]
     return (
         f"{OURS} trains on {' + '.join([f'soft {metric_title(plan.metric)}', *beside])}. "
-        f"Each arm: up to {plan.trees} trees, {listed}, the rest as in LightGBM; kept is the number of trees with "
-        f"the best hard {metric_title(plan.metric)} on valid{stop}."
+        f"Each arm: up to {plan.trees} trees, {listed}, the rest as in LightGBM; {_kept(plan)}."
     )
+
+
+def _kept(plan: Plan) -> str:
+    if not plan.chooses_trees:
+        return "all trees are kept, since dart changes earlier ones"
+    stop = f"; training stops {plan.early_stopping} trees after it" if plan.early_stopping else ""
+    return f"kept is the number of trees with the best hard {metric_title(plan.metric)} on valid{stop}"
 
 
 def split_report(split: Split) -> RenderableType:
     """Table of both metrics on all parts, what was trained, and what the difference means."""
     plan, last = split.plan, list(split.parts)[-1]
-    table = _table(["part", "metric"], [*plan.arms, *_DIFFERENCE] if plan.baseline else plan.arms)
+    table = ResultTable(["part", "metric"], [*plan.arms, *_DIFFERENCE] if plan.baseline else plan.arms)
     for part in split.parts:
         for kind, name in zip(("hard", "soft"), plan.names, strict=True):
             values = [fill_empty(arm.values[part, name], "zero") for arm in split.arms]
@@ -172,7 +176,9 @@ def _conclusion(split: Split, part: str) -> list[RenderableType]:
         return []
     name = split.plan.names[0]
     interval = paired_interval(*(fill_empty(arm.values[part, name], "zero") for arm in split.arms))
-    chosen = " The number of trees was chosen on these queries: a test part would be fairer." * (part == "valid")
+    chosen = ""
+    if part == "valid" and split.plan.chooses_trees:
+        chosen = " The number of trees was chosen on these queries: a test part would be fairer."
     caveat = " The interval is over queries; another seed or other training queries may move it."
     return [
         _bold(f"Hard {metric_title(split.plan.metric)} on {part}: {verdict(interval)}"),
@@ -196,8 +202,8 @@ def folds_report(folds: Folds) -> RenderableType:
     )
 
 
-def _pooled_table(folds: Folds) -> Table:
-    table = _table(["empty"], ["queries", OURS, BASELINE, *_DIFFERENCE])
+def _pooled_table(folds: Folds) -> ResultTable:
+    table = ResultTable(["empty"], ["queries", OURS, BASELINE, *_DIFFERENCE])
     for rule, words in EMPTY_IN_WORDS.items():
         values = [folds.values(arm, rule) for arm in (OURS, BASELINE)]
         counted = int((~np.isnan(values[0])).sum())
@@ -205,8 +211,8 @@ def _pooled_table(folds: Folds) -> Table:
     return table
 
 
-def _fold_table(folds: Folds) -> Table:
-    table = _table(["fold"], ["trees kept", OURS, BASELINE, *_DIFFERENCE])
+def _fold_table(folds: Folds) -> ResultTable:
+    table = ResultTable(["fold"], ["trees kept", OURS, BASELINE, *_DIFFERENCE])
     for fold in range(1, N_PARTS + 1):
         trees = [
             np.mean([run.trees for run in folds.runs if (run.fold, run.arm) == (fold, arm)]) for arm in (OURS, BASELINE)
@@ -229,15 +235,6 @@ def _folds_notes(folds: Folds) -> list[str]:
         f"nothing relevant. Difference by seed: {per_seed}. Training took {seconds}.",
         plan_summary(folds.plan),
     ]
-
-
-def _table(words: Sequence[str], numbers: Sequence[str]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for heading in words:
-        table.add_column(heading, no_wrap=True)
-    for heading in numbers:
-        table.add_column(heading, justify="right", no_wrap=True)
-    return table
 
 
 def _cells(values: list[FloatArray]) -> list[str]:

@@ -9,9 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich import box
-from rich.console import Console, Group, RenderableType
-from rich.table import Table
+from rich.console import Group, RenderableType
 from rich.text import Text
 
 from .adapters import AnyMetric
@@ -23,6 +21,7 @@ from .options import add_command, check_folder, positive, whole
 from .plots import png
 from .ranking_data import RankingData
 from .report import write_files
+from .terminal import PLUS_MINUS, ResultTable, page, plus_minus
 from .track_plots import track_figure
 from .track_report import write_report
 from .track_report.figures import MetricFigures, amount, metric_figures
@@ -46,7 +45,6 @@ everything:   python -m boostsoft track model.txt S5.txt --out tracked
 """
 _LIGHTGBM, _XGBOOST, _CATBOOST = b"tree", b"{", b"CBM1"  # how a model's file begins
 _LEVEL = 0.95
-_WIDTH = 110
 
 
 def add_track(commands: Any) -> None:
@@ -89,10 +87,8 @@ def track(options: argparse.Namespace) -> None:
     )  # fmt: skip
     for kind, path in targets:
         _WRITERS[kind](found, path)
-    console = Console()
-    if not console.is_terminal:  # a file has no width: nothing is cut off
-        console = Console(width=_WIDTH)
-    console.print(_summary(found, data))
+    console = page()
+    console.print(_summary(found, data, plus_minus(console)))
     for _, path in targets:
         console.print(Text(f"Written: {path}"))
     if options.out is not None and "report" not in dict(targets):
@@ -120,6 +116,8 @@ def read_model(path: Path) -> tuple[Any, int]:
 
     Raises
     ------
+    FileNotFoundError
+        If there is no file.
     ImportError
         If that library is not installed.
     ValueError
@@ -127,6 +125,8 @@ def read_model(path: Path) -> tuple[Any, int]:
     """
     if path.is_dir():
         raise ValueError(f"track: MODEL must be a file; got the folder {path}")
+    if not path.exists():
+        raise FileNotFoundError(f"track: MODEL must name an existing file, got {str(path)!r}")
     with path.open("rb") as file:
         head = file.read(64)
     for known, read in ((_LIGHTGBM, _read_lightgbm), (_CATBOOST, _read_catboost), (_XGBOOST, _read_xgboost)):
@@ -151,7 +151,12 @@ def _read_lightgbm(path: Path) -> tuple[Any, int]:
 
 def _read_xgboost(path: Path) -> tuple[Any, int]:
     booster = optional("track", "xgboost", "xgboost").Booster()
-    booster.load_model(bytearray(path.read_bytes()))
+    content = path.read_bytes()
+    if b'"features_info"' in content:
+        raise ValueError("it is a CatBoost model as JSON: of CatBoost, .cbm is read")
+    if b"learner" not in content:
+        raise ValueError("it has no 'learner', as all XGBoost models have")
+    booster.load_model(bytearray(content))
     return booster, int(booster.num_features())
 
 
@@ -169,29 +174,37 @@ def _targets(options: argparse.Namespace) -> list[tuple[str, Path]]:
     """What to write, each checked: it can be written, and what it needs is installed."""
     given = [(kind, getattr(options, kind)) for kind in _WRITERS if getattr(options, kind) is not None]
     for kind, path in given:
-        _check_target(f"--{kind}", path)
-    if options.save is not None and options.save.suffix not in SUFFIXES:
-        raise ValueError(f"--save: must end in {' or '.join(SUFFIXES)}; got {options.save}")
+        _check_target(kind, path)
     if options.save is not None and options.save.suffix == ".parquet":
         optional("track --save", "pyarrow", "parquet")
     if options.report is not None:
         optional("track --report", "plotly", "report")
     if options.out is not None:
-        check_folder(options.out)
         names = {"report": "report.html", "png": "track.png", "save": "track.npz"}
         if find_spec("plotly") is None:
             del names["report"]
+        check_folder(options.out, *names.values())
         given += [(kind, options.out / name) for kind, name in names.items()]
+    _check_different(given, options.out)
     return given
 
 
-def _check_target(option: str, path: Path) -> None:
+def _check_target(kind: str, path: Path) -> None:
     if path.is_dir():
-        raise ValueError(f"{option}: must be a file; got the folder {path}")
-    try:
-        check_folder(path.parent)
-    except ValueError as error:
-        raise ValueError(str(error).replace("--out", option, 1)) from error
+        raise ValueError(f"--{kind}: must be a file; got the folder {path}")
+    if path.suffix not in _SUFFIXES[kind]:
+        raise ValueError(f"--{kind}: must end in {' or '.join(_SUFFIXES[kind])}; got {path}")
+    check_folder(path.parent, option=f"--{kind}")
+
+
+def _check_different(targets: Sequence[tuple[str, Path]], out: Path | None) -> None:
+    """No file may be written twice: the later would take the place of the earlier."""
+    first: dict[Path, Path] = {}
+    options = {path: "--out" if path.parent == out else f"--{kind}" for kind, path in targets}
+    for _, path in targets:
+        other = first.setdefault(path.resolve(), path)
+        if other is not path:
+            raise ValueError(f"{options[other]} and {options[path]}: must be different files; got {other} and {path}")
 
 
 def _write_png(found: TreeTrack, path: Path) -> None:
@@ -208,6 +221,7 @@ _WRITERS: dict[str, Callable[[TreeTrack, Path], Any]] = {
     "png": _write_png,
     "save": _write_track,
 }
+_SUFFIXES = {"report": (".html", ".htm"), "png": (".png",), "save": SUFFIXES}
 
 
 # ---------------------------------------------------------------------------------------------------------
@@ -215,28 +229,27 @@ _WRITERS: dict[str, Callable[[TreeTrack, Path], Any]] = {
 # ---------------------------------------------------------------------------------------------------------
 
 
-def _summary(found: TreeTrack, data: RankingData) -> RenderableType:
-    """One row per metric, and the advice on each in words."""
+def _summary(found: TreeTrack, data: RankingData, sign: str) -> RenderableType:
+    """One row per metric, and the advice on each in words; ``sign`` stands before standard errors."""
     all_figures = [metric_figures(found, metric, _LEVEL) for metric in range(found.n_metrics)]
     trees = int(found.steps[-1])
     title = f"{found.label}: {amount(trees, 'tree')} on {amount(data.n_queries, 'query')}, "
     title += amount(data.n_docs, "document")
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("metric", no_wrap=True)
-    for heading in ("last step", "best", "with trees", "keep", "hurt"):
-        table.add_column(heading, justify="right", no_wrap=True)
+    table = ResultTable(["metric"], ["last step", "best", "with trees", "keep", "hurt"])
     for figures in all_figures:
-        table.add_row(*_cells(figures))
+        table.add_row(*_cells(figures, sign))
     chance = f"Of {found.n_steps:,} steps that do nothing, {found.n_steps * (1 - _LEVEL) / 2:.2g} would seem to hurt."
     notes = f"With the standard error over queries, and the 95 % interval of the best number of trees. {chance}"
     if all_figures[0].alike:
         notes += f" {all_figures[0].alike_words}: no order changes their value."
-    advice = [Text(f"{figures.name}: {figures.advice}", style="bold") for figures in all_figures]
+    advice = [
+        Text(f"{figures.name}: {figures.advice.replace(PLUS_MINUS, sign)}", style="bold") for figures in all_figures
+    ]
     return Group(Text(title, style="italic"), table, Text(notes + "\n"), *advice, Text())
 
 
-def _cells(figures: MetricFigures) -> list[str]:
-    error = "" if np.isnan(figures.value_error) else f" ± {figures.value_error:.4f}"
+def _cells(figures: MetricFigures, sign: str) -> list[str]:
+    error = "" if np.isnan(figures.value_error) else f" {sign} {figures.value_error:.4f}"
     cells = [figures.name, f"{figures.value:.4f}{error}", f"{figures.value_at_best:.4f}"]
     effects = figures.effects
     if effects is None:

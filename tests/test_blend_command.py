@@ -16,6 +16,8 @@ from boostsoft.blending import SoftBlender
 from boostsoft.datasets import load_trec_runs
 from boostsoft.statistics import paired_interval
 
+from .narrow import WIDTHS, assert_no_number_is_cut, on_a_terminal
+
 QUALITY = {"weak": 0.3, "good": 1.0, "other": 1.2}
 
 
@@ -162,6 +164,18 @@ def test_the_best_model_is_the_best_of_the_other_queries(tmp_path):
     assert found["held_out"]["best model"]["mean"] == pytest.approx((2 / np.log2(3) + 1 / np.log2(4)) / 3)
 
 
+@pytest.mark.parametrize("width", WIDTHS)
+def test_no_number_is_cut_on_a_narrow_terminal(files, tmp_path, capsys, monkeypatch, width):
+    monkeypatch.chdir(tmp_path)
+    arguments = ["blend", *files[0], "--qrels", files[1], "--out", "out", "--folds", "2", "--resamples", "20"]
+    arguments += ["--method", "equal"]
+    assert cli.main(arguments) == 0
+    wide = capsys.readouterr().out
+    on_a_terminal(monkeypatch, width)
+    assert cli.main(arguments) == 0
+    assert_no_number_is_cut(capsys.readouterr().out, wide, width)
+
+
 def test_what_is_shown(done):
     shown = " ".join(done[1].split())
     assert "13 queries with labels, 156 documents; 1 without labels are fused only." in shown
@@ -290,6 +304,7 @@ BAD = {
     "metric": (["{weak}", "{good}", "--qrels", "{qrels}", "--metric", "foo"], "unknown metric 'foo'"),
     "inexact": (["{weak}", "{good}", "--qrels", "{qrels}", "--metric", "bpref"], "bpref has no exact expectation"),
     "sigma": (["{weak}", "--sigma", "0"], "--sigma: must be a number above 0, got '0'"),
+    "resamples": (["{weak}", "--resamples", "19"], "--resamples: must be 0 (none) or at least 20, got '19'"),
     "method": (["{weak}", "--method", "magic"], "invalid choice: 'magic'"),
     "names": (["{weak}", "--scores", "a,,b"], "--scores: must be different names separated by commas, got 'a,,b'"),
     "lower": (
@@ -315,6 +330,14 @@ def test_bad_input_is_one_line_and_leaves_nothing(files, tmp_path, capsys, monke
     assert message.format(**places) in shown.err
     assert shown.err.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_in_the_way_of_a_file(files, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(blend_command, "_read", lambda _: pytest.fail("it went to work"))
+    taken = tmp_path / "out" / "weights.json"
+    taken.mkdir(parents=True)
+    assert cli.main(["blend", *files[0], "--qrels", files[1], "--out", str(tmp_path / "out")]) == 2
+    assert capsys.readouterr().err == f"boostsoft: --out: {taken} must be a file; it is a folder\n"
 
 
 def table_of(tmp_path, *rows):
@@ -343,8 +366,53 @@ def test_labels_that_say_too_little(tmp_path, capsys):
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize("name", ["", "__index_level_0__"])
+def test_a_row_index_of_pandas_is_no_model(tmp_path, capsys, name):
+    path = tmp_path / "scores.csv"
+    path.write_text(f"{name},qid,label,x,y\n" + "".join(f"{i},{i // 2},{i % 2},{i},{-i}\n" for i in range(8)))
+    out = ["--out", str(tmp_path / "out"), "--resamples", "0"]
+    assert cli.main(["blend", str(path), *out]) == 2
+    assert capsys.readouterr().err == (
+        f"boostsoft: blend: {path}: column 1 has the name {name!r} of a row index: write the table with index=False, "
+        "or name the columns to blend by --scores\n"
+    )
+    assert cli.main(["blend", str(path), *out, "--scores", "x,y"]) == 0
+
+
+def test_a_run_without_a_judged_topic_is_named(files, tmp_path, capsys):
+    stranger = tmp_path / "stranger.txt"
+    stranger.write_text("14 Q0 D1 1 2.5 strange\n999 Q0 D1 1 2.5 strange\n")
+    assert cli.main(["blend", *files[0], str(stranger), "--qrels", files[1], "--out", str(tmp_path / "out")]) == 2
+    assert capsys.readouterr().err == (
+        f"boostsoft: blend: {stranger}: the run must have a topic that {files[1]} judges; got none in common\n"
+    )
+
+
+def test_what_the_weights_apply_to_is_said(files, tmp_path, capsys):
+    runs, qrels = files
+    for method, words in (("rrf", "of reciprocal ranks"), ("equal", "of scores normalised by rank")):
+        blend(tmp_path, *runs, "--qrels", qrels, "--folds", "0", "--method", method)
+        assert f"Weights for NDCG@10, {words}" in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_model_alone_is_not_what_trec_eval_gives(done, tmp_path):
+    """Documents that a run left out have a chance below its list; trec_eval leaves them out."""
+    words = "documents that a model does not have are ranked by chance below its own, where trec_eval leaves them out"
+    assert words in " ".join(done[1].split())
+    runs, qrels = write_runs(tmp_path)
+    found = blend(tmp_path, *runs, "--qrels", qrels, "--metric", "map", "--folds", "0", "--method", "equal")
+    data = load_trec_runs(runs, qrels=qrels)
+    left_out = np.isnan(data.S[:, 2])
+    assert left_out.any()
+    ranked = Metric("map", ties="expected")(data.y, np.where(left_out, -1e9, data.S[:, 2]), group=data.sizes)
+    assert found["models"][2]["alone"] == pytest.approx(ranked, abs=1e-12)
+
+
 def test_help_ends_well(capsys):
     with pytest.raises(SystemExit) as ending:
         cli.main(["blend", "--help"])
     assert ending.value.code == 0
-    assert "--lower-is-better" in capsys.readouterr().out
+    words = " ".join(capsys.readouterr().out.split())
+    assert "--lower-is-better" in words
+    assert "trec_eval" in words
+    assert "in spreads of the blend, usually .05 to 2" in words

@@ -7,6 +7,8 @@ import csv
 import gzip
 import io
 import re
+import subprocess
+import sys
 
 import lightgbm as lgb
 import numpy as np
@@ -375,6 +377,59 @@ def test_fractional_labels_need_no_baseline(tmp_path, capsys):
     assert cli.main([*arguments, "--no-baseline", *SMALL_TREES]) == 0
 
 
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [(["demo"], "model.txt"), (["train", "--folds", "{dir}"], "folds.csv"), (["bench"], "bench.json")],
+)
+def test_a_folder_in_the_way_of_a_file(parts, tmp_path, capsys, arguments, name):
+    taken = tmp_path / name
+    taken.mkdir()
+    given = [argument.format(dir=parts) for argument in arguments]
+    assert cli.main([*given, "--out", str(tmp_path)]) == 2
+    assert capsys.readouterr().err == f"boostsoft: --out: {taken} must be a file; it is a folder\n"
+
+
+def test_a_lack_of_memory_is_one_line(parts, capsys, monkeypatch):
+    def too_much(*_):
+        raise MemoryError("Unable to allocate 7 TiB")
+
+    monkeypatch.setattr(cli, "_read_folder", too_much)
+    assert cli.main(["train", "--folds", str(parts)]) == 2
+    assert capsys.readouterr().err == "boostsoft: not enough memory: Unable to allocate 7 TiB\n"
+
+
+def test_lines_without_any_feature_are_refused(tmp_path, capfd):
+    file = tmp_path / "set.txt"
+    file.write_text("1 qid:1\n0 qid:1\n")
+    assert cli.main(["train", "--train", str(file), "--valid", str(file), "--out", str(tmp_path / "out")]) == 2
+    assert capfd.readouterr().err == f"boostsoft: train: no line of {file} has a feature, index:value\n"
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_a_value_that_lightgbm_refuses_is_one_line(parts, tmp_path, capfd):
+    arguments = [*split_arguments(parts), "--out", str(tmp_path / "out"), "--set", "max_bins=1"]
+    assert cli.main(arguments) == 2
+    assert capfd.readouterr().err == "boostsoft: --set: LightGBM needs max_bin > 1, got 1\n"
+
+
+@pytest.mark.parametrize("setting", ["feature_fraction=0.5", "monotone_constraints=1,0,0,0", "max_bin=15"])
+def test_a_value_that_lightgbm_takes_is_silent(setting, capfd):
+    cli._check_tree_parameters(cli._tree_parameters([setting]))
+    assert capfd.readouterr() == ("", "")
+
+
+def test_dart_keeps_all_trees_and_the_report_says_so(parts, tmp_path, capsys):
+    arguments = [*split_arguments(parts), "--out", str(tmp_path / "out"), *SMALL_TREES, "--trees", "6"]
+    assert cli.main([*arguments, "--early-stopping", "1", "--set", "boosting_type=dart"]) == 0
+    shown = capsys.readouterr()
+    words = " ".join(shown.out.split())
+    assert shown.err == ""
+    assert "the rest as in LightGBM; all trees are kept, since dart changes earlier ones." in words
+    assert "training stops" not in words
+    assert "Trees kept: boostsoft 6 (" in words
+    assert lgb.Booster(model_file=tmp_path / "out" / "model.txt").num_trees() == 6
+
+
 def test_an_error_while_training_leaves_nothing(tmp_path, capsys):
     file = tmp_path / "set.txt"
     file.write_text("".join(f"0 qid:{i // 50} 1:{i}\n" for i in range(100)))
@@ -391,6 +446,21 @@ def test_an_interrupt_while_training_leaves_nothing(tmp_path, capsys, monkeypatc
     assert cli.main(["demo", "--out", str(tmp_path / "out")]) == 130
     assert capsys.readouterr().err == "boostsoft: interrupted; no file is half written\n"
     assert list(tmp_path.iterdir()) == []
+
+
+def test_an_interrupt_while_the_commands_are_loaded_is_one_line():
+    code = (
+        "import sys, importlib.abc, boostsoft\n"
+        "class Interrupted(importlib.abc.MetaPathFinder):\n"
+        "    def find_spec(self, name, path, target=None):\n"
+        "        if name == 'lightgbm':\n"
+        "            raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Interrupted())\n"
+        "from boostsoft.__main__ import run\n"
+        "sys.exit(run())\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (130, "boostsoft: interrupted; no file is half written\n")
 
 
 def test_files_are_whole_or_not_there(tmp_path, monkeypatch):
@@ -412,4 +482,6 @@ def test_help_ends_well(capsys):
     with pytest.raises(SystemExit) as ending:
         cli.main(["train", "--help"])
     assert ending.value.code == 0
-    assert "five folds:" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "five folds:" in shown
+    assert "dense" in shown

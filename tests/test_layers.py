@@ -38,6 +38,7 @@ LAYERS = [
     ("_trec",),
     ("datasets",),
     ("experiment",),
+    ("terminal",),
     ("report",),
     ("plots",),
     ("track_plots", "blend_plots"),

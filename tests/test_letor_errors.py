@@ -75,6 +75,24 @@ def test_indices_that_only_add_up_to_a_dense_chunk_are_named(write):
         load_letor(path)
 
 
+@pytest.mark.parametrize(("n_features", "named"), [(None, "set\\.txt, line 2"), (10**9, "n_features=1000000000")])
+def test_a_matrix_beyond_the_memory_is_refused_before_it_is_made(write, monkeypatch, n_features, named):
+    monkeypatch.setattr(_letor, "available_memory", lambda: 2**30)
+    path = write(b"0 qid:1 1:1\n1 qid:1 2:1 1000000000:1\n0 qid:1 3:1\n")
+    with pytest.raises(ValueError, match=rf"^load_letor: .*{named}.* 3 documents .* 104\.0 GB .* 1\.1 GB"):
+        load_letor(path, n_features=n_features)
+
+
+def test_where_the_memory_is_not_known_nothing_is_refused(write, monkeypatch):
+    monkeypatch.setattr(_letor, "available_memory", lambda: None)
+    assert load_letor(write(b"0 qid:1 1:1 5:1\n")).X.shape == (1, 5)
+
+
+def test_the_memory_that_is_available():
+    found = _letor.available_memory()
+    assert found is None or 2**20 < found < 2**50
+
+
 def test_qid_beside_group_is_named(write):
     path, group = write(b"1 1:1\n1 qid:3 1:1\n"), write(b"2\n", "query")
     with pytest.raises(ValueError, match=r"set\.txt, line 2: .*not with group=, got 'qid:3'"):

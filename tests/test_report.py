@@ -15,6 +15,8 @@ from boostsoft.datasets import RankingData
 from boostsoft.experiment import Arm, FoldRun, Folds, Plan, Split
 from boostsoft.statistics import PairedInterval, counted_mean, fill_empty, paired_interval
 
+from .narrow import WIDTHS, assert_no_number_is_cut
+
 NAN = float("nan")
 HARD, SOFT = "ndcg_hard@10", "ndcg_gaussian@10"
 
@@ -51,9 +53,9 @@ def folds_of(ours, theirs):
     return Folds(Plan(), parts, tuple(ours), tuple(runs))
 
 
-def text_of(shown):
+def text_of(shown, width=80):
     stream = io.StringIO()
-    Console(file=stream, width=80).print(shown)
+    Console(file=stream, width=width).print(shown)
     return stream.getvalue()
 
 
@@ -196,6 +198,15 @@ def test_reports_fit_a_terminal():
     for shown in (split, folds):
         assert "…" not in text_of(shown)
         assert max(map(len, text_of(shown).splitlines())) <= 80
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_no_number_is_cut_on_a_narrow_terminal(width):
+    values = np.random.default_rng(0).random((2, 40))
+    split = report.split_report(split_of(*values))
+    folds = report.folds_report(folds_of({0: values[0], 1: values[1]}, {0: values[1], 1: values[0]}))
+    for shown in (split, folds):
+        assert_no_number_is_cut(text_of(shown, width), text_of(shown, 110), width)
 
 
 def test_folds_pool_and_average():

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import re
+import subprocess
 import sys
 
 import numpy as np
@@ -18,6 +20,7 @@ from boostsoft.tracks.effects import tree_effects
 from boostsoft.tracks.tree_track import TreeTrack
 
 from .letor_cases import letor_text
+from .narrow import WIDTHS, assert_no_number_is_cut, on_a_terminal
 
 N_FEATURES = 4
 
@@ -137,6 +140,14 @@ def test_single_files_and_options(folder, tmp_path, capsys):
     assert "<h1>my &lt;model&gt;</h1>" in files["--report"].read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize("width", WIDTHS)
+def test_no_number_is_cut_on_a_narrow_terminal(folder, capsys, monkeypatch, width):
+    arguments = [folder / "lightgbm.txt", folder / "a.txt", "--metric", "precision@10", "--metric", "ndcg@10"]
+    wide = run(capsys, *arguments)[1].out
+    on_a_terminal(monkeypatch, width)
+    assert_no_number_is_cut(run(capsys, *arguments)[1].out, wide, width)
+
+
 def test_nothing_is_written_unless_asked_for(folder, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     code, shown = run(capsys, folder / "lightgbm.txt", folder / "a.txt")
@@ -197,7 +208,7 @@ def test_without_plotly_a_folder_has_no_page_and_says_so(folder, tmp_path, capsy
 
 BAD = {
     "no data": (["{models}/lightgbm.txt"], "the following arguments are required: DATA"),
-    "missing model": (["{tmp}/none", "{data}"], "{tmp}/none"),
+    "missing model": (["{tmp}/none", "{data}"], "track: MODEL must name an existing file, got '{tmp}/none'"),
     "missing data": (["{models}/lightgbm.txt", "{tmp}/none"], "{tmp}/none"),
     "model is a folder": (["{tmp}", "{data}"], "track: MODEL must be a file; got the folder {tmp}"),
     "no model": (["{models}/note.txt", "{data}"], "track: MODEL must be a LightGBM text model, an XGBoost JSON"),
@@ -215,6 +226,22 @@ BAD = {
     "every": (["{models}/lightgbm.txt", "{data}", "--every", "0"], "--every: must be a whole number of at least 1"),
     "late start": (["{models}/lightgbm.txt", "{data}", "--start", "6"], "start must be below the number of trees"),
     "save": (["{models}/lightgbm.txt", "{data}", "--save", "x.csv"], "--save: must end in .npz or .parquet; got x.csv"),
+    "png of another kind": (
+        ["{models}/lightgbm.txt", "{data}", "--png", "a.svg"],
+        "--png: must end in .png; got a.svg",
+    ),
+    "page of another kind": (
+        ["{models}/lightgbm.txt", "{data}", "--report", "a.pdf"],
+        "--report: must end in .html or .htm; got a.pdf",
+    ),
+    "one file for two": (
+        ["{models}/lightgbm.txt", "{data}", "--out", ".", "--save", "deep/../track.npz"],
+        "--save and --out: must be different files; got deep/../track.npz and track.npz",
+    ),
+    "a folder in the way": (
+        ["{models}/lightgbm.txt", "{data}", "--out", "{tmp}/out"],
+        "--out: {tmp}/out/track.png must be a file; it is a folder",
+    ),
     "report is a folder": (["{models}/lightgbm.txt", "{data}", "--report", "{tmp}"], "--report: must be a file; got"),
     "png in a file": (
         ["{models}/lightgbm.txt", "{data}", "--png", "{tmp}/damaged.txt/x.png"],
@@ -231,6 +258,7 @@ BAD = {
 def test_bad_input_is_one_line_and_leaves_nothing(folder, tmp_path, capsys, monkeypatch, arguments, message):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "damaged.txt").write_text("tree\nversion=v4\nnum_class=1\n")
+    (tmp_path / "out" / "track.png").mkdir(parents=True)
     (tmp_path / "wide.txt").write_text("1 qid:1 1:1 9:1\n0 qid:1 1:2\n")
     places = {"{models}": str(folder), "{tmp}": str(tmp_path), "{data}": str(folder / "a.txt")}
 
@@ -245,7 +273,8 @@ def test_bad_input_is_one_line_and_leaves_nothing(folder, tmp_path, capsys, monk
     assert len(shown.err) < 400 + 2 * len(str(folder))
     assert shown.err.count("\n") == 1
     assert placed(message) in shown.err
-    assert {path.name for path in tmp_path.iterdir()} == {"damaged.txt", "wide.txt"}
+    assert {path.name for path in tmp_path.iterdir()} == {"damaged.txt", "wide.txt", "out"}
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["track.png"]
 
 
 def test_damaged_models_of_other_libraries(tmp_path, capsys):
@@ -257,6 +286,30 @@ def test_damaged_models_of_other_libraries(tmp_path, capsys):
         assert shown.err.startswith(f"boostsoft: track: cannot read the model {tmp_path / 'model'}: ")
         assert shown.err.count("\n") == 1
         assert "Stack trace" not in shown.err
+
+
+def test_a_json_model_of_another_library_is_named(tmp_path, capsys):
+    pytest.importorskip("xgboost")
+    model = tmp_path / "model.json"
+    for content, advice in (
+        ('{"features_info": {}, "oblivious_trees": []}', "it is a CatBoost model as JSON: of CatBoost, .cbm is read"),
+        ('{"name": "tree", "tree_info": []}', "it has no 'learner', as all XGBoost models have"),
+    ):
+        model.write_text(content)
+        code, shown = run(capsys, model, tmp_path / "data")
+        assert code == 2
+        assert shown.err == f"boostsoft: track: cannot read the model {model}: {advice}\n"
+
+
+def test_an_output_that_has_only_ascii(folder, tmp_path):
+    arguments = [sys.executable, "-m", "boostsoft", "track", folder / "lightgbm.txt", folder / "a.txt"]
+    arguments += ["--label", "modèle", "--png", tmp_path / "x.png"]
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    done = subprocess.run(arguments, capture_output=True, env=environment, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+    shown = done.stdout.decode("ascii")
+    assert re.search(r"ndcg@10[ |]+0\.[0-9]{4} \+- 0\.[0-9]{4} ", shown)
+    assert "mod\\xe8le: 6 trees" in shown
 
 
 @pytest.mark.parametrize(

@@ -57,6 +57,19 @@ def literal(paths, qrels):
     return scores, labels
 
 
+def test_reversed_rows_break_ties_as_trec_eval_does(write):
+    """trec_eval puts the larger document id first; the loader sorts them rising."""
+    pytrec_eval = pytest.importorskip("pytrec_eval")
+    run = write(b"7 Q0 d1 1 2 a\n7 Q0 d2 2 2 a\n7 Q0 d3 3 1 a\n", "a")
+    data = load_trec_runs(run, qrels=write(b"7 0 d1 1\n7 0 d2 0\n7 0 d3 1\n", "qrels"))
+    evaluator = pytrec_eval.RelevanceEvaluator({"7": {"d1": 1, "d2": 0, "d3": 1}}, {"map"})
+    theirs = evaluator.evaluate({"7": {"d1": 2.0, "d2": 2.0, "d3": 1.0}})["7"]["map"]
+    ordered = Metric("map", ties="order")
+    assert ordered(data.y[::-1], data.S[::-1, 0], group=data.sizes[::-1]) == pytest.approx(theirs)
+    assert ordered(data.y, data.S[:, 0], group=data.sizes) != pytest.approx(theirs)
+    assert "falling" in load_trec_runs.__doc__
+
+
 def rows_of(data):
     """(topic, document) -> scores and label."""
     return {

@@ -76,7 +76,7 @@ def load_trec_runs(
     pool : "judged" or "retrieved"
         Whether a topic has all documents that a run has retrieved or somebody has judged, or the former only. With
         "judged", relevant documents that no run has found are among those that a metric's divisor counts, as in
-        trec_eval; their scores are missing in every run.
+        trec_eval; their scores are missing in every run, but see Notes on what they earn.
     topics : "judged" or "all"
         With qrels: the topics that have a judgement, or all of the runs. Topics without any document in a run are
         left out.
@@ -97,6 +97,14 @@ def load_trec_runs(
         Naming file, line and text: a line of more or fewer columns; a score that is no finite number, a judgement
         that is no whole one; a document twice in a topic of one file; damaged or truncated gzip data. A file without
         a line; two runs of the same name; judgements that have no topic in common with the runs.
+
+    Notes
+    -----
+    The metric of a column of S, its missing scores below all others, is not always what trec_eval gives. Documents that
+    the run has not retrieved are in the list, and at their places earn gain, as in MAP or in the NDCG of a short list;
+    trec_eval leaves them out, so that a topic that the run has not answered is worth 0 there or is left out of the
+    mean. Of equal scores trec_eval takes the documents by falling id, where the rows here are in rising order: reverse
+    the rows for ``ties="order"`` to agree.
 
     Examples
     --------

@@ -85,7 +85,7 @@ def bench(options: argparse.Namespace) -> None:
         return
     refuse_others(SPEED, options, QUALITY_ONLY)
     options.out = options.out or _OUT
-    check_folder(options.out)
+    check_folder(options.out, "bench.json", "bench.md")
     folders = [path for path in options.data if path.is_dir()]
     files = [path for path in options.data if path not in folders]
     for file in files:

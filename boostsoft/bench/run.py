@@ -12,6 +12,7 @@ from rich.text import Text
 
 from ..plots import png
 from ..report import write_files
+from ..terminal import page
 from .blending import measure_blending
 from .cold_start import measure_cold_start
 from .direct import measure_direct
@@ -39,9 +40,7 @@ def run_bench(
     parts: Sequence[str], files: Sequence[Path], out: Path, settings: Settings, folders: Sequence[Path] = ()
 ) -> None:
     """Measure, show and write; an interrupted run writes nothing."""
-    console, machine = Console(), describe_machine()
-    if not console.is_terminal:
-        console = Console(width=_PAGE)
+    console, machine = page(_PAGE), describe_machine()
     pools = [synthetic_pool(settings.queries, settings.documents, settings.seed)]
     if files:
         pools.append(pool_of_files(files, settings.seed))

@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
+from itertools import takewhile
 from typing import Any
 
-from rich import box
-from rich.console import Group, JustifyMethod, RenderableType
-from rich.table import Table
+from rich.console import Group, RenderableType
 from rich.text import Text
 
+from ..terminal import Field, ResultTable
 from .peers import Peers
-from .results import Section, Verdict, cell_text
+from .results import Column, Section, Verdict, cell_text
 from .timing import Spread
 
 _LEFT = ("text", "targets")
@@ -42,16 +42,21 @@ def section_markdown(section: Section) -> str:
 
 def section_table(section: Section) -> RenderableType:
     """The section for a terminal."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for column in section.columns:
-        folds = column.unit == "targets"
-        justify: JustifyMethod = "left" if column.unit in _LEFT else "right"
-        width = 24 if folds else None  # where all else would leave it a letter per line
-        table.add_column(column.heading, justify=justify, overflow="fold", no_wrap=not folds, min_width=width)
+    labels = [column.heading for column in takewhile(lambda column: column.unit == "text", section.columns)]
+    table = ResultTable(labels, [_field(column) for column in section.columns[len(labels) :]])
     for row in section.rows:
-        table.add_row(*(Text(cell) for cell in _cells(section, row)))
+        table.add_row(*_cells(section, row))
     left = [Text(_left_out(section) + "\n")] if section.left_out else []
     return Group(Text(section.title, style="bold"), Text(section.note, style="italic"), table, *left)
+
+
+def _field(column: Column) -> Field:
+    """Targets are prose, which may be broken, but not into a letter per line."""
+    return Field(
+        column.heading,
+        "left" if column.unit in _LEFT else "right",
+        24 if column.unit == "targets" else None,
+    )
 
 
 def summary(sections: Sequence[Section]) -> str:

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.console import Console
 from rich.text import Text
 
 from ..blending.baselines import METHODS
 from ..blending.scores import NORMALIZATIONS
 from ..kernels.noise import LAWS
 from ..options import add_command, check_folder, positive, whole
+from ..terminal import page
 from .scores import Names, Scores, read_runs, read_table
 
 __all__ = ["add_blend", "blend"]
@@ -25,11 +25,14 @@ one table:    python -m boostsoft blend scores.csv --qid query --label grade --s
 
 A run has six columns (topic Q0 document rank score run), judgements have four (topic iteration document judgement);
 a table is CSV, or Parquet if pyarrow is installed, with a row for each query and document. Files may be gzip.
-Queries without labels are fused with the weights that the others give. Written are weights.json, curve.png,
+Queries without labels are fused with the weights that the others give. What a model is worth alone is not what
+trec_eval gives: documents that it does not have are ranked by chance below its own, where trec_eval leaves them out,
+and topics that it did not answer count with what chance earns. Written are weights.json, curve.png,
 weights.png and fused.run.
 """
 _ALL = "all"
-_PAGE = 110  # columns, where nothing says how many there are
+_LEAST_RESAMPLES = 20
+_FILES = ("weights.json", "weights.png", "curve.png", "fused.run")
 
 
 def add_blend(commands: Any) -> None:
@@ -46,7 +49,13 @@ def add_blend(commands: Any) -> None:
     _add_weights(parser)
     add = parser.add_argument_group("results").add_argument
     add("--folds", type=whole(0), default=5, metavar="N", help="folds of queries for honest values; 0 none (5)")
-    add("--resamples", type=whole(0), default=100, metavar="N", help="of the queries, for intervals; 0 none (100)")
+    add(
+        "--resamples",
+        type=_resamples,
+        default=100,
+        metavar="N",
+        help=f"of the queries, for intervals, {_LEAST_RESAMPLES} or more; 0 none (100)",
+    )
     add("--depth", type=whole(1), default=1000, metavar="N", help="documents of a query in the fused run (1000)")
     add("--name", default="boostsoft", metavar="TAG", help="what the fused run is called (boostsoft)")
     add("--out", type=Path, default=Path("boostsoft-blend"), metavar="DIR", help="folder (./boostsoft-blend)")
@@ -69,14 +78,21 @@ def _add_weights(parser: argparse.ArgumentParser) -> None:
     add("--constraint", choices=["simplex", "nonnegative", "free"], default="simplex", help="of the weights (simplex)")
     add("--method", choices=["soft", *METHODS], default="soft", help="how to find them (soft)")
     add("--noise", choices=list(LAWS), default="gaussian", help="what softens the metric (gaussian)")
-    add("--sigma", type=_sigma, default="auto", metavar="X", help="scale of the noise, in spreads of the blend (auto)")
+    add(
+        "--sigma",
+        type=_sigma,
+        default="auto",
+        metavar="X",
+        help="scale of the noise, in spreads of the blend, usually .05 to 2; auto is at most 1, and less the more "
+        "queries there are (auto)",
+    )
     add("--lower-is-better", type=_names, metavar="A,B", help="models of which a lower score is better, or 'all'")
     add("--seed", type=whole(0), default=0, metavar="N", help="seed of whatever is drawn (0)")
 
 
 def blend(options: argparse.Namespace) -> None:
     """Run the command; what cannot work is refused before anything is fitted."""
-    check_folder(options.out)
+    check_folder(options.out, *_FILES)
     if len(options.name.split()) != 1:
         raise ValueError(f"--name: must be one word without blanks, got {options.name!r}")
     scores = _read(options)
@@ -142,9 +158,7 @@ def _finish(shown: Any, out: Path, files: dict[str, bytes]) -> None:
     from ..report import write_files
 
     write_files(out, files)
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=_PAGE)
+    console = page()
     console.print(shown)
     console.print(Text(f"Written to {out}: {', '.join(files)}"))
 
@@ -155,6 +169,14 @@ def _names(text: str) -> tuple[str, ...]:
     if not all(names) or len(set(names)) < len(names):
         raise argparse.ArgumentTypeError(f"must be different names separated by commas, got {text!r}")
     return names
+
+
+def _resamples(text: str) -> int:
+    """Read 0, or enough resamples for a 95 % interval: the ends of one of a few are accidents."""
+    count = whole(0)(text)
+    if 0 < count < _LEAST_RESAMPLES:
+        raise argparse.ArgumentTypeError(f"must be 0 (none) or at least {_LEAST_RESAMPLES}, got {text!r}")
+    return count
 
 
 def _sigma(text: str) -> float | str:

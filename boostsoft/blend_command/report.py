@@ -8,14 +8,13 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from rich import box
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from .. import __version__
 from ..report import metric_title
 from ..statistics import PairedInterval, counted_mean, paired_interval
+from ..terminal import ResultTable
 from .scores import Scores
 from .work import BLEND, Blend
 
@@ -28,8 +27,16 @@ def report(blend: Blend, scores: Scores, settings: Mapping[str, Any], folds: int
     for name, weight in blend.blender.mix_.items():
         lines.append(f"Queries are few: {weight:.2f} x {metric_title(name)} is maximised beside {title}.")
     lines += [f"Note: {note}" for note in blend.notes]
+    weighted = f"scores normalised by {settings['normalize']}"
+    if settings["method"] == "rrf":
+        weighted = "reciprocal ranks"
+    if np.isnan(scores.S).any():
+        lines.append(
+            f"{title} alone: documents that a model does not have are ranked by chance below its own, where trec_eval "
+            "leaves them out; so a topic that it has not answered earns something too."
+        )
     parts: list[RenderableType] = [
-        Text(f"Weights for {title}, of scores normalised by {settings['normalize']}", style="italic"),
+        Text(f"Weights for {title}, of {weighted}", style="italic"),
         _weights_table(blend, scores, title),
         *(Text(line) for line in lines),
         Text(f"{title} of the blend on the queries that it was trained on: {blend.trained:.4f}.\n"),
@@ -43,11 +50,8 @@ def report(blend: Blend, scores: Scores, settings: Mapping[str, Any], folds: int
     return Group(*parts)
 
 
-def _weights_table(blend: Blend, scores: Scores, title: str) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("model", no_wrap=True)
-    for heading in ("weight", "95 % interval", f"{title} alone"):
-        table.add_column(heading, justify="right", no_wrap=True)
+def _weights_table(blend: Blend, scores: Scores, title: str) -> ResultTable:
+    table = ResultTable(["model"], ["weight", "95 % interval", f"{title} alone"])
     weights = blend.blender.weights_
     for at in np.argsort(-np.abs(weights), kind="stable").tolist():
         low, high = _interval(blend, at)
@@ -60,11 +64,8 @@ def _weights_table(blend: Blend, scores: Scores, title: str) -> Table:
     return table
 
 
-def _held_out_table(blend: Blend) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("scores of", no_wrap=True)
-    for heading in ("mean", "blend less it", "95 % interval"):
-        table.add_column(heading, justify="right", no_wrap=True)
+def _held_out_table(blend: Blend) -> ResultTable:
+    table = ResultTable(["scores of"], ["mean", "blend less it", "95 % interval"])
     for name, values in blend.held_out.items():
         cells = [f"{counted_mean(values):.4f}"]
         if name != BLEND:

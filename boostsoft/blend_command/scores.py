@@ -6,6 +6,7 @@ import csv
 import gzip
 import io
 import math
+import re
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from ..datasets import load_trec_runs
 from ..query_groups import FloatArray, IntArray
 
 PARQUET = (".parquet", ".pq")
+_INDEX = re.compile(r"|__index_level_[0-9]+__")  # as pandas calls it in CSV and in Parquet
 _MISSING = {"", "na", "nan", "null", "none"}
 
 
@@ -67,6 +69,10 @@ class Names:
 def read_runs(paths: Sequence[Path], qrels: Path) -> Scores:
     """Read TREC runs with all their topics, judged or not."""
     data = load_trec_runs(list(paths), qrels=qrels, topics="all")
+    judged = data.S[~np.isnan(data.y)]
+    for path, scores in zip(paths, judged.T, strict=True):
+        if np.isnan(scores).all():
+            raise ValueError(f"blend: {path}: the run must have a topic that {qrels} judges; got none in common")
     return Scores(data.S, data.y, data.qid, data.docid, data.runs)
 
 
@@ -82,6 +88,7 @@ def read_table(path: Path, names: Names) -> Scores:
             raise ValueError(f"blend: {path} must have a column {name!r}; it has {', '.join(columns)}")
     known = {names.qid, names.label, names.docid}
     models = names.scores or tuple(name for name in columns if name not in known)
+    _refuse_index(columns, models, path)
     if not models:
         raise ValueError(f"blend: {path} must have columns of scores besides {', '.join(sorted(known))}")
     qid = _ids(columns[names.qid], names.qid, path, place)
@@ -95,6 +102,16 @@ def read_table(path: Path, names: Names) -> Scores:
     codes = _codes(qid)
     order = np.argsort(codes, kind="stable")  # queries together, in the order in which they begin
     return Scores(S[order], _labels(y, codes)[order], qid[order], docid[order], models)
+
+
+def _refuse_index(columns: Columns, models: Sequence[str], path: Path) -> None:
+    """Row numbers, which pandas writes beside the columns unless told otherwise, order the documents too."""
+    for at, name in enumerate(columns, 1):
+        if name in models and _INDEX.fullmatch(name):
+            raise ValueError(
+                f"blend: {path}: column {at} has the name {name!r} of a row index: write the table with index=False, "
+                "or name the columns to blend by --scores"
+            )
 
 
 Columns = Mapping[str, Sequence[Any]]

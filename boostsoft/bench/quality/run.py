@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from ...report import write_files
+from ...terminal import page
 from ..machine import describe_machine, in_words
 from ..peers import Peers, import_peers
 from ..results import Section
@@ -50,9 +51,7 @@ class _Bench:
 
 def run_quality(options: Options) -> None:
     """Search, freeze, test and report; an interrupted run is continued."""
-    console, machine = Console(), describe_machine()
-    if not console.is_terminal:
-        console = Console(width=_PAGE)
+    console, machine = page(_PAGE), describe_machine()
     sets = find_sets(options.data, options.folds)
     peers = import_peers({METHODS[method].library for method in options.methods})
     methods = [method for method in options.methods if peers.has(METHODS[method].library)]

@@ -1,0 +1,142 @@
+"""How results are shown: a console of a known width, and tables whose numbers are never cut."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from rich import box
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, Group, JustifyMethod, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+_PAGE = 110  # columns, where nothing says how many there are
+PLUS_MINUS = "\N{PLUS-MINUS SIGN}"
+_WIDE, _NARROW = 3, 2  # blanks between two columns
+
+
+def page(width: int = _PAGE) -> Console:
+    """The standard output; a file has no width, so that ``width`` holds there."""
+    console = Console()
+    return console if console.is_terminal else Console(width=width)
+
+
+def plus_minus(console: Console) -> str:
+    """The sign before a standard error, in characters that the console's encoding has."""
+    return "+-" if console.options.ascii_only else PLUS_MINUS
+
+
+class Field(NamedTuple):
+    """A column: its heading, its side, and of words that may be broken at blanks the least width."""
+
+    heading: str
+    justify: JustifyMethod = "right"
+    least: int | None = None
+
+
+class ResultTable:
+    """Rows of labels and values; no value is ever cut, however narrow the terminal is.
+
+    The columns stand side by side where they fit, at need under headings of two lines and closer to each other. Where
+    they do not fit, blocks of as many columns as do stand below each other, each with the labels; and where not even
+    one column fits beside the labels, each value has a line of its own.
+
+    Parameters
+    ----------
+    labels : headings of the columns that say what a row is; an empty label repeats the one above it
+    values : headings of the others, to the right, or Fields
+    """
+
+    def __init__(self, labels: Sequence[str], values: Sequence[str | Field]) -> None:
+        self._n_labels = len(labels)
+        self._fields = [Field(heading, "left") for heading in labels]
+        self._fields += [field if isinstance(field, Field) else Field(field) for field in values]
+        self._rows: list[tuple[list[str], str]] = []
+        self._ends: set[int] = set()
+
+    def add_row(self, *cells: str, style: str = "") -> None:
+        """Add a row; the last cells may be left out."""
+        self._rows.append(([*cells, *[""] * (len(self._fields) - len(cells))], style))
+
+    def add_section(self) -> None:
+        """Leave a line empty below the last row."""
+        self._ends.add(len(self._rows) - 1)
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
+        width, columns = options.max_width, range(self._n_labels, len(self._fields))
+        for gap, folded in ((_WIDE, False), (_WIDE, True), (_NARROW, True)):
+            if self._width(columns, gap, folded) <= width:
+                yield from self._below_each_other([self._table(columns, gap, folded)])
+                return
+        blocks = self._blocks(columns, width)
+        if all(self._width(block, _NARROW, True) <= width for block in blocks):
+            yield from self._below_each_other([self._table(block, _NARROW, True) for block in blocks])
+        else:
+            yield from self._below_each_other([Group(*self._lines())])
+
+    @staticmethod
+    def _below_each_other(parts: Sequence[RenderableType]) -> Iterator[RenderableType]:
+        """Each with an empty line after it, which a table with edges has of itself."""
+        for part in parts:
+            yield part
+            if not (isinstance(part, Table) and part.show_edge):
+                yield Text()
+
+    def _blocks(self, columns: Sequence[int], width: int) -> list[list[int]]:
+        blocks: list[list[int]] = []
+        for column in columns:
+            if blocks and self._width([*blocks[-1], column], _NARROW, True) <= width:
+                blocks[-1].append(column)
+            else:
+                blocks.append([column])
+        return blocks
+
+    def _width(self, columns: Sequence[int], gap: int, folded: bool) -> int:
+        """How wide the labels and some columns are; a wide table has a blank at either edge."""
+        chosen = [*range(self._n_labels), *columns]
+        edges = 2 if gap == _WIDE else 0
+        return sum(self._column_width(column, folded) for column in chosen) + gap * (len(chosen) - 1) + edges
+
+    def _column_width(self, column: int, folded: bool) -> int:
+        field = self._fields[column]
+        heading = max(map(cell_len, _two_lines(field.heading) if folded else [field.heading]))
+        return max(heading, field.least or max((cell_len(cells[column]) for cells, _ in self._rows), default=0))
+
+    def _table(self, columns: Sequence[int], gap: int, folded: bool) -> Table:
+        chosen = [*range(self._n_labels), *columns]
+        wide = gap == _WIDE
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=wide, padding=(0, 1) if wide else (0, 1, 0, 0))
+        headings = [_two_lines(self._fields[column].heading) if folded else [""] for column in chosen]
+        deep = max(map(len, headings))
+        for column, lines in zip(chosen, headings, strict=True):
+            field = self._fields[column]
+            text = "\n" * (deep - len(lines)) + "\n".join(lines) if folded else field.heading
+            prose = field.least is not None
+            table.add_column(
+                Text(text), justify=field.justify, overflow="fold", no_wrap=not prose, min_width=field.least
+            )
+        for at, (cells, style) in enumerate(self._rows):
+            table.add_row(*(Text(cells[column]) for column in chosen), style=style, end_section=at in self._ends)
+        return table
+
+    def _lines(self) -> Iterator[Text]:
+        """Each row as a name, and "heading: value" below it."""
+        labels = [""] * self._n_labels
+        for cells, style in self._rows:
+            labels = [own or above for own, above in zip(cells, labels, strict=False)]
+            yield Text(" ".join(labels), style=style)
+            for field, cell in list(zip(self._fields, cells, strict=True))[self._n_labels :]:
+                if cell:
+                    yield Text(f"  {field.heading}: {cell}", style=style)
+
+
+def _two_lines(heading: str) -> list[str]:
+    """A heading on at most two lines, of which the longer is as short as can be.
+
+    >>> _two_lines("95 % interval"), _two_lines("keep")
+    (['95 %', 'interval'], ['keep'])
+    """
+    words = heading.split()
+    cuts = [[" ".join(words[:at]), " ".join(words[at:])] for at in range(1, len(words))]
+    return min(cuts, key=lambda lines: max(map(cell_len, lines)), default=[heading])

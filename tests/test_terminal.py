@@ -1,0 +1,83 @@
+"""Tables whose numbers are never cut."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from rich.console import Console
+
+from boostsoft.terminal import Field, ResultTable, page, plus_minus
+
+from .narrow import assert_no_number_is_cut
+
+
+def text_of(shown, width):
+    stream = io.StringIO()
+    Console(file=stream, width=width).print(shown)
+    return stream.getvalue()
+
+
+def table_of(*fields, labels=("part", "kind")):
+    table = ResultTable(labels, fields or ["first value", "second", "95 % interval"])
+    table.add_row("train", "[hard]", "0.1234", "12,345", "-0.1234 to +0.5678", style="bold")
+    table.add_row("", "soft", "0.2345", "2")
+    table.add_section()
+    table.add_row("valid", "hard", "0.3456", "3", "-0.2345 to +0.6789")
+    return table
+
+
+def test_side_by_side_where_there_is_room():
+    lines = text_of(table_of(), 80).splitlines()
+    assert lines[1].startswith(" part    kind     first value ")
+    assert lines[3].split() == ["train", "[hard]", "0.1234", "12,345", "-0.1234", "to", "+0.5678"]
+    assert not lines[5].strip()
+
+
+def test_headings_of_two_lines_before_blocks():
+    table = ResultTable(["part"], ["a long heading", "another long heading"])
+    table.add_row("train", "0.1234", "0.2345")
+    lines = [line.split() for line in text_of(table, 35).splitlines()]
+    assert ["part", "long", "heading", "long", "heading"] not in lines
+    assert ["a", "long", "another"] in lines
+    assert ["part", "heading", "long", "heading"] in lines
+    assert ["train", "0.1234", "0.2345"] in lines
+
+
+def test_blocks_repeat_the_labels():
+    lines = [line.split() for line in text_of(table_of(), 34).splitlines()]
+    assert ["train", "[hard]", "0.1234", "12,345"] in lines
+    assert ["train", "[hard]", "-0.1234", "to", "+0.5678"] in lines
+
+
+def test_an_empty_line_ends_a_table_of_any_width():
+    for width in (80, 34, 24):
+        assert text_of(table_of(), width).endswith("\n\n") or not text_of(table_of(), width).splitlines()[-1].strip()
+
+
+def test_a_line_for_each_value_where_no_column_fits():
+    lines = text_of(table_of(), 24).splitlines()
+    at = lines.index("train soft")  # the label above it
+    assert lines[at + 1 : at + 4] == ["  first value: 0.2345", "  second: 2", "valid hard"]
+
+
+@pytest.mark.parametrize("width", range(10, 81))
+def test_nothing_is_cut_at_any_width(width):
+    assert_no_number_is_cut(text_of(table_of(), width), text_of(table_of(), 200), width)
+
+
+def test_words_break_at_blanks_and_only_where_they_must():
+    table = ResultTable(["name"], ["value", Field("targets", "left", 12)])
+    table.add_row("a", "0.1234", ">= 10x faster: met <= 1x of the other: missed")
+    assert ">= 10x faster: met <= 1x of the other: missed" in text_of(table, 80)
+    assert max(map(len, text_of(table, 40).splitlines())) <= 40
+    assert "0.1234" in text_of(table, 40)
+
+
+def test_a_page_has_a_width_of_its_own_where_nobody_looks(capsys):
+    assert page(97).width == 97
+
+
+@pytest.mark.parametrize(("encoding", "sign"), [("utf-8", "±"), ("ascii", "+-"), ("latin-1", "+-")])
+def test_the_sign_before_an_error(encoding, sign):
+    assert plus_minus(Console(file=io.TextIOWrapper(io.BytesIO(), encoding=encoding))) == sign
