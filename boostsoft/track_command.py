@@ -238,7 +238,7 @@ def _summary(found: TreeTrack, data: RankingData, sign: str) -> RenderableType:
     table = ResultTable(["metric"], ["last step", "best", "with trees", "keep", "hurt"])
     for figures in all_figures:
         table.add_row(*_cells(figures, sign))
-    chance = f"Of {found.n_steps:,} steps that do nothing, {found.n_steps * (1 - _LEVEL) / 2:.2g} would seem to hurt."
+    chance = f"Of {amount(found.n_steps, 'step')} that {'does' if found.n_steps == 1 else 'do'} nothing, {found.n_steps * (1 - _LEVEL) / 2:.2g} would seem to hurt."
     notes = f"With the standard error over queries, and the 95 % interval of the best number of trees. {chance}"
     if all_figures[0].alike:
         notes += f" {all_figures[0].alike_words}: no order changes their value."
