@@ -238,7 +238,8 @@ def _summary(found: TreeTrack, data: RankingData, sign: str) -> RenderableType:
     table = ResultTable(["metric"], ["last step", "best", "with trees", "keep", "hurt"])
     for figures in all_figures:
         table.add_row(*_cells(figures, sign))
-    chance = f"Of {amount(found.n_steps, 'step')} that {'does' if found.n_steps == 1 else 'do'} nothing, {found.n_steps * (1 - _LEVEL) / 2:.2g} would seem to hurt."
+    verb, by_chance = "does" if found.n_steps == 1 else "do", found.n_steps * (1 - _LEVEL) / 2
+    chance = f"Of {amount(found.n_steps, 'step')} that {verb} nothing, {by_chance:.2g} would seem to hurt."
     notes = f"With the standard error over queries, and the 95 % interval of the best number of trees. {chance}"
     if all_figures[0].alike:
         notes += f" {all_figures[0].alike_words}: no order changes their value."
