@@ -53,7 +53,7 @@ _ABSORBED = 1e-20  # what documents above for certain let through that is nothin
 _MOST_GROWTH, _GROWTH = 1e9, 1e14
 # what the odds' law leaves of the natural scale in a gradient where equal gains cancel, and as much for every rank of
 # a product that documents are divided out of
-_ODDS_ERROR = 6e-11
+_ODDS_ERROR = 1e-10
 ODDS_DIGITS = 1e-8  # below this tolerance the odds are not exact enough: all documents go through rows
 _MOST_GAIN = 1e40
 # what may be left out, per tolerance: so much of K / n, and so much; a cascade may depend on the best document alone
