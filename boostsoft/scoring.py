@@ -101,7 +101,7 @@ class RankingScorer:
                 "enabled, and give the cross-validation params={'qid': ...}, or a SoftRanker with qid_column"
             )
         scores: FloatArray = finite_vector(caller, "predictions", estimator.predict(X))
-        queries, weights = weigh(caller, sample_weight, read_queries(caller, scores.size, None, qid))
+        queries, weights = weigh(caller, read_queries(caller, scores.size, None, qid), sample_weight)
         return self.metric(
             queries.bring_together(read_labels(caller, y, scores.size)),
             queries.bring_together(scores),

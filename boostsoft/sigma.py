@@ -62,6 +62,7 @@ def choose_sigma(
     group: Any = None,
     qid: Any = None,
     sample_weight: Any = None,
+    query_weight: Any = None,
     metric: str | Metric = "ndcg@10",
     noise: str = "gaussian",
     sigmas: Any = GRID,
@@ -99,7 +100,7 @@ def choose_sigma(
         Labels.
     method : "held-out", "tradeoff", "sensitivity" or "residual"
         By which measure.
-    group, qid, sample_weight : optional
+    group, qid, sample_weight, query_weight : optional
         The queries and their weights, as in :meth:`SoftBlender.fit`.
     metric, noise
         Of the soft metric.
@@ -151,8 +152,9 @@ def choose_sigma(
     if n_models < 2:
         raise ValueError(f"{caller}: S must have two models at least; got {n_models}")
     mixed = read_mixed(
-        caller, S, y, tuple(range(n_models)), group=group, qid=qid, sample_weight=sample_weight, metric=metric,
-        normalize=normalize, lower_is_better=lower_is_better, noise=noise, sigma=float(grid[0]), sigma_unit=sigma_unit,
+        caller, S, y, tuple(range(n_models)), group=group, qid=qid, sample_weight=sample_weight,
+        query_weight=query_weight, metric=metric, normalize=normalize, lower_is_better=lower_is_better, noise=noise,
+        sigma=float(grid[0]), sigma_unit=sigma_unit,
     )  # fmt: skip
     options = {
         "smoothness_weight": at_least_zero(caller, "smoothness_weight", smoothness_weight),

@@ -648,7 +648,7 @@ def test_validation_queries_follow_the_seed(data):
 @pytest.mark.parametrize(
     ("parameters", "arguments", "message"),
     [
-        ({}, {"eval_qid": [[1]]}, "eval_group and eval_qid belong to eval_set"),
+        ({}, {"eval_qid": [[1]]}, "eval_qid belongs to eval_set"),
         ({"validation_fraction": 0.2}, {"eval_set": "ok"}, "give eval_set or validation_fraction, not both"),
         ({}, {"eval_set": [1, 2]}, r"eval_set must be a list of pairs \(X, y\)"),
         (

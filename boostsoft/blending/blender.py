@@ -165,7 +165,16 @@ class SoftBlender(BaseEstimator):  # type: ignore[misc]
         self.progress = progress
         self.random_state = random_state
 
-    def fit(self, S: Any, y: Any, *, group: Any = None, qid: Any = None, sample_weight: Any = None) -> SoftBlender:
+    def fit(
+        self,
+        S: Any,
+        y: Any,
+        *,
+        group: Any = None,
+        qid: Any = None,
+        sample_weight: Any = None,
+        query_weight: Any = None,
+    ) -> SoftBlender:
         """Find the weights.
 
         Parameters
@@ -180,6 +189,8 @@ class SoftBlender(BaseEstimator):  # type: ignore[misc]
             Query id of each row, in any order; without either all rows are one query.
         sample_weight : (n_docs,), optional
             Weight of each row's query, equal within it. Where all rows are one query, how often each row is there.
+        query_weight : (n_queries,), optional
+            The same by query, in the order in which their rows first come; in place of ``sample_weight``.
 
         Returns
         -------
@@ -201,7 +212,8 @@ class SoftBlender(BaseEstimator):  # type: ignore[misc]
         settings = check_settings(self)
         matrix, names = self._matrix(FIT, S, reset=True)
         labels = read_labels(FIT, y, matrix.shape[0])
-        queries, weights = weigh(FIT, sample_weight, read_queries(FIT, matrix.shape[0], group, qid))
+        queries = read_queries(FIT, matrix.shape[0], group, qid)
+        queries, weights = weigh(FIT, queries, sample_weight, query_weight)
         task = prepare_task(self, settings, matrix, names, labels, queries, weights)
         with bar(settings.progress, "blending") as tell:
             found = settings.method(task.problem, settings.rng, tell, **settings.method_params)
@@ -238,7 +250,16 @@ class SoftBlender(BaseEstimator):  # type: ignore[misc]
         """What ``weights_`` apply to: scores on one scale, higher is better, none missing; as S, (n_docs, n_models)."""
         return self._normalized("SoftBlender.normalize_scores", S, group, qid)
 
-    def score(self, S: Any, y: Any, *, group: Any = None, qid: Any = None, sample_weight: Any = None) -> float:
+    def score(
+        self,
+        S: Any,
+        y: Any,
+        *,
+        group: Any = None,
+        qid: Any = None,
+        sample_weight: Any = None,
+        query_weight: Any = None,
+    ) -> float:
         """The hard metric of the blend, in the mean over queries; arguments and errors as in :meth:`fit`.
 
         Tied scores and queries on which the metric is undefined count as the options of ``metric`` say.
@@ -247,7 +268,8 @@ class SoftBlender(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         matrix, _ = self._matrix(caller, S, reset=False)
         labels = read_labels(caller, y, matrix.shape[0])
-        queries, weights = weigh(caller, sample_weight, self._queries(caller, matrix.shape[0], group, qid))
+        queries = self._queries(caller, matrix.shape[0], group, qid)
+        queries, weights = weigh(caller, queries, sample_weight, query_weight)
         return as_metric(caller, self.metric, {})(
             queries.bring_together(labels),
             self._scale.apply(caller, matrix, queries) @ self.weights_,

@@ -70,6 +70,7 @@ def blend_curve(
     group: Any = None,
     qid: Any = None,
     sample_weight: Any = None,
+    query_weight: Any = None,
     metric: str | Metric = "ndcg@10",
     i: int = 0,
     j: int = 1,
@@ -90,7 +91,7 @@ def blend_curve(
         Scores, NaN where a model has none.
     y : (n_docs,)
         Labels.
-    group, qid, sample_weight : optional
+    group, qid, sample_weight, query_weight : optional
         The queries and their weights, as in :meth:`SoftBlender.fit`.
     metric : str or Metric
         What to measure: a metric with an exact expectation.
@@ -144,8 +145,9 @@ def blend_curve(
     steps = whole_number(caller, "n", n, 2)
     resampling = read_resampling(caller, n_bootstrap, random_state)
     mixed = read_mixed(
-        caller, S, y, (i, j), group=group, qid=qid, sample_weight=sample_weight, metric=metric, normalize=normalize,
-        lower_is_better=lower_is_better, noise=noise, sigma=sigma, sigma_unit=sigma_unit,
+        caller, S, y, (i, j), group=group, qid=qid, sample_weight=sample_weight, query_weight=query_weight,
+        metric=metric, normalize=normalize, lower_is_better=lower_is_better, noise=noise, sigma=sigma,
+        sigma_unit=sigma_unit,
     )  # fmt: skip
     t = np.linspace(0.0, 1.0, steps)
     hard, soft = mixed.values(np.column_stack([1.0 - t, t]))

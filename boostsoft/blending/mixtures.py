@@ -82,6 +82,7 @@ def read_mixed(
     group: Any,
     qid: Any,
     sample_weight: Any,
+    query_weight: Any,
     metric: str | Metric,
     normalize: str,
     lower_is_better: Any,
@@ -96,7 +97,8 @@ def read_mixed(
     refuse_cutoffs_per_query(caller, hard)
     hard.refuse_pooled(caller)
     labels = read_labels(caller, y, matrix.shape[0])
-    queries, given = weigh(caller, sample_weight, read_queries(caller, matrix.shape[0], group, qid))
+    queries = read_queries(caller, matrix.shape[0], group, qid)
+    queries, given = weigh(caller, queries, sample_weight, query_weight)
     if not queries.named:
         warnings.warn(f"{caller}: neither group= nor qid= was given: all rows are one query", stacklevel=_CALLER)
     weights = np.ones(queries.groups.n_queries) if given is None else given

@@ -64,6 +64,7 @@ def blend_surface(
     group: Any = None,
     qid: Any = None,
     sample_weight: Any = None,
+    query_weight: Any = None,
     metric: str | Metric = "ndcg@10",
     models: tuple[int, int, int] = (0, 1, 2),
     n: int = 21,
@@ -82,7 +83,7 @@ def blend_surface(
 
     Parameters
     ----------
-    S, y, group, qid, sample_weight, metric
+    S, y, group, qid, sample_weight, query_weight, metric
         As in :func:`blend_curve`.
     models : three ints
         The models, by their columns, from the end if negative.
@@ -117,8 +118,9 @@ def blend_surface(
     if np.shape(models) != (3,):
         raise ValueError(f"{caller}: models must be three columns of S; got {models!r}")
     mixed = read_mixed(
-        caller, S, y, tuple(models), group=group, qid=qid, sample_weight=sample_weight, metric=metric,
-        normalize=normalize, lower_is_better=lower_is_better, noise=noise, sigma=sigma, sigma_unit=sigma_unit,
+        caller, S, y, tuple(models), group=group, qid=qid, sample_weight=sample_weight, query_weight=query_weight,
+        metric=metric, normalize=normalize, lower_is_better=lower_is_better, noise=noise, sigma=sigma,
+        sigma_unit=sigma_unit,
     )  # fmt: skip
     weights = compositions(steps - 1, 3) / (steps - 1)
     hard, soft = mixed.values(weights)

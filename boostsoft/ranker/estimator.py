@@ -209,9 +209,12 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         group: Any = None,
         qid: Any = None,
         sample_weight: Any = None,
+        query_weight: Any = None,
         eval_set: Any = None,
         eval_group: Any = None,
         eval_qid: Any = None,
+        eval_sample_weight: Any = None,
+        eval_query_weight: Any = None,
         init_model: Any = None,
     ) -> SoftRanker:
         """Train.
@@ -229,10 +232,12 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         sample_weight : (n_docs,), optional
             Weight of each row's query, equal within it; what counts is their ratio, for training divides them by their
             mean over the rows. Where all rows are one query, how often each row is there.
+        query_weight : (n_queries,), optional
+            The same by query, in the order in which their rows first come; in place of ``sample_weight``.
         eval_set : list of (X, y), optional
             What to evaluate after every tree.
-        eval_group, eval_qid : lists, optional
-            The queries of each pair of ``eval_set``.
+        eval_group, eval_qid, eval_sample_weight, eval_query_weight : lists, optional
+            The queries of each pair of ``eval_set``, and their weights.
         init_model : SoftRanker, booster or file, optional
             Trees to continue; ``n_estimators`` more are grown.
 
@@ -257,7 +262,13 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
             early stopping watches is better than another.
         """
         fitted = copy(self)  # a fit that fails leaves the ranker as it was
-        fitted._fit(X, y, (group, qid, sample_weight), (eval_set, eval_group, eval_qid), init_model)
+        beside = {
+            "eval_group": eval_group,
+            "eval_qid": eval_qid,
+            "eval_sample_weight": eval_sample_weight,
+            "eval_query_weight": eval_query_weight,
+        }
+        fitted._fit(X, y, (group, qid, sample_weight, query_weight), (eval_set, beside), init_model)
         self.__dict__ = fitted.__dict__
         return self
 
@@ -286,7 +297,16 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         yield from trees.staged(self.booster_, features, steps, n_jobs)
         yield trees.predict(self.booster_, features, n_jobs)
 
-    def score(self, X: Any, y: Any, *, qid: Any = None, group: Any = None, sample_weight: Any = None) -> float:
+    def score(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        qid: Any = None,
+        group: Any = None,
+        sample_weight: Any = None,
+        query_weight: Any = None,
+    ) -> float:
         """The hard metric of the scores, in the mean over queries.
 
         Tied scores, and queries on which the metric is undefined, count as the options of ``metric`` say: by default
@@ -294,7 +314,7 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X, y, qid, group, sample_weight
+        X, y, qid, group, sample_weight, query_weight
             As in :meth:`fit`; queries are needed if fit had them.
 
         Raises
@@ -311,7 +331,7 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
                 f"{caller}: qid (or group) must be given, as it was to fit; a cross-validation hands it on after "
                 "set_score_request(qid=True)"
             )
-        queries, weights = weigh(caller, sample_weight, queries)
+        queries, weights = weigh(caller, queries, sample_weight, query_weight)
         with at_most(check_threads(caller, self.n_jobs)):
             return as_metric(caller, self.metric, {})(
                 queries.bring_together(read_labels(caller, y, scores.size)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..objectives.base import NothingToLearnError, prepare_labels
@@ -13,19 +13,18 @@ from .rows import Rows, read_rows
 from .settings import FIT, Settings
 
 
-def evaluation_sets(
-    ranker: Any, encoder: Encoder, named: bool, eval_set: Any, eval_group: Any, eval_qid: Any
-) -> list[Rows]:
-    """The sets that were given to fit; ``named`` says whether training knows its queries."""
+def evaluation_sets(ranker: Any, encoder: Encoder, named: bool, eval_set: Any, beside: Mapping[str, Any]) -> list[Rows]:
+    """The sets that were given to fit, with their queries and weights; ``named``: training knows its queries."""
     pairs = _pairs(eval_set)
-    if not pairs and (eval_group is not None or eval_qid is not None):
-        raise ValueError(f"{FIT}: eval_group and eval_qid belong to eval_set, which is missing")
-    groups, ids = _parallel("eval_group", eval_group, len(pairs)), _parallel("eval_qid", eval_qid, len(pairs))
+    for argument, given in beside.items():
+        if not pairs and given is not None:
+            raise ValueError(f"{FIT}: {argument} belongs to eval_set, which is missing")
+    lists = [_parallel(argument, given, len(pairs)) for argument, given in beside.items()]
     sets = []
-    for at, (pair, group, qid) in enumerate(zip(pairs, groups, ids, strict=True)):
+    for at, (pair, *queries) in enumerate(zip(pairs, *lists, strict=True)):
         caller = f"{FIT}: eval_set[{at}]"
         X = checked_columns(caller, ranker, pair[0], reset=False)
-        rows, knows = read_rows(caller, encoder, X, pair[1], group, qid)
+        rows, knows = read_rows(caller, encoder, X, pair[1], *queries)
         if named and not knows:
             raise ValueError(f"{caller}: queries are missing: give eval_qid or eval_group, as training has its own")
         sets.append(rows)

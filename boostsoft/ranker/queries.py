@@ -8,7 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..query_groups import FloatArray, IntArray, QueryGroups, as_array, finite_vector, missing_ids, resolve_groups
+from ..query_groups import (
+    FloatArray,
+    IntArray,
+    QueryGroups,
+    as_array,
+    finite_vector,
+    missing_ids,
+    query_weights,
+    resolve_groups,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +41,14 @@ class Queries:
         """An array's rows with the documents of a query together."""
         return rows if self.order is None else rows[self.order]
 
+    def in_order(self, values: FloatArray) -> FloatArray:
+        """One value per query in the order in which their rows first come, brought into the order of ``groups``."""
+        if self.order is None:
+            return values
+        found = np.empty_like(values)
+        found[np.argsort(self.order[self.groups.offsets[:-1]])] = values
+        return found
+
     def name(self, query: int) -> str:
         """What the user calls a query."""
         return f"query {query}" if self.ids is None else f"qid {self.ids[query].item()!r}"
@@ -49,12 +66,21 @@ def read_queries(caller: str, n_docs: int, group: Any, qid: Any) -> Queries:
     return Queries(resolve_groups(caller, n_docs, group), None, None, named=True)
 
 
-def weigh(caller: str, sample_weight: Any, queries: Queries) -> tuple[Queries, FloatArray | None]:
-    """The queries and the weight of each, (n_queries,), from one weight per row.
+def weigh(
+    caller: str, queries: Queries, sample_weight: Any, query_weight: Any = None
+) -> tuple[Queries, FloatArray | None]:
+    """The queries and the weight of each, (n_queries,), from one weight per row or per query.
 
-    Without queries there is one, whose weight would mean nothing: then weights are counts, as scikit-learn has it,
-    and a row of weight 2 is there twice.
+    Without queries there is one, whose weight would mean nothing: then weights of rows are counts, as scikit-learn has
+    it, and a row of weight 2 is there twice.
     """
+    if query_weight is not None:
+        if sample_weight is not None:
+            raise ValueError(f"{caller}: give sample_weight, one per row, or query_weight, one per query, not both")
+        weights = queries.in_order(query_weights(caller, query_weight, queries.groups))
+        if not weights[queries.groups.sizes > 0].any():
+            raise ValueError(f"{caller}: query_weight must not be 0 for every query that has documents")
+        return queries, weights
     if sample_weight is None:
         return queries, None
     weights = finite_vector(caller, "sample_weight", sample_weight, queries.groups.n_docs, "row")

@@ -54,11 +54,11 @@ class Rows:
 
 
 def read_rows(
-    caller: str, encoder: Encoder, X: Any, y: Any, group: Any, qid: Any, sample_weight: Any = None
+    caller: str, encoder: Encoder, X: Any, y: Any, group: Any, qid: Any, sample_weight: Any, query_weight: Any
 ) -> tuple[Rows, bool]:
     """Rows from an X that scikit-learn's checks have passed, and its y; and whether queries were named."""
     labels = read_labels(caller, y, X.shape[0])
-    queries, weights = weigh(caller, sample_weight, find_queries(caller, encoder, X, group, qid))
+    queries, weights = weigh(caller, find_queries(caller, encoder, X, group, qid), sample_weight, query_weight)
     features = encoder.encode(caller, X).rows(queries.order)
     return Rows(features, queries.bring_together(labels), queries.groups, weights), queries.named
 
