@@ -7,15 +7,17 @@ such queries count.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from .query_groups import FloatArray
+from .query_groups import FloatArray, whole_number
 
 EMPTY_VALUES = {"zero": 0.0, "one": 1.0, "skip": float("nan")}
 METHODS = ("bootstrap", "t")
+LEAST_RESAMPLES = 20
 _CELLS = 2_000_000  # resampled values held at once: 16 MB
 
 
@@ -65,7 +67,7 @@ def paired_interval(
     method : "bootstrap" or "t"
         Percentiles of the mean over resampled queries (Efron 1979), or Student's t.
     n_boot : int
-        Number of resamples.
+        Number of resamples, 20 at least.
     seed : int
         Seed of the resampling.
 
@@ -85,8 +87,7 @@ def paired_interval(
         raise ValueError(f"paired_interval: method must be one of {METHODS}, got {method!r}")
     if not 0 < level < 1:
         raise ValueError(f"paired_interval: level must be in (0, 1), got {level!r}")
-    if n_boot < 1:
-        raise ValueError(f"paired_interval: n_boot must be at least 1, got {n_boot!r}")
+    n_boot = check_resamples("paired_interval", "n_boot", n_boot)
     n = differences.size
     if n < 2:
         mean = float(differences[0]) if n else float("nan")
@@ -98,6 +99,11 @@ def paired_interval(
     else:
         low, high = mean + stats.t.ppf(tails, n - 1) * differences.std(ddof=1) / np.sqrt(n)
     return PairedInterval(mean, float(low), float(high), n, level)
+
+
+def check_resamples(caller: str, argument: str, value: Any) -> int:
+    """How many resamples are behind an interval: of fewer it could leave out what it is of."""
+    return whole_number(caller, argument, value, LEAST_RESAMPLES)
 
 
 def fill_empty(values: FloatArray, empty: str) -> FloatArray:

@@ -477,6 +477,8 @@ def test_what_is_refused():
         compare(a, b, y_true=y, group=SIZES, level=1.0)
     with pytest.raises(ValueError, match=r"compare: power must be below 1; got 1\.5"):
         compare(a, b, y_true=y, group=SIZES, power=1.5)
+    with pytest.raises(ValueError, match="compare: n_boot must be from 20 "):
+        compare(a, b, y_true=y, group=SIZES, n_boot=19)
     with pytest.raises(ValueError, match="compare: small must be at most the number of queries, 60; got 61"):
         compare(a, b, y_true=y, group=SIZES, small=61)
     with pytest.raises(ValueError, match="compare: two metrics are called 'ndcg_gaussian@10'"):

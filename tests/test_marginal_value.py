@@ -445,6 +445,8 @@ def test_what_is_refused():
         value(model, batch, metric=["ndcg@10", "map"])
     with pytest.raises(ValueError, match="n_trees must be from 1"):
         value(model, batch, n_trees=0)
+    with pytest.raises(ValueError, match="n_boot must be from 20 "):
+        value(model, batch, n_boot=19)
     with pytest.raises(ValueError, match=r"group= \(documents per query\) or qid= .* must be given"):
         value(model, batch, group=None)
     with pytest.raises(ValueError, match="X must have the 4 features of the model; got 3"):

@@ -17,7 +17,7 @@ from ..query_groups import FloatArray, IntArray, one_of, positive_number, whole_
 from ..ranker.queries import read_queries, weigh
 from ..ranker.rows import read_labels
 from ..ranker.settings import refuse_cutoffs_per_query
-from ..tracks.checks import check_resamples
+from ..statistics import check_resamples
 from .annealing import automatic_sigma, counting_queries
 from .scores import directions, normalized, refuse_unscored, score_matrix
 

@@ -14,7 +14,7 @@ from ..metrics.hard import Metric
 from ..metrics.soft import as_metric, refuse_inexact
 from ..query_groups import finite_number, one_of, whole_number
 from ..ranker.settings import refuse_cutoffs_per_query
-from ..tracks.checks import LEAST_RESAMPLES
+from ..statistics import LEAST_RESAMPLES
 from .baselines import METHODS, Method
 from .mix import Mix, check_mix
 from .models import check_models

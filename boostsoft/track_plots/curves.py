@@ -12,8 +12,9 @@ from ..adapters import AnyMetric
 from ..metrics import Metric, SoftMetric
 from ..plots import INK, QUIET, frame, new_figure
 from ..query_groups import FloatArray, one_of
+from ..statistics import check_resamples
 from ..tracking.literal import literal
-from ..tracks.checks import check_level, check_resamples
+from ..tracks.checks import check_level
 from ..tracks.tree_track import TreeTrack
 from .bands import BANDS, Band, band_of, best_step
 from .labels import (

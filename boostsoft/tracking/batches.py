@@ -14,6 +14,7 @@ from ..metrics.prepared import PreparedQueries, prepare
 from ..metrics.soft import SoftMetric
 from ..metrics.spread import spread
 from ..query_groups import FloatArray, finite_vector, query_weights, resolve_groups, whole_number
+from ..statistics import check_resamples
 from ..tracks.builder import as_metrics
 from ..tracks.checks import check_level
 from ..tracks.effects import STILL
@@ -82,7 +83,7 @@ def marginal_value(
     level : float
         Confidence of the intervals.
     n_boot, seed : int
-        Resamples behind ``first``, and their seed. Training takes the seed in the model's parameters.
+        Resamples behind ``first``, 20 at least, and their seed. Training takes the seed in the model's parameters.
     progress : bool
         Whether to show a bar, where stderr is a terminal.
 
@@ -135,7 +136,7 @@ def marginal_value(
     (['good', 'wrong'], True)
     """
     n_trees, level = whole_number(CALLER, "n_trees", n_trees, 1), check_level(CALLER, level)
-    n_boot, seed = whole_number(CALLER, "n_boot", n_boot, 1), whole_number(CALLER, "seed", seed, 0)
+    n_boot, seed = check_resamples(CALLER, "n_boot", n_boot), whole_number(CALLER, "seed", seed, 0)
     start = start_name(model)
     pool = _pool(model, X, y, group, qid, metric, query_weight)
     n_docs = pool.labels.size

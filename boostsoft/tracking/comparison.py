@@ -9,6 +9,7 @@ import numpy as np
 
 from ..metrics.soft import SoftMetric
 from ..query_groups import positive_number, whole_number
+from ..statistics import check_resamples
 from ..tracks import TreeTrack
 from ..tracks.checks import check_level
 from .compared import ComparedMetric, Comparison
@@ -53,7 +54,7 @@ def compare(
     level : float
         Confidence of intervals; tests are at 1 - ``level``.
     n_boot, seed : int
-        Number of resamples and of samples, and their seed. All rows share them.
+        Number of resamples and of samples, 20 at least, and their seed. All rows share them.
     step_a, step_b : int
         With tracks: position of the step, from the end if negative; the last by default.
     power : float
@@ -109,7 +110,7 @@ def compare(
     plan = Plan(
         level=check_level(CALLER, level),
         power=_power(power),
-        n_boot=whole_number(CALLER, "n_boot", n_boot, 1),
+        n_boot=check_resamples(CALLER, "n_boot", n_boot),
         seed=whole_number(CALLER, "seed", seed, 0),
         small=min(max(2, n_queries // 10), n_queries) if small is None else whole_number(CALLER, "small", small, 1),
     )

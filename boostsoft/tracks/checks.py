@@ -15,7 +15,6 @@ from ..metrics.soft import SoftMetric
 from ..query_groups import FloatArray, IntArray, QueryGroups, as_array, positive_number, query_weights, whole_number
 
 CALLER = "TreeTrack"
-LEAST_RESAMPLES = 20
 _SHAPES = {
     "steps": ("n_steps",),
     "per_query": ("n_steps", "n_metrics", "n_queries"),
@@ -53,11 +52,6 @@ def check_level(caller: str, level: float, argument: str = "level") -> float:
     if positive_number(caller, argument, level) >= 1.0:
         raise ValueError(f"{caller}: {argument} must be below 1; got {level!r}")
     return float(level)
-
-
-def check_resamples(caller: str, argument: str, value: Any) -> int:
-    """How many resamples are behind an interval: of fewer it could leave out what it is of."""
-    return whole_number(caller, argument, value, LEAST_RESAMPLES)
 
 
 def read_only(values: Any) -> NDArray[Any]:

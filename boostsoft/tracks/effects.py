@@ -10,6 +10,7 @@ from scipy import stats
 
 from ..adapters import AnyMetric
 from ..query_groups import FloatArray, IntArray, whole_number
+from ..statistics import check_resamples
 from .checks import check_level
 from .frames import as_frame
 from .means import bootstrap_means, mean_errors, weighted_means
@@ -183,7 +184,7 @@ def tree_effects(
     level : float
         Confidence of the intervals and of the truncation advice, in (0, 1).
     n_boot, seed : int
-        Resamples behind the interval of the best number of trees, and their seed.
+        Resamples behind the interval of the best number of trees, 20 at least, and their seed.
 
     Returns
     -------
@@ -233,7 +234,7 @@ def tree_effects(
     best = int(np.argmax(means))
     keep = _fewest(means, values, counted, best, _t(level, n_counted))
     shortfall = mean_errors(values[best] - values[[keep, -1]], counted)
-    n_boot, seed = whole_number(caller, "n_boot", n_boot, 1), whole_number(caller, "seed", seed, 0)
+    n_boot, seed = check_resamples(caller, "n_boot", n_boot), whole_number(caller, "seed", seed, 0)
     low, high = int(trees[0]), int(trees[-1])
     if n_counted > 1:
         low, high = _best_interval(trees, bootstrap_means(values, counted, n_boot, seed), level)

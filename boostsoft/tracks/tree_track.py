@@ -14,8 +14,9 @@ from ..adapters import AnyMetric
 from ..metrics.hard import Metric
 from ..metrics.soft import SoftMetric
 from ..query_groups import FloatArray, IntArray, QueryGroups, one_of, set_fields, whole_number
+from ..statistics import check_resamples
 from . import files
-from .checks import check_level, check_resamples, checked, read_only
+from .checks import check_level, checked, read_only
 from .frames import as_frame
 from .means import bootstrap_means, counted_weights, mean_errors, weighted_means
 
