@@ -208,6 +208,13 @@ _PEERS = (
         trees={**_STOCK_HESSIAN, **_RANDOM},
     ),
     Method("xendcg", "LightGBM rank_xendcg", "lightgbm", "rank_xendcg", trees=_STOCK_HESSIAN),
+    Method(
+        "xendcg-random",
+        "LightGBM rank_xendcg, trees as ours",
+        "lightgbm",
+        "rank_xendcg",
+        trees={**_STOCK_HESSIAN, **_RANDOM},
+    ),
     Method("xgb-ndcg", "XGBoost rank:ndcg", "xgboost", "rank:ndcg", own=_PAIRS, fixed=_TOP),
     Method(
         "xgb-ndcg-random",
