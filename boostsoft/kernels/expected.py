@@ -58,6 +58,7 @@ ODDS_DIGITS = 1e-8  # below this tolerance the odds are not exact enough: all do
 _MOST_GAIN = 1e40
 # what may be left out, per tolerance: so much of K / n, and so much; a cascade may depend on the best document alone
 _NEGLIGIBLE, _NEGLIGIBLE_IN_CASCADES = (0.15, 5e-3), (0.01, 3e-4)
+_TOGETHER = 1e-2  # documents this near to each other count as tied where the size of gradients is estimated
 _MISS = 1e-1  # how far a node may lie from its place, per tolerance and faintness
 # the node rule's count of documents above, and its variance, are not exact: they are trusted this far
 _CERTAIN_SHARE, _MORE_SCATTER = 0.95, 0.5
@@ -193,33 +194,74 @@ def _lift(gaps, ranks, j, lower, squares):
 
 
 @routine
+def _tied_from(coef, gaps, first, n):
+    """The end of the documents that stand together from ``first`` on, and their least and greatest gain."""
+    low, high, span, last = coef[first], coef[first], 0.0, first + 1
+    while last < n and span + gaps[last] <= _TOGETHER:
+        span += gaps[last]
+        low, high = min(low, coef[last]), max(high, coef[last])
+        last += 1
+    return last, low, high
+
+
+@routine
+def _flow_over(law, gaps, ranks, j, distance, lower, squares):
+    """The flow to a document that comes up to the cutoff over a crowd; j documents are before it in all."""
+    if law == GAUSSIAN:
+        return pair_flow(law, _ALONE * (distance + _lift(gaps, ranks, j, lower, squares)))
+    return pair_flow(law, distance) * ranks / j
+
+
+@routine
 def _faintness(family, law, coef, gaps, discount, ranks, n):
     """The largest flow between neighbours of different gain, relative to the natural scale: 1e-9 to 1.
 
     Or to the first such document behind the cutoff, which lies the higher the more documents crowd there. About the
     largest gradient, unless many of different gains crowd; then it is an underestimate that only costs nodes.
+    Documents that stand together may be in any order: if it mattered, the value would jump where scores are tied.
     """
-    top, largest, through = 0.0, 0.0, 1.0
+    top, largest, through, reached = 0.0, 0.0, 1.0, 0.0
     for j in range(n):
         top = max(top, coef[j])
-    for j in range(min(ranks, n - 1)):
-        fall = discount[j] - (discount[j + 1] if j + 1 < ranks else 0.0)
-        largest = max(largest, through * abs(coef[j] - coef[j + 1]) * abs(fall) * pair_flow(law, gaps[j + 1]))
+    first, low_above, high_above = np.int64(0), coef[0], coef[0]
+    while first < n:
+        last, low, high = _tied_from(coef, gaps, first, n)
+        if 0 < first <= ranks:
+            largest = max(largest, reached * max(high_above - low, high - low_above) * pair_flow(law, gaps[first]))
+        if first >= ranks:
+            break
+        steepest, fall, left, size = 0.0, 0.0, 1.0, last - first
+        for j in range(first, min(last, ranks)):  # the last one's fall is to the next document, if that is another
+            steepest = max(steepest, fall)
+            fall = abs(discount[j] - (discount[j + 1] if j + 1 < ranks else 0.0))
+        if last > ranks:
+            steepest = max(steepest, fall)
+        flow = pair_flow(law, 0.0) if last <= ranks else _flow_over(law, gaps, ranks, last, 0.0, 0.0, 0.0)
+        largest = max(largest, through * steepest * (high - low) * flow)
+        reached = through * fall
         if family == ABSORBING:  # what is above leaves so much for those below to change
-            through *= 1.0 - coef[j]
+            for j in range(first, last):
+                left *= 1.0 - coef[j]
+            reached *= left ** ((size - 1) / size)
+            through *= left ** (min(size, ranks - first) / size)
+        first, low_above, high_above = last, low, high
     # the first one of another gain behind the cutoff has to come all the way up among others
-    j, distance = ranks, gaps[ranks] if ranks < n else math.inf
-    lower, squares = 0.0, 0.0
-    while j < n and coef[j] == coef[ranks - 1] and distance < _FAR:
+    j, distance, lower, squares = ranks, 0.0, 0.0, 0.0
+    while j < n and low_above == high_above and distance < _FAR:
+        last, low, high = _tied_from(coef, gaps, j, n)
+        distance += gaps[j]
+        if low < low_above or high > low_above:
+            apart = max(high - low_above, low_above - low)
+            flow = 0.0
+            if distance < _FAR:
+                flow = _flow_over(law, gaps, ranks, j, distance, lower, squares)
+            largest = max(largest, through * apart * abs(discount[ranks - 1]) * flow)
+            break
         lower, squares = lower + distance, squares + distance * distance
-        j += 1
-        distance += gaps[j] if j < n else math.inf
-    if distance < _FAR:
-        if law == GAUSSIAN:
-            flow = pair_flow(law, _ALONE * (distance + _lift(gaps, ranks, j, lower, squares)))
-        else:
-            flow = pair_flow(law, distance) * ranks / j
-        largest = max(largest, through * abs(coef[j] - coef[ranks - 1]) * abs(discount[ranks - 1]) * flow)
+        for i in range(j + 1, last):
+            distance += gaps[i]
+            lower, squares = lower + distance, squares + distance * distance
+        j = last
     scale = top * discount[0]
     return min(max(largest / scale, _FLOW_FLOOR), 1.0) if scale > 0.0 else 1.0
 
