@@ -197,6 +197,31 @@ def test_five_thousand_documents(noise):
         np.testing.assert_allclose(got.gradient, wanted.gradient, rtol=0, atol=1e-6 * largest)
 
 
+@pytest.mark.parametrize("noise", ["gumbel", "logistic"])
+@pytest.mark.parametrize(
+    ("n", "name", "options"),
+    [(300, "rbp@100", {"p": 0.01}), (2000, "rbp@100", {"p": 0.01}), (5000, "rbp", {"p": 0.5}), (5000, "mrr@100", {})],
+)
+def test_a_discount_that_falls_steeply(noise, n, name, options):
+    """However far the cutoff, only the best of many documents is worth anything: its tail may not be left out."""
+    queries = prepare(bs.Metric(name, **options), "test", np.arange(n) % 2, bs.QueryGroups.from_sizes([n]))
+    wanted = expectation(queries, np.zeros(n), noise, 1.0, "high", derive=1)
+    for accuracy, bound in (("default", 1e-6), ("fast", 1e-4)):
+        got = expectation(queries, np.zeros(n), noise, 1.0, accuracy, derive=1)
+        assert got.values[0] == pytest.approx(wanted.values[0], rel=bound)
+        assert np.abs(got.gradient - wanted.gradient).max() < bound * np.abs(wanted.gradient).max()
+
+
+def test_a_first_rank_that_is_worth_less_than_nothing():
+    """The natural scale is that of the largest discount, not of the first: else faint gradients are left out."""
+    queries = prepare(bs.Metric("dcg", discount=(-0.13, 0.18)), "test", [0, 1], bs.QueryGroups.from_sizes([2]))
+    scores = np.array([9.0, 0.0])
+    wanted = expectation(queries, scores, "gaussian", 1.0, "high", derive=1).gradient
+    for accuracy, bound in (("default", 1e-6), ("fast", 1e-4)):
+        got = expectation(queries, scores, "gaussian", 1.0, accuracy, derive=1).gradient
+        np.testing.assert_allclose(got, wanted, rtol=bound)
+
+
 def test_the_bound_can_fail(monkeypatch):
     """A step twice as long breaks it: the grid is not too easy."""
     monkeypatch.setitem(ACCURACY, "long", (0.8, 1e-6))

@@ -144,6 +144,18 @@ def test_scores_far_from_zero_and_far_apart_lose_nothing(name, noise):
     assert not hessian.any()
 
 
+@pytest.mark.parametrize("noise", NOISES)
+@pytest.mark.parametrize("ranks", ["exact", "softrank"])
+def test_documents_whose_distance_overflows_have_derivatives(noise, ranks):
+    name = "auc" if ranks == "exact" else "precision@1"
+    for far, sigma in ((1.7e308, 1.0), (1e300, 1e-20)):
+        soft = bs.SoftMetric(name, noise=noise, sigma=sigma, ranks=ranks)
+        _, gradient, hessian = soft.value_gradient_hessian([1, 0, 0], [far, far, -far], group=[3])
+        assert np.isfinite(gradient).all()
+        assert np.isfinite(hessian).all()
+        assert gradient[0] > 0 > gradient[1]
+
+
 def test_pnr_of_a_perfect_order_is_infinite_and_its_soft_one_finite():
     labels, scores = [2, 1, 0, 1, 0], [3.0, 2.0, 1.0, 1.0, 0.0]
     hard = bs.Metric("pnr")

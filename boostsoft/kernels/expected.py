@@ -56,8 +56,11 @@ _MOST_GROWTH, _GROWTH = 1e9, 1e14
 _ODDS_ERROR = 1e-10
 ODDS_DIGITS = 1e-8  # below this tolerance the odds are not exact enough: all documents go through rows
 _MOST_GAIN = 1e40
-# what may be left out, per tolerance: so much of K / n, and so much; a cascade may depend on the best document alone
+# what may be left out, per tolerance: so much of K / n, and so much
 _NEGLIGIBLE, _NEGLIGIBLE_IN_CASCADES = (0.15, 5e-3), (0.01, 3e-4)
+# of the K ranks those count that the first of them, or the best document of a cascade, leaves anything to: so many
+# times what all discounts are worth together, and so many
+_STEEPNESS, _MOST_IN_CASCADES = 2.25, 30.0
 _TOGETHER = 1e-2  # documents this near to each other count as tied where the size of gradients is estimated
 _MISS = 1e-1  # how far a node may lie from its place, per tolerance and faintness
 # the node rule's count of documents above, and its variance, are not exact: they are trusted this far
@@ -194,6 +197,16 @@ def _lift(gaps, ranks, j, lower, squares):
 
 
 @routine
+def _ranks_worth(discount, ranks):
+    """The largest discount, and the number of ranks of that weight that all are worth together."""
+    largest, total = 0.0, 0.0
+    for r in range(ranks):
+        largest = max(largest, abs(discount[r]))
+        total += abs(discount[r])
+    return largest, total / largest if largest > 0.0 else 1.0
+
+
+@routine
 def _tied_from(coef, gaps, first, n):
     """The end of the documents that stand together from ``first`` on, and their least and greatest gain."""
     low, high, span, last = coef[first], coef[first], 0.0, first + 1
@@ -213,7 +226,7 @@ def _flow_over(law, gaps, ranks, j, distance, lower, squares):
 
 
 @routine
-def _faintness(family, law, coef, gaps, discount, ranks, n):
+def _faintness(family, law, coef, gaps, discount, heaviest, ranks, n):
     """The largest flow between neighbours of different gain, relative to the natural scale: 1e-9 to 1.
 
     Or to the first such document behind the cutoff, which lies the higher the more documents crowd there. About the
@@ -262,7 +275,7 @@ def _faintness(family, law, coef, gaps, discount, ranks, n):
             distance += gaps[i]
             lower, squares = lower + distance, squares + distance * distance
         j = last
-    scale = top * discount[0]
+    scale = top * heaviest
     return min(max(largest / scale, _FLOW_FLOOR), 1.0) if scale > 0.0 else 1.0
 
 
@@ -321,9 +334,11 @@ def _query_expectation(
     value = 0.0
     for r in range(ranks):
         value += bottom * discount[r]
-    faint = _faintness(family, law, coef, gaps, discount, ranks, n)
+    heaviest, worth = _ranks_worth(discount, ranks)
+    faint = _faintness(family, law, coef, gaps, discount, heaviest, ranks, n)
     share, most = _NEGLIGIBLE if family == PLAIN else _NEGLIGIBLE_IN_CASCADES
-    eps = tol * min(share * ranks / n, most) * faint
+    counted = min(ranks, _STEEPNESS * worth if family == PLAIN else _MOST_IN_CASCADES)
+    eps = tol * min(share * counted / n, most) * faint
     # equal gains close together leave the rule's error where faint gradients are: these need more of its digits
     spare = _FEW_SPARE if law == GAUSSIAN and ranks < n else _MANY_SPARE
     h *= _RULE_DIGITS / (_RULE_DIGITS + max(-math.log10(faint) - spare, 0.0))

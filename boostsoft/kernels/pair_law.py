@@ -86,7 +86,7 @@ def logistic_pair(d):
 def pair_law(law, d):
     """Tail, density and slope at eight distances d >= 0, as the module's text defines them."""
     if law == GAUSSIAN:
-        return gaussian_pair(d)
+        return gaussian_pair(smaller(d, splat(745.0)))  # 0 times an infinite distance is no number
     elif law == GUMBEL:
         return _gumbel_pair(d)
     return logistic_pair(smaller(d, splat(745.0)))
