@@ -117,6 +117,24 @@ def test_deep_cutoffs(noise, accuracy, bound, monkeypatch):
         assert max(worst) < bound
 
 
+@pytest.mark.parametrize(
+    ("noise", "name", "n"),
+    [("gaussian", "dcg@1", 3000), ("gaussian", "mrr@10", 3800), ("gumbel", "cg@29", 30), ("gumbel", "cg@31", 32)],
+)
+def test_crowds_where_one_rank_alone_counts(noise, name, n, monkeypatch):
+    """The best of very many, and all but the worst of a few: the ends of what the step is made for."""
+    monkeypatch.setitem(ACCURACY, "refined", (0.08, 1e-13))
+    rng = np.random.default_rng(n)
+    labels = (rng.random(n) < 0.5) * 1
+    labels[:2] = 1, 0
+    scores = 0.05 * rng.normal(size=n) * (n > 100)
+    queries = prepare(bs.Metric(name), "test", labels, bs.QueryGroups.from_sizes([n]))
+    found = {a: expectation(queries, scores, noise, 1.0, a, derive=2).gradient for a in ACCURACY}
+    size = np.abs(found["refined"]).max()
+    assert np.abs(found["default"] - found["refined"]).max() < 1e-6 * size
+    assert np.abs(found["fast"] - found["refined"]).max() < 1e-4 * size
+
+
 @pytest.mark.parametrize("noise", ["gaussian", "gumbel", "logistic"])
 def test_a_cutoff_where_a_crowd_ends(noise, monkeypatch):
     """Few documents of a crowd are left behind the cutoff, and a gap in the scores follows: a steep order statistic."""

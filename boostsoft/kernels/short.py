@@ -63,7 +63,9 @@ def _sharpness(u, first, last, ranks, crowd):
 def _longer_step(law, u, first, last, ranks, crowd):
     """How much longer the step may be than the rule's."""
     step = 2.0 / math.sqrt(_sharpness(u, first, last, ranks, crowd))
-    if law == GUMBEL:  # its left flank is steep however many there are
+    if law == GUMBEL:  # its left flank is steep however many there are, and the worst of n draws varies by 1 / log n
+        if ranks == last - 1 and crowd > 1:
+            step = min(step, 2.5 / math.log(crowd))
         return min(0.85, 0.87 * step)
     return min(1.15, step) if law == LOGISTIC else step
 
