@@ -254,6 +254,81 @@ def _place_cluster(documents, scores, order, sigma, first, n, ranks, apart):
 
 
 @merged
+def _sort_documents(scores, gains, sigma, space):
+    """Put a query's documents in falling order, with the gaps between neighbours; their sums begin at 0."""
+    u, coef, gaps = space[5]
+    sums, order = space[6], space[10]
+    falling_order(scores, u, coef, order, space[4][0])
+    for j in range(scores.size):
+        coef[j] = gains[order[j]]
+        gaps[j] = score_gap(scores[order[j - 1]], scores[order[j]], sigma) if j > 0 else math.inf
+        for total in sums:
+            total[j] = 0.0
+
+
+@merged
+def _add_constant(value, gain, discount, first, last):
+    """Add what a gain that all documents have is worth at ranks first..last, whatever their order."""
+    for r in range(first, last):
+        value += gain * discount[r]
+    return value
+
+
+@merged
+def _precision(family, law, ranks, n, h, tol, faint):
+    """The rule's step, and the probability of what is left out, for a query of this faintness."""
+    share, most = _NEGLIGIBLE if family == PLAIN else _NEGLIGIBLE_IN_CASCADES
+    eps = tol * min(share * ranks / n, most) * faint
+    # equal gains close together leave the rule's error where faint gradients are: these need more of its digits
+    spare = _FEW_SPARE if law == GAUSSIAN and ranks < n else _MANY_SPARE
+    h *= _RULE_DIGITS / (_RULE_DIGITS + max(-math.log10(faint) - spare, 0.0))
+    return h, eps
+
+
+@merged
+def _odds_limits(law, coef, ranks, n, tol, faint):
+    """How much rounding errors may grow where documents are divided out, and from which distance on odds are faint.
+
+    A growth of 0 where odds are not exact enough: then none is divided out.
+    """
+    by_odds = tol > ODDS_DIGITS and tol * faint > _ODDS_ERROR * ranks
+    for j in range(n):
+        by_odds = by_odds and coef[j] <= _MOST_GAIN  # beyond, its products with those of odds might overflow
+    growth, faint_below = 0.0, math.inf
+    if by_odds:
+        growth = min(_MOST_GROWTH, _GROWTH * tol * faint)
+        faint_below = faint_reach(law, math.sqrt(math.sqrt(_FAINT_ODDS * tol * faint / n)))
+    return growth, faint_below
+
+
+@merged
+def _add_uneven(
+    value, block, short, engine, law, family, first, last, ranks, smooth, h, eps, growth, fine, faint_below, discount,
+    nobody, derive, space, room,
+):  # fmt: skip
+    """Add the contribution of a cluster whose order matters: by ``short`` (0 for never) if few meet in a block."""
+    u, coef, _ = space[5]
+    for j in range(last, last + LANES):
+        u[j] = u[last - 1]
+    least = _take_least(family, coef, first, last)
+    value = _add_constant(value, least, discount, first, min(last, ranks))
+    crowd = MOST_CROWD + 1
+    if short != 0:
+        crowd = largest_crowd(law, u, first, last, ranks, h, eps, MOST_CROWD)
+    if crowd <= MOST_CROWD and min(last, ranks + crowd) - first <= MOST_MET:
+        value += call_block(
+            short, law, first, last, min(ranks, last), crowd, derive, least, h, eps, pointer(discount, 0), *room
+        )
+    else:
+        shape = rule_shape(smooth, first, last, ranks)
+        value += _cluster_value(
+            block, engine, family, law, first, last, least, ranks, shape, h, eps, growth, fine, faint_below, discount,
+            nobody, derive, space, room,
+        )  # fmt: skip
+    return value
+
+
+@merged
 def _query_expectation(
     block, short, engine, law, family, scores, gains, ranks, smooth, discount, sigma, h, tol, nobody, derive, space,
     room, grad, push, hess,
@@ -262,65 +337,33 @@ def _query_expectation(
 
     In units of sigma: the gradient is grad / sigma, the Hessian hess / sigma^2; the flow is grad + 2 push.
     """
-    u, coef, gaps = space[5]
-    sums = space[6]
+    _, coef, gaps = space[5]
+    gradient, push_down, hessian, _, _, _, _ = space[6]
+    order, before = space[10], space[11]
     n = scores.size
     if engine == MIXED or engine == CASCADES:
         choose_terms(n, space)
-    order = space[10]
-    falling_order(scores, u, coef, order, space[4][0])
-    gradient, push_down, hessian, _, _, _, _ = sums
-    for j in range(n):
-        coef[j] = gains[order[j]]
-        gaps[j] = score_gap(scores[order[j - 1]], scores[order[j]], sigma) if j > 0 else math.inf
-        for total in sums:
-            total[j] = 0.0
+    _sort_documents(scores, gains, sigma, space)
     bottom = _take_least(family, coef, np.int64(0), n)
-    value = 0.0
-    for r in range(ranks):
-        value += bottom * discount[r]
+    value = _add_constant(0.0, bottom, discount, 0, ranks)
     faint = _faintness(family, law, coef, gaps, discount, ranks, n)
-    share, most = _NEGLIGIBLE if family == PLAIN else _NEGLIGIBLE_IN_CASCADES
-    eps = tol * min(share * ranks / n, most) * faint
-    # equal gains close together leave the rule's error where faint gradients are: these need more of its digits
-    spare = _FEW_SPARE if law == GAUSSIAN and ranks < n else _MANY_SPARE
-    h *= _RULE_DIGITS / (_RULE_DIGITS + max(-math.log10(faint) - spare, 0.0))
-    apart = pair_reach(law, eps)
+    h, eps = _precision(family, law, ranks, n, h, tol, faint)
     fine = fineness(law, _MISS * tol * faint)
-    may_be_short = short != 0 and smooth and tol > ODDS_DIGITS and tol * faint > _ODDS_ERROR
-    by_odds = tol > ODDS_DIGITS and tol * faint > _ODDS_ERROR * ranks
-    for j in range(n):
-        by_odds = by_odds and coef[j] <= _MOST_GAIN  # beyond, its products with those of odds might overflow
-    growth, faint_below = 0.0, math.inf
-    if by_odds:
-        growth = min(_MOST_GROWTH, _GROWTH * tol * faint)
-        faint_below = faint_reach(law, math.sqrt(math.sqrt(_FAINT_ODDS * tol * faint / n)))
-    before = space[11]
+    growth, faint_below = _odds_limits(law, coef, ranks, n, tol, faint)
+    if not (smooth and tol > ODDS_DIGITS and tol * faint > _ODDS_ERROR):
+        short = 0
+    apart = pair_reach(law, eps)
     before[0], before[1] = 1.0, 0.0
     first = np.int64(0)
     while first < ranks and before[0] >= _ABSORBED:
         last, uneven = _place_cluster(space[5], scores, order, sigma, first, n, ranks, apart)
-        if not uneven:  # any order of these documents is worth the same
+        if uneven:
+            value = _add_uneven(
+                value, block, short, engine, law, family, first, last, ranks, smooth, h, eps, growth, fine, faint_below,
+                discount, nobody, derive, space, room,
+            )  # fmt: skip
+        else:  # any order of these documents is worth the same
             value += _certain_value(family, coef, discount, first, last, ranks, before)
-        else:
-            for j in range(last, last + LANES):
-                u[j] = u[last - 1]
-            least = _take_least(family, coef, first, last)
-            shape = rule_shape(smooth, first, last, ranks)
-            for r in range(first, min(last, ranks)):
-                value += least * discount[r]
-            crowd = MOST_CROWD + 1
-            if may_be_short:
-                crowd = largest_crowd(law, u, first, last, ranks, h, eps, MOST_CROWD)
-            if crowd <= MOST_CROWD and min(last, ranks + crowd) - first <= MOST_MET:
-                value += call_block(
-                    short, law, first, last, min(ranks, last), crowd, derive, least, h, eps, pointer(discount, 0), *room
-                )
-            else:
-                value += _cluster_value(
-                    block, engine, family, law, first, last, least, ranks, shape, h, eps, growth, fine, faint_below,
-                    discount, nobody, derive, space, room,
-                )  # fmt: skip
         first = last
     if derive:
         for j in range(n):
