@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..metrics import SoftMetric
-from ..plots import INK, QUIET, frame, new_figure
-from ..tracking.literal import literal
+from ..plots import INK, QUIET, frame, literal, new_figure
 from ..tracks.checks import check_level
 from ..tracks.effects import STILL, TreeEffects, tree_effects
 from ..tracks.tree_track import TreeTrack

@@ -10,10 +10,9 @@ import numpy as np
 
 from ..adapters import AnyMetric
 from ..metrics import Metric, SoftMetric
-from ..plots import INK, QUIET, frame, new_figure
+from ..plots import INK, QUIET, frame, literal, new_figure
 from ..query_groups import FloatArray, one_of
 from ..statistics import check_resamples
-from ..tracking.literal import literal
 from ..tracks.checks import check_level
 from ..tracks.tree_track import TreeTrack
 from .bands import BANDS, Band, band_of, best_step

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..plots import QUIET
+from ..plots import QUIET, literal
 from ..query_groups import FloatArray, IntArray
-from ..tracking.literal import literal
 from ..tracks.tree_track import TreeTrack
 
 if TYPE_CHECKING:

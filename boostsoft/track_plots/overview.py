@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..plots import INK, new_figure
-from ..tracking.literal import literal
+from ..plots import INK, literal, new_figure
 from ..tracks.checks import check_level
 from ..tracks.effects import TreeEffects, tree_effects
 from ..tracks.tree_track import TreeTrack
