@@ -13,6 +13,7 @@ from ..blending.baselines import METHODS
 from ..blending.scores import NORMALIZATIONS
 from ..kernels.noise import LAWS
 from ..options import add_command, check_folder, positive, whole
+from ..statistics import LEAST_RESAMPLES
 from ..terminal import page
 from .scores import Names, Scores, read_runs, read_table
 
@@ -31,7 +32,6 @@ and topics that it did not answer count with what chance earns. Written are weig
 weights.png and fused.run.
 """
 _ALL = "all"
-_LEAST_RESAMPLES = 20
 _FILES = ("weights.json", "weights.png", "curve.png", "fused.run")
 
 
@@ -54,7 +54,7 @@ def add_blend(commands: Any) -> None:
         type=_resamples,
         default=100,
         metavar="N",
-        help=f"of the queries, for intervals, {_LEAST_RESAMPLES} or more; 0 none (100)",
+        help=f"of the queries, for intervals, {LEAST_RESAMPLES} or more; 0 none (100)",
     )
     add("--depth", type=whole(1), default=1000, metavar="N", help="documents of a query in the fused run (1000)")
     add("--name", default="boostsoft", metavar="TAG", help="what the fused run is called (boostsoft)")
@@ -174,8 +174,8 @@ def _names(text: str) -> tuple[str, ...]:
 def _resamples(text: str) -> int:
     """Read 0, or enough resamples for a 95 % interval: the ends of one of a few are accidents."""
     count = whole(0)(text)
-    if 0 < count < _LEAST_RESAMPLES:
-        raise argparse.ArgumentTypeError(f"must be 0 (none) or at least {_LEAST_RESAMPLES}, got {text!r}")
+    if 0 < count < LEAST_RESAMPLES:
+        raise argparse.ArgumentTypeError(f"must be 0 (none) or at least {LEAST_RESAMPLES}, got {text!r}")
     return count
 
 

@@ -23,7 +23,7 @@ from .scores import directions, normalized, refuse_unscored, score_matrix
 
 _CELLS = 4_000_000  # counts of resampled queries held at once: 32 MB
 _ROUNDING = 1e-12
-_CALLER = 3  # warnings name the user's line
+_STACKLEVEL = 3  # warnings name the user's line
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +100,7 @@ def read_mixed(
     queries = read_queries(caller, matrix.shape[0], group, qid)
     queries, given = weigh(caller, queries, sample_weight, query_weight)
     if not queries.named:
-        warnings.warn(f"{caller}: neither group= nor qid= was given: all rows are one query", stacklevel=_CALLER)
+        warnings.warn(f"{caller}: neither group= nor qid= was given: all rows are one query", stacklevel=_STACKLEVEL)
     weights = np.ones(queries.groups.n_queries) if given is None else given
     rows = (matrix * directions(caller, lower_is_better, matrix.shape[1]))[:, chosen]
     refuse_unscored(caller, rows, [names[at] for at in chosen])

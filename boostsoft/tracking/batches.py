@@ -27,7 +27,6 @@ from .progress import watched
 from .staged import _matrix, ids_in_features
 
 WATCHED = SoftMetric("ndcg@10", sigma=0.2, sigma_unit="spread")
-NAN = float("nan")
 
 
 def marginal_value(
@@ -219,13 +218,13 @@ class _Measure:
             "name": batch.name,
             "n_queries": batch.groups.n_queries,
             "n_docs": batch.labels.size,
-            "first": NAN,
+            "first": np.nan,
         }
         if isinstance(result, Exception):
             names = ("change", "error", "low", "high", "hard", "hard_error", "control", "spread")
-            missing: dict[str, Any] = dict.fromkeys(names, NAN)
+            missing: dict[str, Any] = dict.fromkeys(names, np.nan)
             problem = f"{type(result).__name__}: {result}"
-            return BatchValue(**known, **missing, n_trees=0, problem=problem), self.soft * NAN
+            return BatchValue(**known, **missing, n_trees=0, problem=problem), self.soft * np.nan
         after = result.scores
         gain, hard = _still(self.per_query(after) - self.soft), _still(self.per_query(after, hard=True) - self.hard)
         error, hard_error = (float(mean_errors(values[None], self.counted)[0]) for values in (gain, hard))
@@ -244,7 +243,7 @@ class _Measure:
         """What the metric shows if the scores before only grow to the new spread; NaN if either has none."""
         grown = self._spread(after)
         if not (self.spread > 0 and grown > 0):
-            return NAN
+            return np.nan
         return self.mean(_still(self.per_query(self.scores * (grown / self.spread)) - self.soft))
 
     def _spread(self, scores: FloatArray) -> float:
@@ -270,7 +269,7 @@ def _values(
 
 def _firsts(changes: FloatArray, counted: FloatArray, n_boot: int, seed: int) -> FloatArray:
     """Share of resamples of the queries in which each batch comes first; shared among equals."""
-    shares, trained = np.full(len(changes), NAN), np.flatnonzero(~np.isnan(changes[:, counted > 0]).any(axis=1))
+    shares, trained = np.full(len(changes), np.nan), np.flatnonzero(~np.isnan(changes[:, counted > 0]).any(axis=1))
     if not counted.any():
         return shares
     means = bootstrap_means(changes[trained], counted, n_boot, seed)

@@ -13,7 +13,7 @@ from ..statistics import check_resamples
 from ..tracks import TreeTrack
 from ..tracks.checks import check_level
 from .compared import ComparedMetric, Comparison
-from .paired import NAN, Paired, Plan, gain, interval, pair, queries_needed, sample_sums, significance
+from .paired import Paired, Plan, gain, interval, pair, queries_needed, sample_sums, significance
 from .systems import CALLER, Systems, from_scores, from_tracks
 
 
@@ -166,8 +166,8 @@ def _rows(systems: Systems, plan: Plan) -> tuple[tuple[ComparedMetric, ...], lis
 def _row(name: str, kind: str, paired: Paired, twin: Paired | None, plan: Plan) -> ComparedMetric:
     low, high = interval(paired, plan.level)
     t, p_t, p_wilcoxon = significance(paired)
-    ratio = (NAN, NAN, NAN) if twin is None or kind == "hard" else gain(paired, twin, plan.level)
-    reference = NAN if twin is None else twin.difference
+    ratio = (np.nan, np.nan, np.nan) if twin is None or kind == "hard" else gain(paired, twin, plan.level)
+    reference = np.nan if twin is None else twin.difference
     half, small = (paired.sign_kept(sample_sums(paired, size, plan), reference) for size in (paired.n // 2, plan.small))
     effect = paired.effect
     return ComparedMetric(
