@@ -17,13 +17,13 @@ import numpy as np
 from . import lightgbm as soft_lightgbm
 from .adapters import AnyMetric, logged_name
 from .datasets import RankingData
+from .lightgbm_data import BOOSTING
 from .metrics import Metric, SoftMetric
 from .query_groups import FloatArray
 from .statistics import fill_empty
 
 OURS, BASELINE = "boostsoft", "lambdarank"
 N_PARTS = 5
-_BOOSTING = ("boosting", "boosting_type", "boost")  # LightGBM's names for it
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class Plan:
     @property
     def chooses_trees(self) -> bool:
         """Whether the best number of trees on the validation set is kept; with dart there is none to go back to."""
-        return not any(self.parameters.get(name) == "dart" for name in _BOOSTING)
+        return not any(self.parameters.get(name) == "dart" for name in BOOSTING)
 
     @property
     def arms(self) -> tuple[str, ...]:

@@ -7,24 +7,23 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import stats
 
 from ..adapters import AnyMetric
 from ..metrics.prepared import PreparedQueries, prepare
 from ..metrics.soft import SoftMetric
 from ..metrics.spread import spread
-from ..query_groups import FloatArray, finite_vector, query_weights, resolve_groups, whole_number
+from ..query_groups import FloatArray, finite_vector, query_weights, whole_number
 from ..statistics import check_resamples
 from ..tracks.builder import as_metrics
-from ..tracks.checks import check_level
+from ..tracks.checks import check_level, refuse_infinite
 from ..tracks.effects import STILL
-from ..tracks.means import bootstrap_means, counted_weights, mean_errors, weighted_means
+from ..tracks.means import bootstrap_means, counted_weights, mean_errors, t_quantile, weighted_means
 from .batch_data import CALLER, Batch, read_batches
 from .batch_values import BatchValue, BatchValues
 from .blocks import refuse_other_width
 from .growing import Grower, Grown, open_grower, start_name
 from .progress import watched
-from .staged import _matrix, ids_in_features
+from .staged import feature_matrix, find_queries
 
 WATCHED = SoftMetric("ndcg@10", sigma=0.2, sigma_unit="spread")
 
@@ -143,7 +142,7 @@ def marginal_value(
         name: None if given is None else finite_vector(CALLER, name, given, n_docs)
         for name, given in (("init_score", init_score), ("base_margin", base_margin))
     }
-    grower = open_grower(model, _matrix(CALLER, X, n_docs), n_trees, params, starts)
+    grower = open_grower(model, feature_matrix(CALLER, X, n_docs), n_trees, params, starts)
     found = read_batches(batches, model, start)
     for batch in found:
         refuse_other_width(f"{CALLER}: batches[{batch.name!r}]", batch.X, grower.n_features)
@@ -168,11 +167,7 @@ def _pool(model: Any, X: Any, y: Any, group: Any, qid: Any, metric: Any, query_w
     if len(measured) != 1:
         raise ValueError(f"{CALLER}: metric must be one metric, for batches to be ranked by; got {len(measured)}")
     labels = finite_vector(CALLER, "y", y)
-    if group is None and qid is None:
-        qid = ids_in_features(model, X)
-        if qid is None:
-            raise ValueError(f"{CALLER}: group= (documents per query) or qid= (one id per document) must be given")
-    groups = resolve_groups(CALLER, labels.size, group, qid)
+    groups, _ = find_queries(CALLER, model, X, labels.size, group, qid)
     queries = prepare(measured[0].hard, CALLER, labels, groups)
     return _Pool(measured[0], labels, queries, query_weights(CALLER, query_weight, groups))
 
@@ -196,12 +191,8 @@ class _Measure:
         self.spread = self._spread(before)
         self.soft, self.hard = self.per_query(before), self.per_query(before, hard=True)
         self.counted = counted_weights(self.soft, pool.weights)
-        infinite = np.isinf(self.soft)
-        if infinite.any():
-            query = int(np.argmax(infinite))
-            raise ValueError(f"{CALLER}: {pool.metric.name} must be finite for every query; query {query} is infinite")
-        n = int(np.count_nonzero(self.counted))
-        self.t = float(stats.t.ppf((1 + level) / 2, n - 1)) if n > 1 else np.inf
+        refuse_infinite(CALLER, pool.metric.name, self.soft)
+        self.t = t_quantile((1 + level) / 2, int(np.count_nonzero(self.counted)))
 
     def per_query(self, scores: FloatArray, hard: bool = False) -> FloatArray:
         """Values of the soft metric, or of its hard twin."""

@@ -16,7 +16,7 @@ from ..metrics.soft import SoftMetric
 from ..query_groups import FloatArray, IntArray, QueryGroups, one_of, set_fields, whole_number
 from ..statistics import check_resamples
 from . import files
-from .checks import check_level, checked, read_only
+from .checks import check_level, check_step, checked, read_only
 from .frames import as_frame
 from .means import bootstrap_means, counted_weights, mean_errors, weighted_means
 
@@ -257,9 +257,7 @@ class TreeTrack:
         caller = "TreeTrack.worst_queries"
         at, n = self.index(metric), whole_number(caller, "n", n, 1)
         one_of(caller, "by", by, ORDERS)
-        if not -self.n_steps <= whole_number(caller, "step", step, -self.n_steps) < self.n_steps:
-            raise ValueError(f"{caller}: step must be below the number of steps, {self.n_steps}; got {step}")
-        step %= self.n_steps
+        step = check_step(caller, step, self.n_steps)
         values = self.per_query[step, at]
         with np.errstate(invalid="ignore"):
             change = values - (self.per_query[step - 1, at] if step else self.beginning[at])
