@@ -37,8 +37,7 @@ class Batch:
     @property
     def ordered(self) -> bool:
         """Whether a query has two labels: otherwise no order of its documents is better than another."""
-        lowest = -self.groups.largest(-self.labels, -np.inf)
-        return bool(np.any(self.groups.largest(self.labels, np.inf) > lowest))
+        return bool(self.groups.differ(self.labels).any())
 
 
 def read_batches(batches: Any, model: Any, start: str) -> list[Batch]:
