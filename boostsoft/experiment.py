@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 
 from . import lightgbm as soft_lightgbm
-from .adapters import AnyMetric, logged_name
+from .adapters import logged_name
 from .datasets import RankingData
 from .lightgbm_data import BOOSTING
 from .metrics import Metric, SoftMetric
+from .metrics.soft import AnyMetric, watched_soft
 from .query_groups import FloatArray
 from .statistics import fill_empty
 
@@ -82,13 +83,13 @@ class Plan:
     @property
     def soft(self) -> SoftMetric:
         """Its expectation under noise of a fifth of the scores' spread; NaN as the hard one."""
-        return SoftMetric(self.hard, noise=self.noise, sigma=0.2, sigma_unit="spread")
+        return watched_soft(self.hard, self.noise)
 
     @property
     def watched(self) -> tuple[AnyMetric, AnyMetric]:
         """Both as they are watched tree by tree, where a query without a relevant document counts 0."""
         hard = Metric(self.metric)
-        return hard, SoftMetric(hard, noise=self.noise, sigma=0.2, sigma_unit="spread")
+        return hard, watched_soft(hard, self.noise)
 
     @property
     def names(self) -> tuple[str, str]:

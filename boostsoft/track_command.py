@@ -12,11 +12,11 @@ import numpy as np
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from .adapters import AnyMetric
 from .datasets import load_letor
 from .kernels.noise import LAWS
 from .metrics import Metric, SoftMetric
 from .metrics.registry import REGISTRY
+from .metrics.soft import AnyMetric
 from .options import add_command, check_folder, positive, whole
 from .plots import png
 from .ranking_data import RankingData

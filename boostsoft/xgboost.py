@@ -24,9 +24,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .adapters import AnyMetric, MetricList, PreparedCache, as_booster, threads_in
+from .adapters import MetricList, PreparedCache, as_booster, threads_in
 from .metrics.hard import Metric
-from .metrics.soft import SoftMetric
+from .metrics.soft import AnyMetric, SoftMetric, watched_soft
 from .objectives import LambdaObjective, Objective, SoftObjective
 from .objectives import reference_objective as _reference
 from .query_groups import FloatArray, finite_vector
@@ -411,8 +411,7 @@ def watched_metrics(given: Any, rule: XGBoostObjective, caller: str = "boostsoft
             )
         return custom_metric(*given)
     if isinstance(rule.rule, SoftObjective):
-        hard, noise = rule.rule.metric, rule.rule.noise
-        return custom_metric(hard, SoftMetric(hard, noise=noise, sigma=0.2, sigma_unit="spread"))
+        return custom_metric(rule.rule.metric, watched_soft(rule.rule.metric, rule.rule.noise))
     return custom_metric("ndcg@10")
 
 

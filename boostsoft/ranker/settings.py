@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from ..adapters import AnyMetric, MetricList
+from ..adapters import MetricList
 from ..metrics.hard import Metric
 from ..metrics.registry import REGISTRY
-from ..metrics.soft import SoftMetric, as_metric
+from ..metrics.soft import AnyMetric, as_metric, watched_soft
 from ..objectives import SoftObjective
 from ..objectives.base import as_flag
 from ..query_groups import QueryGroups, finite_number, one_of, positive_number, whole_number
@@ -23,7 +23,6 @@ FIT = "SoftRanker.fit"
 BOOSTERS = ("lightgbm", "xgboost")
 AUTO = "auto"
 WHOLE_ORDER: Mapping[str | Metric, float] = {"kendall": 0.3}
-WATCHED_SIGMA = 0.2  # in spreads of the scores: as in the examples and the command line
 
 
 @dataclass(frozen=True)
@@ -142,8 +141,7 @@ def by_alias(names: Mapping[str, str]) -> dict[str, str]:
 
 def _watched(given: Any, objective: SoftObjective) -> tuple[AnyMetric, ...]:
     if given is None:
-        soft = SoftMetric(objective.metric, noise=objective.noise, sigma=WATCHED_SIGMA, sigma_unit="spread")
-        return (soft,)
+        return (watched_soft(objective.metric, objective.noise),)
     several = given if isinstance(given, (list, tuple)) else [given]
     metrics = tuple(MetricList(f"{FIT}: eval_metric", several).metrics)
     for metric in metrics:

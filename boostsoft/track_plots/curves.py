@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..adapters import AnyMetric
 from ..metrics import Metric, SoftMetric
+from ..metrics.soft import AnyMetric
 from ..plots import INK, QUIET, frame, literal, new_figure
 from ..query_groups import FloatArray, one_of
 from ..statistics import check_resamples

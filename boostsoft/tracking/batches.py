@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..adapters import AnyMetric
 from ..metrics.prepared import PreparedQueries, prepare
-from ..metrics.soft import SoftMetric
+from ..metrics.soft import AnyMetric, watched_soft
 from ..metrics.spread import spread
 from ..query_groups import FloatArray, finite_vector, query_weights, whole_number
 from ..statistics import check_resamples
@@ -25,7 +24,7 @@ from .growing import Grower, Grown, open_grower, start_name
 from .progress import watched
 from .staged import feature_matrix, find_queries
 
-WATCHED = SoftMetric("ndcg@10", sigma=0.2, sigma_unit="spread")
+WATCHED = watched_soft("ndcg@10")
 
 
 def marginal_value(

@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..adapters import AnyMetric
 from ..metrics.hard import Metric
 from ..metrics.prepared import PreparedQueries, prepare
-from ..metrics.soft import SoftMetric
+from ..metrics.soft import AnyMetric, SoftMetric
 from ..metrics.spread import spread
 from ..query_groups import FloatArray, finite_vector, query_weights, resolve_groups
 from ..tracks import TreeTrack

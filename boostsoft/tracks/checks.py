@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..adapters import AnyMetric
 from ..metrics.hard import Metric
-from ..metrics.soft import SoftMetric
+from ..metrics.soft import AnyMetric, SoftMetric
 from ..query_groups import FloatArray, IntArray, QueryGroups, as_array, positive_number, query_weights, whole_number
 
 CALLER = "TreeTrack"

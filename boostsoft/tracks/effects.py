@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..adapters import AnyMetric
+from ..metrics.soft import AnyMetric
 from ..query_groups import FloatArray, IntArray, whole_number
 from ..statistics import check_resamples
 from .checks import check_level, refuse_infinite

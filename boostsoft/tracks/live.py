@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ..adapters import AnyMetric, MetricList, as_written
-from ..metrics.soft import SoftMetric
+from ..adapters import MetricList, as_written
+from ..metrics.soft import AnyMetric, SoftMetric
 from ..query_groups import FloatArray, QueryGroups, query_weights, whole_number
 from .builder import TRACKED, TrackBuilder
 from .checks import check_level

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..adapters import AnyMetric
+from ..metrics.soft import AnyMetric
 from ..query_groups import FloatArray, finite_number, whole_number
 from .checks import check_level
 from .means import counted_weights, mean_errors, weighted_means

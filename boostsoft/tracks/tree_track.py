@@ -10,9 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..adapters import AnyMetric
 from ..metrics.hard import Metric
-from ..metrics.soft import SoftMetric
+from ..metrics.soft import AnyMetric, SoftMetric
 from ..query_groups import FloatArray, IntArray, QueryGroups, one_of, set_fields, whole_number
 from ..statistics import check_resamples
 from . import files
