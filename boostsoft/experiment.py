@@ -197,7 +197,7 @@ class Folds:
 
     def test_part(self, fold: int) -> RankingData:
         """The part on which a fold (1 to 5) is tested."""
-        return self.parts[(fold + 3) % N_PARTS]
+        return self.parts[cyclic(fold - 1)[2]]
 
     def values(self, arm: str, empty: str, *, folds: Sequence[int] = (), seeds: Sequence[int] = ()) -> FloatArray:
         """Value of each test query, averaged over seeds; folds after each other, all by default."""
@@ -212,6 +212,16 @@ class Folds:
         return np.concatenate([np.mean(of_fold, axis=0) for of_fold in found])
 
 
+def cyclic(fold: int) -> tuple[tuple[int, int, int], int, int]:
+    """Positions of the parts that train, validate and test in a fold, both counted from 0.
+
+    >>> cyclic(0), cyclic(3)
+    (((0, 1, 2), 3, 4), ((3, 4, 0), 1, 2))
+    """
+    first, second, third, valid, test = ((fold + i) % N_PARTS for i in range(N_PARTS))
+    return (first, second, third), valid, test
+
+
 def run_split(plan: Plan, parts: Mapping[str, RankingData], observer: Observer | None = None) -> Split:
     """Train the arms on ``parts["train"]``, keep the trees that are best on ``parts["valid"]``, measure on all."""
     arms = [train_arm(arm, plan, parts, observer or Observer()) for arm in plan.arms]
@@ -224,8 +234,8 @@ def run_folds(
     """Train both arms on every fold of a five-part set with every seed; only the hard metric is watched."""
     runs = []
     for fold in range(1, N_PARTS + 1):
-        train = concatenate([parts[(fold - 1 + i) % N_PARTS] for i in range(3)])
-        split = {"train": train, "valid": parts[(fold + 2) % N_PARTS], "test": parts[(fold + 3) % N_PARTS]}
+        train, valid, test = cyclic(fold - 1)
+        split = {"train": concatenate([parts[i] for i in train]), "valid": parts[valid], "test": parts[test]}
         for seed in seeds:
             for arm in plan.arms:
                 seeded = replace(plan, seed=seed)

@@ -7,14 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.text import Text
 
 from ..blending.baselines import METHODS
 from ..blending.scores import NORMALIZATIONS
 from ..kernels.noise import LAWS
 from ..options import add_command, check_folder, positive, whole
 from ..statistics import LEAST_RESAMPLES
-from ..terminal import page
 from .scores import Names, Scores, read_runs, read_table
 
 __all__ = ["add_blend", "blend"]
@@ -101,13 +99,14 @@ def blend(options: argparse.Namespace) -> None:
     }
     settings["n_bootstrap"] = options.resamples
     settings["lower_is_better"] = _lower(options.lower_is_better, scores.models)
+    from ..report import finish
     from .report import as_json, report  # with scikit-learn and matplotlib, which other commands do without
     from .work import find_blend
 
     found = find_blend(scores, settings, options.folds, options.seed)
     files = {"weights.json": as_json(found, scores, settings, options.seed), **_pictures(found, scores)}
     files["fused.run"] = _fused(found, scores, options.name, options.depth)
-    _finish(report(found, scores, settings, options.folds), options.out, files)
+    finish(report(found, scores, settings, options.folds), options.out, files)
 
 
 def _read(options: argparse.Namespace) -> Scores:
@@ -152,15 +151,6 @@ def _fused(found: Any, scores: Scores, tag: str, depth: int) -> bytes:
     predicted = found.blender.predict(scores.S, group=scores.sizes)
     kept = ~np.isnan(scores.S).all(axis=1)
     return run_text(scores.qid[kept], scores.docid[kept], predicted[kept], tag, depth)
-
-
-def _finish(shown: Any, out: Path, files: dict[str, bytes]) -> None:
-    from ..report import write_files
-
-    write_files(out, files)
-    console = page()
-    console.print(shown)
-    console.print(Text(f"Written to {out}: {', '.join(files)}"))
 
 
 def _names(text: str) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from ..report import write_files
+from ..atomic import write_files
 from ..track_plots.changes import COLOURS, main_metric
 from ..track_plots.labels import PALETTE, Tracks, as_tracks, track_names
 from ..tracks.checks import check_level
