@@ -503,9 +503,8 @@ class LightGBMObjective:
         _refuse_other_calls(caller, "sklearn_objective", train_data)
         refuse_traps(caller, train_data)
         with as_booster(_threads(train_data)):
-            return _descent(
-                self.rule, self._cache, train_data.get_label(), preds, train_data.get_weight(), train_data.get_group()
-            )
+            given = train_data.get_label(), preds, train_data.get_weight(), train_data.get_group()
+            return _descent(caller, self.rule, self._cache, *given)
 
     def __repr__(self) -> str:
         return f"boostsoft.lightgbm.objective({self.rule!r})"
@@ -522,9 +521,10 @@ class SklearnObjective:
         self, y_true: Any, y_pred: Any, weight: Any = None, group: Any = None
     ) -> tuple[FloatArray, FloatArray]:
         """Gradient and curvature of minus the soft metric."""
-        _refuse_datasets("boostsoft.lightgbm.sklearn_objective", "objective", y_pred)
+        caller = "boostsoft.lightgbm.sklearn_objective"
+        _refuse_datasets(caller, "objective", y_pred)
         with as_booster(_threads()):
-            return _descent(self.rule, self._cache, y_true, y_pred, weight, group)
+            return _descent(caller, self.rule, self._cache, y_true, y_pred, weight, group)
 
     def __repr__(self) -> str:
         return f"boostsoft.lightgbm.sklearn_objective({self.rule!r})"
@@ -560,9 +560,8 @@ class SklearnMetrics:
 
 
 def _descent(
-    rule: Objective, cache: PreparedCache, labels: Any, preds: Any, weight: Any, group: Any
+    caller: str, rule: Objective, cache: PreparedCache, labels: Any, preds: Any, weight: Any, group: Any
 ) -> tuple[FloatArray, FloatArray]:
-    caller = "boostsoft.lightgbm.objective"
     groups = read_groups(caller, labels, group)
     queries = cache.get(labels, groups, rule.prepare)
     scores = finite_vector(caller, "predictions", preds, groups.n_docs)
