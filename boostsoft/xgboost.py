@@ -30,9 +30,7 @@ from .metrics.soft import AnyMetric, SoftMetric, watched_soft
 from .objectives import LambdaObjective, Objective, SoftObjective
 from .objectives import reference_objective as _reference
 from .query_groups import FloatArray, finite_vector
-from .xgboost_data import THREADS as THREADS
-from .xgboost_data import groups_and_weights, is_empty, over_workers
-from .xgboost_data import import_xgboost as import_xgboost
+from .xgboost_data import THREADS, groups_and_weights, import_xgboost, is_empty, over_workers
 from .xgboost_data import threads as _threads
 
 if TYPE_CHECKING:
