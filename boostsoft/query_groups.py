@@ -257,6 +257,22 @@ def positive_number(caller: str, argument: str, value: Any) -> float:
     return number
 
 
+def non_negative_number(caller: str, argument: str, value: Any) -> float:
+    """Return a finite float of at least 0."""
+    number = finite_number(caller, argument, value)
+    if number < 0.0:
+        raise ValueError(f"{caller}: {argument} must not be negative; got {value!r}")
+    return number
+
+
+def fraction(caller: str, argument: str, value: Any) -> float:
+    """Return a float above 0 and below 1, such as the level of an interval."""
+    number = positive_number(caller, argument, value)
+    if number >= 1.0:
+        raise ValueError(f"{caller}: {argument} must be below 1; got {value!r}")
+    return number
+
+
 def whole_number(caller: str, argument: str, value: Any, least: int) -> int:
     """Return an int from ``least`` to 2^53."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
@@ -271,6 +287,13 @@ def one_of(caller: str, argument: str, value: Any, known: Any) -> str:
     if not isinstance(value, str) or value not in known:
         raise ValueError(f"{caller}: {argument} must be one of {', '.join(map(repr, known))}; got {value!r}")
     return str(value)
+
+
+def as_flag(caller: str, argument: str, value: Any) -> bool:
+    """True or False."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"{caller}: {argument} must be True or False; got {value!r}")
+    return bool(value)
 
 
 def set_fields(frozen: object, values: Mapping[str, Any]) -> None:
@@ -328,10 +351,7 @@ def _offsets_from_ids(caller: str, qid: Any) -> IntArray:
     ids = as_array(caller, "qid", qid)
     if ids.ndim != 1 or ids.size == 0:
         raise ValueError(f"{caller}: qid must be one-dimensional and not empty; got shape {ids.shape}")
-    missing = missing_ids(ids)
-    if missing.any():
-        at = int(np.argmax(missing))
-        raise ValueError(f"{caller}: qid must not be missing or infinite; got {ids[at]} at position {at}")
+    refuse_missing_ids(caller, ids)
     starts = np.concatenate([[0], np.flatnonzero(ids[1:] != ids[:-1]) + 1])
     firsts: dict[Any, int] = {}
     for start in starts.tolist():
@@ -346,8 +366,8 @@ def _offsets_from_ids(caller: str, qid: Any) -> IntArray:
     return offsets
 
 
-def missing_ids(ids: NDArray[Any]) -> NDArray[np.bool_]:
-    """Which ids are NaN, infinite, NaT, None or another kind of NA."""
+def refuse_missing_ids(caller: str, ids: NDArray[Any]) -> None:
+    """Raise if an id is NaN, infinite, NaT, None or another kind of NA."""
     missing = np.zeros(ids.size, dtype=np.bool_)
     if ids.dtype.kind in "fc":
         missing |= ~np.isfinite(ids)
@@ -355,7 +375,9 @@ def missing_ids(ids: NDArray[Any]) -> NDArray[np.bool_]:
         missing |= np.isnat(ids)
     elif ids.dtype.kind == "O":
         missing |= [not _equals_itself(value) for value in ids.tolist()]
-    return missing
+    if missing.any():
+        at = int(np.argmax(missing))
+        raise ValueError(f"{caller}: qid must not be missing or infinite; got {ids[at]} at position {at}")
 
 
 def _equals_itself(value: Any) -> bool:

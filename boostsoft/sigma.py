@@ -15,12 +15,11 @@ from .blending.interval import percentiles
 from .blending.mixtures import Mixed, read_mixed
 from .blending.problem import Problem
 from .blending.scores import score_matrix
-from .blending.settings import at_least_zero
 from .blending.soft_value import SoftValue
 from .blending.solve import climb
 from .metrics.hard import Metric
 from .metrics.soft import SoftMetric
-from .query_groups import FloatArray, IntArray, finite_vector, one_of, resolve_groups, whole_number
+from .query_groups import FloatArray, IntArray, finite_vector, non_negative_number, one_of, resolve_groups, whole_number
 from .smoothness import approximation_error, smoothness_error
 
 __all__ = ["SigmaChoice", "choose_sigma"]
@@ -157,9 +156,9 @@ def choose_sigma(
         sigma=float(grid[0]), sigma_unit=sigma_unit,
     )  # fmt: skip
     options = {
-        "smoothness_weight": at_least_zero(caller, "smoothness_weight", smoothness_weight),
+        "smoothness_weight": non_negative_number(caller, "smoothness_weight", smoothness_weight),
         "n_folds": whole_number(caller, "n_folds", n_folds, 2),
-        "l2": at_least_zero(caller, "l2", l2),
+        "l2": non_negative_number(caller, "l2", l2),
     }
     best, table = _MEASURES[method](mixed, grid, np.random.default_rng(seed), options)
     return SigmaChoice(float(grid[best]), method, grid, table)

@@ -88,10 +88,3 @@ def refuse_falling_gain(caller: str, metric: Metric, y_true: Any, queries: Prepa
     order = np.argsort(np.asarray(y_true), kind="stable")
     if np.any(np.diff(queries.gains[order]) < 0):
         raise ValueError(f"{caller}: gain must not fall with the label; got {metric.gain!r}")
-
-
-def as_flag(caller: str, argument: str, value: Any) -> bool:
-    """True or False."""
-    if not isinstance(value, (bool, np.bool_)):
-        raise TypeError(f"{caller}: {argument} must be True or False; got {value!r}")
-    return bool(value)

@@ -15,8 +15,15 @@ from ..metrics.hard import Metric
 from ..metrics.registry import REGISTRY
 from ..metrics.soft import AnyMetric, as_metric, watched_soft
 from ..objectives import SoftObjective
-from ..objectives.base import as_flag
-from ..query_groups import QueryGroups, finite_number, one_of, positive_number, whole_number
+from ..query_groups import (
+    QueryGroups,
+    as_flag,
+    finite_number,
+    non_negative_number,
+    one_of,
+    positive_number,
+    whole_number,
+)
 from . import convex_losses, random_trees
 
 FIT = "SoftRanker.fit"
@@ -169,7 +176,7 @@ def _reg_lambda(value: Any) -> float | None:
     if isinstance(value, str):
         one_of(FIT, "reg_lambda", value, (AUTO,))
         return None
-    return _not_negative("reg_lambda", value)
+    return non_negative_number(FIT, "reg_lambda", value)
 
 
 def _mix(ranker: Any) -> Mapping[str | Metric, float] | None:
@@ -199,13 +206,6 @@ def _depth(value: Any) -> int:
     if depth == 0:
         raise ValueError(f"{FIT}: max_depth must be -1, for no limit, or at least 1; got 0")
     return depth
-
-
-def _not_negative(argument: str, value: Any) -> float:
-    number = finite_number(FIT, argument, value)
-    if number < 0.0:
-        raise ValueError(f"{FIT}: {argument} must not be negative; got {value!r}")
-    return number
 
 
 def _share(argument: str, value: Any) -> float:

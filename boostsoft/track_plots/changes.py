@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..metrics import SoftMetric
 from ..plots import INK, QUIET, frame, literal, new_figure
-from ..tracks.checks import check_level
+from ..query_groups import fraction
 from ..tracks.effects import STILL, TreeEffects, tree_effects
 from ..tracks.tree_track import TreeTrack
 from .curves import MetricChoice
@@ -68,7 +68,7 @@ def plot_changes(
     """
     as_track("plot_changes", track)
     chosen = main_metric(track) if metric is None else track.index(metric)
-    effects = tree_effects(track, chosen, level=check_level("plot_changes", level))
+    effects = tree_effects(track, chosen, level=fraction("plot_changes", "level", level))
     axes = new_figure(8.0, 3.6).add_subplot() if ax is None else ax
     draw_changes(axes, effects)
     return axes

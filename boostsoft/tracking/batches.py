@@ -11,10 +11,10 @@ import numpy as np
 from ..metrics.prepared import PreparedQueries, prepare
 from ..metrics.soft import AnyMetric, watched_soft
 from ..metrics.spread import spread
-from ..query_groups import FloatArray, finite_vector, query_weights, whole_number
+from ..query_groups import FloatArray, finite_vector, fraction, query_weights, whole_number
 from ..statistics import check_resamples
 from ..tracks.builder import as_metrics
-from ..tracks.checks import check_level, refuse_infinite
+from ..tracks.checks import refuse_infinite
 from ..tracks.effects import STILL
 from ..tracks.means import bootstrap_means, counted_weights, mean_errors, t_quantile, weighted_means
 from .batch_data import CALLER, Batch, read_batches
@@ -132,7 +132,7 @@ def marginal_value(
     >>> [batch.name for batch in values.ranked], values.best.change > 0
     (['good', 'wrong'], True)
     """
-    n_trees, level = whole_number(CALLER, "n_trees", n_trees, 1), check_level(CALLER, level)
+    n_trees, level = whole_number(CALLER, "n_trees", n_trees, 1), fraction(CALLER, "level", level)
     n_boot, seed = check_resamples(CALLER, "n_boot", n_boot), whole_number(CALLER, "seed", seed, 0)
     start = start_name(model)
     pool = _pool(model, X, y, group, qid, metric, query_weight)

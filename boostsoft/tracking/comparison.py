@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from ..metrics.soft import SoftMetric
-from ..query_groups import whole_number
+from ..query_groups import fraction, whole_number
 from ..statistics import check_resamples
 from ..tracks import TreeTrack
-from ..tracks.checks import check_level, refuse_infinite
+from ..tracks.checks import refuse_infinite
 from .compared import ComparedMetric, Comparison
 from .paired import Paired, Plan, gain, interval, pair, queries_needed, sample_sums, significance
 from .systems import CALLER, Systems, from_scores, from_tracks
@@ -108,8 +108,8 @@ def compare(
     systems = _systems(a, b, metrics, (y_true, group, qid, query_weight), (step_a, step_b))
     n_queries = systems.weights.size
     plan = Plan(
-        level=check_level(CALLER, level),
-        power=check_level(CALLER, power, "power"),
+        level=fraction(CALLER, "level", level),
+        power=fraction(CALLER, "power", power),
         n_boot=check_resamples(CALLER, "n_boot", n_boot),
         seed=whole_number(CALLER, "seed", seed, 0),
         small=min(max(2, n_queries // 10), n_queries) if small is None else whole_number(CALLER, "small", small, 1),

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..metrics.hard import Metric
 from ..metrics.soft import AnyMetric, SoftMetric
-from ..query_groups import FloatArray, IntArray, QueryGroups, as_array, positive_number, query_weights, whole_number
+from ..query_groups import FloatArray, IntArray, QueryGroups, as_array, query_weights, whole_number
 
 CALLER = "TreeTrack"
 _SHAPES = {
@@ -44,13 +44,6 @@ def checked(given: Mapping[str, Any]) -> dict[str, Any]:
     query_weights(CALLER, found["query_weight"], QueryGroups.from_sizes(np.ones(found["query_weight"].size)))
     _check_missing(found["metrics"], found["per_query"], found["beginning"])
     return found
-
-
-def check_level(caller: str, level: float, argument: str = "level") -> float:
-    """A confidence level, in (0, 1)."""
-    if positive_number(caller, argument, level) >= 1.0:
-        raise ValueError(f"{caller}: {argument} must be below 1; got {level!r}")
-    return float(level)
 
 
 def check_step(caller: str, step: Any, n_steps: int, argument: str = "step") -> int:

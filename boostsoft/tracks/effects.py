@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from ..metrics.soft import AnyMetric
-from ..query_groups import FloatArray, IntArray, whole_number
+from ..query_groups import FloatArray, IntArray, fraction, whole_number
 from ..statistics import check_resamples
-from .checks import check_level, refuse_infinite
+from .checks import refuse_infinite
 from .frames import as_frame
 from .means import bootstrap_means, mean_errors, t_quantile, weighted_means
 from .tree_track import TreeTrack
@@ -221,7 +221,7 @@ def tree_effects(
     caller = "tree_effects"
     if not isinstance(track, TreeTrack):
         raise TypeError(f"{caller}: track must be a TreeTrack; got {type(track).__name__}")
-    at, level = track.index(metric), check_level(caller, level)
+    at, level = track.index(metric), fraction(caller, "level", level)
     counted = track.counted(at)
     values = np.concatenate([track.beginning[None, at], track.per_query[:, at]])
     n_counted = _check_counted(caller, track.names[at], values, counted)

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from ..metrics.hard import Metric
 from ..metrics.soft import AnyMetric, SoftMetric
-from ..query_groups import FloatArray, IntArray, QueryGroups, one_of, set_fields, whole_number
+from ..query_groups import FloatArray, IntArray, QueryGroups, fraction, one_of, set_fields, whole_number
 from ..statistics import check_resamples
 from . import files
-from .checks import check_level, check_step, checked, read_only
+from .checks import check_step, checked, read_only
 from .frames import as_frame
 from .means import bootstrap_means, counted_weights, mean_errors, weighted_means
 
@@ -212,7 +212,7 @@ class TreeTrack:
         TypeError, ValueError
             If level is not between 0 and 1, ``n_boot`` is below 20 or ``seed`` below 0.
         """
-        tail = (1.0 - check_level("TreeTrack.band", level)) / 2.0
+        tail = (1.0 - fraction("TreeTrack.band", "level", level)) / 2.0
         n_boot = check_resamples("TreeTrack.band", "n_boot", n_boot)
         found = np.empty((2, self.n_steps, self.n_metrics))
         for metric in range(self.n_metrics):

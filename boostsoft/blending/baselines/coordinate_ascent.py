@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...query_groups import FloatArray, finite_number, whole_number
+from ...query_groups import FloatArray, non_negative_number, whole_number
 from ..problem import Problem, Progress, Solution, Stage, unit
 from .search import HardSearch, drawn_weights, silent
 
@@ -39,9 +39,7 @@ def coordinate_ascent(
         A round that gains no more than this ends the climb.
     """
     restarts = whole_number("coordinate_ascent", "restarts", restarts, 1)
-    tolerance = finite_number("coordinate_ascent", "tolerance", tolerance)
-    if tolerance < 0:
-        raise ValueError(f"coordinate_ascent: tolerance must be at least 0; got {tolerance}")
+    tolerance = non_negative_number("coordinate_ascent", "tolerance", tolerance)
     search = HardSearch(problem)
     best: list[Stage] = []
     for start in range(restarts):
