@@ -173,10 +173,10 @@ def _tradeoff(mixed: Mixed, grid: FloatArray, rng: np.random.Generator, options:
     for i, j in _pairs(mixed, rng):
         mixtures = np.zeros((_CURVE, mixed.scores.shape[1]))
         mixtures[:, i], mixtures[:, j] = 1.0 - t, t
-        hard = mixed.mean(_values(mixed, mixed.soft.hard, mixtures))
+        hard = mixed.mean(mixed.values(mixed.soft.hard, mixtures))
         if hard.std() == 0.0:
             continue
-        curves = [mixed.mean(_values(mixed, _at(mixed, sigma), mixtures)) for sigma in grid]
+        curves = [mixed.mean(mixed.values(_at(mixed, sigma), mixtures)) for sigma in grid]
         rough = _roughness(hard)
         found.append(
             [
@@ -199,14 +199,14 @@ def _roughness(curve: FloatArray) -> float:
 def _sensitivity(mixed: Mixed, grid: FloatArray, rng: np.random.Generator, options: Mapping[str, Any]) -> Found:
     alone = np.eye(mixed.scores.shape[1])
     seed = int(rng.integers(2**31))
-    hard = _values(mixed, mixed.soft.hard, alone)
+    hard = mixed.values(mixed.soft.hard, alone)
     signs, effects = _signs(mixed, hard, seed), _effects(mixed, hard)
     decided = signs != 0
     if not decided.any():
         raise ValueError("choose_sigma: the hard metric must tell two models apart; it does so for no pair")
     queries, against, change = np.empty((3, grid.size))
     for at, sigma in enumerate(grid):
-        soft, doubled = (_values(mixed, _at(mixed, sigma), factor * alone) for factor in (1.0, 2.0))
+        soft, doubled = (mixed.values(_at(mixed, sigma), factor * alone) for factor in (1.0, 2.0))
         change[at] = float(np.nanmax(np.abs(doubled - soft)))
         against[at] = np.mean((_signs(mixed, soft, seed) == -signs)[decided])
         ratios = (_effects(mixed, soft) / np.where(decided, effects, 1.0))[decided]
@@ -284,12 +284,6 @@ _MEASURES: dict[str, Callable[[Mixed, FloatArray, np.random.Generator, Mapping[s
     "tradeoff": _tradeoff,
     "sensitivity": _sensitivity,
 }
-
-
-def _values(mixed: Mixed, metric: Metric | SoftMetric, mixtures: FloatArray) -> FloatArray:
-    """Value of each query at each mixture, (n_queries, n_mixtures)."""
-    scores = (mixed.scores @ weights for weights in mixtures)
-    return np.column_stack([metric.evaluate(mixed.prepared, blend, mixed.query_weight) for blend in scores])
 
 
 def _at(mixed: Mixed, sigma: float) -> SoftMetric:
