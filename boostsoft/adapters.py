@@ -69,7 +69,7 @@ def threads_in(params: Mapping[str, Any], names: Sequence[str]) -> int | None:
 
 
 def whole(value: Any) -> int | None:
-    """A whole number as a booster reads it; None if it is none, which is the booster's to refuse."""
+    """A booster's parameter as an int; None for what is no number, which the booster itself refuses."""
     try:
         return int(value)
     except (TypeError, ValueError):

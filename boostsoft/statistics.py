@@ -100,7 +100,7 @@ def paired_interval(
 
 
 def check_resamples(caller: str, argument: str, value: Any) -> int:
-    """How many resamples are behind an interval: of fewer it could leave out what it is of."""
+    """A number of resamples, at least 20: the percentiles of fewer could leave out the estimate itself."""
     return whole_number(caller, argument, value, LEAST_RESAMPLES)
 
 

@@ -55,7 +55,7 @@ def weighted(
 def by_rows(
     gradient: FloatArray, curvature: FloatArray, row_weight: FloatArray | None
 ) -> tuple[FloatArray, FloatArray]:
-    """Both times the weight of each document."""
+    """Gradient and curvature times the weight of each document, if there are weights."""
     if row_weight is None:
         return gradient, curvature
     return gradient * row_weight, curvature * row_weight

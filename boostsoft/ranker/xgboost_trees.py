@@ -19,9 +19,9 @@ from ..adapters import as_booster
 from ..query_groups import FloatArray
 from .features import Features
 from .random_trees import RANDOM_TREES
+from .regularization import leaf_l2
 from .rows import Rows
 from .settings import FIT, Settings, by_alias, refuse_clashes
-from .shrinkage import added
 from .training import Job, usable_names
 from .watch import Watch
 
@@ -80,7 +80,7 @@ def parameters(settings: Settings, curvature: float) -> dict[str, Any]:
         "max_leaves": settings.num_leaves,
         "max_depth": max(settings.max_depth, 0),
         "min_child_weight": settings.min_child_samples * curvature * adapter.STOCK_UNIT,
-        "reg_lambda": added(settings, curvature) * adapter.STOCK_UNIT,
+        "reg_lambda": leaf_l2(settings, curvature) * adapter.STOCK_UNIT,
         "colsample_bytree": settings.colsample,
         **random,
         "subsample": settings.subsample * random.get("subsample", 1.0),

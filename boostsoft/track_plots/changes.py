@@ -13,7 +13,7 @@ from ..query_groups import fraction
 from ..tracks.effects import STILL, TreeEffects, tree_effects
 from ..tracks.tree_track import TreeTrack
 from .curves import MetricChoice
-from .labels import FLAT, as_track, remark, signed, tree_axis
+from .labels import as_track, remark, signed, tree_axis
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -111,7 +111,7 @@ def change_range(effects: TreeEffects) -> tuple[float, float]:
     room = max(high - low, 1e-9)
     low = min(float(lows[0]), 0.0) if lows[0] > low - _NEAR * room else low
     high = max(float(highs[0]), 0.0) if highs[0] < high + _NEAR * room else high
-    room = high - low if high - low > FLAT else 0.01
+    room = high - low if high - low > STILL else 0.01
     return low - 0.08 * room, high + 0.08 * room
 
 

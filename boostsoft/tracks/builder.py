@@ -30,7 +30,7 @@ def as_metrics(caller: str, metrics: Any) -> tuple[AnyMetric, ...]:
 
 
 class TrackBuilder:
-    """Values of every query at each step; labels are prepared and memory is grown ahead of it.
+    """Collects the values of every query at each step, of labels that are prepared once.
 
     Parameters
     ----------

@@ -15,7 +15,7 @@ from .frames import as_frame
 from .means import bootstrap_means, mean_errors, t_quantile, weighted_means
 from .tree_track import TreeTrack
 
-STILL = 1e-9  # what moves less stands still: soft metrics are rounded, and two of them differ by as much
+STILL = 1e-9  # no change: equal soft metrics differ by as much, which is rounding
 
 
 @dataclass(frozen=True, eq=False)
