@@ -14,11 +14,10 @@ import numpy as np
 from .kernels.threads import at_most, limit
 from .metrics.hard import Metric
 from .metrics.prepared import PreparedQueries, prepare
-from .metrics.soft import SoftMetric
+from .metrics.soft import AnyMetric, SoftMetric
 from .pooling import in_score_units, mean_sums, needs_spread, pooled_mean, pooled_spread, refuse_undivided, spread_sums
 from .query_groups import FloatArray, QueryGroups, finite_vector
 
-AnyMetric = Metric | SoftMetric
 # Label sets remembered at a time: the training and validation sets of a cross-validation take turns.
 _KEPT = 32
 
@@ -70,7 +69,7 @@ def threads_in(params: Mapping[str, Any], names: Sequence[str]) -> int | None:
 
 
 def whole(value: Any) -> int | None:
-    """A whole number as a booster reads it; None if it is none, which is the booster's to refuse."""
+    """A booster's parameter as an int; None for what is no number, which the booster itself refuses."""
     try:
         return int(value)
     except (TypeError, ValueError):

@@ -17,7 +17,6 @@ import lightgbm
 import numpy as np
 from lightgbm.basic import LightGBMError
 from rich.console import Console
-from rich.text import Text
 
 from .bench.command import add_bench
 from .blend_command import add_blend
@@ -28,8 +27,7 @@ from .options import FAILED, add_command, check_folder, interrupted, positive, s
 from .plots import curves_figure, differences_figure, png
 from .ranker.convex_losses import BESIDE
 from .ranker.settings import WHOLE_ORDER
-from .report import TreeBars, curve_csv, folds_csv, folds_report, per_query_csv, split_report, write_files
-from .terminal import page
+from .report import TreeBars, curve_csv, finish, folds_csv, folds_report, per_query_csv, split_report
 from .track_command import add_track
 
 _SPLIT_FILES = ("model.txt", "curve.csv", "curve.png")
@@ -242,7 +240,7 @@ def _compare(plan: Plan, parts: Mapping[str, RankingData], out: Path) -> None:
         "curve.csv": curve_csv(split).encode(),
         "curve.png": png(curves_figure(split)),
     }
-    _finish(split_report(split), out, files)
+    finish(split_report(split), out, files)
 
 
 def _compare_folds(plan: Plan, folder: Path, n_seeds: int, out: Path) -> None:
@@ -256,14 +254,7 @@ def _compare_folds(plan: Plan, folder: Path, n_seeds: int, out: Path) -> None:
         "per_query.csv": per_query_csv(folds).encode(),
         "differences.png": png(differences_figure(folds)),
     }
-    _finish(folds_report(folds), out, files)
-
-
-def _finish(report: Any, out: Path, files: Mapping[str, bytes]) -> None:
-    write_files(out, files)
-    console = page()
-    console.print(report)
-    console.print(Text(f"Written to {out}: {', '.join(files)}"))
+    finish(folds_report(folds), out, files)
 
 
 def _check_labels(plan: Plan, parts: Any) -> None:

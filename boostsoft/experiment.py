@@ -15,15 +15,16 @@ from typing import Any
 import numpy as np
 
 from . import lightgbm as soft_lightgbm
-from .adapters import AnyMetric, logged_name
+from .adapters import logged_name
 from .datasets import RankingData
+from .lightgbm_data import BOOSTING
 from .metrics import Metric, SoftMetric
+from .metrics.soft import AnyMetric, watched_soft
 from .query_groups import FloatArray
 from .statistics import fill_empty
 
 OURS, BASELINE = "boostsoft", "lambdarank"
 N_PARTS = 5
-_BOOSTING = ("boosting", "boosting_type", "boost")  # LightGBM's names for it
 
 
 @dataclass(frozen=True)
@@ -82,13 +83,13 @@ class Plan:
     @property
     def soft(self) -> SoftMetric:
         """Its expectation under noise of a fifth of the scores' spread; NaN as the hard one."""
-        return SoftMetric(self.hard, noise=self.noise, sigma=0.2, sigma_unit="spread")
+        return watched_soft(self.hard, self.noise)
 
     @property
     def watched(self) -> tuple[AnyMetric, AnyMetric]:
         """Both as they are watched tree by tree, where a query without a relevant document counts 0."""
         hard = Metric(self.metric)
-        return hard, SoftMetric(hard, noise=self.noise, sigma=0.2, sigma_unit="spread")
+        return hard, watched_soft(hard, self.noise)
 
     @property
     def names(self) -> tuple[str, str]:
@@ -98,7 +99,7 @@ class Plan:
     @property
     def chooses_trees(self) -> bool:
         """Whether the best number of trees on the validation set is kept; with dart there is none to go back to."""
-        return not any(self.parameters.get(name) == "dart" for name in _BOOSTING)
+        return not any(self.parameters.get(name) == "dart" for name in BOOSTING)
 
     @property
     def arms(self) -> tuple[str, ...]:
@@ -196,7 +197,7 @@ class Folds:
 
     def test_part(self, fold: int) -> RankingData:
         """The part on which a fold (1 to 5) is tested."""
-        return self.parts[(fold + 3) % N_PARTS]
+        return self.parts[cyclic(fold - 1)[2]]
 
     def values(self, arm: str, empty: str, *, folds: Sequence[int] = (), seeds: Sequence[int] = ()) -> FloatArray:
         """Value of each test query, averaged over seeds; folds after each other, all by default."""
@@ -211,6 +212,16 @@ class Folds:
         return np.concatenate([np.mean(of_fold, axis=0) for of_fold in found])
 
 
+def cyclic(fold: int) -> tuple[tuple[int, int, int], int, int]:
+    """Positions of the parts that train, validate and test in a fold, both counted from 0.
+
+    >>> cyclic(0), cyclic(3)
+    (((0, 1, 2), 3, 4), ((3, 4, 0), 1, 2))
+    """
+    first, second, third, valid, test = ((fold + i) % N_PARTS for i in range(N_PARTS))
+    return (first, second, third), valid, test
+
+
 def run_split(plan: Plan, parts: Mapping[str, RankingData], observer: Observer | None = None) -> Split:
     """Train the arms on ``parts["train"]``, keep the trees that are best on ``parts["valid"]``, measure on all."""
     arms = [train_arm(arm, plan, parts, observer or Observer()) for arm in plan.arms]
@@ -223,8 +234,8 @@ def run_folds(
     """Train both arms on every fold of a five-part set with every seed; only the hard metric is watched."""
     runs = []
     for fold in range(1, N_PARTS + 1):
-        train = concatenate([parts[(fold - 1 + i) % N_PARTS] for i in range(3)])
-        split = {"train": train, "valid": parts[(fold + 2) % N_PARTS], "test": parts[(fold + 3) % N_PARTS]}
+        train, valid, test = cyclic(fold - 1)
+        split = {"train": concatenate([parts[i] for i in train]), "valid": parts[valid], "test": parts[test]}
         for seed in seeds:
             for arm in plan.arms:
                 seeded = replace(plan, seed=seed)

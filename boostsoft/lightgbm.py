@@ -22,11 +22,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .adapters import AnyMetric, MetricList, PreparedCache, as_booster
+from .adapters import MetricList, PreparedCache, as_booster
 from .lightgbm_callback import LightGBMTrack
 from .lightgbm_data import query_means, read_groups, refuse_cut_queries, refuse_traps, row_weights
 from .lightgbm_data import threads as _threads
 from .metrics.hard import Metric
+from .metrics.soft import AnyMetric
 from .objectives import LambdaObjective, Objective, SoftObjective
 from .objectives import reference_objective as _reference
 from .query_groups import FloatArray, finite_vector
@@ -502,9 +503,8 @@ class LightGBMObjective:
         _refuse_other_calls(caller, "sklearn_objective", train_data)
         refuse_traps(caller, train_data)
         with as_booster(_threads(train_data)):
-            return _descent(
-                self.rule, self._cache, train_data.get_label(), preds, train_data.get_weight(), train_data.get_group()
-            )
+            given = train_data.get_label(), preds, train_data.get_weight(), train_data.get_group()
+            return _descent(caller, self.rule, self._cache, *given)
 
     def __repr__(self) -> str:
         return f"boostsoft.lightgbm.objective({self.rule!r})"
@@ -521,9 +521,10 @@ class SklearnObjective:
         self, y_true: Any, y_pred: Any, weight: Any = None, group: Any = None
     ) -> tuple[FloatArray, FloatArray]:
         """Gradient and curvature of minus the soft metric."""
-        _refuse_datasets("boostsoft.lightgbm.sklearn_objective", "objective", y_pred)
+        caller = "boostsoft.lightgbm.sklearn_objective"
+        _refuse_datasets(caller, "objective", y_pred)
         with as_booster(_threads()):
-            return _descent(self.rule, self._cache, y_true, y_pred, weight, group)
+            return _descent(caller, self.rule, self._cache, y_true, y_pred, weight, group)
 
     def __repr__(self) -> str:
         return f"boostsoft.lightgbm.sklearn_objective({self.rule!r})"
@@ -559,9 +560,8 @@ class SklearnMetrics:
 
 
 def _descent(
-    rule: Objective, cache: PreparedCache, labels: Any, preds: Any, weight: Any, group: Any
+    caller: str, rule: Objective, cache: PreparedCache, labels: Any, preds: Any, weight: Any, group: Any
 ) -> tuple[FloatArray, FloatArray]:
-    caller = "boostsoft.lightgbm.objective"
     groups = read_groups(caller, labels, group)
     queries = cache.get(labels, groups, rule.prepare)
     scores = finite_vector(caller, "predictions", preds, groups.n_docs)

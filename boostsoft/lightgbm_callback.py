@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .adapters import as_booster, whole
-from .lightgbm_data import query_means, read_groups, refuse_cut_queries, threads
+from .lightgbm_data import BOOSTING, query_means, read_groups, refuse_cut_queries, threads
 from .query_groups import FloatArray
 from .tracks.live import LiveTrack, Recording
 
@@ -18,7 +18,6 @@ _FIRST = -(2**31)
 _LEAST = np.finfo(np.float64).tiny
 # LightGBM's method for what it hands to a feval: without it all its own metrics are evaluated once more
 _SCORES = "_Booster__inner_predict"
-_BOOSTING = ("boosting", "boosting_type", "boost")
 _MACHINES = ("num_machines", "num_machine")
 
 
@@ -211,7 +210,7 @@ def _over_folds(metric: str, means: list[float]) -> Any:
 
 
 def _refuse_params(live: LiveTrack, params: dict[str, Any]) -> None:
-    if live.rule is not None and any(params.get(name) == "dart" for name in _BOOSTING):
+    if live.rule is not None and any(params.get(name) == "dart" for name in BOOSTING):
         raise ValueError(
             f"{live.caller}: stop must be None with boosting='dart', whose later trees rescale the earlier ones: the "
             "best number of trees cannot be cut out of the model"

@@ -11,6 +11,8 @@ import numpy as np
 from .adapters import threads_in
 from .query_groups import FloatArray, QueryGroups, finite_vector
 
+# LightGBM's names of one parameter
+BOOSTING = ("boosting", "boosting_type", "boost")
 _THREADS = ("num_threads", "num_thread", "nthread", "nthreads", "n_jobs")
 
 

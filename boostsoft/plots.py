@@ -198,6 +198,15 @@ def _seed_difference(folds: Folds, chosen: list[int], seed: int) -> float:
     return float((ours - theirs).mean())
 
 
+def literal(text: str) -> str:
+    r"""A text that is drawn as it stands: what is between two dollar signs matplotlib reads as mathematics, or fails.
+
+    >>> print(literal("from $5 to $10"))
+    from \$5 to \$10
+    """
+    return text.replace("$", r"\$")
+
+
 def new_figure(width: float, height: float) -> Figure:
     """An empty figure that belongs to no window and to no global list."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg

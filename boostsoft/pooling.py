@@ -8,13 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from .metrics.hard import Metric
 from .metrics.prepared import PreparedQueries
-from .metrics.soft import SoftMetric, expected_ties
+from .metrics.soft import AnyMetric, SoftMetric, expected_ties
 from .metrics.spread import spread
 from .query_groups import FloatArray, QueryGroups
-
-AnyMetric = Metric | SoftMetric
 
 
 def needs_spread(metric: AnyMetric) -> bool:

@@ -139,30 +139,35 @@ class QueryGroups:
         filled = np.flatnonzero(self.sizes > 0)
         return filled, self.offsets[filled]
 
-    def sums(self, values: FloatArray) -> FloatArray:
-        """Sum one value per document over each query; 0 for a query without documents."""
-        totals = np.zeros(self.n_queries)
-        filled, starts = self._filled
-        if filled.size:
-            totals[filled] = np.add.reduceat(values, starts)
-        return totals
-
-    def counts(self, marks: NDArray[np.bool_]) -> IntArray:
-        """How many documents of each query are marked."""
-        counts = np.zeros(self.n_queries, np.int64)
-        filled, starts = self._filled
-        if filled.size:
-            narrow = np.int32 if self.n_docs < 2**31 else np.int64  # half the memory is twice the speed
-            counts[filled] = np.add.reduceat(marks.view(np.int8), starts, dtype=narrow)
-        return counts
-
-    def largest(self, values: FloatArray, initial: float) -> FloatArray:
-        """The largest value of each query; ``initial`` for a query without documents."""
+    def _reduced(self, reduce: np.ufunc, values: NDArray[Any], initial: Any, dtype: Any = None) -> NDArray[Any]:
+        """One value per query from those of its documents; ``initial`` for a query without documents."""
         found = np.full(self.n_queries, initial)
         filled, starts = self._filled
         if filled.size:
-            found[filled] = np.maximum.reduceat(values, starts)
+            found[filled] = reduce.reduceat(values, starts, dtype=dtype)
         return found
+
+    def sums(self, values: FloatArray) -> FloatArray:
+        """Sum one value per document over each query; 0 for a query without documents."""
+        return self._reduced(np.add, values, 0.0)
+
+    def counts(self, marks: NDArray[np.bool_]) -> IntArray:
+        """How many documents of each query are marked."""
+        narrow = np.int32 if self.n_docs < 2**31 else np.int64  # half the memory is twice the speed
+        return self._reduced(np.add, marks.view(np.int8), np.int64(0), narrow)
+
+    def largest(self, values: FloatArray, initial: float) -> FloatArray:
+        """The largest value of each query; ``initial`` for a query without documents."""
+        return self._reduced(np.maximum, values, initial)
+
+    def smallest(self, values: FloatArray, initial: float) -> FloatArray:
+        """The smallest value of each query; ``initial`` for a query without documents."""
+        return self._reduced(np.minimum, values, initial)
+
+    def differ(self, values: FloatArray) -> NDArray[np.bool_]:
+        """Which queries have documents of different values."""
+        different: NDArray[np.bool_] = self.largest(values, 0.0) > self.smallest(values, 0.0)
+        return different
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, QueryGroups) and np.array_equal(self.offsets, other.offsets)
@@ -252,6 +257,22 @@ def positive_number(caller: str, argument: str, value: Any) -> float:
     return number
 
 
+def non_negative_number(caller: str, argument: str, value: Any) -> float:
+    """Return a finite float of at least 0."""
+    number = finite_number(caller, argument, value)
+    if number < 0.0:
+        raise ValueError(f"{caller}: {argument} must not be negative; got {value!r}")
+    return number
+
+
+def fraction(caller: str, argument: str, value: Any) -> float:
+    """Return a float above 0 and below 1, such as the level of an interval."""
+    number = positive_number(caller, argument, value)
+    if number >= 1.0:
+        raise ValueError(f"{caller}: {argument} must be below 1; got {value!r}")
+    return number
+
+
 def whole_number(caller: str, argument: str, value: Any, least: int) -> int:
     """Return an int from ``least`` to 2^53."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
@@ -266,6 +287,13 @@ def one_of(caller: str, argument: str, value: Any, known: Any) -> str:
     if not isinstance(value, str) or value not in known:
         raise ValueError(f"{caller}: {argument} must be one of {', '.join(map(repr, known))}; got {value!r}")
     return str(value)
+
+
+def as_flag(caller: str, argument: str, value: Any) -> bool:
+    """True or False."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"{caller}: {argument} must be True or False; got {value!r}")
+    return bool(value)
 
 
 def set_fields(frozen: object, values: Mapping[str, Any]) -> None:
@@ -323,10 +351,7 @@ def _offsets_from_ids(caller: str, qid: Any) -> IntArray:
     ids = as_array(caller, "qid", qid)
     if ids.ndim != 1 or ids.size == 0:
         raise ValueError(f"{caller}: qid must be one-dimensional and not empty; got shape {ids.shape}")
-    missing = missing_ids(ids)
-    if missing.any():
-        at = int(np.argmax(missing))
-        raise ValueError(f"{caller}: qid must not be missing or infinite; got {ids[at]} at position {at}")
+    refuse_missing_ids(caller, ids)
     starts = np.concatenate([[0], np.flatnonzero(ids[1:] != ids[:-1]) + 1])
     firsts: dict[Any, int] = {}
     for start in starts.tolist():
@@ -341,8 +366,8 @@ def _offsets_from_ids(caller: str, qid: Any) -> IntArray:
     return offsets
 
 
-def missing_ids(ids: NDArray[Any]) -> NDArray[np.bool_]:
-    """Which ids are NaN, infinite, NaT, None or another kind of NA."""
+def refuse_missing_ids(caller: str, ids: NDArray[Any]) -> None:
+    """Raise if an id is NaN, infinite, NaT, None or another kind of NA."""
     missing = np.zeros(ids.size, dtype=np.bool_)
     if ids.dtype.kind in "fc":
         missing |= ~np.isfinite(ids)
@@ -350,7 +375,9 @@ def missing_ids(ids: NDArray[Any]) -> NDArray[np.bool_]:
         missing |= np.isnat(ids)
     elif ids.dtype.kind == "O":
         missing |= [not _equals_itself(value) for value in ids.tolist()]
-    return missing
+    if missing.any():
+        at = int(np.argmax(missing))
+        raise ValueError(f"{caller}: qid must not be missing or infinite; got {ids[at]} at position {at}")
 
 
 def _equals_itself(value: Any) -> bool:

@@ -160,11 +160,6 @@ def _query_positions(queries: NDArray[Any], n_queries: int) -> NDArray[np.int64]
     return queries.astype(np.int64)
 
 
-# ---------------------------------------------------------------------------------------------------------
-# Files
-# ---------------------------------------------------------------------------------------------------------
-
-
 def check_integer(caller: str, name: str, value: object, least: int) -> int:
     """A whole number of at least ``least``."""
     if isinstance(value, bool) or not isinstance(value, Integral) or value < least:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
@@ -23,10 +22,11 @@ from rich.progress import (
 )
 from rich.text import Text
 
+from .atomic import write_files
 from .experiment import BASELINE, N_PARTS, OURS, Folds, Observer, Plan, Split
 from .query_groups import FloatArray
 from .statistics import PairedInterval, counted_mean, fill_empty, paired_interval
-from .terminal import ResultTable
+from .terminal import ResultTable, page
 
 if TYPE_CHECKING:
     from typing import Self
@@ -307,13 +307,9 @@ def _csv(header: tuple[str, ...], rows: Iterable[tuple[object, ...]]) -> str:
     return text.getvalue()
 
 
-def write_files(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Write files into a folder, each under a temporary name first, so that none is ever half there."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, content in files.items():
-        temporary = folder / f".{name}.{os.getpid()}.tmp"
-        try:
-            temporary.write_bytes(content)
-            os.replace(temporary, folder / name)
-        finally:
-            temporary.unlink(missing_ok=True)
+def finish(shown: RenderableType, out: Path, files: Mapping[str, bytes]) -> None:
+    """End a command: write its files, show its report, and say where the files are."""
+    write_files(out, files)
+    console = page()
+    console.print(shown)
+    console.print(Text(f"Written to {out}: {', '.join(files)}"))

@@ -15,12 +15,11 @@ from .blending.interval import percentiles
 from .blending.mixtures import Mixed, read_mixed
 from .blending.problem import Problem
 from .blending.scores import score_matrix
-from .blending.settings import at_least_zero
 from .blending.soft_value import SoftValue
 from .blending.solve import climb
 from .metrics.hard import Metric
 from .metrics.soft import SoftMetric
-from .query_groups import FloatArray, IntArray, finite_vector, one_of, resolve_groups, whole_number
+from .query_groups import FloatArray, IntArray, finite_vector, non_negative_number, one_of, resolve_groups, whole_number
 from .smoothness import approximation_error, smoothness_error
 
 __all__ = ["SigmaChoice", "choose_sigma"]
@@ -157,9 +156,9 @@ def choose_sigma(
         sigma=float(grid[0]), sigma_unit=sigma_unit,
     )  # fmt: skip
     options = {
-        "smoothness_weight": at_least_zero(caller, "smoothness_weight", smoothness_weight),
+        "smoothness_weight": non_negative_number(caller, "smoothness_weight", smoothness_weight),
         "n_folds": whole_number(caller, "n_folds", n_folds, 2),
-        "l2": at_least_zero(caller, "l2", l2),
+        "l2": non_negative_number(caller, "l2", l2),
     }
     best, table = _MEASURES[method](mixed, grid, np.random.default_rng(seed), options)
     return SigmaChoice(float(grid[best]), method, grid, table)
@@ -174,10 +173,10 @@ def _tradeoff(mixed: Mixed, grid: FloatArray, rng: np.random.Generator, options:
     for i, j in _pairs(mixed, rng):
         mixtures = np.zeros((_CURVE, mixed.scores.shape[1]))
         mixtures[:, i], mixtures[:, j] = 1.0 - t, t
-        hard = mixed.mean(_values(mixed, mixed.soft.hard, mixtures))
+        hard = mixed.mean(mixed.values(mixed.soft.hard, mixtures))
         if hard.std() == 0.0:
             continue
-        curves = [mixed.mean(_values(mixed, _at(mixed, sigma), mixtures)) for sigma in grid]
+        curves = [mixed.mean(mixed.values(_at(mixed, sigma), mixtures)) for sigma in grid]
         rough = _roughness(hard)
         found.append(
             [
@@ -200,14 +199,14 @@ def _roughness(curve: FloatArray) -> float:
 def _sensitivity(mixed: Mixed, grid: FloatArray, rng: np.random.Generator, options: Mapping[str, Any]) -> Found:
     alone = np.eye(mixed.scores.shape[1])
     seed = int(rng.integers(2**31))
-    hard = _values(mixed, mixed.soft.hard, alone)
+    hard = mixed.values(mixed.soft.hard, alone)
     signs, effects = _signs(mixed, hard, seed), _effects(mixed, hard)
     decided = signs != 0
     if not decided.any():
         raise ValueError("choose_sigma: the hard metric must tell two models apart; it does so for no pair")
     queries, against, change = np.empty((3, grid.size))
     for at, sigma in enumerate(grid):
-        soft, doubled = (_values(mixed, _at(mixed, sigma), factor * alone) for factor in (1.0, 2.0))
+        soft, doubled = (mixed.values(_at(mixed, sigma), factor * alone) for factor in (1.0, 2.0))
         change[at] = float(np.nanmax(np.abs(doubled - soft)))
         against[at] = np.mean((_signs(mixed, soft, seed) == -signs)[decided])
         ratios = (_effects(mixed, soft) / np.where(decided, effects, 1.0))[decided]
@@ -285,12 +284,6 @@ _MEASURES: dict[str, Callable[[Mixed, FloatArray, np.random.Generator, Mapping[s
     "tradeoff": _tradeoff,
     "sensitivity": _sensitivity,
 }
-
-
-def _values(mixed: Mixed, metric: Metric | SoftMetric, mixtures: FloatArray) -> FloatArray:
-    """Value of each query at each mixture, (n_queries, n_mixtures)."""
-    scores = (mixed.scores @ weights for weights in mixtures)
-    return np.column_stack([metric.evaluate(mixed.prepared, blend, mixed.query_weight) for blend in scores])
 
 
 def _at(mixed: Mixed, sigma: float) -> SoftMetric:

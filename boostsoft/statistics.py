@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from .query_groups import FloatArray, whole_number
+from .metrics.spec import EMPTY
+from .query_groups import FloatArray, fraction, one_of, whole_number
 
-EMPTY_VALUES = {"zero": 0.0, "one": 1.0, "skip": float("nan")}
 METHODS = ("bootstrap", "t")
 LEAST_RESAMPLES = 20
 _CELLS = 2_000_000  # resampled values held at once: 16 MB
@@ -83,11 +83,9 @@ def paired_interval(
     (0.15, 4, 1)
     """
     differences = _differences(a, b)
-    if method not in METHODS:
-        raise ValueError(f"paired_interval: method must be one of {METHODS}, got {method!r}")
-    if not 0 < level < 1:
-        raise ValueError(f"paired_interval: level must be in (0, 1), got {level!r}")
-    n_boot = check_resamples("paired_interval", "n_boot", n_boot)
+    caller = "paired_interval"
+    one_of(caller, "method", method, METHODS)
+    level, n_boot = fraction(caller, "level", level), check_resamples(caller, "n_boot", n_boot)
     n = differences.size
     if n < 2:
         mean = float(differences[0]) if n else float("nan")
@@ -102,7 +100,7 @@ def paired_interval(
 
 
 def check_resamples(caller: str, argument: str, value: Any) -> int:
-    """How many resamples are behind an interval: of fewer it could leave out what it is of."""
+    """A number of resamples, at least 20: the percentiles of fewer could leave out the estimate itself."""
     return whole_number(caller, argument, value, LEAST_RESAMPLES)
 
 
@@ -112,7 +110,7 @@ def fill_empty(values: FloatArray, empty: str) -> FloatArray:
     >>> fill_empty(np.array([0.5, np.nan]), "one")
     array([0.5, 1. ])
     """
-    return np.where(np.isnan(values), EMPTY_VALUES[empty], values)
+    return np.where(np.isnan(values), EMPTY[empty], values)
 
 
 def counted_mean(values: FloatArray) -> float:

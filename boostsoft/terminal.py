@@ -28,7 +28,7 @@ def plus_minus(console: Console) -> str:
 
 
 class Field(NamedTuple):
-    """A column: its heading, its side, and of words that may be broken at blanks the least width."""
+    """A column: its heading, its alignment, and for prose, which may be wrapped, the least width."""
 
     heading: str
     justify: JustifyMethod = "right"

@@ -12,15 +12,15 @@ import numpy as np
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from .adapters import AnyMetric
+from .atomic import write_files
 from .datasets import load_letor
 from .kernels.noise import LAWS
 from .metrics import Metric, SoftMetric
 from .metrics.registry import REGISTRY
+from .metrics.soft import AnyMetric
 from .options import add_command, check_folder, positive, whole
 from .plots import png
 from .ranking_data import RankingData
-from .report import write_files
 from .terminal import PLUS_MINUS, ResultTable, page, plus_minus
 from .track_plots import track_figure
 from .track_report import write_report

@@ -24,15 +24,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .adapters import AnyMetric, MetricList, PreparedCache, as_booster, threads_in
+from .adapters import MetricList, PreparedCache, as_booster, threads_in
 from .metrics.hard import Metric
-from .metrics.soft import SoftMetric
+from .metrics.soft import AnyMetric, SoftMetric, watched_soft
 from .objectives import LambdaObjective, Objective, SoftObjective
 from .objectives import reference_objective as _reference
 from .query_groups import FloatArray, finite_vector
-from .xgboost_data import THREADS as THREADS
-from .xgboost_data import groups_and_weights, is_empty, over_workers
-from .xgboost_data import import_xgboost as import_xgboost
+from .xgboost_data import THREADS, groups_and_weights, import_xgboost, is_empty, over_workers
 from .xgboost_data import threads as _threads
 
 if TYPE_CHECKING:
@@ -411,8 +409,7 @@ def watched_metrics(given: Any, rule: XGBoostObjective, caller: str = "boostsoft
             )
         return custom_metric(*given)
     if isinstance(rule.rule, SoftObjective):
-        hard, noise = rule.rule.metric, rule.rule.noise
-        return custom_metric(hard, SoftMetric(hard, noise=noise, sigma=0.2, sigma_unit="spread"))
+        return custom_metric(rule.rule.metric, watched_soft(rule.rule.metric, rule.rule.noise))
     return custom_metric("ndcg@10")
 
 

@@ -14,7 +14,8 @@ from typing import Any
 from xgboost import Booster, DMatrix
 from xgboost.callback import TrainingCallback
 
-from .adapters import AnyMetric, as_booster, whole
+from .adapters import as_booster, whole
+from .metrics.soft import AnyMetric
 from .tracks.live import LiveTrack, Recording
 from .tracks.stopping import StoppingRule
 from .xgboost_data import booster_kind, groups_and_weights, over_workers

@@ -17,6 +17,7 @@ from boostsoft.bench.quality.methods import METHODS
 from boostsoft.bench.quality.space import draw
 from boostsoft.bench.quality.tasks import Place
 from boostsoft.bench.quality.watch import HARD, Job, Model
+from boostsoft.experiment import concatenate
 from boostsoft.statistics import paired_interval
 
 from . import quality_cases
@@ -201,7 +202,7 @@ def test_seeds_and_orders_of_queries(split, tmp_path, monkeypatch):
 def test_values_per_query_are_those_of_a_plain_refit(done, folder):
     """Fold 2, seed 1 of lambdarank: parts 2, 3 and 4 train, their queries in the seed's order, part 1 tests."""
     record = records(done)["test/TINY/2/lambdarank/1"]
-    train = folds.joined([data.load_letor(folder / f"S{part}.txt") for part in (2, 3, 4)])
+    train = concatenate([data.load_letor(folder / f"S{part}.txt") for part in (2, 3, 4)])
     train = train.select_queries(np.random.default_rng([1, 2, 1_000_003]).permutation(train.n_queries))
     test = data.load_letor(folder / "S1.txt")
     plain = {"objective": "lambdarank", "deterministic": True, "force_row_wise": True, "seed": 1, "verbosity": -1}

@@ -275,7 +275,7 @@ def test_a_tolerance_ends_the_climb_sooner():
     problem = make_problem(n_models=5)
     patient, hasty = (run("coordinate-ascent", problem, restarts=1, tolerance=t)[0] for t in (0.0, 0.05))
     assert hasty.evaluations < patient.evaluations
-    with pytest.raises(ValueError, match="tolerance must be at least 0; got -1"):
+    with pytest.raises(ValueError, match="tolerance must not be negative; got -1"):
         run("coordinate-ascent", problem, tolerance=-1)
 
 

@@ -160,8 +160,8 @@ def test_held_out_takes_the_best(data):
         ({"sigmas": []}, "sigmas must not be empty"),
         ({"n_folds": 1}, "n_folds must be from 2"),
         ({"random_state": -1}, "random_state must be from 0"),
-        ({"l2": -1.0}, "choose_sigma: l2 must be at least 0; got -1.0"),
-        ({"smoothness_weight": -0.1}, "choose_sigma: smoothness_weight must be at least 0; got -0.1"),
+        ({"l2": -1.0}, "choose_sigma: l2 must not be negative; got -1.0"),
+        ({"smoothness_weight": -0.1}, "choose_sigma: smoothness_weight must not be negative; got -0.1"),
     ],
 )
 def test_bad_input(options, message, data):

@@ -6,6 +6,7 @@ import contextlib
 import csv
 import gzip
 import io
+import os
 import re
 import subprocess
 import sys
@@ -17,7 +18,8 @@ from PIL import Image
 
 import boostsoft as bs
 import boostsoft.lightgbm as bl
-from boostsoft import cli, report
+from boostsoft import cli
+from boostsoft.atomic import write_files
 from boostsoft.datasets import load_digits_ranking, load_letor
 from boostsoft.experiment import Observer, Plan, run_folds, run_split, train_arm
 
@@ -464,17 +466,17 @@ def test_an_interrupt_while_the_commands_are_loaded_is_one_line():
 
 
 def test_files_are_whole_or_not_there(tmp_path, monkeypatch):
-    real = report.os.replace
+    real = os.replace
 
     def second_fails(source, target):
         if target.name == "b":
             raise KeyboardInterrupt
         real(source, target)
 
-    monkeypatch.setattr(report.os, "replace", second_fails)
+    monkeypatch.setattr(os, "replace", second_fails)
     (tmp_path / "b").write_bytes(b"old")
     with pytest.raises(KeyboardInterrupt):
-        report.write_files(tmp_path, {"a": b"new", "b": b"new", "c": b"new"})
+        write_files(tmp_path, {"a": b"new", "b": b"new", "c": b"new"})
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"a": b"new", "b": b"old"}
 
 

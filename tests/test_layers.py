@@ -15,6 +15,7 @@ ROOT = Path(boostsoft.__file__).parent
 # the order of the layers; a folder stands for all of its modules
 LAYERS = [
     ("kernels",),
+    ("atomic",),
     ("query_groups",),
     ("metrics",),
     ("objectives",),

@@ -84,7 +84,7 @@ def test_positions_are_refused(data):
 def test_missing_groups_are_named(data):
     with pytest.raises(ValueError, match=r"boostsoft.lightgbm.objective: the data has no groups; give lgb.Dataset"):
         train(lgb.Dataset(data.X, data.y))
-    with pytest.raises(ValueError, match=r"boostsoft.lightgbm.objective: the data has no groups"):
+    with pytest.raises(ValueError, match=r"boostsoft.lightgbm.sklearn_objective: the data has no groups"):
         lgb.LGBMRegressor(objective=bl.sklearn_objective(), verbose=-1).fit(data.X, data.y)
     dataset = lgb.Dataset(data.X, data.y)
     with pytest.raises(ValueError, match=r"boostsoft.lightgbm.feval: the data has no groups"):

@@ -423,7 +423,7 @@ def test_every_batch_is_checked_before_any_training(monkeypatch):
         ((X[:, :3], y, SIZES), ValueError, r"batches\[1\]: X must have the 4 features of the model; got 3"),
         ((X[1:], y, SIZES), ValueError, r"batches\[1\]: X must have one row per label, 400; got 399"),
         ((X, y * np.nan, SIZES), ValueError, r"batches\[1\]: y must be finite"),
-        ({"X": X, "y": y}, ValueError, r"batches\[1\]: group \(documents per query\) or qid .* must be given"),
+        ({"X": X, "y": y}, ValueError, r"batches\[1\]: group= \(documents per query\) or qid= .* must be given"),
         ({"X": X, "group": SIZES}, ValueError, r"batches\[1\]: a batch must hold 'y'"),
         ({"X": X, "y": y, "groups": SIZES}, ValueError, r"batches\[1\]: a batch knows no 'groups'"),
         ({"X": X, "y": y, "group": SIZES, "base_margin": y}, ValueError, r"base_margin is not for a Booster"),

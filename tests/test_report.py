@@ -138,7 +138,7 @@ def test_less_than_two_pairs_say_nothing(method):
         ([[1]], [[1]], {}, "one-dimensional"),
         ([1, NAN], [1, 2], {}, "query 1 must be NaN in both or in neither"),
         ([1], [1], {"method": "z"}, "method must be one of"),
-        ([1], [1], {"level": 1.0}, "level must be in"),
+        ([1], [1], {"level": 1.0}, "level must be below 1"),
         ([1], [1], {"n_boot": 19}, "paired_interval: n_boot must be from 20 "),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 from html.parser import HTMLParser
@@ -10,7 +11,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from boostsoft import Metric, SoftMetric, report
+from boostsoft import Metric, SoftMetric
 from boostsoft.track_report import write_report
 from boostsoft.tracks.effects import tree_effects
 from boostsoft.tracks.means import mean_errors
@@ -279,7 +280,7 @@ def test_the_page_is_there_whole_or_not_at_all(tmp_path, monkeypatch):
         raise KeyboardInterrupt
 
     (tmp_path / "report.html").write_text("old")
-    monkeypatch.setattr(report.os, "replace", fails)
+    monkeypatch.setattr(os, "replace", fails)
     with pytest.raises(KeyboardInterrupt):
         write_report(track_of(), tmp_path / "report.html")
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"report.html": "old"}

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import gzip
+import os
 import re
 
 import numpy as np
 import pytest
 
 from boostsoft import Metric
-from boostsoft._trec import lines, runs
+from boostsoft._trec import lines
 from boostsoft.datasets import TrecRuns, load_trec_runs, write_trec_run
 
 from .real_data import real_folder
@@ -293,7 +294,7 @@ def test_an_interrupted_run_is_not_there(tmp_path, monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(runs.os, "replace", interrupted)
+    monkeypatch.setattr(os, "replace", interrupted)
     with pytest.raises(KeyboardInterrupt):
         write_trec_run(tmp_path / "fused", [1], ["a"], [1.0])
     assert list(tmp_path.iterdir()) == []

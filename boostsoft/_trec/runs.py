@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import gzip
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import methodcaller
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._letor import PathLike, as_paths
+from ..atomic import write_whole
 from ..query_groups import FloatArray, finite_number, finite_vector, one_of, whole_number
 from .table import POOLS, TOPICS, inverse, read_table
 
@@ -167,7 +168,9 @@ def write_trec_run(
     columns = [_words(caller, name, ids, values.size) for name, ids in (("qid", qid), ("docid", docid))]
     _words(caller, "run", [run], 1)
     content = run_text(columns[0], columns[1], values, run, depth)
-    _write_whole(Path(path), gzip.compress(content, mtime=0) if Path(path).suffix == ".gz" else content)
+    target = Path(path)
+    content = gzip.compress(content, mtime=0) if target.suffix == ".gz" else content
+    write_whole(target, methodcaller("write_bytes", content))
 
 
 def _words(caller: str, name: str, ids: Any, n: int) -> NDArray[Any]:
@@ -194,13 +197,3 @@ def run_text(qid: NDArray[Any], docid: NDArray[Any], scores: FloatArray, tag: st
         if rank <= depth
     ]
     return "".join(lines).encode()
-
-
-def _write_whole(path: Path, content: bytes) -> None:
-    """Write a file under another name first, so that it is never half there."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        temporary.write_bytes(content)
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)

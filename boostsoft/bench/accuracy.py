@@ -8,7 +8,7 @@ import numpy as np
 
 from ..metrics.soft import SoftMetric
 from ..objectives import SoftObjective
-from ..query_groups import FloatArray, IntArray
+from ..query_groups import FloatArray
 from .pools import Pool
 from .timing import Watcher
 
@@ -40,13 +40,9 @@ def worst_error(pool: Pool, metric: str, noise: str, sigma: float) -> float:
     found, _ = objective.gradient_curvature(queries, scores)
     exact = SoftMetric(metric, noise=noise, accuracy="high").gradient(pool.labels, scores, group=pool.sizes)
     exact = exact * groups.n_queries  # of the mean over queries; objectives are sums
-    gains = _largest(queries.gains, groups.offsets) + _largest(-queries.gains, groups.offsets)
+    gains = groups.largest(queries.gains, 0.0) - groups.smallest(queries.gains, 0.0)
     natural = gains * queries.discount[0] / queries.divisor
-    scale = np.maximum(_largest(np.abs(exact), groups.offsets), FLOOR * natural)
-    miss = _largest(np.abs(found - exact), groups.offsets)
+    scale = np.maximum(groups.largest(np.abs(exact), 0.0), FLOOR * natural)
+    miss = groups.largest(np.abs(found - exact), 0.0)
     error: FloatArray = np.divide(miss, scale, out=np.zeros(miss.size), where=scale > 0)
     return float(error.max())
-
-
-def _largest(values: FloatArray, offsets: IntArray) -> FloatArray:
-    return np.maximum.reduceat(values, offsets[:-1])

@@ -23,11 +23,11 @@ from scipy import stats
 from ..blending.blender import SoftBlender
 from ..blending.scores import mean_ranks
 from ..datasets import RankingData, load_letor, load_trec_runs
-from ..experiment import N_PARTS
+from ..experiment import N_PARTS, concatenate, cyclic
 from ..metrics import Metric
 from ..query_groups import FloatArray, QueryGroups
 from ..statistics import PairedInterval, paired_interval
-from .folds import cyclic, five_files, joined, part_file
+from .folds import five_files, part_file
 from .results import Column, Section, Target, difference_cells, seed_cells
 from .settings import Settings
 from .timing import Spread, Watcher, ratio
@@ -176,7 +176,7 @@ def _folds(blends: Blends, settings: Settings, watcher: Watcher) -> Section:
             found.append([])
         for fold in range(N_PARTS):
             training, _, testing = cyclic(fold)
-            train, test = joined([blends.parts[i] for i in training]), blends.parts[testing]
+            train, test = concatenate([blends.parts[i] for i in training]), blends.parts[testing]
             for method in NAMES:
                 watcher.step(f"{blends.name}, seed {seed}, fold {fold + 1}, {NAMES[method]}")
                 outcomes[method][-1].append(_fit(method, train, test, blends.lower, settings, seed))
@@ -199,7 +199,7 @@ def _folds(blends: Blends, settings: Settings, watcher: Watcher) -> Section:
 
 
 def _few(blends: Blends, settings: Settings, watcher: Watcher) -> Section:
-    whole = joined(blends.parts)
+    whole = concatenate(blends.parts)
     rng = np.random.default_rng([settings.seed, 7])
     methods, few = list(NAMES), min(settings.few_queries, whole.n_queries // 2)
     watcher.begin(settings.draws * len(methods))

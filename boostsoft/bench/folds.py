@@ -7,10 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
-from ..datasets import RankingData
-from ..experiment import N_PARTS
+from ..experiment import N_PARTS, cyclic
 
 _FOLD = re.compile(r"Fold([1-9][0-9]{0,2})")
 
@@ -23,16 +20,6 @@ class FoldFiles:
     train: tuple[Path, ...]
     valid: tuple[Path, ...]
     test: tuple[Path, ...]
-
-
-def cyclic(fold: int) -> tuple[tuple[int, int, int], int, int]:
-    """Positions of the parts that train, validate and test in a fold, both counted from 0.
-
-    >>> cyclic(0), cyclic(3)
-    (((0, 1, 2), 3, 4), ((3, 4, 0), 1, 2))
-    """
-    first, second, third, valid, test = ((fold + i) % N_PARTS for i in range(N_PARTS))
-    return (first, second, third), valid, test
 
 
 def part_file(folder: Path, name: str) -> Path | None:
@@ -68,12 +55,6 @@ def find_folds(folder: Path) -> list[FoldFiles]:
         f"--data: {folder} must have S1.txt to S5.txt, or folders Fold1 to FoldN, or train.txt, vali.txt and "
         "test.txt; each plain or with .gz"
     )
-
-
-def joined(parts: Sequence[RankingData]) -> RankingData:
-    """Several parts as one set."""
-    X, y, qid, sizes = (np.concatenate([getattr(part, name) for part in parts]) for name in ("X", "y", "qid", "sizes"))
-    return RankingData(X, y, qid, sizes)
 
 
 def _cyclic_fold(parts: Sequence[Path], fold: int) -> FoldFiles:

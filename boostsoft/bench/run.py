@@ -10,8 +10,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
+from ..atomic import write_files
 from ..plots import png
-from ..report import write_files
 from ..terminal import page
 from .blending import measure_blending
 from .cold_start import measure_cold_start

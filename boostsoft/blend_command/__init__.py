@@ -7,13 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.text import Text
 
 from ..blending.baselines import METHODS
 from ..blending.scores import NORMALIZATIONS
 from ..kernels.noise import LAWS
 from ..options import add_command, check_folder, positive, whole
-from ..terminal import page
+from ..statistics import LEAST_RESAMPLES
 from .scores import Names, Scores, read_runs, read_table
 
 __all__ = ["add_blend", "blend"]
@@ -31,7 +30,6 @@ and topics that it did not answer count with what chance earns. Written are weig
 weights.png and fused.run.
 """
 _ALL = "all"
-_LEAST_RESAMPLES = 20
 _FILES = ("weights.json", "weights.png", "curve.png", "fused.run")
 
 
@@ -54,7 +52,7 @@ def add_blend(commands: Any) -> None:
         type=_resamples,
         default=100,
         metavar="N",
-        help=f"of the queries, for intervals, {_LEAST_RESAMPLES} or more; 0 none (100)",
+        help=f"of the queries, for intervals, {LEAST_RESAMPLES} or more; 0 none (100)",
     )
     add("--depth", type=whole(1), default=1000, metavar="N", help="documents of a query in the fused run (1000)")
     add("--name", default="boostsoft", metavar="TAG", help="what the fused run is called (boostsoft)")
@@ -101,13 +99,14 @@ def blend(options: argparse.Namespace) -> None:
     }
     settings["n_bootstrap"] = options.resamples
     settings["lower_is_better"] = _lower(options.lower_is_better, scores.models)
+    from ..report import finish
     from .report import as_json, report  # with scikit-learn and matplotlib, which other commands do without
     from .work import find_blend
 
     found = find_blend(scores, settings, options.folds, options.seed)
     files = {"weights.json": as_json(found, scores, settings, options.seed), **_pictures(found, scores)}
     files["fused.run"] = _fused(found, scores, options.name, options.depth)
-    _finish(report(found, scores, settings, options.folds), options.out, files)
+    finish(report(found, scores, settings, options.folds), options.out, files)
 
 
 def _read(options: argparse.Namespace) -> Scores:
@@ -154,15 +153,6 @@ def _fused(found: Any, scores: Scores, tag: str, depth: int) -> bytes:
     return run_text(scores.qid[kept], scores.docid[kept], predicted[kept], tag, depth)
 
 
-def _finish(shown: Any, out: Path, files: dict[str, bytes]) -> None:
-    from ..report import write_files
-
-    write_files(out, files)
-    console = page()
-    console.print(shown)
-    console.print(Text(f"Written to {out}: {', '.join(files)}"))
-
-
 def _names(text: str) -> tuple[str, ...]:
     """Read names separated by commas, each once."""
     names = tuple(name.strip() for name in text.split(","))
@@ -174,8 +164,8 @@ def _names(text: str) -> tuple[str, ...]:
 def _resamples(text: str) -> int:
     """Read 0, or enough resamples for a 95 % interval: the ends of one of a few are accidents."""
     count = whole(0)(text)
-    if 0 < count < _LEAST_RESAMPLES:
-        raise argparse.ArgumentTypeError(f"must be 0 (none) or at least {_LEAST_RESAMPLES}, got {text!r}")
+    if 0 < count < LEAST_RESAMPLES:
+        raise argparse.ArgumentTypeError(f"must be 0 (none) or at least {LEAST_RESAMPLES}, got {text!r}")
     return count
 
 

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..plots import INK, QUIET, frame, new_figure
+from ..plots import INK, QUIET, frame, literal, new_figure
 from ..query_groups import FloatArray
-from ..tracking.literal import literal
 from .shared import HARD, OTHER_COLOUR, OURS_COLOUR, SOFT, head, noise_words, title
 
 if TYPE_CHECKING:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..plots import COLOURS, INK
+from ..plots import COLOURS, INK, literal
 from ..report import metric_title
-from ..tracking.literal import literal
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..blending.interval import LEVEL
-from ..plots import INK, QUIET, frame, new_figure
-from ..tracking.literal import literal
+from ..plots import INK, QUIET, frame, literal, new_figure
 from .shared import OTHER_COLOUR, OURS_COLOUR, head
 
 if TYPE_CHECKING:

@@ -150,7 +150,8 @@ def blend_curve(
         sigma_unit=sigma_unit,
     )  # fmt: skip
     t = np.linspace(0.0, 1.0, steps)
-    hard, soft = mixed.values(np.column_stack([1.0 - t, t]))
+    mixtures = np.column_stack([1.0 - t, t])
+    hard, soft = (mixed.values(metric, mixtures) for metric in (mixed.soft.hard, mixed.soft))
     again = [mixed.resampled(values, *resampling) for values in (hard, soft)]
     return BlendCurve(
         t=t,

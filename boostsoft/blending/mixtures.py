@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..metrics.hard import Metric
 from ..metrics.prepared import PreparedQueries, prepare
-from ..metrics.soft import SoftMetric, as_metric
+from ..metrics.soft import AnyMetric, SoftMetric, as_metric
 from ..query_groups import FloatArray, IntArray, one_of, positive_number, whole_number
 from ..ranker.queries import read_queries, weigh
 from ..ranker.rows import read_labels
@@ -23,7 +23,7 @@ from .scores import directions, normalized, refuse_unscored, score_matrix
 
 _CELLS = 4_000_000  # counts of resampled queries held at once: 32 MB
 _ROUNDING = 1e-12
-_CALLER = 3  # warnings name the user's line
+_STACKLEVEL = 3  # warnings name the user's line
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,15 +43,10 @@ class Mixed:
     query_weight: FloatArray
     soft: SoftMetric
 
-    def values(self, mixtures: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Hard and soft metric of each query at each row of weights, (n_queries, n_mixtures) both."""
-        metrics: tuple[Metric | SoftMetric, ...] = (self.soft.hard, self.soft)
-        found = np.empty((2, self.query_weight.size, len(mixtures)))
-        for at, weights in enumerate(mixtures):
-            blend = self.scores @ weights
-            for kind, metric in enumerate(metrics):
-                found[kind, :, at] = metric.evaluate(self.prepared, blend, self.query_weight)
-        return found[0], found[1]
+    def values(self, metric: AnyMetric, mixtures: FloatArray) -> FloatArray:
+        """The metric of each query at each row of weights, (n_queries, n_mixtures)."""
+        blends = (self.scores @ weights for weights in mixtures)
+        return np.column_stack([metric.evaluate(self.prepared, blend, self.query_weight) for blend in blends])
 
     def mean(self, values: FloatArray) -> FloatArray:
         """Mean over the queries that count, (n_mixtures,) of (n_queries, n_mixtures)."""
@@ -100,7 +95,7 @@ def read_mixed(
     queries = read_queries(caller, matrix.shape[0], group, qid)
     queries, given = weigh(caller, queries, sample_weight, query_weight)
     if not queries.named:
-        warnings.warn(f"{caller}: neither group= nor qid= was given: all rows are one query", stacklevel=_CALLER)
+        warnings.warn(f"{caller}: neither group= nor qid= was given: all rows are one query", stacklevel=_STACKLEVEL)
     weights = np.ones(queries.groups.n_queries) if given is None else given
     rows = (matrix * directions(caller, lower_is_better, matrix.shape[1]))[:, chosen]
     refuse_unscored(caller, rows, [names[at] for at in chosen])

@@ -19,7 +19,7 @@ from .scale import RECIPROCAL, Scale
 from .scores import directions, refuse_unscored
 from .settings import FIT, FUSION, Settings
 
-_CALLER = 4  # warnings name the user's line: this function's caller's caller's
+_STACKLEVEL = 4  # warnings name the user's line: this function's caller's caller's
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +93,7 @@ def prepare_task(
 
 def _check_queries(prepared: PreparedQueries, queries: Queries, weights: FloatArray) -> None:
     if not queries.named:
-        warnings.warn(f"{FIT}: neither group= nor qid= was given: all rows are one query", stacklevel=_CALLER)
+        warnings.warn(f"{FIT}: neither group= nor qid= was given: all rows are one query", stacklevel=_STACKLEVEL)
     counting = counting_queries(prepared, weights)
     if counting == 0:
         raise ValueError(
@@ -103,7 +103,7 @@ def _check_queries(prepared: PreparedQueries, queries: Queries, weights: FloatAr
     if queries.named and counting == 1 and not prepared.pooled:
         warnings.warn(
             f"{FIT}: one query alone has a relevant document (and a weight): the weights are those that suit it",
-            stacklevel=_CALLER,
+            stacklevel=_STACKLEVEL,
         )
 
 
@@ -113,7 +113,7 @@ def _active(size: FloatArray, names: list[str]) -> IntArray:
     if idle:
         listed = ", ".join(names[at] for at in idle)
         outcome = "weights are equal, and rank nothing" if len(idle) == size.size else "of weight 0"
-        warnings.warn(f"{FIT}: constant within every query: {listed}; {outcome}", stacklevel=_CALLER)
+        warnings.warn(f"{FIT}: constant within every query: {listed}; {outcome}", stacklevel=_STACKLEVEL)
     return np.flatnonzero(size > 0) if len(idle) < size.size else np.arange(size.size)
 
 
@@ -122,5 +122,5 @@ def _warn_of_copies(groups: list[list[int]], names: list[str]) -> None:
         listed = " and ".join(names[at] for at in group)
         warnings.warn(
             f"{FIT}: {listed} rank all documents alike: only the sum of their weights is determined",
-            stacklevel=_CALLER,
+            stacklevel=_STACKLEVEL,
         )

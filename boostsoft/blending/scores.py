@@ -154,7 +154,7 @@ class Measures:
         known = ~np.isnan(scores)
         counts = groups.counts(known)
         silent = groups.per_document(counts == 0)
-        lowest = -groups.largest(np.where(known, -scores, -np.inf), -np.inf)
+        lowest = groups.smallest(np.where(known, scores, np.inf), np.inf)
         lowest = np.where(silent, 0.0, groups.per_document(lowest))
         moved = np.where(known, scores / 2.0 - lowest / 2.0, 0.0)
         half_height = groups.per_document(groups.largest(moved, 0.0))

@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from ..kernels.noise import LAWS
 from ..metrics.hard import Metric
 from ..metrics.soft import as_metric, refuse_inexact
-from ..query_groups import finite_number, one_of, whole_number
+from ..query_groups import non_negative_number, one_of, whole_number
 from ..ranker.settings import refuse_cutoffs_per_query
 from ..statistics import LEAST_RESAMPLES
 from .baselines import METHODS, Method
@@ -72,21 +72,13 @@ def check_settings(blender: Any) -> Settings:
         normalize=one_of(FIT, "normalize", blender.normalize, NORMALIZATIONS),
         constraint=one_of(FIT, "constraint", blender.constraint, CONSTRAINTS),
         mix=mix if method == SOFT else (),
-        l2=at_least_zero(FIT, "l2", blender.l2),
+        l2=non_negative_number(FIT, "l2", blender.l2),
         method=_METHODS[method],
         method_params=_method_params(blender, method),
         n_bootstrap=_resamples(blender.n_bootstrap),
         rng=generator(blender.random_state),
         progress=shows(FIT, blender.progress),
     )
-
-
-def at_least_zero(caller: str, argument: str, value: Any) -> float:
-    """A finite number that is not negative, as of a price."""
-    number = finite_number(caller, argument, value)
-    if number < 0:
-        raise ValueError(f"{caller}: {argument} must be at least 0; got {value!r}")
-    return number
 
 
 def _resamples(n_bootstrap: Any) -> int:

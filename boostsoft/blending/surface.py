@@ -123,7 +123,7 @@ def blend_surface(
         sigma_unit=sigma_unit,
     )  # fmt: skip
     weights = compositions(steps - 1, 3) / (steps - 1)
-    hard, soft = mixed.values(weights)
+    hard, soft = (mixed.values(metric, weights) for metric in (mixed.soft.hard, mixed.soft))
     return BlendSurface(
         weights=weights,
         hard=mixed.mean(hard),

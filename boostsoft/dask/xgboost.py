@@ -12,7 +12,8 @@ from ..metrics.hard import Metric
 from ..metrics.soft import SoftMetric
 from ..objectives import Objective
 from ..pooling import refuse_undivided
-from ..xgboost import THREADS, XGBoostMetrics, XGBoostObjective, import_xgboost, objective, settle, watched_metrics
+from ..xgboost import XGBoostMetrics, XGBoostObjective, objective, settle, watched_metrics
+from ..xgboost_data import THREADS, import_xgboost
 from .parts import check_parts, client_of, keep, numbers_of, refuse_undivided_rule
 from .watch import run_watched
 

@@ -21,9 +21,10 @@ from .blocks import call_block
 from .compile import kernel, merged, routine
 from .families import ABSORBING, MARKED, PLAIN
 from .mixture import choose_terms, collect_mixed, start_mixed
-from .noise import GAUSSIAN, pair_flow, pair_reach, reach
+from .noise import GAUSSIAN, pair_reach, reach
 from .odds import faint_reach
 from .plain import collect_acting, collect_documents, list_documents
+from .precision import faintness, precision, ranks_worth
 from .quadrature import (
     ANYWHERE,
     SMOOTH,
@@ -45,9 +46,6 @@ from .workspace import ABSORBED, BY_ODDS, CASCADES, COUNTED, MIXED, MOST_CROWD, 
 # accuracy -> (step, tolerance); tests/test_accuracy.py measures the error that comes of them
 ACCURACY = {"default": (0.4, 1e-6), "high": (0.17, 1e-10), "fast": (0.5, 1e-5)}
 
-_FLOW_FLOOR = 1e-9
-# one document that moves among others: a Gaussian pair's flow at a greater distance; none from so far on
-_ALONE, _FAR = math.sqrt(2.0), 60.0
 _ABSORBED = 1e-20  # what documents above for certain let through that is nothing
 # how much rounding errors (1e-16) may grow where documents are divided out: at most, and per tolerance and faintness
 _MOST_GROWTH, _GROWTH = 1e9, 1e14
@@ -56,20 +54,11 @@ _MOST_GROWTH, _GROWTH = 1e9, 1e14
 _ODDS_ERROR = 1e-10
 ODDS_DIGITS = 1e-8  # below this tolerance the odds are not exact enough: all documents go through rows
 _MOST_GAIN = 1e40
-# what may be left out, per tolerance: so much of K / n, and so much
-_NEGLIGIBLE, _NEGLIGIBLE_IN_CASCADES = (0.15, 5e-3), (0.01, 3e-4)
-# of the K ranks those count that the first of them, or the best document of a cascade, leaves anything to: so many
-# times what all discounts are worth together, and so many
-_STEEPNESS, _MOST_IN_CASCADES = 2.25, 30.0
-_TOGETHER = 1e-2  # documents this near to each other count as tied where the size of gradients is estimated
 _MISS = 1e-1  # how far a node may lie from its place, per tolerance and faintness
 # the node rule's count of documents above, and its variance, are not exact: they are trusted this far
 _CERTAIN_SHARE, _MORE_SCATTER = 0.95, 0.5
 # odds whose fourth powers, summed over the list, stay below this many tolerances: documents that can count together
 _FAINT_ODDS = 0.1
-# decimal digits that the "fast" step gives, for the error falls exponentially in 1 / h; those of them that are not
-# promised, under Gaussian noise where a cutoff lies in a list, and otherwise
-_RULE_DIGITS, _FEW_SPARE, _MANY_SPARE = 7.5, 1.2, 2.0
 
 
 @routine
@@ -179,107 +168,6 @@ def score_gap(higher, lower, sigma):
 
 
 @routine
-def _lift(gaps, ranks, j, lower, squares):
-    """How far above the document at the cutoff the noise lets the cutoff lie, of j documents under Gaussian noise.
-
-    They are taken for a normal crowd; ``lower`` and ``squares`` are sums of the distances of those behind the cutoff.
-    """
-    higher, i = 0.0, ranks - 1
-    while i > 0 and higher + gaps[i] < _FAR:
-        higher += gaps[i]
-        lower, squares = lower - higher, squares + higher * higher
-        i -= 1
-    j -= i  # those before are certain
-    mean = -lower / j
-    t = math.sqrt(-2.0 * math.log((ranks - i) / j))
-    quantile = t - (2.30753 + 0.27061 * t) / (1.0 + t * (0.99229 + 0.04481 * t))  # Abramowitz and Stegun, 26.2.22
-    return max(mean + math.sqrt(max(squares / j - mean * mean, 0.0) + 1.0) * quantile, 0.0)
-
-
-@routine
-def _ranks_worth(discount, ranks):
-    """The largest discount, and the number of ranks of that weight that all are worth together."""
-    largest, total = 0.0, 0.0
-    for r in range(ranks):
-        largest = max(largest, abs(discount[r]))
-        total += abs(discount[r])
-    return largest, total / largest if largest > 0.0 else 1.0
-
-
-@routine
-def _tied_from(coef, gaps, first, n):
-    """The end of the documents that stand together from ``first`` on, and their least and greatest gain."""
-    low, high, span, last = coef[first], coef[first], 0.0, first + 1
-    while last < n and span + gaps[last] <= _TOGETHER:
-        span += gaps[last]
-        low, high = min(low, coef[last]), max(high, coef[last])
-        last += 1
-    return last, low, high
-
-
-@routine
-def _flow_over(law, gaps, ranks, j, distance, lower, squares):
-    """The flow to a document that comes up to the cutoff over a crowd; j documents are before it in all."""
-    if law == GAUSSIAN:
-        return pair_flow(law, _ALONE * (distance + _lift(gaps, ranks, j, lower, squares)))
-    return pair_flow(law, distance) * ranks / j
-
-
-@routine
-def _faintness(family, law, coef, gaps, discount, heaviest, ranks, n):
-    """The largest flow between neighbours of different gain, relative to the natural scale: 1e-9 to 1.
-
-    Or to the first such document behind the cutoff, which lies the higher the more documents crowd there. About the
-    largest gradient, unless many of different gains crowd; then it is an underestimate that only costs nodes.
-    Documents that stand together may be in any order: if it mattered, the value would jump where scores are tied.
-    """
-    top, largest, through, reached = 0.0, 0.0, 1.0, 0.0
-    for j in range(n):
-        top = max(top, coef[j])
-    first, low_above, high_above = np.int64(0), coef[0], coef[0]
-    while first < n:
-        last, low, high = _tied_from(coef, gaps, first, n)
-        if 0 < first <= ranks:
-            largest = max(largest, reached * max(high_above - low, high - low_above) * pair_flow(law, gaps[first]))
-        if first >= ranks:
-            break
-        steepest, fall, left, size = 0.0, 0.0, 1.0, last - first
-        for j in range(first, min(last, ranks)):  # the last one's fall is to the next document, if that is another
-            steepest = max(steepest, fall)
-            fall = abs(discount[j] - (discount[j + 1] if j + 1 < ranks else 0.0))
-        if last > ranks:
-            steepest = max(steepest, fall)
-        flow = pair_flow(law, 0.0) if last <= ranks else _flow_over(law, gaps, ranks, last, 0.0, 0.0, 0.0)
-        largest = max(largest, through * steepest * (high - low) * flow)
-        reached = through * fall
-        if family == ABSORBING:  # what is above leaves so much for those below to change
-            for j in range(first, last):
-                left *= 1.0 - coef[j]
-            reached *= left ** ((size - 1) / size)
-            through *= left ** (min(size, ranks - first) / size)
-        first, low_above, high_above = last, low, high
-    # the first one of another gain behind the cutoff has to come all the way up among others
-    j, distance, lower, squares = ranks, 0.0, 0.0, 0.0
-    while j < n and low_above == high_above and distance < _FAR:
-        last, low, high = _tied_from(coef, gaps, j, n)
-        distance += gaps[j]
-        if low < low_above or high > low_above:
-            apart = max(high - low_above, low_above - low)
-            flow = 0.0
-            if distance < _FAR:
-                flow = _flow_over(law, gaps, ranks, j, distance, lower, squares)
-            largest = max(largest, through * apart * abs(discount[ranks - 1]) * flow)
-            break
-        lower, squares = lower + distance, squares + distance * distance
-        for i in range(j + 1, last):
-            distance += gaps[i]
-            lower, squares = lower + distance, squares + distance * distance
-        j = last
-    scale = top * heaviest
-    return min(max(largest / scale, _FLOW_FLOOR), 1.0) if scale > 0.0 else 1.0
-
-
-@routine
 def _take_least(family, coef, first, last):
     """Take the least gain of a cluster off its documents and return it.
 
@@ -309,6 +197,70 @@ def _place_cluster(documents, scores, order, sigma, first, n, ranks, apart):
 
 
 @merged
+def _sort_documents(scores, gains, sigma, space):
+    """Put a query's documents in falling order, with the gaps between neighbours; their sums begin at 0."""
+    u, coef, gaps = space[5]
+    sums, order = space[6], space[10]
+    falling_order(scores, u, coef, order, space[4][0])
+    for j in range(scores.size):
+        coef[j] = gains[order[j]]
+        gaps[j] = score_gap(scores[order[j - 1]], scores[order[j]], sigma) if j > 0 else math.inf
+        for total in sums:
+            total[j] = 0.0
+
+
+@merged
+def _add_constant(value, gain, discount, first, last):
+    """Add what a gain that all documents have is worth at ranks first..last, whatever their order."""
+    for r in range(first, last):
+        value += gain * discount[r]
+    return value
+
+
+@merged
+def _odds_limits(law, coef, ranks, n, tol, faint):
+    """How much rounding errors may grow where documents are divided out, and from which distance on odds are faint.
+
+    A growth of 0 where odds are not exact enough: then none is divided out.
+    """
+    by_odds = tol > ODDS_DIGITS and tol * faint > _ODDS_ERROR * ranks
+    for j in range(n):
+        by_odds = by_odds and coef[j] <= _MOST_GAIN  # beyond, its products with those of odds might overflow
+    growth, faint_below = 0.0, math.inf
+    if by_odds:
+        growth = min(_MOST_GROWTH, _GROWTH * tol * faint)
+        faint_below = faint_reach(law, math.sqrt(math.sqrt(_FAINT_ODDS * tol * faint / n)))
+    return growth, faint_below
+
+
+@merged
+def _add_uneven(
+    value, block, short, engine, law, family, first, last, ranks, smooth, h, eps, growth, fine, faint_below, discount,
+    nobody, derive, space, room,
+):  # fmt: skip
+    """Add the contribution of a cluster whose order matters: by ``short`` (0 for never) if few meet in a block."""
+    u, coef, _ = space[5]
+    for j in range(last, last + LANES):
+        u[j] = u[last - 1]
+    least = _take_least(family, coef, first, last)
+    value = _add_constant(value, least, discount, first, min(last, ranks))
+    crowd = MOST_CROWD + 1
+    if short != 0:
+        crowd = largest_crowd(law, u, first, last, ranks, h, eps, MOST_CROWD)
+    if crowd <= MOST_CROWD and min(last, ranks + crowd) - first <= MOST_MET:
+        value += call_block(
+            short, law, first, last, min(ranks, last), crowd, derive, least, h, eps, pointer(discount, 0), *room
+        )
+    else:
+        shape = rule_shape(smooth, first, last, ranks)
+        value += _cluster_value(
+            block, engine, family, law, first, last, least, ranks, shape, h, eps, growth, fine, faint_below, discount,
+            nobody, derive, space, room,
+        )  # fmt: skip
+    return value
+
+
+@merged
 def _query_expectation(
     block, short, engine, law, family, scores, gains, ranks, smooth, discount, sigma, h, tol, nobody, derive, space,
     room, grad, push, hess,
@@ -317,67 +269,34 @@ def _query_expectation(
 
     In units of sigma: the gradient is grad / sigma, the Hessian hess / sigma^2; the flow is grad + 2 push.
     """
-    u, coef, gaps = space[5]
-    sums = space[6]
+    _, coef, gaps = space[5]
+    gradient, push_down, hessian, _, _, _, _ = space[6]
+    order, before = space[10], space[11]
     n = scores.size
     if engine == MIXED or engine == CASCADES:
         choose_terms(n, space)
-    order = space[10]
-    falling_order(scores, u, coef, order, space[4][0])
-    gradient, push_down, hessian, _, _, _, _ = sums
-    for j in range(n):
-        coef[j] = gains[order[j]]
-        gaps[j] = score_gap(scores[order[j - 1]], scores[order[j]], sigma) if j > 0 else math.inf
-        for total in sums:
-            total[j] = 0.0
+    _sort_documents(scores, gains, sigma, space)
     bottom = _take_least(family, coef, np.int64(0), n)
-    value = 0.0
-    for r in range(ranks):
-        value += bottom * discount[r]
-    heaviest, worth = _ranks_worth(discount, ranks)
-    faint = _faintness(family, law, coef, gaps, discount, heaviest, ranks, n)
-    share, most = _NEGLIGIBLE if family == PLAIN else _NEGLIGIBLE_IN_CASCADES
-    counted = min(ranks, _STEEPNESS * worth if family == PLAIN else _MOST_IN_CASCADES)
-    eps = tol * min(share * counted / n, most) * faint
-    # equal gains close together leave the rule's error where faint gradients are: these need more of its digits
-    spare = _FEW_SPARE if law == GAUSSIAN and ranks < n else _MANY_SPARE
-    h *= _RULE_DIGITS / (_RULE_DIGITS + max(-math.log10(faint) - spare, 0.0))
-    apart = pair_reach(law, eps)
+    value = _add_constant(0.0, bottom, discount, 0, ranks)
+    heaviest, worth = ranks_worth(discount, ranks)
+    faint = faintness(family, law, coef, gaps, discount, heaviest, ranks, n)
+    h, eps = precision(family, law, worth, ranks, n, h, tol, faint)
     fine = fineness(law, _MISS * tol * faint)
-    may_be_short = short != 0 and smooth and tol > ODDS_DIGITS and tol * faint > _ODDS_ERROR
-    by_odds = tol > ODDS_DIGITS and tol * faint > _ODDS_ERROR * ranks
-    for j in range(n):
-        by_odds = by_odds and coef[j] <= _MOST_GAIN  # beyond, its products with those of odds might overflow
-    growth, faint_below = 0.0, math.inf
-    if by_odds:
-        growth = min(_MOST_GROWTH, _GROWTH * tol * faint)
-        faint_below = faint_reach(law, math.sqrt(math.sqrt(_FAINT_ODDS * tol * faint / n)))
-    before = space[11]
+    growth, faint_below = _odds_limits(law, coef, ranks, n, tol, faint)
+    if not (smooth and tol > ODDS_DIGITS and tol * faint > _ODDS_ERROR):
+        short = 0
+    apart = pair_reach(law, eps)
     before[0], before[1] = 1.0, 0.0
     first = np.int64(0)
     while first < ranks and before[0] >= _ABSORBED:
         last, uneven = _place_cluster(space[5], scores, order, sigma, first, n, ranks, apart)
-        if not uneven:  # any order of these documents is worth the same
+        if uneven:
+            value = _add_uneven(
+                value, block, short, engine, law, family, first, last, ranks, smooth, h, eps, growth, fine, faint_below,
+                discount, nobody, derive, space, room,
+            )  # fmt: skip
+        else:  # any order of these documents is worth the same
             value += _certain_value(family, coef, discount, first, last, ranks, before)
-        else:
-            for j in range(last, last + LANES):
-                u[j] = u[last - 1]
-            least = _take_least(family, coef, first, last)
-            shape = rule_shape(smooth, first, last, ranks)
-            for r in range(first, min(last, ranks)):
-                value += least * discount[r]
-            crowd = MOST_CROWD + 1
-            if may_be_short:
-                crowd = largest_crowd(law, u, first, last, ranks, h, eps, MOST_CROWD)
-            if crowd <= MOST_CROWD and min(last, ranks + crowd) - first <= MOST_MET:
-                value += call_block(
-                    short, law, first, last, min(ranks, last), crowd, derive, least, h, eps, pointer(discount, 0), *room
-                )
-            else:
-                value += _cluster_value(
-                    block, engine, family, law, first, last, least, ranks, shape, h, eps, growth, fine, faint_below,
-                    discount, nobody, derive, space, room,
-                )  # fmt: skip
         first = last
     if derive:
         for j in range(n):

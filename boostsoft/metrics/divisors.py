@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from .hard import Metric
 
 
-_SAMPLED = (512, 8192)  # documents whose gains tell the distinct ones, as a rule all of them; tried in turn
+# so many first documents are looked at for the distinct gains, one number after the other: they mostly have all
+_SAMPLED = (512, 8192)
 _FEW = 64  # distinct gains up to which counting them is faster than sorting
 
 

@@ -16,7 +16,8 @@ from ..kernels.workspace import MOST_TERMS, TERM_TABLE
 from ..query_groups import FloatArray, IntArray
 
 _FITTED, _CHECKED = 120, 2000  # ranks
-_LOWEST, _HIGHEST = (0.5, 0.8, 1.2, 2.0, 3.0), (1.0, 2.0, 3.0, 4.0)  # rates to begin from, the former over all ranks
+# lowest rates, times the number of ranks, and highest ones of the progressions that the search may begin from
+_LOWEST, _HIGHEST = (0.5, 0.8, 1.2, 2.0, 3.0), (1.0, 2.0, 3.0, 4.0)
 _STEPS = 60
 _LEAST = 1e-290
 _MOST_WEIGHT = 10.0  # of all terms, over the first discount: more would cancel, and lose digits

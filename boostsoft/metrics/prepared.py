@@ -12,7 +12,7 @@ from ..query_groups import FloatArray, IntArray, QueryGroups, finite_vector
 from .coefficients import coefficients, from_function
 from .divisors import divisors, unequal_pairs
 from .registry import REGISTRY
-from .spec import DISCOUNTS
+from .spec import DISCOUNTS, EMPTY
 
 if TYPE_CHECKING:
     from .hard import Metric
@@ -142,7 +142,7 @@ def prepare(metric: Metric, caller: str, y_true: Any, members: QueryGroups) -> P
         offset=offset,
         odds=entry.divisor == "odds",
         empty=empty,
-        filler={"zero": 0.0, "one": 1.0, "skip": float("nan")}[metric.empty],
+        filler=EMPTY[metric.empty],
         smooth=isinstance(metric.discount, str),
         pooled=metric.pooled,
     )

@@ -20,6 +20,7 @@ from .spread import Deviations, spread
 
 SIGMA_UNITS = ("score", "spread")
 RANKS = ("exact", "softrank", "sampled")
+WATCHED_SIGMA = 0.2  # of the scores' spread: where trees are watched and nothing else is said
 _LARGEST = np.finfo(np.float64).max
 
 
@@ -272,6 +273,14 @@ class SoftMetric:
             gradient = np.clip(gradient / sigma, -_LARGEST, _LARGEST)
             hessian = np.clip(hessian / sigma / sigma, -_LARGEST, _LARGEST)
         return queries.mean(queries.finish(found.values), weights), gradient, hessian
+
+
+AnyMetric = Metric | SoftMetric
+
+
+def watched_soft(metric: str | Metric, noise: str = "gaussian") -> SoftMetric:
+    """The soft metric to watch a training by: a growth of the scores, which alone is no progress, leaves it alone."""
+    return SoftMetric(metric, noise=noise, sigma=WATCHED_SIGMA, sigma_unit="spread")
 
 
 def _sampling_number(argument: str, value: Any, default: int, least: int, ranks: str) -> int | None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..query_groups import as_array, finite_number, finite_vector, one_of, positive_number
+from ..query_groups import as_array, as_flag, finite_number, finite_vector, fraction, one_of
 from .registry import REGISTRY
 
 
@@ -25,7 +25,7 @@ DISCOUNTS: dict[str, Callable[[Any], Any]] = {
     "reciprocal": lambda rank: 1.0 / rank,
 }
 PROBABILITIES = ("exp2", "label")
-EMPTY = ("zero", "one", "skip")
+EMPTY = {"zero": 0.0, "one": 1.0, "skip": np.nan}  # the value of a query on which a metric is undefined
 NORMALIZERS = ("relevant", "min", "retrieved", "k")
 _DEEPEST = 2**53
 
@@ -79,14 +79,6 @@ def check_table(caller: str, argument: str, value: Any, known: Collection[str]) 
     return tuple(finite_vector(caller, argument, value).tolist())
 
 
-def _check_persistence(caller: str, p: Any) -> float:
-    """A probability strictly between 0 and 1."""
-    number = positive_number(caller, "p", p)
-    if number >= 1.0:
-        raise ValueError(f"{caller}: p must be below 1; got {p!r}")
-    return number
-
-
 def _check_break(caller: str, p_break: Any) -> float:
     number = finite_number(caller, "p_break", p_break)
     if not 0.0 <= number <= 1.0:
@@ -94,23 +86,17 @@ def _check_break(caller: str, p_break: Any) -> float:
     return number
 
 
-def _check_switch(caller: str, argument: str, value: Any) -> bool:
-    if not isinstance(value, (bool, np.bool_)):
-        raise TypeError(f"{caller}: {argument} must be True or False; got {value!r}")
-    return bool(value)
-
-
 # option -> (default, check of (caller, value)); ties depends on the metric and is checked apart
 OPTIONS: dict[str, tuple[Any, Callable[[str, Any], Any]]] = {
     "gain": ("exp2", lambda caller, value: check_table(caller, "gain", value, GAINS)),
     "discount": ("log2", lambda caller, value: check_table(caller, "discount", value, DISCOUNTS)),
     "relevant_from": (1.0, lambda caller, value: finite_number(caller, "relevant_from", value)),
-    "p": (0.8, _check_persistence),
+    "p": (0.8, lambda caller, value: fraction(caller, "p", value)),
     "p_rel": ("exp2", lambda caller, value: check_table(caller, "p_rel", value, PROBABILITIES)),
     "max_label": (4.0, lambda caller, value: finite_number(caller, "max_label", value)),
     "p_break": (0.15, _check_break),
     "normalizer": ("relevant", lambda caller, value: one_of(caller, "normalizer", value, NORMALIZERS)),
-    "pooled": (False, lambda caller, value: _check_switch(caller, "pooled", value)),
+    "pooled": (False, lambda caller, value: as_flag(caller, "pooled", value)),
     "empty": ("zero", lambda caller, value: one_of(caller, "empty", value, EMPTY)),
 }
 

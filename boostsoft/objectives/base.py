@@ -37,15 +37,6 @@ def kept_weights(caller: str, weights: Any) -> tuple[float, ...] | None:
     return None if weights is None else tuple(finite_vector(caller, "query_weight", weights).tolist())
 
 
-def over_groups(reduce: np.ufunc, queries: PreparedQueries) -> FloatArray:
-    """The least or the largest gain of each query, 0 for one without documents."""
-    reduced = np.zeros(queries.groups.n_queries)
-    filled = np.flatnonzero(queries.groups.sizes > 0)
-    if filled.size:
-        reduced[filled] = reduce.reduceat(queries.gains, queries.groups.offsets[filled])
-    return reduced
-
-
 def weighted(
     caller: str,
     found: tuple[FloatArray, FloatArray],
@@ -64,7 +55,7 @@ def weighted(
 def by_rows(
     gradient: FloatArray, curvature: FloatArray, row_weight: FloatArray | None
 ) -> tuple[FloatArray, FloatArray]:
-    """Both times the weight of each document."""
+    """Gradient and curvature times the weight of each document, if there are weights."""
     if row_weight is None:
         return gradient, curvature
     return gradient * row_weight, curvature * row_weight
@@ -76,8 +67,7 @@ def prepare_labels(
     """The labels' gains, of which some query must have different ones unless this is but ``part`` of the data."""
     queries = prepare(metric, caller, y_true, groups)
     weights = query_weights(caller, query_weight, groups)
-    spread = over_groups(np.maximum, queries) - over_groups(np.minimum, queries)
-    if not part and not np.any((spread > 0) & (weights > 0)):
+    if not part and not np.any(queries.groups.differ(queries.gains) & (weights > 0)):
         raise NothingToLearnError(NOTHING.format(caller, f"gain {metric.gain!r}"))
     return queries
 
@@ -98,10 +88,3 @@ def refuse_falling_gain(caller: str, metric: Metric, y_true: Any, queries: Prepa
     order = np.argsort(np.asarray(y_true), kind="stable")
     if np.any(np.diff(queries.gains[order]) < 0):
         raise ValueError(f"{caller}: gain must not fall with the label; got {metric.gain!r}")
-
-
-def as_flag(caller: str, argument: str, value: Any) -> bool:
-    """True or False."""
-    if not isinstance(value, (bool, np.bool_)):
-        raise TypeError(f"{caller}: {argument} must be True or False; got {value!r}")
-    return bool(value)

@@ -37,5 +37,5 @@ def checked_losses(caller: str, losses: Any) -> tuple[tuple[str, float], ...]:
 
 
 def length(gradient: FloatArray) -> float:
-    """Of a gradient over all documents. Not by BLAS, whose threads would wait busily on the kernels' cores."""
+    """The Euclidean norm of a gradient. Not by BLAS, whose threads would wait busily on the kernels' cores."""
     return math.sqrt(float(np.einsum("i,i", gradient, gradient)))

@@ -14,8 +14,17 @@ from ..metrics.costs import lambda_costs, ranknet_costs
 from ..metrics.hard import Metric
 from ..metrics.prepared import PreparedQueries
 from ..metrics.spec import DISCOUNTS
-from ..query_groups import FloatArray, QueryGroups, finite_number, one_of, positive_number, set_fields, whole_number
-from .base import as_flag, kept_weights, prepare_labels, refuse_falling_gain, weighted
+from ..query_groups import (
+    FloatArray,
+    QueryGroups,
+    as_flag,
+    non_negative_number,
+    one_of,
+    positive_number,
+    set_fields,
+    whole_number,
+)
+from .base import kept_weights, prepare_labels, refuse_falling_gain, weighted
 
 LAMBDA_KINDS = ("lambdarank", "ranknet")
 _CALLER = "reference_objective"
@@ -180,11 +189,8 @@ class LambdaLossObjective:
         query_weight: Any = None,
     ) -> None:
         depth = None if truncation_level is None else whole_number(_CALLER, "truncation_level", truncation_level, 1)
-        weight = finite_number(_CALLER, "mu", mu)
-        if weight < 0.0:
-            raise ValueError(f"{_CALLER}: mu must not be negative; got {mu!r}")
         checked = {
-            "mu": weight,
+            "mu": non_negative_number(_CALLER, "mu", mu),
             "truncation_level": depth,
             "sigmoid": positive_number(_CALLER, "sigmoid", sigmoid),
             "metric": Metric("ndcg", k=depth, gain=gain),

@@ -17,7 +17,7 @@ from ..metrics.hard import Metric
 from ..metrics.prepared import PreparedQueries, prepare
 from ..metrics.soft import as_metric, refuse_inexact
 from ..query_groups import FloatArray, QueryGroups, one_of, positive_number, query_weights, set_fields
-from .base import NOTHING, NothingToLearnError, by_rows, kept_weights, over_groups, refuse_rising_discount
+from .base import NOTHING, NothingToLearnError, by_rows, kept_weights, refuse_rising_discount
 from .convex import LOSSES, checked_losses, length
 
 # U + L over-estimates the curvature: it counts every pull as if none met another. With a quarter of it the training
@@ -188,7 +188,7 @@ class SoftObjective:
         share = np.where(queries.empty, 0.0, weights) / queries.divisor
         # in metrics of pairs and plain ones the kernels have counted from the least gain already
         counted = queries.pairwise or queries.family == PLAIN
-        least = np.zeros(weights.size) if counted else over_groups(np.minimum, queries)
+        least = np.zeros(weights.size) if counted else queries.groups.smallest(queries.gains, 0.0)
         kind = CURVATURES[self.hessian]
 
         def finish(begin: int, end: int, found: Expectation) -> None:
@@ -226,10 +226,9 @@ def _prepared(metric: Metric, y_true: Any, groups: QueryGroups) -> PreparedQueri
 
 def _learnable(queries: PreparedQueries) -> np.ndarray[Any, np.dtype[np.bool_]]:
     """Queries with documents of different gain whose first and last ranks count differently, (n_queries,)."""
-    sizes, discount = queries.groups.sizes, queries.discount
-    spread = over_groups(np.maximum, queries) - over_groups(np.minimum, queries)
+    sizes, discount, differ = queries.groups.sizes, queries.discount, queries.groups.differ(queries.gains)
     if queries.pairwise:
-        return np.asarray(spread > 0)
+        return differ
     last = np.where(sizes > queries.cutoffs, 0.0, discount[np.clip(sizes - 1, 0, discount.size - 1)])
-    learnable: np.ndarray[Any, np.dtype[np.bool_]] = (spread > 0) & (discount[0] > last) & ~queries.empty
+    learnable: np.ndarray[Any, np.dtype[np.bool_]] = differ & (discount[0] > last) & ~queries.empty
     return learnable

@@ -17,8 +17,8 @@ from ..metrics.hard import Metric
 from ..metrics.prepared import PreparedQueries
 from ..metrics.registry import REGISTRY
 from ..metrics.soft import as_metric
-from ..query_groups import FloatArray, QueryGroups, one_of, positive_number, set_fields
-from .base import as_flag, kept_weights, prepare_labels, refuse_rising_discount, weighted
+from ..query_groups import FloatArray, QueryGroups, as_flag, one_of, positive_number, set_fields
+from .base import kept_weights, prepare_labels, refuse_rising_discount, weighted
 
 _CALLER = "reference_objective"
 

@@ -23,9 +23,9 @@ from .beginning import beginning
 from .evaluation import evaluation_sets, hold_out, warn_of_blind_stopping
 from .features import Encoder, Features, checked_columns, find_column, ids_in
 from .queries import weigh
+from .regularization import first_curvature, leaf_l2
 from .rows import Rows, find_queries, read_labels, read_rows
 from .settings import FIT, Settings, check_settings, check_threads
-from .shrinkage import added, first_curvature
 from .training import Job, Trees, normalised, refuse_other_features, warn_of_no_split
 from .watch import Watch
 
@@ -391,7 +391,7 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
             curvature = first_curvature(settings.objective, train)
         job = Job(settings, curvature, train, valid, start, watch)
         refuse_other_features(job, trees)
-        self.reg_lambda_ = added(settings, curvature)
+        self.reg_lambda_ = leaf_l2(settings, curvature)
         booster = trees.train(job)
         warn_of_no_split(job, trees, booster)
         grown = trees.n_trees(booster)

@@ -16,9 +16,9 @@ from ..query_groups import FloatArray
 from ..xgboost import STOCK_UNIT
 from .features import Features
 from .random_trees import RANDOM_TREES
+from .regularization import leaf_l2
 from .rows import Rows
 from .settings import FIT, Settings, by_alias, refuse_clashes
-from .shrinkage import added
 from .training import Job, usable_names
 from .watch import Watch
 
@@ -98,7 +98,7 @@ def parameters(settings: Settings, curvature: float) -> dict[str, Any]:
         "num_leaves": settings.num_leaves,
         "max_depth": settings.max_depth,
         "min_data_in_leaf": settings.min_child_samples,
-        "lambda_l2": added(settings, curvature),
+        "lambda_l2": leaf_l2(settings, curvature),
         "feature_fraction": settings.colsample,
         **(RANDOM_TREES[NAME] if settings.random_trees else {}),
         "seed": settings.seed,

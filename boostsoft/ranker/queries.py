@@ -14,8 +14,8 @@ from ..query_groups import (
     QueryGroups,
     as_array,
     finite_vector,
-    missing_ids,
     query_weights,
+    refuse_missing_ids,
     resolve_groups,
 )
 
@@ -108,10 +108,7 @@ def _from_ids(caller: str, n_docs: int, qid: Any) -> Queries:
     ids = as_array(caller, "qid", qid)
     if ids.shape != (n_docs,):
         raise ValueError(f"{caller}: qid must have one id per row, {n_docs}; got shape {ids.shape}")
-    missing = missing_ids(ids)
-    if missing.any():
-        at = int(np.argmax(missing))
-        raise ValueError(f"{caller}: qid must not be missing or infinite; got {ids[at]} at position {at}")
+    refuse_missing_ids(caller, ids)
     distinct, codes = _codes(ids)
     starts = np.concatenate([[0], np.flatnonzero(codes[1:] != codes[:-1]) + 1])
     if starts.size == distinct.size:

@@ -10,20 +10,26 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from ..adapters import AnyMetric, MetricList
+from ..adapters import MetricList
 from ..metrics.hard import Metric
 from ..metrics.registry import REGISTRY
-from ..metrics.soft import SoftMetric, as_metric
+from ..metrics.soft import AnyMetric, as_metric, watched_soft
 from ..objectives import SoftObjective
-from ..objectives.base import as_flag
-from ..query_groups import QueryGroups, finite_number, one_of, positive_number, whole_number
+from ..query_groups import (
+    QueryGroups,
+    as_flag,
+    finite_number,
+    non_negative_number,
+    one_of,
+    positive_number,
+    whole_number,
+)
 from . import convex_losses, random_trees
 
 FIT = "SoftRanker.fit"
 BOOSTERS = ("lightgbm", "xgboost")
 AUTO = "auto"
 WHOLE_ORDER: Mapping[str | Metric, float] = {"kendall": 0.3}
-WATCHED_SIGMA = 0.2  # in spreads of the scores: as in the examples and the command line
 
 
 @dataclass(frozen=True)
@@ -142,8 +148,7 @@ def by_alias(names: Mapping[str, str]) -> dict[str, str]:
 
 def _watched(given: Any, objective: SoftObjective) -> tuple[AnyMetric, ...]:
     if given is None:
-        soft = SoftMetric(objective.metric, noise=objective.noise, sigma=WATCHED_SIGMA, sigma_unit="spread")
-        return (soft,)
+        return (watched_soft(objective.metric, objective.noise),)
     several = given if isinstance(given, (list, tuple)) else [given]
     metrics = tuple(MetricList(f"{FIT}: eval_metric", several).metrics)
     for metric in metrics:
@@ -171,7 +176,7 @@ def _reg_lambda(value: Any) -> float | None:
     if isinstance(value, str):
         one_of(FIT, "reg_lambda", value, (AUTO,))
         return None
-    return _not_negative("reg_lambda", value)
+    return non_negative_number(FIT, "reg_lambda", value)
 
 
 def _mix(ranker: Any) -> Mapping[str | Metric, float] | None:
@@ -201,13 +206,6 @@ def _depth(value: Any) -> int:
     if depth == 0:
         raise ValueError(f"{FIT}: max_depth must be -1, for no limit, or at least 1; got 0")
     return depth
-
-
-def _not_negative(argument: str, value: Any) -> float:
-    number = finite_number(FIT, argument, value)
-    if number < 0.0:
-        raise ValueError(f"{FIT}: {argument} must not be negative; got {value!r}")
-    return number
 
 
 def _share(argument: str, value: Any) -> float:

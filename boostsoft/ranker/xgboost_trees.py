@@ -19,9 +19,9 @@ from ..adapters import as_booster
 from ..query_groups import FloatArray
 from .features import Features
 from .random_trees import RANDOM_TREES
+from .regularization import leaf_l2
 from .rows import Rows
 from .settings import FIT, Settings, by_alias, refuse_clashes
-from .shrinkage import added
 from .training import Job, usable_names
 from .watch import Watch
 
@@ -80,7 +80,7 @@ def parameters(settings: Settings, curvature: float) -> dict[str, Any]:
         "max_leaves": settings.num_leaves,
         "max_depth": max(settings.max_depth, 0),
         "min_child_weight": settings.min_child_samples * curvature * adapter.STOCK_UNIT,
-        "reg_lambda": added(settings, curvature) * adapter.STOCK_UNIT,
+        "reg_lambda": leaf_l2(settings, curvature) * adapter.STOCK_UNIT,
         "colsample_bytree": settings.colsample,
         **random,
         "subsample": settings.subsample * random.get("subsample", 1.0),
@@ -112,8 +112,8 @@ def _train(job: Job) -> Any:
 
     settings = job.settings
     objective = adapter.XGBoostObjective(settings.objective)
-    data = _dmatrix(job.train.features, settings.n_jobs, job.train)
-    valid = [(_dmatrix(rows.features, settings.n_jobs, rows), name) for name, rows in job.valid]
+    data = as_dmatrix(job.train.features, settings.n_jobs, job.train)
+    valid = [(as_dmatrix(rows.features, settings.n_jobs, rows), name) for name, rows in job.valid]
     metrics = _Recorded(adapter.custom_metric(*settings.watched), valid)
     given = parameters(settings, job.curvature)
     booster = xgboost.train(
@@ -150,12 +150,12 @@ def first(booster: Any, n: int) -> Any:
 
 def predict(booster: Any, features: Features, n_jobs: int | None) -> FloatArray:
     """Scores by all trees."""
-    return np.asarray(booster.predict(_dmatrix(features, n_jobs), output_margin=True), dtype=np.float64)
+    return np.asarray(booster.predict(as_dmatrix(features, n_jobs), output_margin=True), dtype=np.float64)
 
 
 def staged(booster: Any, features: Features, steps: Sequence[int], n_jobs: int | None) -> Iterator[FloatArray]:
     """Scores by the first trees, for each of the rising numbers of trees."""
-    data = _dmatrix(features, n_jobs)
+    data = as_dmatrix(features, n_jobs)
     done = 0
     for step in steps:  # what the first trees gave is where the next ones start
         scores = booster.predict(data, output_margin=True, iteration_range=(done, step))
@@ -203,7 +203,8 @@ def _stop(metrics: _Recorded, watch: Watch) -> Any:
     return Stop()
 
 
-def _dmatrix(features: Features, n_jobs: int | None, rows: Rows | None = None) -> Any:
+def as_dmatrix(features: Features, n_jobs: int | None, rows: Rows | None = None) -> Any:
+    """Features as a DMatrix, to predict from, or to train on with the labels, queries and weights of ``rows``."""
     import xgboost
 
     options: dict[str, Any] = {}

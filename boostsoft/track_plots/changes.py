@@ -8,13 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..metrics import SoftMetric
-from ..plots import INK, QUIET, frame, new_figure
-from ..tracking.literal import literal
-from ..tracks.checks import check_level
+from ..plots import INK, QUIET, frame, literal, new_figure
+from ..query_groups import fraction
 from ..tracks.effects import STILL, TreeEffects, tree_effects
 from ..tracks.tree_track import TreeTrack
 from .curves import MetricChoice
-from .labels import FLAT, as_track, remark, signed, tree_axis
+from .labels import as_track, remark, signed, tree_axis
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -69,7 +68,7 @@ def plot_changes(
     """
     as_track("plot_changes", track)
     chosen = main_metric(track) if metric is None else track.index(metric)
-    effects = tree_effects(track, chosen, level=check_level("plot_changes", level))
+    effects = tree_effects(track, chosen, level=fraction("plot_changes", "level", level))
     axes = new_figure(8.0, 3.6).add_subplot() if ax is None else ax
     draw_changes(axes, effects)
     return axes
@@ -112,7 +111,7 @@ def change_range(effects: TreeEffects) -> tuple[float, float]:
     room = max(high - low, 1e-9)
     low = min(float(lows[0]), 0.0) if lows[0] > low - _NEAR * room else low
     high = max(float(highs[0]), 0.0) if highs[0] < high + _NEAR * room else high
-    room = high - low if high - low > FLAT else 0.01
+    room = high - low if high - low > STILL else 0.01
     return low - 0.08 * room, high + 0.08 * room
 
 

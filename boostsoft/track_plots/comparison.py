@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..plots import INK, QUIET, frame, new_figure
+from ..plots import INK, QUIET, frame, literal, new_figure
 from ..tracking.compared import ComparedMetric, Comparison
-from ..tracking.literal import literal
 from .changes import COLOURS
 from .labels import signed
 

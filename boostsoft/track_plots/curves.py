@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..adapters import AnyMetric
 from ..metrics import Metric, SoftMetric
-from ..plots import INK, QUIET, frame, new_figure
-from ..query_groups import FloatArray, one_of
+from ..metrics.soft import AnyMetric
+from ..plots import INK, QUIET, frame, literal, new_figure
+from ..query_groups import FloatArray, fraction, one_of
 from ..statistics import check_resamples
-from ..tracking.literal import literal
-from ..tracks.checks import check_level
 from ..tracks.tree_track import TreeTrack
 from .bands import BANDS, Band, band_of, best_step
 from .labels import (
@@ -266,7 +264,7 @@ def hard_and_soft(caller: str, track: TreeTrack) -> tuple[int, int]:
 
 
 def _band_choice(caller: str, band: str | None, level: float, n_boot: int) -> _BandChoice | None:
-    level, n_boot = check_level(caller, level), check_resamples(caller, "n_boot", n_boot)
+    level, n_boot = fraction(caller, "level", level), check_resamples(caller, "n_boot", n_boot)
     return None if band is None else _BandChoice(one_of(caller, "band", band, (*BANDS, None)), level, n_boot)
 
 

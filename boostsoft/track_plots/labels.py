@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..plots import QUIET
+from ..plots import QUIET, literal
 from ..query_groups import FloatArray, IntArray
-from ..tracking.literal import literal
+from ..tracks.effects import STILL
 from ..tracks.tree_track import TreeTrack
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ Tracks = TreeTrack | Sequence[TreeTrack]
 _TWO_LINES, _ONE_LINE = 27.0, 13.5  # heights of a label, in points
 _MOST_TWO_LINES = 5
 FEW_STEPS = 15  # each of so few is marked by a dot
-FLAT = 1e-9  # what moves less stands still
 _TICK_LETTERS = 40  # that the labels of an axis may have together
 
 
@@ -119,7 +118,7 @@ def value_range(curves: Sequence[FloatArray]) -> tuple[float, float]:
     if not tops.size:
         return 0.0, 1.0
     low, high = float(values.min() if values.size else tops.min()), float(tops.max())
-    room = high - low if high - low > FLAT else 0.1
+    room = high - low if high - low > STILL else 0.1
     return low - 0.06 * room, high + 0.07 * room
 
 

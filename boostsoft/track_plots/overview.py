@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..plots import INK, new_figure
-from ..tracking.literal import literal
-from ..tracks.checks import check_level
+from ..plots import INK, literal, new_figure
+from ..query_groups import fraction
 from ..tracks.effects import TreeEffects, tree_effects
 from ..tracks.tree_track import TreeTrack
 from .changes import draw_changes, main_metric
@@ -56,7 +55,7 @@ def track_figure(track: TreeTrack, metric: MetricChoice | None = None, *, level:
     """
     as_track("track_figure", track)
     chosen = main_metric(track) if metric is None else track.index(metric)
-    effects = tree_effects(track, chosen, level=check_level("track_figure", level))
+    effects = tree_effects(track, chosen, level=fraction("track_figure", "level", level))
     figure = new_figure(10.0, 7.4)
     top, bottom = figure.subplots(2, 1, height_ratios=[1.2, 1], gridspec_kw={"hspace": 0.1})
     if metric is None and has_hard_and_soft(track):

@@ -128,9 +128,7 @@ def labels_alike(track: TreeTrack) -> NDArray[np.bool_]:
     groups: QueryGroups | None = track.groups
     if groups is None or track.y_true is None:
         return np.zeros(track.n_queries, dtype=np.bool_)
-    largest = groups.largest(track.y_true, -np.inf)
-    alike: NDArray[np.bool_] = largest <= -groups.largest(-track.y_true, -np.inf)
-    return alike
+    return ~groups.differ(track.y_true)
 
 
 def listed(values: ArrayLike) -> list[float | None]:

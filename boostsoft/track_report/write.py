@@ -9,10 +9,10 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from ..report import write_files
+from ..atomic import write_files
+from ..query_groups import fraction
 from ..track_plots.changes import COLOURS, main_metric
 from ..track_plots.labels import PALETTE, Tracks, as_tracks, track_names
-from ..tracks.checks import check_level
 from ..tracks.frames import optional
 from ..tracks.tree_track import TreeTrack
 from . import html
@@ -55,7 +55,7 @@ def write_report(tracks: Tracks, path: str | Path, *, title: str | None = None, 
         If ``path`` is a folder, or ``level`` out of range.
     """
     found, target = as_tracks(CALLER, tracks), Path(path)
-    check_level(CALLER, level)
+    fraction(CALLER, "level", level)
     if target.is_dir():
         raise ValueError(f"{CALLER}: path must be a file; got the folder {target}")
     script = optional(CALLER, "plotly.offline", "report").get_plotlyjs()

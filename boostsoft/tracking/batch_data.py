@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..query_groups import FloatArray, QueryGroups, finite_vector, query_weights, resolve_groups
-from .staged import _matrix, ids_in_features
+from ..query_groups import FloatArray, QueryGroups, finite_vector, query_weights
+from .staged import feature_matrix, find_queries
 
 CALLER = "marginal_value"
 _KEYS = ("X", "y", "group", "qid", "query_weight", "init_score", "base_margin")
@@ -37,8 +37,7 @@ class Batch:
     @property
     def ordered(self) -> bool:
         """Whether a query has two labels: otherwise no order of its documents is better than another."""
-        lowest = -self.groups.largest(-self.labels, -np.inf)
-        return bool(np.any(self.groups.largest(self.labels, np.inf) > lowest))
+        return bool(self.groups.differ(self.labels).any())
 
 
 def read_batches(batches: Any, model: Any, start: str) -> list[Batch]:
@@ -58,12 +57,7 @@ def _read(name: Any, batch: Any, model: Any, start: str) -> Batch:
     caller = f"{CALLER}: batches[{name!r}]"
     parts = _parts(caller, batch)
     labels = finite_vector(caller, "y", parts["y"])
-    group, qid = parts.get("group"), parts.get("qid")
-    if group is None and qid is None:
-        qid = ids_in_features(model, parts["X"])
-        if qid is None:
-            raise ValueError(f"{caller}: group (documents per query) or qid (one id per document) must be given")
-    groups = resolve_groups(caller, labels.size, group, qid)
+    groups, _ = find_queries(caller, model, parts["X"], labels.size, parts.get("group"), parts.get("qid"))
     weights = parts.get("query_weight")
     for other in ("init_score", "base_margin"):
         if parts.get(other) is not None and other != start:
@@ -71,7 +65,7 @@ def _read(name: Any, batch: Any, model: Any, start: str) -> Batch:
     begun = parts.get(start) if start else None
     return Batch(
         name=name,
-        X=_matrix(caller, parts["X"], labels.size),
+        X=feature_matrix(caller, parts["X"], labels.size),
         labels=labels,
         groups=groups,
         weights=None if weights is None else query_weights(caller, weights, groups),

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..adapters import AnyMetric
+from ..metrics.soft import AnyMetric
 from ..query_groups import FloatArray
 from ..tracks.frames import as_frame
 from .tables import html_table, number, share, text_table

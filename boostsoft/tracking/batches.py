@@ -7,27 +7,24 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import stats
 
-from ..adapters import AnyMetric
 from ..metrics.prepared import PreparedQueries, prepare
-from ..metrics.soft import SoftMetric
+from ..metrics.soft import AnyMetric, watched_soft
 from ..metrics.spread import spread
-from ..query_groups import FloatArray, finite_vector, query_weights, resolve_groups, whole_number
+from ..query_groups import FloatArray, finite_vector, fraction, query_weights, whole_number
 from ..statistics import check_resamples
 from ..tracks.builder import as_metrics
-from ..tracks.checks import check_level
+from ..tracks.checks import refuse_infinite
 from ..tracks.effects import STILL
-from ..tracks.means import bootstrap_means, counted_weights, mean_errors, weighted_means
+from ..tracks.means import bootstrap_means, counted_weights, mean_errors, t_quantile, weighted_means
 from .batch_data import CALLER, Batch, read_batches
 from .batch_values import BatchValue, BatchValues
 from .blocks import refuse_other_width
 from .growing import Grower, Grown, open_grower, start_name
 from .progress import watched
-from .staged import _matrix, ids_in_features
+from .staged import feature_matrix, find_queries
 
-WATCHED = SoftMetric("ndcg@10", sigma=0.2, sigma_unit="spread")
-NAN = float("nan")
+WATCHED = watched_soft("ndcg@10")
 
 
 def marginal_value(
@@ -135,7 +132,7 @@ def marginal_value(
     >>> [batch.name for batch in values.ranked], values.best.change > 0
     (['good', 'wrong'], True)
     """
-    n_trees, level = whole_number(CALLER, "n_trees", n_trees, 1), check_level(CALLER, level)
+    n_trees, level = whole_number(CALLER, "n_trees", n_trees, 1), fraction(CALLER, "level", level)
     n_boot, seed = check_resamples(CALLER, "n_boot", n_boot), whole_number(CALLER, "seed", seed, 0)
     start = start_name(model)
     pool = _pool(model, X, y, group, qid, metric, query_weight)
@@ -144,7 +141,7 @@ def marginal_value(
         name: None if given is None else finite_vector(CALLER, name, given, n_docs)
         for name, given in (("init_score", init_score), ("base_margin", base_margin))
     }
-    grower = open_grower(model, _matrix(CALLER, X, n_docs), n_trees, params, starts)
+    grower = open_grower(model, feature_matrix(CALLER, X, n_docs), n_trees, params, starts)
     found = read_batches(batches, model, start)
     for batch in found:
         refuse_other_width(f"{CALLER}: batches[{batch.name!r}]", batch.X, grower.n_features)
@@ -169,11 +166,7 @@ def _pool(model: Any, X: Any, y: Any, group: Any, qid: Any, metric: Any, query_w
     if len(measured) != 1:
         raise ValueError(f"{CALLER}: metric must be one metric, for batches to be ranked by; got {len(measured)}")
     labels = finite_vector(CALLER, "y", y)
-    if group is None and qid is None:
-        qid = ids_in_features(model, X)
-        if qid is None:
-            raise ValueError(f"{CALLER}: group= (documents per query) or qid= (one id per document) must be given")
-    groups = resolve_groups(CALLER, labels.size, group, qid)
+    groups, _ = find_queries(CALLER, model, X, labels.size, group, qid)
     queries = prepare(measured[0].hard, CALLER, labels, groups)
     return _Pool(measured[0], labels, queries, query_weights(CALLER, query_weight, groups))
 
@@ -197,12 +190,8 @@ class _Measure:
         self.spread = self._spread(before)
         self.soft, self.hard = self.per_query(before), self.per_query(before, hard=True)
         self.counted = counted_weights(self.soft, pool.weights)
-        infinite = np.isinf(self.soft)
-        if infinite.any():
-            query = int(np.argmax(infinite))
-            raise ValueError(f"{CALLER}: {pool.metric.name} must be finite for every query; query {query} is infinite")
-        n = int(np.count_nonzero(self.counted))
-        self.t = float(stats.t.ppf((1 + level) / 2, n - 1)) if n > 1 else np.inf
+        refuse_infinite(CALLER, pool.metric.name, self.soft)
+        self.t = t_quantile((1 + level) / 2, int(np.count_nonzero(self.counted)))
 
     def per_query(self, scores: FloatArray, hard: bool = False) -> FloatArray:
         """Values of the soft metric, or of its hard twin."""
@@ -219,13 +208,13 @@ class _Measure:
             "name": batch.name,
             "n_queries": batch.groups.n_queries,
             "n_docs": batch.labels.size,
-            "first": NAN,
+            "first": np.nan,
         }
         if isinstance(result, Exception):
             names = ("change", "error", "low", "high", "hard", "hard_error", "control", "spread")
-            missing: dict[str, Any] = dict.fromkeys(names, NAN)
+            missing: dict[str, Any] = dict.fromkeys(names, np.nan)
             problem = f"{type(result).__name__}: {result}"
-            return BatchValue(**known, **missing, n_trees=0, problem=problem), self.soft * NAN
+            return BatchValue(**known, **missing, n_trees=0, problem=problem), self.soft * np.nan
         after = result.scores
         gain, hard = _still(self.per_query(after) - self.soft), _still(self.per_query(after, hard=True) - self.hard)
         error, hard_error = (float(mean_errors(values[None], self.counted)[0]) for values in (gain, hard))
@@ -244,7 +233,7 @@ class _Measure:
         """What the metric shows if the scores before only grow to the new spread; NaN if either has none."""
         grown = self._spread(after)
         if not (self.spread > 0 and grown > 0):
-            return NAN
+            return np.nan
         return self.mean(_still(self.per_query(self.scores * (grown / self.spread)) - self.soft))
 
     def _spread(self, scores: FloatArray) -> float:
@@ -270,7 +259,7 @@ def _values(
 
 def _firsts(changes: FloatArray, counted: FloatArray, n_boot: int, seed: int) -> FloatArray:
     """Share of resamples of the queries in which each batch comes first; shared among equals."""
-    shares, trained = np.full(len(changes), NAN), np.flatnonzero(~np.isnan(changes[:, counted > 0]).any(axis=1))
+    shares, trained = np.full(len(changes), np.nan), np.flatnonzero(~np.isnan(changes[:, counted > 0]).any(axis=1))
     if not counted.any():
         return shares
     means = bootstrap_means(changes[trained], counted, n_boot, seed)

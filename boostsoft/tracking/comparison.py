@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from ..metrics.soft import SoftMetric
-from ..query_groups import positive_number, whole_number
+from ..query_groups import fraction, whole_number
 from ..statistics import check_resamples
 from ..tracks import TreeTrack
-from ..tracks.checks import check_level
+from ..tracks.checks import refuse_infinite
 from .compared import ComparedMetric, Comparison
-from .paired import NAN, Paired, Plan, gain, interval, pair, queries_needed, sample_sums, significance
+from .paired import Paired, Plan, gain, interval, pair, queries_needed, sample_sums, significance
 from .systems import CALLER, Systems, from_scores, from_tracks
 
 
@@ -108,8 +108,8 @@ def compare(
     systems = _systems(a, b, metrics, (y_true, group, qid, query_weight), (step_a, step_b))
     n_queries = systems.weights.size
     plan = Plan(
-        level=check_level(CALLER, level),
-        power=_power(power),
+        level=fraction(CALLER, "level", level),
+        power=fraction(CALLER, "power", power),
         n_boot=check_resamples(CALLER, "n_boot", n_boot),
         seed=whole_number(CALLER, "seed", seed, 0),
         small=min(max(2, n_queries // 10), n_queries) if small is None else whole_number(CALLER, "small", small, 1),
@@ -141,7 +141,7 @@ def _rows(systems: Systems, plan: Plan) -> tuple[tuple[ComparedMetric, ...], lis
     rows, notes, missing = [], [], []
     paired = []
     for metric, a, b in zip(systems.metrics, *systems.values, strict=True):
-        _refuse_infinite(metric.name, a, b)
+        refuse_infinite(CALLER, metric.name, np.stack([a, b]))
         paired.append(pair(a, b, systems.weights, plan))
     for metric, found in zip(systems.metrics, paired, strict=True):
         soft = isinstance(metric, SoftMetric)
@@ -166,8 +166,8 @@ def _rows(systems: Systems, plan: Plan) -> tuple[tuple[ComparedMetric, ...], lis
 def _row(name: str, kind: str, paired: Paired, twin: Paired | None, plan: Plan) -> ComparedMetric:
     low, high = interval(paired, plan.level)
     t, p_t, p_wilcoxon = significance(paired)
-    ratio = (NAN, NAN, NAN) if twin is None or kind == "hard" else gain(paired, twin, plan.level)
-    reference = NAN if twin is None else twin.difference
+    ratio = (np.nan, np.nan, np.nan) if twin is None or kind == "hard" else gain(paired, twin, plan.level)
+    reference = np.nan if twin is None else twin.difference
     half, small = (paired.sign_kept(sample_sums(paired, size, plan), reference) for size in (paired.n // 2, plan.small))
     effect = paired.effect
     return ComparedMetric(
@@ -179,16 +179,3 @@ def _row(name: str, kind: str, paired: Paired, twin: Paired | None, plan: Plan) 
         gain=ratio[0], gain_low=ratio[1], gain_high=ratio[2], agrees_half=half, agrees_small=small,
         identical=paired.identical,
     )  # fmt: skip
-
-
-def _power(power: float) -> float:
-    if positive_number(CALLER, "power", power) >= 1.0:
-        raise ValueError(f"{CALLER}: power must be below 1; got {power!r}")
-    return float(power)
-
-
-def _refuse_infinite(name: str, a: Any, b: Any) -> None:
-    infinite = np.isinf(a) | np.isinf(b)
-    if infinite.any():
-        query = int(np.argmax(infinite))
-        raise ValueError(f"{CALLER}: {name} must be finite for every query; query {query} has an infinite value")

@@ -12,20 +12,20 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from ..lightgbm_data import BOOSTING
 from ..query_groups import FloatArray
 from ..ranker.lightgbm_trees import SETTLED, TAKEN
 from ..xgboost_data import booster_kind
 from . import staged_lightgbm, staged_xgboost
 from .batch_data import CALLER, Batch
 from .blocks import refuse_no_trees, refuse_other_width
-from .staged import _is, _refuse_starts, _soft_ranker
+from .staged import is_of, refuse_other_starts, soft_ranker
 
 KNOWN = "a LightGBM Booster or LGBMRanker, an XGBoost Booster or XGBRanker, or a SoftRanker"
 _ROUNDS = tuple(name for name, word in TAKEN.items() if word == "n_estimators")
 _STOPS = tuple(name for name, word in TAKEN.items() if word == "early_stopping_rounds")
 _METRICS = tuple(name for name, word in TAKEN.items() if word == "eval_metric")
 _CATEGORIES = tuple(name for name, why in SETTLED.items() if "categories" in why)
-_BOOSTINGS = ("boosting", "boosting_type", "boost")
 _RANKING = ("lambdarank", "rank_xendcg", "xendcg", "xe_ndcg", "xe_ndcg_mart", "xendcg_mart")
 
 
@@ -57,11 +57,11 @@ class Grower(Protocol):
 
 def start_name(model: Any) -> str:
     """What the model's library calls a start of the scores; nothing for a SoftRanker, which has none."""
-    if _is(model, "lightgbm", "LGBMModel", "Booster"):
+    if is_of(model, "lightgbm", "LGBMModel", "Booster"):
         return "init_score"
-    if _is(model, "xgboost", "XGBModel", "Booster"):
+    if is_of(model, "xgboost", "XGBModel", "Booster"):
         return "base_margin"
-    if _soft_ranker(model) is not None:
+    if soft_ranker(model) is not None:
         return ""
     raise TypeError(f"{CALLER}: model must be {KNOWN}; got {type(model).__name__}")
 
@@ -72,7 +72,7 @@ def open_grower(
     """Check that the model can be continued, and score the pool."""
     own = start_name(model)
     library = {"init_score": "LightGBM", "base_margin": "XGBoost"}.get(own, "SoftRanker")
-    _refuse_starts(CALLER, dict(starts), library, own)
+    refuse_other_starts(CALLER, dict(starts), library, own)
     if params is not None:
         _check_params(params)
     kinds: dict[str, Any] = {"init_score": LightGBMGrower, "base_margin": XGBoostGrower, "": RankerGrower}
@@ -90,15 +90,14 @@ class LightGBMGrower:
     def __init__(
         self, model: Any, X: Any, n_trees: int, params: Mapping[str, Any] | None, start: FloatArray | None
     ) -> None:
-        self.booster = model.booster_ if _is(model, "lightgbm", "LGBMModel") else model
-        if self.booster.num_model_per_iteration() != 1:
-            raise ValueError(f"{CALLER}: model must have one score per document; got one of several classes")
+        self.booster = model.booster_ if is_of(model, "lightgbm", "LGBMModel") else model
+        staged_lightgbm.refuse_classes(CALLER, self.booster)
         refuse_no_trees(CALLER, self.booster.num_trees())
         self.n_features = int(self.booster.num_feature())
         refuse_other_width(CALLER, X, self.n_features)
         self.params, self.n_trees = self._settled(model, params), n_trees
         self.by_order = self.params["objective"] in _RANKING or _is_ours(self.params["objective"])
-        self.pool = staged_lightgbm._as_lightgbm_reads(X)
+        self.pool = staged_lightgbm.as_lightgbm_reads(X)
         self.before = self._raw(self.booster, self.pool)
         if start is not None:
             self.before = self.before + start
@@ -108,7 +107,7 @@ class LightGBMGrower:
         """Train new trees on the batch."""
         import lightgbm
 
-        rows = staged_lightgbm._as_lightgbm_reads(batch.X)
+        rows = staged_lightgbm.as_lightgbm_reads(batch.X)
         start = self._raw(self.booster, rows)
         data = lightgbm.Dataset(
             rows,
@@ -127,8 +126,8 @@ class LightGBMGrower:
 
     def _settled(self, model: Any, params: Mapping[str, Any] | None) -> dict[str, Any]:
         found = dict(self.booster.params if params is None else params)
-        averaged = "average_output" in self.booster.model_to_string(num_iteration=1).splitlines()
-        if averaged or any(found.get(name) in ("rf", "random_forest") for name in _BOOSTINGS):
+        forest = any(found.get(name) in ("rf", "random_forest") for name in BOOSTING)
+        if forest or staged_lightgbm.is_averaged(self.booster):
             raise ValueError(f"{CALLER}: model must be boosted: a random forest's trees do not continue one another")
         if params is None and found.get("objective") in (None, "none", "custom"):
             objective = getattr(model, "objective", None)
@@ -159,9 +158,7 @@ class XGBoostGrower:
         if name != "gbtree":
             why = "has no trees" if name == "gblinear" else "changes the trees that it had when it goes on"
             raise ValueError(f"{CALLER}: model must be a gbtree; {name} {why}")
-        sizes = {name: int(learner["learner_model_param"].get(name, 1)) for name in ("num_class", "num_target")}
-        if max(sizes.values()) > 1:
-            raise ValueError(f"{CALLER}: model must have one score per document; got an XGBoost model with {sizes}")
+        staged_xgboost.refuse_several_scores(CALLER, learner)
         refuse_no_trees(CALLER, booster.num_boosted_rounds())
         best = None if booster is model else getattr(model, "best_iteration", None)
         self.booster = booster if best is None else booster[: best + 1]  # those that the estimator predicts with

@@ -12,8 +12,6 @@ from ..query_groups import FloatArray
 from ..tracks.effects import STILL
 from ..tracks.means import bootstrap_means, counted_weights, mean_errors, weighted_means
 
-NAN = float("nan")
-
 
 @dataclass(frozen=True)
 class Plan:
@@ -77,12 +75,12 @@ class Paired:
     @property
     def effect(self) -> float:
         """Mean over standard deviation of the differences: the t statistic of one query."""
-        return NAN if self.identical or self.n < 2 else _over(self.difference, self.error * np.sqrt(self.n))
+        return np.nan if self.identical or self.n < 2 else _over(self.difference, self.error * np.sqrt(self.n))
 
     def sign_kept(self, sums: FloatArray, reference: float) -> float:
         """Share of samples that agree in sign with the reference; a sample of 0 counts half."""
         if reference == 0 or np.isnan(reference) or sums.size == 0:
-            return NAN
+            return np.nan
         return float(np.where(sums == 0, 0.5, np.sign(sums) == np.sign(reference)).mean())
 
 
@@ -125,9 +123,9 @@ def significance(paired: Paired) -> tuple[float, float, float]:
     know.
     """
     if paired.identical or paired.n < 2:
-        return NAN, NAN, NAN
+        return np.nan, np.nan, np.nan
     t = _over(paired.difference, paired.error)
-    ranked = NAN
+    ranked = np.nan
     if (paired.weights == paired.weights[0]).all():
         with warnings.catch_warnings():  # older SciPys warn of few queries
             warnings.simplefilter("ignore")
@@ -156,19 +154,19 @@ def queries_needed(effect: float, level: float, power: float) -> float:
         return np.inf
     reach = float(stats.norm.ppf((1 + level) / 2) + stats.norm.ppf(power))
     with np.errstate(over="ignore"):
-        return NAN if np.isnan(effect) else max(float(np.ceil(np.square(reach / effect))), 2.0)
+        return np.nan if np.isnan(effect) else max(float(np.ceil(np.square(reach / effect))), 2.0)
 
 
 def gain(paired: Paired, hard: Paired, level: float) -> tuple[float, float, float]:
     """How many times the hard metric's effect this one has, and the interval of that over the same resamples."""
     same = paired.n == hard.n
     if not same or paired.n < 2 or paired.identical or hard.identical:
-        return NAN, NAN, NAN
+        return np.nan, np.nan, np.nan
     with np.errstate(divide="ignore", invalid="ignore"):
         ratios = paired.boot_effect / hard.boot_effect
     ratios = ratios[~np.isnan(ratios)]
     if ratios.size == 0:
-        return NAN, NAN, NAN
+        return np.nan, np.nan, np.nan
     low, high = np.quantile(ratios, [(1 - level) / 2, (1 + level) / 2], method="inverted_cdf")
     return _over(paired.effect, hard.effect), float(low), float(high)
 
@@ -176,5 +174,5 @@ def gain(paired: Paired, hard: Paired, level: float) -> tuple[float, float, floa
 def _over(value: float, by: float) -> float:
     """A quotient with 0 / 0 = NaN and an infinite one of other numbers by 0."""
     if by == 0:
-        return NAN if value == 0 else float(np.copysign(np.inf, value))
+        return np.nan if value == 0 else float(np.copysign(np.inf, value))
     return value / by

@@ -10,9 +10,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
-from ..query_groups import FloatArray, as_array, finite_vector
+from ..query_groups import FloatArray, QueryGroups, as_array, finite_vector, resolve_groups
 from . import staged_lightgbm, staged_other, staged_xgboost
 
 KNOWN = (
@@ -49,38 +50,45 @@ def open_model(
         If it has no trees (or is gblinear) or several scores per document, if X has another number of features or
         rows, or if ``init_score`` is given to another model than LightGBM's, ``base_margin`` than XGBoost's.
     """
-    X = _matrix(caller, X, n_docs)
+    X = feature_matrix(caller, X, n_docs)
     starts = {"init_score": init_score, "base_margin": base_margin}
-    ranker = _soft_ranker(model)
+    ranker = soft_ranker(model)
     if ranker is not None:
-        _refuse_starts(caller, starts, "SoftRanker", "")
+        refuse_other_starts(caller, starts, "SoftRanker", "")
         return Stages(*_of_ranker(caller, ranker, X))
-    if _is(model, "lightgbm", "LGBMModel"):
+    if is_of(model, "lightgbm", "LGBMModel"):
         model = model.booster_
-    if _is(model, "lightgbm", "Booster"):
-        _refuse_starts(caller, starts, "LightGBM", "init_score")
+    if is_of(model, "lightgbm", "Booster"):
+        refuse_other_starts(caller, starts, "LightGBM", "init_score")
         return Stages(*staged_lightgbm.stages(caller, model, X, _start(caller, "init_score", init_score, n_docs)))
-    if _is(model, "xgboost", "XGBModel", "Booster"):
-        _refuse_starts(caller, starts, "XGBoost", "base_margin")
+    if is_of(model, "xgboost", "XGBModel", "Booster"):
+        refuse_other_starts(caller, starts, "XGBoost", "base_margin")
         margin = _start(caller, "base_margin", base_margin, n_docs)
         return Stages(*staged_xgboost.stages(caller, *staged_xgboost.on_data(caller, model, X), margin))
-    _refuse_starts(caller, starts, type(model).__name__, "")
-    if _is(model, "catboost", "CatBoost"):
+    refuse_other_starts(caller, starts, type(model).__name__, "")
+    if is_of(model, "catboost", "CatBoost"):
         return Stages(*staged_other.of_catboost(caller, model, X))
     if callable(getattr(type(model), "staged_predict", None)):  # lgb.CVBooster claims to have any method
         return Stages(*staged_other.of_estimator(caller, model, X))
     raise TypeError(f"{caller}: model must be {KNOWN}; got {type(model).__name__}")
 
 
-def ids_in_features(model: Any, X: Any) -> NDArray[Any] | None:
-    """The query ids in a column of X if the model is a SoftRanker that was told so."""
-    ranker = _soft_ranker(model)
-    return None if ranker is None or not hasattr(ranker, "_encoder") else ranker._query_ids(X)
+def find_queries(
+    caller: str, model: Any, X: Any, n_docs: int, group: Any, qid: Any
+) -> tuple[QueryGroups, NDArray[Any] | None]:
+    """The queries by ``group``, by ``qid`` or by a SoftRanker's column of X, and what the user calls each."""
+    if group is None and qid is None:
+        ranker = soft_ranker(model)
+        qid = ranker._query_ids(X) if hasattr(ranker, "_encoder") else None
+        if qid is None:
+            raise ValueError(f"{caller}: group= (documents per query) or qid= (one id per document) must be given")
+    groups = resolve_groups(caller, n_docs, group, qid)
+    return groups, None if qid is None else np.asarray(qid)[groups.offsets[:-1]]
 
 
 def threads_of(model: Any) -> int | None:
     """The threads that a SoftRanker was given, None for its default and other models."""
-    ranker = _soft_ranker(model)
+    ranker = soft_ranker(model)
     if ranker is None:
         return None
     from ..ranker.settings import check_threads
@@ -96,22 +104,23 @@ def _of_ranker(caller: str, ranker: Any, X: Any) -> tuple[int, Iterator[FloatArr
     threads = threads_of(ranker)
     if trees.NAME == "lightgbm":
         return staged_lightgbm.stages(caller, ranker.booster_, features.matrix, None, threads)
-    return staged_xgboost.stages(caller, ranker.booster_, xgboost_trees._dmatrix(features, threads), None)
+    return staged_xgboost.stages(caller, ranker.booster_, xgboost_trees.as_dmatrix(features, threads), None)
 
 
-def _soft_ranker(model: Any) -> Any:
+def soft_ranker(model: Any) -> Any:
+    """The model if it is a SoftRanker, else None."""
     module = sys.modules.get("boostsoft.ranker.estimator")
     return model if module is not None and isinstance(model, module.SoftRanker) else None
 
 
-def _is(model: Any, library: str, *names: str) -> bool:
+def is_of(model: Any, library: str, *names: str) -> bool:
     """Whether the model is of one of the classes of a library, if that has been imported."""
     module = sys.modules.get(library)
     kinds = [getattr(module, name, None) for name in names]
     return any(isinstance(kind, type) and isinstance(model, kind) for kind in kinds)
 
 
-def _matrix(caller: str, X: Any, n_docs: int) -> Any:
+def feature_matrix(caller: str, X: Any, n_docs: int) -> Any:
     """X if it has rows and columns, an array if it can become one."""
     found = X if hasattr(X, "shape") else as_array(caller, "X", X)
     if hasattr(X, "get_label") or len(found.shape) != 2:
@@ -129,7 +138,7 @@ def _start(caller: str, argument: str, values: Any, n_docs: int) -> FloatArray |
     return None if values is None else finite_vector(caller, argument, values, n_docs)
 
 
-def _refuse_starts(caller: str, starts: dict[str, Any], kind: str, own: str) -> None:
+def refuse_other_starts(caller: str, starts: dict[str, Any], kind: str, own: str) -> None:
     """Raise if a start of the scores is given under another library's name."""
     for name, value in starts.items():
         if value is not None and name != own:

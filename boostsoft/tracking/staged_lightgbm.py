@@ -25,22 +25,18 @@ def stages(
     caller: str, booster: Any, X: Any, init_score: FloatArray | None, threads: int | None = None
 ) -> tuple[int, Iterator[FloatArray]]:
     """The number of trees, and the scores after 0, 1, 2, ... of them; a random forest's are averages."""
-    if booster.num_model_per_iteration() != 1:
-        raise ValueError(
-            f"{caller}: model must have one score per document; got a LightGBM model of "
-            f"{booster.num_model_per_iteration()} classes"
-        )
+    refuse_classes(caller, booster)
     n_trees = int(booster.num_trees())
     refuse_no_trees(caller, n_trees)
     refuse_other_width(caller, X, int(booster.num_feature()))
-    return n_trees, _scores(booster, _as_lightgbm_reads(X), n_trees, init_score, threads)
+    return n_trees, _scores(booster, as_lightgbm_reads(X), n_trees, init_score, threads)
 
 
 def _scores(
     booster: Any, X: Any, n_trees: int, init_score: FloatArray | None, threads: int | None
 ) -> Iterator[FloatArray]:
     n_docs = X.shape[0]
-    averaged = _AVERAGE in booster.model_to_string(num_iteration=1).splitlines()
+    averaged = is_averaged(booster)
     total = np.zeros(n_docs)
     yield total if init_score is None else total + init_score
     for done, outputs in enumerate(_outputs(booster, X, n_docs, n_trees, threads), start=1):
@@ -64,7 +60,21 @@ def _outputs(booster: Any, X: Any, n_docs: int, n_trees: int, threads: int | Non
             yield np.array(text.split(), dtype=np.float64)[leaf]
 
 
-def _as_lightgbm_reads(X: Any) -> Any:
+def refuse_classes(caller: str, booster: Any) -> None:
+    """Raise if the model has a score for each of several classes."""
+    n_classes = booster.num_model_per_iteration()
+    if n_classes != 1:
+        raise ValueError(
+            f"{caller}: model must have one score per document; got a LightGBM model of {n_classes} classes"
+        )
+
+
+def is_averaged(booster: Any) -> bool:
+    """Whether a score is the mean over the trees, as a random forest's."""
+    return _AVERAGE in booster.model_to_string(num_iteration=1).splitlines()
+
+
+def as_lightgbm_reads(X: Any) -> Any:
     """X as LightGBM would convert it at every call, converted once; frames with categories are left to it."""
     if sparse.issparse(X):
         return sparse.csr_matrix(X)  # LightGBM knows SciPy's matrices, and not its arrays

@@ -44,14 +44,19 @@ def stages(caller: str, booster: Any, data: Any, base_margin: FloatArray | None)
     learner = json.loads(booster.save_config())["learner"]
     if booster_kind(learner) == "gblinear":
         raise ValueError(f"{caller}: model must have trees; got a linear model, XGBoost's gblinear")
-    sizes = {name: int(learner["learner_model_param"].get(name, 1)) for name in ("num_class", "num_target")}
-    if max(sizes.values()) > 1:
-        raise ValueError(f"{caller}: model must have one score per document; got an XGBoost model with {sizes}")
+    refuse_several_scores(caller, learner)
     n_rounds = int(booster.num_boosted_rounds())
     refuse_no_trees(caller, n_rounds)
     if base_margin is not None:
         data.set_base_margin(base_margin)
     return n_rounds, _scores(booster, data, n_rounds, base_margin)
+
+
+def refuse_several_scores(caller: str, learner: dict[str, Any]) -> None:
+    """Raise if the model, of this configuration, scores several classes or targets."""
+    sizes = {name: int(learner["learner_model_param"].get(name, 1)) for name in ("num_class", "num_target")}
+    if max(sizes.values()) > 1:
+        raise ValueError(f"{caller}: model must have one score per document; got an XGBoost model with {sizes}")
 
 
 def _scores(booster: Any, data: Any, n_rounds: int, base_margin: FloatArray | None) -> Iterator[FloatArray]:

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from ..adapters import AnyMetric
 from ..metrics.hard import Metric
 from ..metrics.prepared import PreparedQueries, prepare
-from ..metrics.soft import SoftMetric
+from ..metrics.soft import AnyMetric, SoftMetric
 from ..metrics.spread import spread
-from ..query_groups import FloatArray, finite_vector, query_weights, resolve_groups, whole_number
+from ..query_groups import FloatArray, finite_vector, query_weights, resolve_groups
 from ..tracks import TreeTrack
 from ..tracks.builder import TRACKED, as_metrics
+from ..tracks.checks import check_step
 
 CALLER = "compare"
 
@@ -88,7 +88,7 @@ def from_scores(a: Any, b: Any, metrics: Any, y_true: Any, group: Any, qid: Any,
 def from_tracks(a: TreeTrack, b: TreeTrack, metrics: Any, step_a: int, step_b: int) -> Systems:
     """Take one step of each track; scores are known of last steps only."""
     _check_same(a, b)
-    step_a, step_b = _step("step_a", step_a, a), _step("step_b", step_b, b)
+    step_a, step_b = check_step(CALLER, step_a, a.n_steps, "step_a"), check_step(CALLER, step_b, b.n_steps, "step_b")
     places = _common(a, b, metrics)
     found = tuple(a.metrics[first] for first, _ in places)
     scores = tuple(track.scores if step == track.n_steps - 1 else None for track, step in ((a, step_a), (b, step_b)))
@@ -150,12 +150,6 @@ def _check_same(a: TreeTrack, b: TreeTrack) -> None:
             raise ValueError(f"{CALLER}: a and b must have the same queries in the same order; their {name} differ")
     if a.groups is not None and b.groups is not None and a.groups != b.groups:
         raise ValueError(f"{CALLER}: a and b must have the same documents per query")
-
-
-def _step(argument: str, step: int, track: TreeTrack) -> int:
-    if not -track.n_steps <= whole_number(CALLER, argument, step, -track.n_steps) < track.n_steps:
-        raise ValueError(f"{CALLER}: {argument} must be below the number of steps, {track.n_steps}; got {step}")
-    return step % track.n_steps
 
 
 def _label(letter: str, track: TreeTrack, step: int) -> str:

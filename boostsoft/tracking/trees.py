@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..kernels.threads import at_most
-from ..query_groups import QueryGroups, finite_vector, query_weights, resolve_groups, whole_number
+from ..query_groups import finite_vector, query_weights, whole_number
 from ..tracks.builder import TRACKED, TrackBuilder, as_metrics
 from ..tracks.tree_track import TreeTrack
 from .progress import watched
-from .staged import Stages, _matrix, ids_in_features, open_model, threads_of
+from .staged import Stages, feature_matrix, find_queries, open_model, threads_of
 
 CALLER = "track_trees"
 
@@ -116,7 +115,9 @@ def track_trees(
     """
     measured = as_metrics(CALLER, metrics)
     every, start = whole_number(CALLER, "every", every, 1), whole_number(CALLER, "start", start, 0)
-    groups, ids = _queries(model, X, y, group, qid)
+    n_docs = finite_vector(CALLER, "y", y).size
+    feature_matrix(CALLER, X, n_docs)  # before the queries, which would be blamed for labels that are too many
+    groups, ids = find_queries(CALLER, model, X, n_docs, group, qid)
     weights = query_weights(CALLER, query_weight, groups)
     builder = TrackBuilder(CALLER, measured, y, groups, weights, qid=ids, label=label)
     stages = open_model(CALLER, model, X, groups.n_docs, init_score=init_score, base_margin=base_margin)
@@ -138,18 +139,6 @@ def _measure(builder: TrackBuilder, stages: Stages, start: int, every: int, prog
     _refuse_late_start(start, trees)
     if (trees - start) % every:
         builder.add(trees, scores)
-
-
-def _queries(model: Any, X: Any, y: Any, group: Any, qid: Any) -> tuple[QueryGroups, NDArray[Any] | None]:
-    """The queries, and what the user calls them."""
-    n_docs = finite_vector(CALLER, "y", y).size
-    _matrix(CALLER, X, n_docs)  # before the queries, which would be blamed for labels that are too many
-    if group is None and qid is None:
-        qid = ids_in_features(model, X)
-        if qid is None:
-            raise ValueError(f"{CALLER}: group= (documents per query) or qid= (one id per document) must be given")
-    groups = resolve_groups(CALLER, n_docs, group, qid)
-    return groups, None if qid is None else np.asarray(qid)[groups.offsets[:-1]]
 
 
 def _refuse_late_start(start: int, n_trees: int) -> None:

@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..adapters import AnyMetric, MetricList
+from ..adapters import MetricList
 from ..metrics.hard import Metric
 from ..metrics.prepared import prepare
-from ..metrics.soft import SoftMetric
+from ..metrics.soft import AnyMetric, SoftMetric, watched_soft
 from ..metrics.spread import spread
 from ..pooling import in_score_units
 from ..query_groups import FloatArray, QueryGroups, finite_vector
 from .tree_track import TreeTrack
 
-TRACKED: tuple[str | AnyMetric, ...] = ("ndcg@10", SoftMetric("ndcg@10", sigma=0.2, sigma_unit="spread"))
+TRACKED: tuple[str | AnyMetric, ...] = ("ndcg@10", watched_soft("ndcg@10"))
 
 
 def as_metrics(caller: str, metrics: Any) -> tuple[AnyMetric, ...]:
@@ -30,7 +30,7 @@ def as_metrics(caller: str, metrics: Any) -> tuple[AnyMetric, ...]:
 
 
 class TrackBuilder:
-    """Values of every query at each step; labels are prepared and memory is grown ahead of it.
+    """Collects the values of every query at each step, of labels that are prepared once.
 
     Parameters
     ----------

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..adapters import AnyMetric
 from ..metrics.hard import Metric
-from ..metrics.soft import SoftMetric
-from ..query_groups import FloatArray, IntArray, QueryGroups, as_array, positive_number, query_weights, whole_number
+from ..metrics.soft import AnyMetric, SoftMetric
+from ..query_groups import FloatArray, IntArray, QueryGroups, as_array, query_weights, whole_number
 
 CALLER = "TreeTrack"
 _SHAPES = {
@@ -47,11 +46,19 @@ def checked(given: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def check_level(caller: str, level: float, argument: str = "level") -> float:
-    """A confidence level, in (0, 1)."""
-    if positive_number(caller, argument, level) >= 1.0:
-        raise ValueError(f"{caller}: {argument} must be below 1; got {level!r}")
-    return float(level)
+def check_step(caller: str, step: Any, n_steps: int, argument: str = "step") -> int:
+    """The position of a step, which may be given from the end, below 0."""
+    if not whole_number(caller, argument, step, -n_steps) < n_steps:
+        raise ValueError(f"{caller}: {argument} must be below the number of steps, {n_steps}; got {step}")
+    return int(step % n_steps)
+
+
+def refuse_infinite(caller: str, name: str, values: FloatArray) -> None:
+    """Raise if a metric is infinite for a query, which is the last axis of its values."""
+    infinite = np.isinf(values).reshape(-1, values.shape[-1]).any(axis=0)
+    if infinite.any():
+        query = int(np.argmax(infinite))
+        raise ValueError(f"{caller}: {name} must be finite for every query; query {query} has an infinite value")
 
 
 def read_only(values: Any) -> NDArray[Any]:

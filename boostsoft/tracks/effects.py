@@ -6,17 +6,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import stats
 
-from ..adapters import AnyMetric
-from ..query_groups import FloatArray, IntArray, whole_number
+from ..metrics.soft import AnyMetric
+from ..query_groups import FloatArray, IntArray, fraction, whole_number
 from ..statistics import check_resamples
-from .checks import check_level
+from .checks import refuse_infinite
 from .frames import as_frame
-from .means import bootstrap_means, mean_errors, weighted_means
+from .means import bootstrap_means, mean_errors, t_quantile, weighted_means
 from .tree_track import TreeTrack
 
-STILL = 1e-9  # what moves less stands still: soft metrics are rounded, and two of them differ by as much
+STILL = 1e-9  # no change: equal soft metrics differ by as much, which is rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,7 +138,7 @@ class TreeEffects:
 
     def _unsure(self, value: float, error: float) -> bool:
         """Whether what some trees do is not told from 0; no error, or none that is known, is another matter."""
-        return error > STILL and value <= _t(self.level, self.queries) * error
+        return error > STILL and value <= t_quantile(self.level, self.queries) * error
 
     def to_frame(self, kind: str = "pandas") -> Any:
         """One row per step: trees, mean, change, error, low, high, hurts.
@@ -222,17 +221,17 @@ def tree_effects(
     caller = "tree_effects"
     if not isinstance(track, TreeTrack):
         raise TypeError(f"{caller}: track must be a TreeTrack; got {type(track).__name__}")
-    at, level = track.index(metric), check_level(caller, level)
+    at, level = track.index(metric), fraction(caller, "level", level)
     counted = track.counted(at)
     values = np.concatenate([track.beginning[None, at], track.per_query[:, at]])
     n_counted = _check_counted(caller, track.names[at], values, counted)
     change = np.diff(values, axis=0)
     error = mean_errors(change, counted)
-    reach = np.where(np.isnan(error), np.inf, _t((1.0 + level) / 2.0, n_counted) * error)
+    reach = np.where(np.isnan(error), np.inf, t_quantile((1.0 + level) / 2.0, n_counted) * error)
     means = weighted_means(values, counted)
     trees = np.concatenate([[track.start], track.steps])
     best = int(np.argmax(means))
-    keep = _fewest(means, values, counted, best, _t(level, n_counted))
+    keep = _fewest(means, values, counted, best, t_quantile(level, n_counted))
     shortfall = mean_errors(values[best] - values[[keep, -1]], counted)
     n_boot, seed = check_resamples(caller, "n_boot", n_boot), whole_number(caller, "seed", seed, 0)
     low, high = int(trees[0]), int(trees[-1])
@@ -253,10 +252,7 @@ def _check_counted(caller: str, name: str, values: FloatArray, counted: FloatArr
     queries = np.flatnonzero(counted > 0)
     if queries.size == 0:
         raise ValueError(f"{caller}: {name} must count a query at least; all are left out or weigh 0")
-    infinite = ~np.isfinite(values[:, queries]).all(axis=0)
-    if infinite.any():
-        query = int(queries[np.argmax(infinite)])
-        raise ValueError(f"{caller}: {name} must be finite for every query; query {query} has an infinite value")
+    refuse_infinite(caller, name, np.where(counted > 0, values, 0.0))
     return int(queries.size)
 
 
@@ -275,11 +271,6 @@ def _best_interval(trees: IntArray, means: FloatArray, level: float) -> tuple[in
     tails = [(1.0 - level) / 2.0, (1.0 + level) / 2.0]
     low, high = np.quantile(trees[np.argmax(means, axis=1)], tails, method="inverted_cdf")
     return int(low), int(high)
-
-
-def _t(probability: float, n: int) -> float:
-    """Quantile of Student's t for a mean of n; infinite for one, which has no error."""
-    return float(stats.t.ppf(probability, n - 1)) if n > 1 else np.inf
 
 
 def _trees(n: int) -> str:

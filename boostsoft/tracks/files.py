@@ -5,19 +5,18 @@ from __future__ import annotations
 import base64
 import io
 import json
-import os
 import zipfile
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..adapters import AnyMetric
+from ..atomic import write_whole
 from ..metrics.hard import Metric
-from ..metrics.soft import SoftMetric
+from ..metrics.soft import AnyMetric, SoftMetric
 from ..query_groups import QueryGroups
 from .frames import optional
 
@@ -46,7 +45,7 @@ def save(track: Mapping[str, Any], path: str | Path) -> Path:
         arrays["qid"] = _plain_ids(caller, arrays["qid"])
     if track["groups"] is not None:
         arrays["offsets"] = track["groups"].offsets
-    _replace(path, lambda target: write(target, about, arrays))
+    write_whole(path, lambda target: write(target, about, arrays))
     return path
 
 
@@ -189,13 +188,3 @@ def _encoded(array: NDArray[Any]) -> str:
 def _decoded(text: str) -> NDArray[Any]:
     found: NDArray[Any] = np.load(io.BytesIO(base64.b64decode(text)), allow_pickle=False)
     return found
-
-
-def _replace(path: Path, write: Callable[[Path], None]) -> None:
-    """Write beside the path, then rename: a file is whole or not there."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        write(temporary)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)

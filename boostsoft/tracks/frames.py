@@ -30,7 +30,7 @@ def as_frame(caller: str, kind: str, columns: dict[str, Any]) -> Any:
 
 
 def optional(caller: str, module: str, extra: str) -> Any:
-    """A module that not everybody has, or an error that says how to get it."""
+    """An optional dependency, or an error that says how to install it."""
     try:
         return import_module(module)
     except ImportError as error:

@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from ..adapters import AnyMetric, MetricList, as_written
-from ..metrics.soft import SoftMetric
-from ..query_groups import FloatArray, QueryGroups, query_weights, whole_number
+from ..adapters import MetricList, as_written
+from ..metrics.soft import AnyMetric, SoftMetric
+from ..query_groups import FloatArray, QueryGroups, fraction, query_weights, whole_number
 from .builder import TRACKED, TrackBuilder
-from .checks import check_level
 from .means import counted_weights, mean_errors, weighted_means
 from .progress import MetricBar
 from .stopping import StoppingRule, StoppingWatch
@@ -292,7 +291,7 @@ def _rule(caller: str, stop: Any, confidence: Any) -> StoppingRule | None:
         return stop
     if isinstance(stop, bool) or not isinstance(stop, (int, np.integer)):
         raise TypeError(f"{caller}: stop must be a whole number or a StoppingRule; got {stop!r}")
-    return StoppingRule(whole_number(caller, "stop", stop, 1), check_level(caller, confidence, "confidence"))
+    return StoppingRule(whole_number(caller, "stop", stop, 1), fraction(caller, "confidence", confidence))
 
 
 def _warn_of_growth(caller: str, metric: AnyMetric) -> None:

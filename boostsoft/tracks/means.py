@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+from scipy import stats
 
 from ..query_groups import FloatArray
 
@@ -66,6 +67,11 @@ def mean_errors(differences: FloatArray, counted: FloatArray) -> FloatArray:
             deviations = weights * (part - (part @ weights / total)[:, None])
             errors[begin:end] = np.sqrt(correction * (deviations * deviations).sum(axis=1)) / total
     return errors
+
+
+def t_quantile(probability: float, n: int) -> float:
+    """Quantile of Student's t for a mean of n; infinite for one, which has no error."""
+    return float(stats.t.ppf(probability, n - 1)) if n > 1 else np.inf
 
 
 def bootstrap_means(values: FloatArray, counted: FloatArray, n_boot: int, seed: int) -> FloatArray:

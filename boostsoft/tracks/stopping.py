@@ -9,9 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..adapters import AnyMetric
-from ..query_groups import FloatArray, finite_number, whole_number
-from .checks import check_level
+from ..metrics.soft import AnyMetric
+from ..query_groups import FloatArray, fraction, non_negative_number, whole_number
 from .means import counted_weights, mean_errors, weighted_means
 from .tree_track import TreeTrack
 
@@ -77,10 +76,8 @@ class StoppingRule:
     def __post_init__(self) -> None:
         caller = "StoppingRule"
         object.__setattr__(self, "patience", whole_number(caller, "patience", self.patience, 1))
-        object.__setattr__(self, "confidence", check_level(caller, self.confidence, "confidence"))
-        object.__setattr__(self, "min_delta", finite_number(caller, "min_delta", self.min_delta))
-        if self.min_delta < 0.0:
-            raise ValueError(f"{caller}: min_delta must not be negative; got {self.min_delta!r}")
+        object.__setattr__(self, "confidence", fraction(caller, "confidence", self.confidence))
+        object.__setattr__(self, "min_delta", non_negative_number(caller, "min_delta", self.min_delta))
 
     def begin(self, start: int, values: FloatArray, weights: FloatArray) -> StoppingWatch:
         """Begin with the values of the queries, (n_queries,), at ``start`` trees, and the queries' weights."""

@@ -10,13 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..adapters import AnyMetric
 from ..metrics.hard import Metric
-from ..metrics.soft import SoftMetric
-from ..query_groups import FloatArray, IntArray, QueryGroups, one_of, set_fields, whole_number
+from ..metrics.soft import AnyMetric, SoftMetric
+from ..query_groups import FloatArray, IntArray, QueryGroups, fraction, one_of, set_fields, whole_number
 from ..statistics import check_resamples
 from . import files
-from .checks import check_level, checked, read_only
+from .checks import check_step, checked, read_only
 from .frames import as_frame
 from .means import bootstrap_means, counted_weights, mean_errors, weighted_means
 
@@ -213,7 +212,7 @@ class TreeTrack:
         TypeError, ValueError
             If level is not between 0 and 1, ``n_boot`` is below 20 or ``seed`` below 0.
         """
-        tail = (1.0 - check_level("TreeTrack.band", level)) / 2.0
+        tail = (1.0 - fraction("TreeTrack.band", "level", level)) / 2.0
         n_boot = check_resamples("TreeTrack.band", "n_boot", n_boot)
         found = np.empty((2, self.n_steps, self.n_metrics))
         for metric in range(self.n_metrics):
@@ -257,9 +256,7 @@ class TreeTrack:
         caller = "TreeTrack.worst_queries"
         at, n = self.index(metric), whole_number(caller, "n", n, 1)
         one_of(caller, "by", by, ORDERS)
-        if not -self.n_steps <= whole_number(caller, "step", step, -self.n_steps) < self.n_steps:
-            raise ValueError(f"{caller}: step must be below the number of steps, {self.n_steps}; got {step}")
-        step %= self.n_steps
+        step = check_step(caller, step, self.n_steps)
         values = self.per_query[step, at]
         with np.errstate(invalid="ignore"):
             change = values - (self.per_query[step - 1, at] if step else self.beginning[at])

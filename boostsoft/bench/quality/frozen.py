@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ...report import write_files
+from ...atomic import write_files
 from .methods import Setting
 from .store import RunLog
 from .tasks import Place, Task

@@ -12,7 +12,7 @@ from typing import Any
 
 import boostsoft
 
-from ...report import write_files
+from ...atomic import write_files
 from ..peers import Peers
 
 _FILE = "protocol.json"

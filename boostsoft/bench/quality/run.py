@@ -9,7 +9,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from ...report import write_files
+from ...atomic import write_files
 from ...terminal import page
 from ..machine import describe_machine, in_words
 from ..peers import Peers, import_peers

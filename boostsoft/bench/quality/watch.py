@@ -8,16 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from ...adapters import AnyMetric, MetricList
+from ...adapters import MetricList
 from ...datasets import RankingData
-from ...metrics import Metric, SoftMetric
+from ...metrics import Metric
+from ...metrics.soft import AnyMetric, watched_soft
 from ...metrics.spread import spread
 from ...query_groups import FloatArray, QueryGroups
 from .methods import Method, Setting
 
 # Queries without anything relevant are left out of all means.
 HARD = Metric("ndcg@10", empty="skip")
-STOPS: dict[str, AnyMetric] = {"hard": HARD, "soft": SoftMetric(HARD, sigma=0.2, sigma_unit="spread")}
+STOPS: dict[str, AnyMetric] = {"hard": HARD, "soft": watched_soft(HARD)}
 
 
 @dataclass(frozen=True, eq=False)

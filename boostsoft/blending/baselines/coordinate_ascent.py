@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...query_groups import FloatArray, finite_number, whole_number
+from ...query_groups import FloatArray, non_negative_number, whole_number
 from ..problem import Problem, Progress, Solution, Stage, unit
-from .search import NAN, HardSearch, drawn_weights, silent
+from .search import HardSearch, drawn_weights, silent
 
 # Steps from .001 to 4.096 of the sum of the weights, each twice the one before: the last all but drop the others.
 STEPS = 0.001 * 2.0 ** np.arange(13)
@@ -39,9 +39,7 @@ def coordinate_ascent(
         A round that gains no more than this ends the climb.
     """
     restarts = whole_number("coordinate_ascent", "restarts", restarts, 1)
-    tolerance = finite_number("coordinate_ascent", "tolerance", tolerance)
-    if tolerance < 0:
-        raise ValueError(f"coordinate_ascent: tolerance must be at least 0; got {tolerance}")
+    tolerance = non_negative_number("coordinate_ascent", "tolerance", tolerance)
     search = HardSearch(problem)
     best: list[Stage] = []
     for start in range(restarts):
@@ -56,7 +54,7 @@ def coordinate_ascent(
 def _climb(search: HardSearch, weights: FloatArray, rng: np.random.Generator, tolerance: float) -> list[Stage]:
     """One start: its weights and their value after every round."""
     value = search.of_weights(weights)
-    path = [Stage(NAN, weights, NAN, value)]
+    path = [Stage(np.nan, weights, np.nan, value)]
     while True:
         scores = weights @ search.columns  # once a round, so that rounding does not add up
         for model in rng.permutation(weights.size):
@@ -70,7 +68,7 @@ def _climb(search: HardSearch, weights: FloatArray, rng: np.random.Generator, to
         value = search.of_weights(weights)  # anew: moved scores may break ties that are none
         if not value > path[-1].hard + tolerance:  # both are infinite if no query counts
             return path
-        path.append(Stage(NAN, weights, NAN, value))
+        path.append(Stage(np.nan, weights, np.nan, value))
 
 
 def _best_move(search: HardSearch, scores: FloatArray, model: int, weight: float, value: float) -> tuple[float, float]:

@@ -10,7 +10,6 @@ import numpy as np
 from ...query_groups import FloatArray
 from ..problem import Problem, Solution, Stage, unit
 
-NAN = float("nan")
 _CELLS = 4_000_000  # blended scores held at once: 32 MB
 
 
@@ -65,7 +64,7 @@ class HardSearch:
 
     def stage(self) -> Stage:
         """The best blend so far as a step of the path."""
-        return Stage(NAN, unit(self.best), NAN, self.best_value)
+        return Stage(np.nan, unit(self.best), np.nan, self.best_value)
 
     def solution(self, *earlier: Stage) -> Solution:
         """The best blend, after the stages that came before it."""

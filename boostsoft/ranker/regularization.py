@@ -1,4 +1,4 @@
-"""What is added to the curvature of every leaf: how far a leaf of few documents goes."""
+"""The L2 regularization of leaves, which is added to their curvature: how far a leaf of few documents goes."""
 
 from __future__ import annotations
 
@@ -21,6 +21,6 @@ def first_curvature(objective: SoftObjective, rows: Rows) -> float:
     return float(curvature.mean())
 
 
-def added(settings: Settings, curvature: float) -> float:
-    """The number that is added, given the average curvature of a document."""
+def leaf_l2(settings: Settings, curvature: float) -> float:
+    """What is added to a leaf's curvature, given the average one of a document."""
     return DOCUMENTS * curvature if settings.reg_lambda is None else settings.reg_lambda

@@ -1,0 +1,137 @@
+"""How fine the rule of a query has to be: the error that is promised is relative to its largest gradient."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from .compile import merged, routine
+from .families import ABSORBING, PLAIN
+from .noise import GAUSSIAN, pair_flow
+
+_FLOW_FLOOR = 1e-9
+# one document that moves among others: a Gaussian pair's flow at a greater distance; none from so far on
+_ALONE, _FAR = math.sqrt(2.0), 60.0
+_TOGETHER = 1e-2  # documents this near to each other count as tied
+# what may be left out, per tolerance: so much of K / n, and so much
+_NEGLIGIBLE, _NEGLIGIBLE_IN_CASCADES = (0.15, 5e-3), (0.01, 3e-4)
+# of the K ranks those count that the first of them, or the best document of a cascade, leaves anything to: so many
+# times what all discounts are worth together, and so many
+_STEEPNESS, _MOST_IN_CASCADES = 2.25, 30.0
+# decimal digits that the "fast" step gives, for the error falls exponentially in 1 / h; those of them that are not
+# promised, under Gaussian noise where a cutoff lies in a list, and otherwise
+_RULE_DIGITS, _FEW_SPARE, _MANY_SPARE = 7.5, 1.2, 2.0
+
+
+@routine
+def _lift(gaps, ranks, j, lower, squares):
+    """How far above the document at the cutoff the noise lets the cutoff lie, of j documents under Gaussian noise.
+
+    They are taken for a normal crowd; ``lower`` and ``squares`` are sums of the distances of those behind the cutoff.
+    """
+    higher, i = 0.0, ranks - 1
+    while i > 0 and higher + gaps[i] < _FAR:
+        higher += gaps[i]
+        lower, squares = lower - higher, squares + higher * higher
+        i -= 1
+    j -= i  # those before are certain
+    mean = -lower / j
+    t = math.sqrt(-2.0 * math.log((ranks - i) / j))
+    quantile = t - (2.30753 + 0.27061 * t) / (1.0 + t * (0.99229 + 0.04481 * t))  # Abramowitz and Stegun, 26.2.22
+    return max(mean + math.sqrt(max(squares / j - mean * mean, 0.0) + 1.0) * quantile, 0.0)
+
+
+@routine
+def ranks_worth(discount, ranks):
+    """The largest discount, and the number of ranks of that weight that all are worth together."""
+    largest, total = 0.0, 0.0
+    for r in range(ranks):
+        largest = max(largest, abs(discount[r]))
+        total += abs(discount[r])
+    return largest, total / largest if largest > 0.0 else 1.0
+
+
+@routine
+def _tied_from(coef, gaps, first, n):
+    """The end of the documents that stand together from ``first`` on, and their least and greatest gain."""
+    low, high, span, last = coef[first], coef[first], 0.0, first + 1
+    while last < n and span + gaps[last] <= _TOGETHER:
+        span += gaps[last]
+        low, high = min(low, coef[last]), max(high, coef[last])
+        last += 1
+    return last, low, high
+
+
+@routine
+def _flow_over(law, gaps, ranks, j, distance, lower, squares):
+    """The flow to a document that comes up to the cutoff over a crowd; j documents are before it in all."""
+    if law == GAUSSIAN:
+        return pair_flow(law, _ALONE * (distance + _lift(gaps, ranks, j, lower, squares)))
+    return pair_flow(law, distance) * ranks / j
+
+
+@routine
+def faintness(family, law, coef, gaps, discount, heaviest, ranks, n):
+    """The largest flow between neighbours of different gain, relative to the natural scale: 1e-9 to 1.
+
+    Or to the first such document behind the cutoff, which lies the higher the more documents crowd there. About the
+    largest gradient, unless many of different gains crowd; then it is an underestimate that only costs nodes.
+    Documents that stand together may be in any order: if it mattered, the value would jump where scores are tied.
+    """
+    top, largest, through, reached = 0.0, 0.0, 1.0, 0.0
+    for j in range(n):
+        top = max(top, coef[j])
+    first, low_above, high_above = np.int64(0), coef[0], coef[0]
+    while first < n:
+        last, low, high = _tied_from(coef, gaps, first, n)
+        if 0 < first <= ranks:
+            largest = max(largest, reached * max(high_above - low, high - low_above) * pair_flow(law, gaps[first]))
+        if first >= ranks:
+            break
+        steepest, fall, left, size = 0.0, 0.0, 1.0, last - first
+        for j in range(first, min(last, ranks)):  # the last one's fall is to the next document, if that is another
+            steepest = max(steepest, fall)
+            fall = abs(discount[j] - (discount[j + 1] if j + 1 < ranks else 0.0))
+        if last > ranks:
+            steepest = max(steepest, fall)
+        flow = pair_flow(law, 0.0) if last <= ranks else _flow_over(law, gaps, ranks, last, 0.0, 0.0, 0.0)
+        largest = max(largest, through * steepest * (high - low) * flow)
+        reached = through * fall
+        if family == ABSORBING:  # what is above leaves so much for those below to change
+            for j in range(first, last):
+                left *= 1.0 - coef[j]
+            reached *= left ** ((size - 1) / size)
+            through *= left ** (min(size, ranks - first) / size)
+        first, low_above, high_above = last, low, high
+    # the first one of another gain behind the cutoff has to come all the way up among others
+    j, distance, lower, squares = ranks, 0.0, 0.0, 0.0
+    while j < n and low_above == high_above and distance < _FAR:
+        last, low, high = _tied_from(coef, gaps, j, n)
+        distance += gaps[j]
+        if low < low_above or high > low_above:
+            apart = max(high - low_above, low_above - low)
+            flow = 0.0
+            if distance < _FAR:
+                flow = _flow_over(law, gaps, ranks, j, distance, lower, squares)
+            largest = max(largest, through * apart * abs(discount[ranks - 1]) * flow)
+            break
+        lower, squares = lower + distance, squares + distance * distance
+        for i in range(j + 1, last):
+            distance += gaps[i]
+            lower, squares = lower + distance, squares + distance * distance
+        j = last
+    scale = top * heaviest
+    return min(max(largest / scale, _FLOW_FLOOR), 1.0) if scale > 0.0 else 1.0
+
+
+@merged
+def precision(family, law, worth, ranks, n, h, tol, faint):
+    """The rule's step, and the probability of what is left out, for a query of this faintness."""
+    share, most = _NEGLIGIBLE if family == PLAIN else _NEGLIGIBLE_IN_CASCADES
+    counted = min(ranks, _STEEPNESS * worth if family == PLAIN else _MOST_IN_CASCADES)
+    eps = tol * min(share * counted / n, most) * faint
+    # equal gains close together leave the rule's error where faint gradients are: these need more of its digits
+    spare = _FEW_SPARE if law == GAUSSIAN and ranks < n else _MANY_SPARE
+    h *= _RULE_DIGITS / (_RULE_DIGITS + max(-math.log10(faint) - spare, 0.0))
+    return h, eps
