@@ -151,7 +151,7 @@ def choose_sigma(
     if n_models < 2:
         raise ValueError(f"{caller}: S must have two models at least; got {n_models}")
     mixed = read_mixed(
-        caller, S, y, tuple(range(n_models)), group=group, qid=qid, sample_weight=sample_weight,
+        caller, S, y, [("S", at) for at in range(n_models)], group=group, qid=qid, sample_weight=sample_weight,
         query_weight=query_weight, metric=metric, normalize=normalize, lower_is_better=lower_is_better, noise=noise,
         sigma=float(grid[0]), sigma_unit=sigma_unit,
     )  # fmt: skip

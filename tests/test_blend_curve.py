@@ -195,8 +195,8 @@ def test_surface_has_the_curves_at_its_edges(data):
     ("options", "message"),
     [
         ({"n": 1}, "blend_curve: n must be from 2"),
-        ({"i": 3}, "models must be columns of S, of which there are 3; got 3"),
-        ({"j": -4}, "models must be from -3"),
+        ({"i": 3}, "blend_curve: i must name columns of S, of which there are 3; got 3"),
+        ({"j": -4}, "blend_curve: j must name columns of S, of which there are 3; got -4"),
         ({"sigma": "auto", "sigma_unit": "score"}, "'auto' in units of the spread"),
         ({"sigma": "wide"}, "sigma must be a number, or 'auto'"),
         ({"sigma": 0}, "sigma must be finite and above 0"),
@@ -221,6 +221,8 @@ def test_bad_scores_and_labels(data):
         blend_curve(np.where(np.arange(3) == 1, np.nan, S), y, group=sizes)
     with pytest.raises(ValueError, match="none has a relevant document"):
         blend_curve(S, 0 * y, group=sizes)
+    with pytest.raises(ValueError, match="blend_curve: S must have one row per document, one column per model: Expected"):
+        blend_curve(S[:, 0], y, group=sizes)
     with pytest.raises(ValueError, match="models must be three columns"):
         blend_surface(S, y, group=sizes, models=(0, 1))
     with pytest.warns(UserWarning, match="blend_curve: neither group= nor qid= was given") as caught:

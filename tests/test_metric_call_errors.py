@@ -139,6 +139,11 @@ def call_of(caller, *args, **options):
             "discount must return one number per rank, shape (3,); got dtype fl",
         ),
         ({"discount": lambda r: 1 / (3 - r)}, [0, 1, 2], "discount must be finite; rank 3 gives inf"),
+        (
+            {"gain": lambda y: 1.0 if y > 1 else 0.0},
+            [0, 1, 2],
+            "gain must be a function of the array of labels (numpy.vectorize makes one of a function of one label); on 3",
+        ),
         ({"k": [1, 2]}, [0, 1, 2], "k must have one cutoff per query, 1; got 2"),
     ],
 )

@@ -145,9 +145,9 @@ def blend_curve(
     steps = whole_number(caller, "n", n, 2)
     resampling = read_resampling(caller, n_bootstrap, random_state)
     mixed = read_mixed(
-        caller, S, y, (i, j), group=group, qid=qid, sample_weight=sample_weight, query_weight=query_weight,
-        metric=metric, normalize=normalize, lower_is_better=lower_is_better, noise=noise, sigma=sigma,
-        sigma_unit=sigma_unit,
+        caller, S, y, (("i", i), ("j", j)), group=group, qid=qid, sample_weight=sample_weight,
+        query_weight=query_weight, metric=metric, normalize=normalize, lower_is_better=lower_is_better, noise=noise,
+        sigma=sigma, sigma_unit=sigma_unit,
     )  # fmt: skip
     t = np.linspace(0.0, 1.0, steps)
     mixtures = np.column_stack([1.0 - t, t])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -72,7 +72,7 @@ def read_mixed(
     caller: str,
     S: Any,
     y: Any,
-    columns: tuple[int, ...],
+    columns: Sequence[tuple[str, int]],
     *,
     group: Any,
     qid: Any,
@@ -85,9 +85,9 @@ def read_mixed(
     sigma: Any,
     sigma_unit: str,
 ) -> Mixed:
-    """Check everything that a curve and a surface are given."""
+    """Check everything that a curve and a surface are given; ``columns`` with the arguments that named them."""
     matrix, names = score_matrix(caller, S)
-    chosen = _columns(caller, columns, matrix.shape[1])
+    chosen = [_column(caller, argument, at, matrix.shape[1]) for argument, at in columns]
     hard = as_metric(caller, metric, {})
     refuse_cutoffs_per_query(caller, hard)
     hard.refuse_pooled(caller)
@@ -128,12 +128,10 @@ def _draws(n_queries: int, n_bootstrap: int, seed: int) -> Iterator[tuple[slice,
         yield slice(begin, begin + size), rng.multinomial(n_queries, np.full(n_queries, 1.0 / n_queries), size=size)
 
 
-def _columns(caller: str, columns: tuple[int, ...], n_models: int) -> list[int]:
-    chosen = [whole_number(caller, "models", at, -n_models) for at in columns]
-    for at in chosen:
-        if at >= n_models:
-            raise ValueError(f"{caller}: models must be columns of S, of which there are {n_models}; got {at}")
-    return [at % n_models for at in chosen]
+def _column(caller: str, argument: str, at: int, n_models: int) -> int:
+    if not -n_models <= whole_number(caller, argument, at, -(2**53)) < n_models:
+        raise ValueError(f"{caller}: {argument} must name columns of S, of which there are {n_models}; got {at}")
+    return at % n_models
 
 
 def _sigma(caller: str, sigma: Any, unit: str, prepared: PreparedQueries, weights: FloatArray) -> float:

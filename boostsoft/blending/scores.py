@@ -24,7 +24,10 @@ def score_matrix(caller: str, S: Any) -> tuple[FloatArray, list[str]]:
 
     Arrays and frames of pandas and polars are taken; anything else, infinite scores included, raises.
     """
-    matrix: FloatArray = check_array(S, dtype=np.float64, order="C", ensure_all_finite=False, input_name="S")
+    try:
+        matrix: FloatArray = check_array(S, dtype=np.float64, order="C", ensure_all_finite=False, input_name="S")
+    except ValueError as error:
+        raise ValueError(f"{caller}: S must have one row per document, one column per model: {error}") from error
     names = column_names(S, matrix.shape[1])
     refuse_infinite(caller, matrix, names)
     return matrix, names

@@ -118,9 +118,9 @@ def blend_surface(
     if np.shape(models) != (3,):
         raise ValueError(f"{caller}: models must be three columns of S; got {models!r}")
     mixed = read_mixed(
-        caller, S, y, tuple(models), group=group, qid=qid, sample_weight=sample_weight, query_weight=query_weight,
-        metric=metric, normalize=normalize, lower_is_better=lower_is_better, noise=noise, sigma=sigma,
-        sigma_unit=sigma_unit,
+        caller, S, y, [("models", at) for at in models], group=group, qid=qid, sample_weight=sample_weight,
+        query_weight=query_weight, metric=metric, normalize=normalize, lower_is_better=lower_is_better, noise=noise,
+        sigma=sigma, sigma_unit=sigma_unit,
     )  # fmt: skip
     weights = compositions(steps - 1, 3) / (steps - 1)
     hard, soft = (mixed.values(metric, weights) for metric in (mixed.soft.hard, mixed.soft))

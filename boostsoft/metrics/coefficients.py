@@ -74,11 +74,20 @@ def _from_option(
 
 def from_function(caller: str, argument: str, function: Any, points: FloatArray) -> FloatArray:
     """What a user's function makes of a copy of the points: one number for each."""
-    found = as_array(caller, argument, function(points.copy()))
+    point = "rank" if argument == "discount" else "label"
+    try:
+        values = function(points.copy())
+    except (TypeError, ValueError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(
+            f"{caller}: {argument} must be a function of the array of {point}s (numpy.vectorize makes one of a "
+            f"function of one {point}); on {points.size} {point}s it raised: {error}"
+        ) from error
+    found = as_array(caller, argument, values)
     if found.dtype.kind not in "fiub" or found.shape != points.shape:
         raise ValueError(
-            f"{caller}: {argument} must return one number per {'rank' if argument == 'discount' else 'label'}, "
-            f"shape {points.shape}; got dtype {found.dtype}, shape {found.shape}"
+            f"{caller}: {argument} must return one number per {point}, shape {points.shape}; got dtype {found.dtype}, "
+            f"shape {found.shape}"
         )
     return np.array(found, dtype=np.float64)
 

@@ -66,8 +66,8 @@ class Metric:
     k : int or (n_queries,) ints, optional
         The cutoff in place of ``@k``; one for each query if an array.
     gain : "exp2", "linear", table or callable
-        Gain of a label: 2^label - 1, the label, ``table[label]``, or a function of the array of labels. The gains
-        of a query may add up to 1e300.
+        Gain of a label: 2^label - 1, the label, ``table[label]`` (a sequence, or a mapping from all labels from 0
+        on), or a function of the array of labels. The gains of a query may add up to 1e300.
     discount : "log2", "reciprocal", table or callable
         Weight of a rank: 1/log2(1 + rank), 1/rank, ``table[rank - 1]``, or a function of the array of ranks.
     relevant_from : float

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -70,13 +70,24 @@ def check_cutoff(caller: str, k: Any) -> Cutoff:
 
 
 def check_table(caller: str, argument: str, value: Any, known: Collection[str]) -> TableOption:
-    """A gain or discount: one of the known names, a table, or a function of an array."""
+    """A gain or discount: one of the known names, a table or a mapping of one, or a function of an array."""
     if isinstance(value, str):
         return one_of(caller, argument, value, known)
     if callable(value):
         function: Callable[[Any], Any] = value
         return function
+    if isinstance(value, Mapping):
+        value = _values_in_order(caller, argument, value)
     return tuple(finite_vector(caller, argument, value).tolist())
+
+
+def _values_in_order(caller: str, argument: str, table: Mapping[Any, Any]) -> list[Any]:
+    """The values of a mapping from all labels from 0 on, or all ranks from 1 on."""
+    point, first = ("rank", 1) if argument == "discount" else ("label", 0)
+    points = range(first, first + len(table))
+    if set(table) != set(points):
+        raise ValueError(f"{caller}: {argument} must have a value for every {point} from {first} on; got {table!r}")
+    return [table[at] for at in points]
 
 
 def _check_break(caller: str, p_break: Any) -> float:
