@@ -48,7 +48,7 @@ class Mixed:
         metrics: tuple[Metric | SoftMetric, ...] = (self.soft.hard, self.soft)
         found = np.empty((2, self.query_weight.size, len(mixtures)))
         for at, weights in enumerate(mixtures):
-            blend = self.scores @ weights
+            blend: FloatArray = np.einsum("ij,j->i", self.scores, weights)
             for kind, metric in enumerate(metrics):
                 found[kind, :, at] = metric.evaluate(self.prepared, blend, self.query_weight)
         return found[0], found[1]
