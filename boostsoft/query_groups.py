@@ -352,18 +352,29 @@ def _offsets_from_ids(caller: str, qid: Any) -> IntArray:
     if ids.ndim != 1 or ids.size == 0:
         raise ValueError(f"{caller}: qid must be one-dimensional and not empty; got shape {ids.shape}")
     refuse_missing_ids(caller, ids)
-    starts = np.concatenate([[0], np.flatnonzero(ids[1:] != ids[:-1]) + 1])
+    starts = run_starts(ids)
+    names = ids[starts].tolist()
+    if len(set(names)) < len(names):
+        _refuse_second_run(caller, names, starts.tolist())
+    offsets: IntArray = np.concatenate([starts, [ids.size]])
+    return offsets
+
+
+def run_starts(ids: NDArray[Any]) -> IntArray:
+    """Where runs of one id begin."""
+    starts: IntArray = np.concatenate([[0], np.flatnonzero(ids[1:] != ids[:-1]) + 1])
+    return starts
+
+
+def _refuse_second_run(caller: str, names: list[Any], starts: list[int]) -> None:
     firsts: dict[Any, int] = {}
-    for start in starts.tolist():
-        name = ids[start].item() if isinstance(ids[start], np.generic) else ids[start]
+    for name, start in zip(names, starts, strict=True):
         if name in firsts:
             raise ValueError(
                 f"{caller}: documents of a query must be adjacent; qid {name!r} of position {firsts[name]} "
                 f"comes back at position {start} after another query"
             )
         firsts[name] = start
-    offsets: IntArray = np.concatenate([starts, [ids.size]])
-    return offsets
 
 
 def refuse_missing_ids(caller: str, ids: NDArray[Any]) -> None:
@@ -374,7 +385,9 @@ def refuse_missing_ids(caller: str, ids: NDArray[Any]) -> None:
     elif ids.dtype.kind in "Mm":
         missing |= np.isnat(ids)
     elif ids.dtype.kind == "O":
-        missing |= [not _equals_itself(value) for value in ids.tolist()]
+        values = ids.tolist()
+        odd = {value for value in set(values) if not _equals_itself(value)}
+        missing |= [value in odd for value in values]
     if missing.any():
         at = int(np.argmax(missing))
         raise ValueError(f"{caller}: qid must not be missing or infinite; got {ids[at]} at position {at}")

@@ -142,7 +142,7 @@ def call_of(caller, *args, **options):
         (
             {"gain": lambda y: 1.0 if y > 1 else 0.0},
             [0, 1, 2],
-            "gain must be a function of the array of labels (numpy.vectorize makes one of a function of one label); on 3",
+            "gain must be a function of the array of labels (numpy.vectorize makes one of a function of one label)",
         ),
         ({"k": [1, 2]}, [0, 1, 2], "k must have one cutoff per query, 1; got 2"),
     ],

@@ -165,7 +165,12 @@ NUMBER = "must be a number; got"
         ("err", {"p_rel": "exp"}, ValueError, "must be one of 'exp2', 'label'; got 'exp'"),
         ("err", {"p_rel": []}, ValueError, "must not be empty"),
         ("err", {"p_rel": {1: 0.5}}, ValueError, "p_rel must have a value for every label from 0 on; got {1: 0.5}"),
-        ("dcg", {"discount": {0: 1.0}}, ValueError, "discount must have a value for every rank from 1 on; got {0: 1.0}"),
+        (
+            "dcg",
+            {"discount": {0: 1.0}},
+            ValueError,
+            "must have a value for every rank from 1 on; got {0: 1.0}",
+        ),
         ("pfound", {"p_rel": [0, np.nan]}, ValueError, "must be finite; got nan at position 1"),
         ("pfound", {"p_rel": 0.5}, ValueError, "must be one-dimensional; got shape ()"),
         ("pfound", {"p_rel": None}, TypeError, "must hold numbers; got dtype object"),

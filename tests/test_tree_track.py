@@ -350,7 +350,7 @@ def test_a_file_is_whole_or_as_it_was(tmp_path, suffix, monkeypatch):
         file.write(b"half")
         raise OSError("no space")
 
-    def half_a_table(_, target):
+    def half_a_table(table, target, **_):
         target.write_bytes(b"half")
         raise OSError("no space")
 

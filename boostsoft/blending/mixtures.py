@@ -45,7 +45,7 @@ class Mixed:
 
     def values(self, metric: AnyMetric, mixtures: FloatArray) -> FloatArray:
         """The metric of each query at each row of weights, (n_queries, n_mixtures)."""
-        blends = (self.scores @ weights for weights in mixtures)
+        blends = (np.einsum("ij,j->i", self.scores, weights) for weights in mixtures)
         return np.column_stack([metric.evaluate(self.prepared, blend, self.query_weight) for blend in blends])
 
     def mean(self, values: FloatArray) -> FloatArray:

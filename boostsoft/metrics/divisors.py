@@ -93,10 +93,10 @@ def _ideal_by_sorting(gains: FloatArray, cutoffs: IntArray, discount: FloatArray
 
 def unequal_pairs(levels: FloatArray, weights: FloatArray, groups: QueryGroups) -> FloatArray:
     """Sum of w_i w_j over the pairs of each query whose levels (0, 1, ...) differ."""
-    n_levels = int(levels.max(initial=0.0)) + 1
-    queries: IntArray = groups.per_document(np.arange(groups.n_queries))
-    level_of, place = np.unique(queries * n_levels + levels.astype(np.int64), return_inverse=True)
-    weight_of, query_of = np.bincount(place, weights=weights), level_of // n_levels
+    n_levels = groups.largest(levels, initial=0.0).astype(np.int64) + 1
+    cells = groups.per_document(np.cumsum(n_levels) - n_levels) + levels.astype(np.int64)
+    weight_of = np.bincount(cells, weights=weights, minlength=int(n_levels.sum()))
+    query_of: IntArray = np.repeat(np.arange(groups.n_queries), n_levels)
     totals = np.bincount(query_of, weights=weight_of)  # of the levels' sums: one level alone leaves exactly 0
     halves = weight_of * (totals[query_of] - weight_of)
     pairs: FloatArray = np.bincount(query_of, weights=0.5 * halves, minlength=groups.n_queries).astype(np.float64)

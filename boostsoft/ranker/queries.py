@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +18,7 @@ from ..query_groups import (
     query_weights,
     refuse_missing_ids,
     resolve_groups,
+    run_starts,
 )
 
 
@@ -109,25 +111,33 @@ def _from_ids(caller: str, n_docs: int, qid: Any) -> Queries:
     if ids.shape != (n_docs,):
         raise ValueError(f"{caller}: qid must have one id per row, {n_docs}; got shape {ids.shape}")
     refuse_missing_ids(caller, ids)
-    distinct, codes = _codes(ids)
-    starts = np.concatenate([[0], np.flatnonzero(codes[1:] != codes[:-1]) + 1])
+    starts = run_starts(ids)
+    offsets = np.concatenate([starts, [n_docs]])
+    distinct, codes = _codes(ids[starts])
     if starts.size == distinct.size:
-        offsets = np.concatenate([starts, [n_docs]])
         return Queries(QueryGroups.from_offsets(offsets), None, ids[starts], named=True)
+    codes = np.repeat(codes, np.diff(offsets))
     order: IntArray = np.argsort(codes, kind="stable")
     return Queries(QueryGroups.from_sizes(np.bincount(codes)), order, distinct, named=True)
 
 
 def _codes(ids: NDArray[Any]) -> tuple[NDArray[Any], IntArray]:
-    """The distinct ids and, for each row, which of them it has."""
-    try:
+    """The distinct ids and, for each id, which of them it is."""
+    if ids.dtype != object:
         return np.unique(ids, return_inverse=True)
+    first: dict[Any, int] = {}
+    appeared = np.array([first.setdefault(value, len(first)) for value in ids.tolist()], dtype=np.int64)
+    distinct = np.fromiter(_sorted(first), dtype=object, count=len(first))
+    codes = np.empty(len(first), dtype=np.int64)
+    codes[[first[value] for value in distinct.tolist()]] = np.arange(len(first))
+    return distinct, codes[appeared]
+
+
+def _sorted(ids: Iterable[Any]) -> list[Any]:
+    try:
+        return sorted(ids)
     except TypeError:  # ids of several types have no order: that of their appearance will do
-        first: dict[Any, int] = {}
-        codes = np.array([first.setdefault(value, len(first)) for value in ids.tolist()], dtype=np.int64)
-        distinct = np.empty(len(first), dtype=object)
-        distinct[:] = list(first)
-        return distinct, codes
+        return list(ids)
 
 
 def _refuse_uncut(caller: str, n_docs: int, group: Any) -> None:

@@ -35,8 +35,12 @@ def band_of(track: TreeTrack, metric: int, kind: str, level: float, n_boot: int 
     >>> [ends.round(6).tolist() for ends in band_of(track, 0, "mean", 0.95)]
     [[0.5, 0.6], [0.7, 0.8]]
     """
+    return band_of_means(track, metric, kind, level, track.resampled(metric, n_boot))
+
+
+def band_of_means(track: TreeTrack, metric: int, kind: str, level: float, means: FloatArray) -> Band:
+    """The same from the means over resampled queries, (n_boot, n_steps)."""
     tail = (1.0 - level) / 2.0
-    means = track.resampled(metric, n_boot)
     shift = 0.0
     if kind == "paired":
         best = best_step(track, metric)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..metrics import SoftMetric
 from ..query_groups import QueryGroups
-from ..track_plots.bands import BANDS, band_of, best_step
+from ..track_plots.bands import BANDS, band_of_means, best_step
 from ..track_plots.changes import change_range, step_kinds
 from ..track_plots.labels import value_range
 from ..tracks.effects import TreeEffects, tree_effects
@@ -83,7 +83,8 @@ class MetricFigures:
         track, at = self.track, self.metric
         mean = track.mean[:, at]
         hard = [] if self.twin is None else [track.mean[:, self.twin]]
-        bands = {kind: band_of(track, at, kind, level) for kind in BANDS}
+        means = track.resampled(at)
+        bands = {kind: band_of_means(track, at, kind, level, means) for kind in BANDS}
         found: dict[str, Any] = {
             "name": self.name,
             "mean": listed(mean),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -108,12 +109,13 @@ def _resampled(differences: FloatArray, weights: FloatArray, plan: Plan) -> tupl
         return mean, mean / error
 
 
-def sample_sums(paired: Paired, size: int, plan: Plan) -> FloatArray:
-    """Weighted sums of the differences over samples of some queries, drawn without replacement; (n_boot,)."""
+def sample_sums(paired: Paired, sizes: Sequence[int], plan: Plan) -> FloatArray:
+    """Weighted sums of the differences over samples of so many queries, without replacement; (n_sizes, n_boot)."""
     rng, shares = np.random.default_rng(plan.seed), paired.weights * paired.differences
     if paired.n == 0:
-        return np.empty(0)
-    return np.array([shares[rng.permutation(paired.n)[:size]].sum() for _ in range(plan.n_boot)])
+        return np.empty((len(sizes), 0))
+    shuffled = (shares[rng.permutation(paired.n)] for _ in range(plan.n_boot))
+    return np.array([[drawn[:size].sum() for size in sizes] for drawn in shuffled]).T
 
 
 def significance(paired: Paired) -> tuple[float, float, float]:

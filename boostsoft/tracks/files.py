@@ -122,21 +122,26 @@ def _write_parquet(target: Path, about: dict[str, Any], arrays: dict[str, NDArra
     }
     rest = {name: _encoded(array) for name, array in arrays.items() if name not in _VALUES}
     text = json.dumps({**about, "shape": per_query.shape, "arrays": rest})
-    parquet.write_table(arrow.table(columns).replace_schema_metadata({_KEY: text}), target)
+    table = arrow.table(columns).replace_schema_metadata({_KEY: text})
+    parquet.write_table(
+        table, target, use_dictionary=["trees", "metric"], column_encoding={"query": "DELTA_BINARY_PACKED"}
+    )
 
 
 def _read_parquet(caller: str, path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     parquet = optional(caller, "pyarrow.parquet", "parquet")
     with path.open("rb") as file:
         try:
-            table = parquet.read_table(file)
+            found = parquet.ParquetFile(file)
+            schema = found.schema_arrow
+            metadata = schema.metadata or {}
+            table = found.read(columns=["trees", "value"]) if _KEY in metadata else None
         except (OSError, ValueError) as error:
             if isinstance(error, OSError) and error.errno is not None:  # the system's, not pyarrow's
                 raise
             raise _damaged(caller, path, str(error).strip()) from error
-    metadata = table.schema.metadata or {}
-    if _KEY not in metadata:
-        raise ValueError(f"{caller}: {path} must hold a TreeTrack; got the columns {', '.join(table.column_names)}")
+    if table is None:
+        raise ValueError(f"{caller}: {path} must hold a TreeTrack; got the columns {', '.join(schema.names)}")
     about = json.loads(metadata[_KEY])
     per_query = table["value"].to_numpy().reshape(about["shape"])
     trees = table["trees"].to_numpy().reshape(about["shape"])[:, 0, 0]

@@ -14,6 +14,7 @@ from scipy import stats
 from ..query_groups import FloatArray
 
 _CELLS = 2_000_000  # values held at once beside those given: 16 MB
+_DRAWN = 8_000_000  # in resampling, 64 MB: BLAS takes its time for each product where other programs run
 
 
 def counted_weights(values: FloatArray, weights: FloatArray) -> FloatArray:
@@ -64,7 +65,8 @@ def mean_errors(differences: FloatArray, counted: FloatArray) -> FloatArray:
     for begin, end in blocks(differences.shape[0], at.size):
         part = differences[begin:end, at]
         with np.errstate(invalid="ignore"):  # an infinite value
-            deviations = weights * (part - (part @ weights / total)[:, None])
+            means = np.einsum("rq,q->r", part, weights) / total  # BLAS would wait for threads, row by row
+            deviations = weights * (part - means[:, None])
             errors[begin:end] = np.sqrt(correction * (deviations * deviations).sum(axis=1)) / total
     return errors
 
@@ -86,18 +88,18 @@ def bootstrap_means(values: FloatArray, counted: FloatArray, n_boot: int, seed: 
     if at.size == 0:
         return means
     rng, weights = np.random.default_rng(seed), counted[at]
-    for first, last in blocks(n_boot, at.size):
+    for first, last in blocks(n_boot, at.size, _DRAWN):
         drawn = weights * _drawn(rng, last - first, at.size)
         total = drawn.sum(axis=1)[:, None]
-        for begin, end in blocks(values.shape[0], at.size):
+        for begin, end in blocks(values.shape[0], at.size, _DRAWN):
             with np.errstate(invalid="ignore"):
                 means[first:last, begin:end] = drawn @ values[begin:end, at].T / total
     return means
 
 
-def blocks(n_rows: int, row_size: int) -> Iterator[tuple[int, int]]:
+def blocks(n_rows: int, row_size: int, cells: int = _CELLS) -> Iterator[tuple[int, int]]:
     """Ranges of rows that hold a bounded number of values each."""
-    rows = max(1, _CELLS // max(row_size, 1))
+    rows = max(1, cells // max(row_size, 1))
     for begin in range(0, n_rows, rows):
         yield begin, min(begin + rows, n_rows)
 
