@@ -164,7 +164,7 @@ NUMBER = "must be a number; got"
         ("err", {"max_label": None}, TypeError, f"{NUMBER} None"),
         ("err", {"p_rel": "exp"}, ValueError, "must be one of 'exp2', 'label'; got 'exp'"),
         ("err", {"p_rel": []}, ValueError, "must not be empty"),
-        ("err", {"p_rel": {1: 0.5}}, ValueError, "p_rel must have a value for every label from 0 on; got {1: 0.5}"),
+        ("err", {"p_rel": {1: 0.5}}, ValueError, "must have a value for every label from 0 on; got {1: 0.5}"),
         (
             "dcg",
             {"discount": {0: 1.0}},

@@ -265,6 +265,11 @@ def test_tables_compare_by_value(option, table):
     assert repr(one) == repr(other)
 
 
+def test_tables_may_be_mappings():
+    assert Metric("pfound", p_rel={0: 0.0, 2: 0.3, 1: 0.1}) == Metric("pfound", p_rel=(0.0, 0.1, 0.3))
+    assert Metric("dcg@2", discount={1: 1.0, 2: 0.5}) == Metric("dcg@2", discount=(1.0, 0.5))
+
+
 def test_tables_are_copied():
     table = np.array([0.0, 1.0, 3.0])
     metric = Metric("dcg", gain=table)
