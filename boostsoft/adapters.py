@@ -11,12 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from .arguments import FloatArray, finite_vector
 from .kernels.threads import at_most, limit
 from .metrics.hard import Metric
 from .metrics.prepared import PreparedQueries, prepare
 from .metrics.soft import AnyMetric, SoftMetric
 from .pooling import in_score_units, mean_sums, needs_spread, pooled_mean, pooled_spread, refuse_undivided, spread_sums
-from .query_groups import FloatArray, QueryGroups, finite_vector
+from .query_groups import QueryGroups
 
 # Label sets remembered at a time: the training and validation sets of a cross-validation take turns.
 _KEPT = 32

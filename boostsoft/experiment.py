@@ -16,11 +16,11 @@ import numpy as np
 
 from . import lightgbm as soft_lightgbm
 from .adapters import logged_name
+from .arguments import FloatArray
 from .datasets import RankingData
 from .lightgbm_data import BOOSTING
 from .metrics import Metric, SoftMetric
 from .metrics.soft import AnyMetric, watched_soft
-from .query_groups import FloatArray
 from .statistics import fill_empty
 
 OURS, BASELINE = "boostsoft", "lambdarank"

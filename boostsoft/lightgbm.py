@@ -23,6 +23,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .adapters import MetricList, PreparedCache, as_booster
+from .arguments import FloatArray, finite_vector
 from .lightgbm_callback import LightGBMTrack
 from .lightgbm_data import query_means, read_groups, refuse_cut_queries, refuse_traps, row_weights
 from .lightgbm_data import threads as _threads
@@ -30,7 +31,6 @@ from .metrics.hard import Metric
 from .metrics.soft import AnyMetric
 from .objectives import LambdaObjective, Objective, SoftObjective
 from .objectives import reference_objective as _reference
-from .query_groups import FloatArray, finite_vector
 from .tracks.live import LiveTrack
 from .tracks.stopping import StoppingRule
 

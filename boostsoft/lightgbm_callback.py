@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from .adapters import as_booster, whole
+from .arguments import FloatArray
 from .lightgbm_data import BOOSTING, query_means, read_groups, refuse_cut_queries, threads
-from .query_groups import FloatArray
 from .tracks.live import LiveTrack, Recording
 
 # before every other callback, for they are to see what this one appends

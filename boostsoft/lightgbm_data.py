@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from .adapters import threads_in
-from .query_groups import FloatArray, QueryGroups, finite_vector
+from .arguments import FloatArray, finite_vector
+from .query_groups import QueryGroups
 
 # LightGBM's names of one parameter
 BOOSTING = ("boosting", "boosting_type", "boost")

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from .arguments import FloatArray
 from .metrics.prepared import PreparedQueries
 from .metrics.soft import AnyMetric, SoftMetric, expected_ties
 from .metrics.spread import spread
-from .query_groups import FloatArray, QueryGroups
+from .query_groups import QueryGroups
 
 
 def needs_spread(metric: AnyMetric) -> bool:

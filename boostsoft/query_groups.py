@@ -1,12 +1,8 @@
-"""Which documents belong to which query, and the one place where the user's arrays are checked.
-
-Everything behind this module may assume contiguous float64 arrays, finite values and offsets that add up.
-"""
+"""Which documents belong to which query."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -14,10 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
-
-_LARGEST_WHOLE = 2.0**53  # beyond, floats are no whole numbers any more and sums may overflow
+from .arguments import FloatArray, IntArray, as_array, finite_vector, shown, whole_numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,9 +43,9 @@ class QueryGroups:
     offsets: IntArray
 
     def __post_init__(self) -> None:
-        offsets = _whole_numbers("QueryGroups", "offsets", self.offsets)
+        offsets = whole_numbers("QueryGroups", "offsets", self.offsets)
         if offsets.size < 2 or offsets[0] != 0:
-            raise ValueError(f"QueryGroups: offsets must start with 0 and hold a query at least; got {_head(offsets)}")
+            raise ValueError(f"QueryGroups: offsets must start with 0 and hold a query at least; got {shown(offsets)}")
         falls = offsets[1:] < offsets[:-1]  # a difference could overflow
         if falls.any():
             at = int(np.argmax(falls))
@@ -205,29 +198,6 @@ def resolve_groups(caller: str, n_docs: int, group: Any = None, qid: Any = None)
     return QueryGroups.from_sizes([n_docs])
 
 
-def finite_vector(caller: str, argument: str, values: Any, n: int | None = None, what: str = "document") -> FloatArray:
-    """Return a contiguous float64 vector of finite numbers, of length ``n`` if given; it may be ``values``.
-
-    An array that is read-only, to Numba another type, would have the kernels compiled once more, and they rely on
-    alignment: either is copied.
-    """
-    array = as_array(caller, argument, values)
-    if array.dtype.kind not in "fiub":
-        raise TypeError(f"{caller}: {argument} must hold numbers; got dtype {array.dtype}")
-    if array.ndim != 1:
-        raise ValueError(f"{caller}: {argument} must be one-dimensional; got shape {array.shape}")
-    if n is not None and array.size != n:
-        raise ValueError(f"{caller}: {argument} must have one value per {what}, {n}; got {array.size}")
-    if array.size == 0:
-        raise ValueError(f"{caller}: {argument} must not be empty")
-    with np.errstate(over="ignore"):  # a longer float may overflow, and is then refused
-        vector: FloatArray = np.require(array, np.float64, ["C", "A", "W"])
-    if not np.isfinite(vector).all():
-        at = int(np.argmin(np.isfinite(vector)))
-        raise ValueError(f"{caller}: {argument} must be finite; got {array[at]} at position {at}")
-    return vector
-
-
 def query_weights(caller: str, weights: Any, groups: QueryGroups) -> FloatArray:
     """One non-negative weight per query, not all 0; ones if None."""
     if weights is None:
@@ -241,98 +211,8 @@ def query_weights(caller: str, weights: Any, groups: QueryGroups) -> FloatArray:
     return vector
 
 
-def finite_number(caller: str, argument: str, value: Any) -> float:
-    """Return a finite float."""
-    number = _number(caller, argument, value)
-    if not np.isfinite(number):
-        raise ValueError(f"{caller}: {argument} must be finite; got {_short(value)}")
-    return number
-
-
-def positive_number(caller: str, argument: str, value: Any) -> float:
-    """Return a finite float above 0."""
-    number = _number(caller, argument, value)
-    if not 0.0 < number < np.inf:
-        raise ValueError(f"{caller}: {argument} must be finite and above 0; got {_short(value)}")
-    return number
-
-
-def non_negative_number(caller: str, argument: str, value: Any) -> float:
-    """Return a finite float of at least 0."""
-    number = finite_number(caller, argument, value)
-    if number < 0.0:
-        raise ValueError(f"{caller}: {argument} must not be negative; got {value!r}")
-    return number
-
-
-def fraction(caller: str, argument: str, value: Any) -> float:
-    """Return a float above 0 and below 1, such as the level of an interval."""
-    number = positive_number(caller, argument, value)
-    if number >= 1.0:
-        raise ValueError(f"{caller}: {argument} must be below 1; got {value!r}")
-    return number
-
-
-def whole_number(caller: str, argument: str, value: Any, least: int) -> int:
-    """Return an int from ``least`` to 2^53."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
-        raise TypeError(f"{caller}: {argument} must be a whole number; got {value!r}")
-    if not least <= value <= _LARGEST_WHOLE:
-        raise ValueError(f"{caller}: {argument} must be from {least} to 2^53; got {value!r}")
-    return int(value)
-
-
-def one_of(caller: str, argument: str, value: Any, known: Any) -> str:
-    """One of the known names."""
-    if not isinstance(value, str) or value not in known:
-        raise ValueError(f"{caller}: {argument} must be one of {', '.join(map(repr, known))}; got {value!r}")
-    return str(value)
-
-
-def as_flag(caller: str, argument: str, value: Any) -> bool:
-    """True or False."""
-    if not isinstance(value, (bool, np.bool_)):
-        raise TypeError(f"{caller}: {argument} must be True or False; got {value!r}")
-    return bool(value)
-
-
-def set_fields(frozen: object, values: Mapping[str, Any]) -> None:
-    """Give a frozen dataclass its fields once they are checked; only its own constructor may."""
-    for field, value in values.items():
-        object.__setattr__(frozen, field, value)
-
-
-def _number(caller: str, argument: str, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
-        raise TypeError(f"{caller}: {argument} must be a number; got {value!r}")
-    try:
-        return float(value)
-    except OverflowError:  # an int of more than 308 digits
-        return float("inf")
-
-
-def as_array(caller: str, argument: str, values: Any) -> NDArray[Any]:
-    """Whatever NumPy can read as an array without ignoring a mask."""
-    if np.ma.is_masked(values):
-        raise ValueError(f"{caller}: {argument} must not have masked entries; got {_short(values)}")
-    try:
-        array = np.asarray(values)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{caller}: {argument} must be an array; got {_short(values)}: {error}") from error
-    own = getattr(getattr(values, "dtype", None), "numpy_dtype", None)
-    return array if array.dtype != object or own is None or own.kind not in "fiub" else _numbers_of_column(values, own)
-
-
-def _numbers_of_column(column: Any, own: np.dtype[Any]) -> NDArray[Any]:
-    """A pandas column of a type that may lack values, whose numbers pandas before 2.2 hands out as objects."""
-    found: NDArray[Any] = (
-        column.to_numpy(dtype=np.float64, na_value=np.nan) if column.isna().any() else column.to_numpy(dtype=own)
-    )
-    return found
-
-
 def _offsets_from_sizes(caller: str, argument: str, sizes: Any, n_docs: int | None) -> IntArray:
-    counts = _whole_numbers(caller, argument, sizes)
+    counts = whole_numbers(caller, argument, sizes)
     if counts.size == 0:
         raise ValueError(f"{caller}: {argument} must not be empty")
     if np.any(counts < 0):
@@ -396,28 +276,3 @@ def refuse_missing_ids(caller: str, ids: NDArray[Any]) -> None:
 def _equals_itself(value: Any) -> bool:
     same = value == value  # NaN and NaT give False, and pandas' NA gives NA
     return value is not None and isinstance(same, (bool, np.bool_)) and bool(same)
-
-
-def _whole_numbers(caller: str, argument: str, values: Any) -> IntArray:
-    array = as_array(caller, argument, values)
-    if array.ndim != 1:
-        raise ValueError(f"{caller}: {argument} must be one-dimensional; got shape {array.shape}")
-    if array.size and array.dtype.kind not in "iuf":
-        raise TypeError(f"{caller}: {argument} must be whole numbers; got {_head(array)} of dtype {array.dtype}")
-    with np.errstate(over="ignore"):
-        numbers = array.astype(np.float64)
-    wrong = (numbers != np.floor(numbers)) | (np.abs(numbers) > _LARGEST_WHOLE)
-    if wrong.any():
-        at = int(np.argmax(wrong))
-        raise ValueError(f"{caller}: {argument} must be whole numbers up to 2^53; got {array[at]} at position {at}")
-    return np.array(array, dtype=np.int64)
-
-
-def _head(array: NDArray[Any]) -> str:
-    shown = ", ".join(str(value) for value in array[:5].tolist())
-    return f"[{shown}{', ...' if array.size > 5 else ''}]"
-
-
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 80 else f"{text[:77]}..."

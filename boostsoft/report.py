@@ -22,9 +22,9 @@ from rich.progress import (
 )
 from rich.text import Text
 
+from .arguments import FloatArray
 from .atomic import write_files
 from .experiment import BASELINE, N_PARTS, OURS, Folds, Observer, Plan, Split
-from .query_groups import FloatArray
 from .statistics import PairedInterval, counted_mean, fill_empty, paired_interval
 from .terminal import ResultTable, page
 

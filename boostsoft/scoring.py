@@ -7,9 +7,9 @@ from typing import Any
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import UNCHANGED, MetadataRequest, get_routing_for_object
 
+from .arguments import FloatArray, finite_vector
 from .metrics.hard import Metric
 from .metrics.soft import as_metric
-from .query_groups import FloatArray, finite_vector
 from .ranker.queries import read_queries, weigh
 from .ranker.rows import read_labels
 from .ranker.settings import refuse_cutoffs_per_query

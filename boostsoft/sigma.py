@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .arguments import FloatArray, IntArray, finite_vector, non_negative_number, one_of, whole_number
 from .blending.alike import spreads
 from .blending.annealing import counting_queries
 from .blending.interval import percentiles
@@ -19,7 +20,7 @@ from .blending.soft_value import SoftValue
 from .blending.solve import climb
 from .metrics.hard import Metric
 from .metrics.soft import SoftMetric
-from .query_groups import FloatArray, IntArray, finite_vector, non_negative_number, one_of, resolve_groups, whole_number
+from .query_groups import resolve_groups
 from .smoothness import approximation_error, smoothness_error
 
 __all__ = ["SigmaChoice", "choose_sigma"]

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.signal import savgol_filter
 
-from .query_groups import FloatArray, finite_vector, one_of, whole_number
+from .arguments import FloatArray, finite_vector, one_of, whole_number
 
 __all__ = ["ApproximationError", "approximation_error", "smoothness_error"]
 

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
+from .arguments import FloatArray, fraction, one_of, whole_number
 from .metrics.spec import EMPTY
-from .query_groups import FloatArray, fraction, one_of, whole_number
 
 METHODS = ("bootstrap", "t")
 LEAST_RESAMPLES = 20

@@ -25,11 +25,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .adapters import MetricList, PreparedCache, as_booster, threads_in
+from .arguments import FloatArray, finite_vector
 from .metrics.hard import Metric
 from .metrics.soft import AnyMetric, SoftMetric, watched_soft
 from .objectives import LambdaObjective, Objective, SoftObjective
 from .objectives import reference_objective as _reference
-from .query_groups import FloatArray, finite_vector
 from .xgboost_data import THREADS, groups_and_weights, import_xgboost, is_empty, over_workers
 from .xgboost_data import threads as _threads
 

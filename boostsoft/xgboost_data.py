@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from .adapters import threads_in
-from .query_groups import FloatArray, QueryGroups, query_weights
+from .arguments import FloatArray
+from .query_groups import QueryGroups, query_weights
 
 THREADS = ("nthread", "n_jobs")
 

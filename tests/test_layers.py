@@ -16,6 +16,7 @@ ROOT = Path(boostsoft.__file__).parent
 LAYERS = [
     ("kernels",),
     ("atomic",),
+    ("arguments",),
     ("query_groups",),
     ("metrics",),
     ("objectives",),

@@ -15,11 +15,12 @@ import pandas as pd
 import pytest
 
 from boostsoft import Metric, QueryGroups, SoftMetric
+from boostsoft.arguments import finite_vector
 from boostsoft.kernels import threads
 from boostsoft.kernels.noise import LAWS
 from boostsoft.metrics.prepared import prepare
 from boostsoft.metrics.registry import REGISTRY
-from boostsoft.query_groups import finite_vector, resolve_groups
+from boostsoft.query_groups import resolve_groups
 
 from .cases import EXACT, dyadic_queries, every_metric, metric, on_threads, soft_metric
 

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import _letor
-from ..query_groups import FloatArray, IntArray
+from ..arguments import FloatArray, IntArray
 
 _WHOLE = re.compile(rb"[+-]?[0-9]{1,9}")
 

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._letor import PathLike, as_paths
+from ..arguments import FloatArray, finite_number, finite_vector, one_of, whole_number
 from ..atomic import write_whole
-from ..query_groups import FloatArray, finite_number, finite_vector, one_of, whole_number
 from .table import POOLS, TOPICS, inverse, read_table
 
 

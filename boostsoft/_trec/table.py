@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _letor
-from ..query_groups import FloatArray, IntArray
+from ..arguments import FloatArray, IntArray
 from .lines import QRELS, RUN, Codes, Entries, distinct, read_entries
 
 Mask = NDArray[np.bool_]

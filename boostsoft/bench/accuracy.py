@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ..arguments import FloatArray
 from ..metrics.soft import SoftMetric
 from ..objectives import SoftObjective
-from ..query_groups import FloatArray
 from .pools import Pool
 from .timing import Watcher
 

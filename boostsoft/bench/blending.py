@@ -20,12 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from ..arguments import FloatArray
 from ..blending.blender import SoftBlender
 from ..blending.scores import mean_ranks
 from ..datasets import RankingData, load_letor, load_trec_runs
 from ..experiment import N_PARTS, concatenate, cyclic
 from ..metrics import Metric
-from ..query_groups import FloatArray, QueryGroups
+from ..query_groups import QueryGroups
 from ..statistics import PairedInterval, paired_interval
 from .folds import five_files, part_file
 from .results import Column, Section, Target, difference_cells, seed_cells

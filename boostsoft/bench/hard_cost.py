@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import FloatArray
 from ..kernels.threads import n_threads
 from ..metrics.hard import Metric
 from ..metrics.prepared import prepare
-from ..query_groups import FloatArray, query_weights
+from ..query_groups import query_weights
 from .peers import Peers
 from .pools import Pool
 from .results import Column, Section, Target

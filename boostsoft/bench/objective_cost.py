@@ -7,8 +7,8 @@ from typing import Any
 
 from .. import lightgbm as soft_lightgbm
 from .. import xgboost as soft_xgboost
+from ..arguments import FloatArray
 from ..metrics.soft import SoftMetric
-from ..query_groups import FloatArray
 from ..ranker.convex_losses import BESIDE
 from ..ranker.settings import WHOLE_ORDER
 from .accuracy import gradient_errors

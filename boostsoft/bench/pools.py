@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arguments import FloatArray, IntArray
 from ..datasets import load_letor
 from ..metrics.spread import spread
-from ..query_groups import FloatArray, IntArray, QueryGroups
+from ..query_groups import QueryGroups
 
 PROPORTIONS = (0.52, 0.32, 0.13, 0.02, 0.01)  # of the five grades in MSLR-WEB10K
 DOCUMENTS = 120  # and its documents per query

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..query_groups import FloatArray
+from ..arguments import FloatArray
 from ..statistics import PairedInterval
 from .timing import Rounds, Spread
 

@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from ..query_groups import FloatArray
+from ..arguments import FloatArray
 
 Clock = Callable[[], float]
 Measure = Callable[[], float]

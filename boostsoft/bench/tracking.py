@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import FloatArray
 from ..kernels.threads import n_threads
-from ..query_groups import FloatArray
 from ..tracking.staged import open_model
 from ..tracking.trees import track_trees
 from ..tracks.builder import TRACKED, as_metrics

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arguments import FloatArray, IntArray
 from ..datasets import load_trec_runs
-from ..query_groups import FloatArray, IntArray
 
 PARQUET = (".parquet", ".pq")
 _INDEX = re.compile(r"|__index_level_[0-9]+__")  # as pandas calls it in CSV and in Parquet

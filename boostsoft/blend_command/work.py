@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import FloatArray
 from ..blending.blender import SoftBlender
 from ..blending.curve import BlendCurve, blend_curve
 from ..metrics.hard import Metric
 from ..metrics.registry import REGISTRY
-from ..query_groups import FloatArray
 from ..statistics import counted_mean
 from .scores import Scores
 

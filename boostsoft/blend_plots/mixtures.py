@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..arguments import FloatArray
 from ..plots import INK, QUIET, frame, literal, new_figure
-from ..query_groups import FloatArray
 from .shared import HARD, OTHER_COLOUR, OURS_COLOUR, SOFT, head, noise_words, title
 
 if TYPE_CHECKING:

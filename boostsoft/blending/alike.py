@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..arguments import FloatArray
 from ..metrics.spread import spread
-from ..query_groups import FloatArray, QueryGroups
+from ..query_groups import QueryGroups
 
 _DIGITS = 9  # to which two columns agree that rank alike, in spreads
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
+from ..arguments import FloatArray, as_array, positive_number
 from ..metrics.prepared import PreparedQueries
-from ..query_groups import FloatArray, as_array, positive_number
 from .scores import normal_scores
 
 # of sigma = FACTOR n^(-1/5), at most WIDEST: what did best on held-out queries of MQ2007-agg and MQ2008-agg, lists of

@@ -9,9 +9,9 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ..arguments import FloatArray
 from ..metrics.hard import Metric
 from ..metrics.soft import as_metric
-from ..query_groups import FloatArray
 from ..ranker.queries import Queries, read_queries, weigh
 from ..ranker.rows import read_labels
 from .interval import bootstrap_weights, percentiles

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import FloatArray, IntArray, whole_number
 from ..metrics.hard import Metric
 from ..metrics.soft import SoftMetric
-from ..query_groups import FloatArray, IntArray, whole_number
 from .interval import percentiles
 from .mixtures import largest, read_mixed, read_resampling
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..query_groups import FloatArray
+from ..arguments import FloatArray
 from .problem import Problem, Progress
 from .soft_value import SoftValue
 from .solve import climb

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from ..arguments import FloatArray, one_of
 from ..metrics.hard import Metric
 from ..metrics.prepared import PreparedQueries, prepare
 from ..objectives.soft import checked_mix
-from ..query_groups import FloatArray, one_of
 from ..ranker.settings import refuse_cutoffs_per_query
 from .annealing import counting_queries, room_at_cutoff
 

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arguments import FloatArray, IntArray, one_of, positive_number, whole_number
 from ..metrics.hard import Metric
 from ..metrics.prepared import PreparedQueries, prepare
 from ..metrics.soft import AnyMetric, SoftMetric, as_metric
-from ..query_groups import FloatArray, IntArray, one_of, positive_number, whole_number
 from ..ranker.queries import read_queries, weigh
 from ..ranker.rows import read_labels
 from ..ranker.settings import refuse_cutoffs_per_query

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..query_groups import FloatArray, finite_vector
+from ..arguments import FloatArray, finite_vector
 
 
 def model_scores(caller: str, models: Any, X: Any) -> FloatArray:

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import FloatArray, IntArray
 from ..metrics.prepared import PreparedQueries, prepare
-from ..query_groups import FloatArray, IntArray
 from ..ranker.queries import Queries
 from .alike import copies, spreads
 from .annealing import counting_queries, sigmas

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ..arguments import FloatArray
 from ..metrics.hard import Metric
 from ..metrics.prepared import PreparedQueries
 from ..metrics.soft import SoftMetric
-from ..query_groups import FloatArray
 from .mix import Mix
 
 # told how much of the work is done, from 0 to 1; a method calls it as often as it likes

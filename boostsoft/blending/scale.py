@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..query_groups import FloatArray, QueryGroups
+from ..arguments import FloatArray
+from ..query_groups import QueryGroups
 from ..ranker.queries import Queries
 from .baselines import reciprocal_ranks
 from .baselines.reciprocal import K

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+from ..arguments import non_negative_number, one_of, whole_number
 from ..kernels.noise import LAWS
 from ..metrics.hard import Metric
 from ..metrics.soft import as_metric, refuse_inexact
-from ..query_groups import non_negative_number, one_of, whole_number
 from ..ranker.settings import refuse_cutoffs_per_query
 from ..statistics import LEAST_RESAMPLES
 from .baselines import METHODS, Method

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize
 
-from ..query_groups import FloatArray, whole_number
+from ..arguments import FloatArray, whole_number
 from .baselines.search import drawn_weights, silent
 from .problem import Problem, Progress, Solution, Stage, unit
 from .soft_value import SoftValue

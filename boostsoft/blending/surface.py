@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import FloatArray, whole_number
 from ..metrics.hard import Metric
 from ..metrics.soft import SoftMetric
-from ..query_groups import FloatArray, whole_number
 from .baselines.grid import compositions
 from .curve import N_BOOTSTRAP
 from .interval import percentiles

@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import FloatArray, finite_vector
 from ..kernels.threads import at_most
 from ..metrics.hard import Metric
 from ..metrics.prepared import prepare
 from ..metrics.soft import SoftMetric, as_metric
 from ..pooling import in_score_units, mean_sums, needs_spread, pooled_mean, pooled_spread, refuse_undivided, spread_sums
-from ..query_groups import FloatArray, QueryGroups, finite_vector
+from ..query_groups import QueryGroups
 from .parts import check_parts, keep, parts_of, require_dask
 
 _CALLER = "boostsoft.dask.evaluate"

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import FloatArray
 from ..lightgbm import LightGBMObjective, SklearnMetrics, SklearnObjective
 from ..metrics.prepared import PreparedQueries
 from ..objectives import Objective
 from ..pooling import needs_spread
-from ..query_groups import FloatArray, QueryGroups
+from ..query_groups import QueryGroups
 from .parts import check_parts, client_of, keep, refuse_undivided_rule, require_dask, sizes_of
 from .watch import run_watched
 

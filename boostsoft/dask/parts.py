@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import FloatArray, IntArray, finite_vector
 from ..objectives import NothingToLearnError, Objective
 from ..pooling import refuse_undivided
-from ..query_groups import FloatArray, IntArray, QueryGroups, finite_vector
+from ..query_groups import QueryGroups
 
 _REMEDY = "boostsoft.dask.repartition_by_query(frame) makes queries whole"
 

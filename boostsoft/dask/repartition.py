@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..query_groups import IntArray, whole_number
+from ..arguments import IntArray, whole_number
 from .parts import require_dask
 
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..query_groups import FloatArray, IntArray, QueryGroups, as_array
+from ..arguments import FloatArray, IntArray, as_array
+from ..query_groups import QueryGroups
 from .registry import REGISTRY
 from .spec import GAINS, TableOption
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arguments import FloatArray, IntArray
 from ..kernels.families import MARKED
 from ..kernels.workspace import BY_ODDS, CASCADES, MIXED, MOST_CROWD, ODDS
-from ..query_groups import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from .prepared import PreparedQueries

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..query_groups import FloatArray, IntArray, QueryGroups
+from ..arguments import FloatArray, IntArray
+from ..query_groups import QueryGroups
 from .registry import REGISTRY
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arguments import FloatArray
 from ..kernels.blocks import block_address
 from ..kernels.expected import ACCURACY, ODDS_DIGITS, expect_queries
 from ..kernels.families import ABSORBING, MARKED, PLAIN
@@ -35,7 +36,6 @@ from ..kernels.workspace import (
     own_workspace,
     set_terms,
 )
-from ..query_groups import FloatArray
 from .costs import exact_costs, refuse_long, sampled_costs, softrank_costs
 from .exponentials import tables_of
 from .prepared import PreparedQueries

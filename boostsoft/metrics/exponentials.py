@@ -12,8 +12,8 @@ from functools import lru_cache
 
 import numpy as np
 
+from ..arguments import FloatArray, IntArray
 from ..kernels.workspace import MOST_TERMS, TERM_TABLE
-from ..query_groups import FloatArray, IntArray
 
 _FITTED, _CHECKED = 120, 2000  # ranks
 # lowest rates, times the number of ranks, and highest ones of the progressions that the search may begin from

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import FloatArray, finite_vector, set_fields
 from ..kernels.hard import EXPECTED, TIES, hard_queries
 from ..kernels.pairwise import hard_pairs
 from ..kernels.threads import over_queries
-from ..query_groups import FloatArray, QueryGroups, finite_vector, query_weights, resolve_groups, set_fields
+from ..query_groups import QueryGroups, query_weights, resolve_groups
 from .costs import hard_costs
 from .divisors import tie_correction
 from .prepared import PreparedQueries, prepare

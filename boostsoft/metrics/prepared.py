@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..arguments import FloatArray, IntArray, finite_vector
 from ..kernels.families import PAIRWISE, PLAIN, RETRIEVED
-from ..query_groups import FloatArray, IntArray, QueryGroups, finite_vector
+from ..query_groups import QueryGroups
 from .coefficients import coefficients, from_function
 from .divisors import divisors, unequal_pairs
 from .registry import REGISTRY

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import FloatArray, one_of, positive_number, set_fields, whole_number
 from ..kernels.expected import ACCURACY
 from ..kernels.families import PLAIN
 from ..kernels.noise import LAWS
-from ..query_groups import FloatArray, QueryGroups, one_of, positive_number, set_fields, whole_number
+from ..query_groups import QueryGroups
 from .expectation import Expectation, expectation, sampled_expectation, softrank_expectation
 from .hard import Metric, check_call
 from .prepared import PreparedQueries, prepare

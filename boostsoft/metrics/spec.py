@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..query_groups import as_array, as_flag, finite_number, finite_vector, fraction, one_of
+from ..arguments import as_array, as_flag, finite_number, finite_vector, fraction, one_of
 from .registry import REGISTRY
 
 

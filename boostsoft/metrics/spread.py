@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..query_groups import FloatArray, QueryGroups
+from ..arguments import FloatArray
+from ..query_groups import QueryGroups
 
 
 def spread(members: QueryGroups, scores: FloatArray, weights: FloatArray) -> float:

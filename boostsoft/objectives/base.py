@@ -6,9 +6,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from ..arguments import FloatArray, finite_vector
 from ..metrics.hard import Metric
 from ..metrics.prepared import PreparedQueries, prepare
-from ..query_groups import FloatArray, QueryGroups, finite_vector, query_weights
+from ..query_groups import QueryGroups, query_weights
 
 TINY = 1e-12  # no curvature is less: boosters divide by it
 NOTHING = "{}: there is nothing to learn: no query (of positive weight) has documents whose order changes {}"

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..query_groups import FloatArray, one_of, positive_number
+from ..arguments import FloatArray, one_of, positive_number
 from .base import Objective
 from .lambdas import LambdaObjective
 from .listwise import ListNetObjective, QueryRMSEObjective, XENDCGObjective

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..query_groups import FloatArray, QueryGroups
+from ..arguments import FloatArray
+from ..query_groups import QueryGroups
 
 Words = NDArray[np.uint64]
 _STRIDE = np.uint64(0x9E3779B97F4A7C15)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import FloatArray, as_flag, non_negative_number, one_of, positive_number, set_fields, whole_number
 from ..kernels.lambdas import LAMBDALOSS, LAMBDARANK, RANKNET, lambda_queries
 from ..kernels.pair_levels import ranknet_level_queries
 from ..kernels.threads import over_queries
@@ -14,16 +15,7 @@ from ..metrics.costs import lambda_costs, ranknet_costs
 from ..metrics.hard import Metric
 from ..metrics.prepared import PreparedQueries
 from ..metrics.spec import DISCOUNTS
-from ..query_groups import (
-    FloatArray,
-    QueryGroups,
-    as_flag,
-    non_negative_number,
-    one_of,
-    positive_number,
-    set_fields,
-    whole_number,
-)
+from ..query_groups import QueryGroups
 from .base import kept_weights, prepare_labels, refuse_falling_gain, weighted
 
 LAMBDA_KINDS = ("lambdarank", "ranknet")

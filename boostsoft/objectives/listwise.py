@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import FloatArray, finite_vector, one_of, positive_number, set_fields, whole_number
 from ..kernels.listwise import softmax_queries, squares_queries
 from ..kernels.threads import over_queries
 from ..metrics.costs import listwise_costs
 from ..metrics.hard import Metric
 from ..metrics.prepared import PreparedQueries
-from ..query_groups import FloatArray, QueryGroups, finite_vector, one_of, positive_number, set_fields, whole_number
+from ..query_groups import QueryGroups
 from .base import kept_weights, prepare_labels, weighted
 from .draws import uniform_draws
 

@@ -8,7 +8,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
-from ..query_groups import one_of
+from ..arguments import one_of
 from .base import Objective
 from .lambdas import LambdaLossObjective, LambdaObjective
 from .listwise import ListNetObjective, QueryRMSEObjective, XENDCGObjective

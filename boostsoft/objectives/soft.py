@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import FloatArray, one_of, positive_number, set_fields
 from ..kernels.curvature import CURVATURES, EXACT, curvature_queries
 from ..kernels.expected import ACCURACY
 from ..kernels.families import PLAIN
@@ -16,7 +17,7 @@ from ..metrics.expectation import Expectation, expectation
 from ..metrics.hard import Metric
 from ..metrics.prepared import PreparedQueries, prepare
 from ..metrics.soft import as_metric, refuse_inexact
-from ..query_groups import FloatArray, QueryGroups, one_of, positive_number, query_weights, set_fields
+from ..query_groups import QueryGroups, query_weights
 from .base import NOTHING, NothingToLearnError, by_rows, kept_weights, refuse_rising_discount
 from .convex import LOSSES, checked_losses, length
 

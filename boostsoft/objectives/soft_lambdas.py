@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import FloatArray, as_flag, one_of, positive_number, set_fields
 from ..kernels.expected import ACCURACY
 from ..kernels.families import PLAIN
 from ..kernels.noise import LAWS
@@ -17,7 +18,7 @@ from ..metrics.hard import Metric
 from ..metrics.prepared import PreparedQueries
 from ..metrics.registry import REGISTRY
 from ..metrics.soft import as_metric
-from ..query_groups import FloatArray, QueryGroups, as_flag, one_of, positive_number, set_fields
+from ..query_groups import QueryGroups
 from .base import kept_weights, prepare_labels, refuse_rising_discount, weighted
 
 _CALLER = "reference_objective"

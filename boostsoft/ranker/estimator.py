@@ -14,10 +14,10 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from ..adapters import as_booster, logged_name
+from ..arguments import FloatArray, whole_number
 from ..kernels.threads import at_most
 from ..metrics.hard import Metric
 from ..metrics.soft import as_metric
-from ..query_groups import FloatArray, whole_number
 from . import lightgbm_trees, xgboost_trees
 from .beginning import beginning
 from .evaluation import evaluation_sets, hold_out, warn_of_blind_stopping

@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from .. import lightgbm as adapter
-from ..query_groups import FloatArray
+from ..arguments import FloatArray
 from ..xgboost import STOCK_UNIT
 from .features import Features
 from .random_trees import RANDOM_TREES

@@ -9,17 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..query_groups import (
-    FloatArray,
-    IntArray,
-    QueryGroups,
-    as_array,
-    finite_vector,
-    query_weights,
-    refuse_missing_ids,
-    resolve_groups,
-    run_starts,
-)
+from ..arguments import FloatArray, IntArray, as_array, finite_vector
+from ..query_groups import QueryGroups, query_weights, refuse_missing_ids, resolve_groups, run_starts
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils import column_or_1d
 
-from ..query_groups import FloatArray, IntArray, QueryGroups, as_array, finite_vector
+from ..arguments import FloatArray, IntArray, as_array, finite_vector
+from ..query_groups import QueryGroups
 from .features import Encoder, Features, ids_in
 from .queries import Queries, read_queries, weigh
 

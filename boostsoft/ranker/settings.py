@@ -11,19 +11,12 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from ..adapters import MetricList
+from ..arguments import as_flag, finite_number, non_negative_number, one_of, positive_number, whole_number
 from ..metrics.hard import Metric
 from ..metrics.registry import REGISTRY
 from ..metrics.soft import AnyMetric, as_metric, watched_soft
 from ..objectives import SoftObjective
-from ..query_groups import (
-    QueryGroups,
-    as_flag,
-    finite_number,
-    non_negative_number,
-    one_of,
-    positive_number,
-    whole_number,
-)
+from ..query_groups import QueryGroups
 from . import convex_losses, random_trees
 
 FIT = "SoftRanker.fit"

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..query_groups import FloatArray
+from ..arguments import FloatArray
 from .features import Features
 from .rows import Rows
 from .settings import FIT, Settings

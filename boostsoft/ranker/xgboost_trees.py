@@ -16,7 +16,7 @@ from scipy import sparse
 
 from .. import xgboost as adapter
 from ..adapters import as_booster
-from ..query_groups import FloatArray
+from ..arguments import FloatArray
 from .features import Features
 from .random_trees import RANDOM_TREES
 from .regularization import leaf_l2

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..query_groups import FloatArray
+from ..arguments import FloatArray
 from ..tracks.tree_track import TreeTrack
 
 BANDS = ("paired", "mean")

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arguments import fraction
 from ..metrics import SoftMetric
 from ..plots import INK, QUIET, frame, literal, new_figure
-from ..query_groups import fraction
 from ..tracks.effects import STILL, TreeEffects, tree_effects
 from ..tracks.tree_track import TreeTrack
 from .curves import MetricChoice

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..arguments import FloatArray, fraction, one_of
 from ..metrics import Metric, SoftMetric
 from ..metrics.soft import AnyMetric
 from ..plots import INK, QUIET, frame, literal, new_figure
-from ..query_groups import FloatArray, fraction, one_of
 from ..statistics import check_resamples
 from ..tracks.tree_track import TreeTrack
 from .bands import BANDS, Band, band_of, best_step

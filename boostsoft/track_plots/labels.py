@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..arguments import FloatArray, IntArray
 from ..plots import QUIET, literal
-from ..query_groups import FloatArray, IntArray
 from ..tracks.effects import STILL
 from ..tracks.tree_track import TreeTrack
 

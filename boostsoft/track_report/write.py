@@ -9,8 +9,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from ..arguments import fraction
 from ..atomic import write_files
-from ..query_groups import fraction
 from ..track_plots.changes import COLOURS, main_metric
 from ..track_plots.labels import PALETTE, Tracks, as_tracks, track_names
 from ..tracks.frames import optional

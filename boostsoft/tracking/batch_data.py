@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..query_groups import FloatArray, QueryGroups, finite_vector, query_weights
+from ..arguments import FloatArray, finite_vector
+from ..query_groups import QueryGroups, query_weights
 from .staged import feature_matrix, find_queries
 
 CALLER = "marginal_value"

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import FloatArray
 from ..metrics.soft import AnyMetric
-from ..query_groups import FloatArray
 from ..tracks.frames import as_frame
 from .tables import html_table, number, share, text_table
 

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import FloatArray, finite_vector, fraction, whole_number
 from ..metrics.prepared import PreparedQueries, prepare
 from ..metrics.soft import AnyMetric, watched_soft
 from ..metrics.spread import spread
-from ..query_groups import FloatArray, finite_vector, fraction, query_weights, whole_number
+from ..query_groups import query_weights
 from ..statistics import check_resamples
 from ..tracks.builder import as_metrics
 from ..tracks.checks import refuse_infinite

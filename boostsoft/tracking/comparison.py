@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import fraction, whole_number
 from ..metrics.soft import SoftMetric
-from ..query_groups import fraction, whole_number
 from ..statistics import check_resamples
 from ..tracks import TreeTrack
 from ..tracks.checks import refuse_infinite

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from ..arguments import FloatArray
 from ..lightgbm_data import BOOSTING
-from ..query_groups import FloatArray
 from ..ranker.lightgbm_trees import SETTLED, TAKEN
 from ..xgboost_data import booster_kind
 from . import staged_lightgbm, staged_xgboost

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from ..query_groups import FloatArray
+from ..arguments import FloatArray
 from ..tracks.effects import STILL
 from ..tracks.means import bootstrap_means, counted_weights, mean_errors, weighted_means
 

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..query_groups import FloatArray, QueryGroups, as_array, finite_vector, resolve_groups
+from ..arguments import FloatArray, as_array, finite_vector
+from ..query_groups import QueryGroups, resolve_groups
 from . import staged_lightgbm, staged_other, staged_xgboost
 
 KNOWN = (

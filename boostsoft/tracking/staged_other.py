@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..query_groups import FloatArray, finite_vector
+from ..arguments import FloatArray, finite_vector
 from .blocks import refuse_no_trees, refuse_other_width
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ..query_groups import FloatArray
+from ..arguments import FloatArray
 from ..xgboost_data import booster_kind
 from .blocks import by_tree, refuse_no_trees, refuse_other_width, tree_blocks
 

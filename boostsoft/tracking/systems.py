@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import FloatArray, finite_vector
 from ..metrics.hard import Metric
 from ..metrics.prepared import PreparedQueries, prepare
 from ..metrics.soft import AnyMetric, SoftMetric
 from ..metrics.spread import spread
-from ..query_groups import FloatArray, finite_vector, query_weights, resolve_groups
+from ..query_groups import query_weights, resolve_groups
 from ..tracks import TreeTrack
 from ..tracks.builder import TRACKED, as_metrics
 from ..tracks.checks import check_step

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import finite_vector, whole_number
 from ..kernels.threads import at_most
-from ..query_groups import finite_vector, query_weights, whole_number
+from ..query_groups import query_weights
 from ..tracks.builder import TRACKED, TrackBuilder, as_metrics
 from ..tracks.tree_track import TreeTrack
 from .progress import watched

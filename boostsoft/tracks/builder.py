@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..adapters import MetricList
+from ..arguments import FloatArray, finite_vector
 from ..metrics.hard import Metric
 from ..metrics.prepared import prepare
 from ..metrics.soft import AnyMetric, SoftMetric, watched_soft
 from ..metrics.spread import spread
 from ..pooling import in_score_units
-from ..query_groups import FloatArray, QueryGroups, finite_vector
+from ..query_groups import QueryGroups
 from .tree_track import TreeTrack
 
 TRACKED: tuple[str | AnyMetric, ...] = ("ndcg@10", watched_soft("ndcg@10"))

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arguments import FloatArray, IntArray, as_array, whole_number
 from ..metrics.hard import Metric
 from ..metrics.soft import AnyMetric, SoftMetric
-from ..query_groups import FloatArray, IntArray, QueryGroups, as_array, query_weights, whole_number
+from ..query_groups import QueryGroups, query_weights
 
 CALLER = "TreeTrack"
 _SHAPES = {

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import FloatArray, IntArray, fraction, whole_number
 from ..metrics.soft import AnyMetric
-from ..query_groups import FloatArray, IntArray, fraction, whole_number
 from ..statistics import check_resamples
 from .checks import refuse_infinite
 from .frames import as_frame

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from ..query_groups import one_of
+from ..arguments import one_of
 
 KINDS = ("pandas", "polars")
 

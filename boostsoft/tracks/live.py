@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from ..adapters import MetricList, as_written
+from ..arguments import FloatArray, fraction, whole_number
 from ..metrics.soft import AnyMetric, SoftMetric
-from ..query_groups import FloatArray, QueryGroups, fraction, query_weights, whole_number
+from ..query_groups import QueryGroups, query_weights
 from .builder import TRACKED, TrackBuilder
 from .means import counted_weights, mean_errors, weighted_means
 from .progress import MetricBar

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 from scipy import stats
 
-from ..query_groups import FloatArray
+from ..arguments import FloatArray
 
 _CELLS = 2_000_000  # values held at once beside those given: 16 MB
 _DRAWN = 8_000_000  # in resampling, 64 MB: BLAS takes its time for each product where other programs run

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..arguments import FloatArray, fraction, non_negative_number, whole_number
 from ..metrics.soft import AnyMetric
-from ..query_groups import FloatArray, fraction, non_negative_number, whole_number
 from .means import counted_weights, mean_errors, weighted_means
 from .tree_track import TreeTrack
 

@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arguments import FloatArray, IntArray, fraction, one_of, set_fields, whole_number
 from ..metrics.hard import Metric
 from ..metrics.soft import AnyMetric, SoftMetric
-from ..query_groups import FloatArray, IntArray, QueryGroups, fraction, one_of, set_fields, whole_number
+from ..query_groups import QueryGroups
 from ..statistics import check_resamples
 from . import files
 from .checks import check_step, checked, read_only

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...query_groups import FloatArray
+from ...arguments import FloatArray
 from ...statistics import paired_interval
 from ..results import Column, Section, Target, difference_cells, seed_cells
 from ..timing import Spread

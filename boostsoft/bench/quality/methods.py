@@ -14,8 +14,9 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from ...arguments import FloatArray
 from ...metrics.hard import Metric
-from ...query_groups import FloatArray, QueryGroups
+from ...query_groups import QueryGroups
 from ...ranker import convex_losses, random_trees
 from .space import DIMENSIONS, Choice, Depth, LogInteger, LogUniform, Space
 

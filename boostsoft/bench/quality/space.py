@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ...query_groups import FloatArray
+from ...arguments import FloatArray
 
 # coordinates of a draw: more than any method uses, so that a new parameter leaves the others' draws as they are
 DIMENSIONS = 16

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from ...arguments import FloatArray
 from ...atomic import write_files
-from ...query_groups import FloatArray
 from .tasks import Outcome
 
 _LOG, _ARRAYS = "runs.jsonl", "runs"

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ...arguments import FloatArray
 from ...kernels.threads import at_most
 from ...metrics import Metric
-from ...query_groups import FloatArray
 from ..folds import FoldFiles
 from ..timing import first_line
 from . import data, train_catboost, train_lightgbm, train_xgboost

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from ...arguments import FloatArray
 from ...datasets import RankingData
-from ...query_groups import FloatArray
 from .watch import Job, Model, Watch
 
 # its own NDCG ends the training; it counts queries without anything relevant as 1, which moves all values alike

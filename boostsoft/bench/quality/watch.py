@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from ...adapters import MetricList
+from ...arguments import FloatArray
 from ...datasets import RankingData
 from ...metrics import Metric
 from ...metrics.soft import AnyMetric, watched_soft
 from ...metrics.spread import spread
-from ...query_groups import FloatArray, QueryGroups
+from ...query_groups import QueryGroups
 from .methods import Method, Setting
 
 # Queries without anything relevant are left out of all means.

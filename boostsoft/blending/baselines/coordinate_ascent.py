@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...query_groups import FloatArray, non_negative_number, whole_number
+from ...arguments import FloatArray, non_negative_number, whole_number
 from ..problem import Problem, Progress, Solution, Stage, unit
 from .search import HardSearch, drawn_weights, silent
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...query_groups import FloatArray, whole_number
+from ...arguments import FloatArray, whole_number
 from ..problem import Problem, Progress, Solution
 from .search import HardSearch, drawn_weights, silent
 

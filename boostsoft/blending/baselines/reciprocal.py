@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...query_groups import FloatArray, QueryGroups
+from ...arguments import FloatArray
+from ...query_groups import QueryGroups
 from ..scores import mean_ranks
 
 K = 60

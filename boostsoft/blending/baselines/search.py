@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...query_groups import FloatArray
+from ...arguments import FloatArray
 from ..problem import Problem, Solution, Stage, unit
 
 _CELLS = 4_000_000  # blended scores held at once: 32 MB
