@@ -70,14 +70,15 @@ class Metric:
         Gain of a label: 2^label - 1, the label, ``table[label]`` (a sequence, or a mapping from all labels from 0
         on), or a function of the array of labels. The gains of a query may add up to 1e300.
     discount : "log2", "reciprocal", table or callable
-        Weight of a rank: 1/log2(1 + rank), 1/rank, ``table[rank - 1]``, or a function of the array of ranks.
+        Weight of a rank: 1/log2(1 + rank), 1/rank, ``table[rank - 1]`` (or a mapping from all ranks from 1 on), or a
+        function of the array of ranks.
     relevant_from : float
         The least label that counts as relevant in binary metrics: graded labels are cut there, at 1 by default.
     p : float
         Persistence of rbp, in (0, 1).
     p_rel : "exp2", "label", table or callable
         Probability that a document satisfies: (2^label - 1) / 2^max_label (err's default), the label itself
-        (pfound's), ``table[label]``, or a function of the array of labels. Outside [0, 1] it raises.
+        (pfound's), ``table[label]`` as for ``gain``, or a function of the array of labels. Outside [0, 1] it raises.
     max_label : float
         The largest grade that err's formula expects.
     p_break : float

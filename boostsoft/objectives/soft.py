@@ -55,7 +55,7 @@ class SoftObjective:
     query_weight : (n_queries,), optional
         Multiplies gradient and curvature of each query.
     accuracy : "fast", "default" or "high"
-        How near the gradient is to the exact one, relative to the query's largest: 1e-4 (1e-8 is typical), 1e-6 or
+        How near the gradient is to the exact one, relative to the query's largest: 1e-4 (1e-7 is typical), 1e-6 or
         1e-10. Trees do not tell them apart; "default" is SoftMetric's and costs a quarter more.
 
     Raises
