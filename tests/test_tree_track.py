@@ -416,6 +416,25 @@ def test_a_damaged_file_is_named(tmp_path, suffix, damage):
 
 
 @pytest.mark.parametrize("suffix", ["npz", "parquet"])
+def test_no_damaged_byte_passes(tmp_path, suffix):
+    """A byte that is read as another changes nothing, or the file is refused: not every Parquet reader looks."""
+    path = track().save(tmp_path / f"scratched.{suffix}")
+    wanted, whole = TreeTrack.load(path), path.read_bytes()
+    refused = 0
+    for at in [*range(0, len(whole) - 6, 13), *range(len(whole) - 6, len(whole))]:
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 0x41]) + whole[at + 1 :])
+        try:
+            found = TreeTrack.load(path)
+        except ValueError:
+            refused += 1
+        else:
+            np.testing.assert_array_equal(found.per_query, wanted.per_query)
+            np.testing.assert_array_equal(found.steps, wanted.steps)
+            assert found.metrics == wanted.metrics
+    assert refused > len(whole) / 40
+
+
+@pytest.mark.parametrize("suffix", ["npz", "parquet"])
 def test_a_file_that_is_not_there_is_an_error_of_the_system(tmp_path, suffix):
     with pytest.raises(FileNotFoundError, match="none"):
         TreeTrack.load(tmp_path / f"none.{suffix}")

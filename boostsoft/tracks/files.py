@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import errno
 import io
 import json
 import zipfile
@@ -22,7 +23,7 @@ from .frames import optional
 
 SUFFIXES = (".npz", ".parquet")
 _VERSION = 1
-_KEY = b"boostsoft.tree_track"
+_KEY, _CHECKSUM = b"boostsoft.tree_track", b"boostsoft.checksum"
 _VALUES = ("steps", "per_query", "beginning")  # the columns of a Parquet file
 _REST = ("query_weight", "spread", "y_true", "scores", "qid")
 _NEEDED = (*_VALUES, "query_weight", "spread", "metrics", "start", "label")
@@ -97,7 +98,9 @@ def _read_npz(caller: str, path: Path) -> tuple[dict[str, Any], dict[str, NDArra
 def _member(caller: str, path: Path, found: Mapping[str, Any], name: str) -> NDArray[Any]:
     try:
         array: NDArray[Any] = found[name]
-    except _UNREADABLE:
+    except (*_UNREADABLE, OSError) as error:
+        if isinstance(error, OSError) and error.errno != errno.EINVAL:  # which a place before the file's beginning is
+            raise
         # None: NumPy would advise to allow pickles, which run whatever code a file holds
         raise _damaged(caller, path, f"its {name!r} cannot be read") from None
     return array
@@ -122,31 +125,42 @@ def _write_parquet(target: Path, about: dict[str, Any], arrays: dict[str, NDArra
     }
     rest = {name: _encoded(array) for name, array in arrays.items() if name not in _VALUES}
     text = json.dumps({**about, "shape": per_query.shape, "arrays": rest})
-    table = arrow.table(columns).replace_schema_metadata({_KEY: text})
+    checksum = str(_checksum(text.encode(), columns["trees"], columns["value"]))
+    table = arrow.table(columns).replace_schema_metadata({_KEY: text, _CHECKSUM: checksum})
     parquet.write_table(
         table, target, use_dictionary=["trees", "metric"], column_encoding={"query": "DELTA_BINARY_PACKED"}
     )
 
 
 def _read_parquet(caller: str, path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    parquet = optional(caller, "pyarrow.parquet", "parquet")
+    arrow, parquet = (optional(caller, name, "parquet") for name in ("pyarrow", "pyarrow.parquet"))
     with path.open("rb") as file:
         try:
             found = parquet.ParquetFile(file)
             schema = found.schema_arrow
             metadata = schema.metadata or {}
             table = found.read(columns=["trees", "value"]) if _KEY in metadata else None
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, arrow.ArrowException) as error:
             if isinstance(error, OSError) and error.errno is not None:  # the system's, not pyarrow's
                 raise
             raise _damaged(caller, path, str(error).strip()) from error
     if table is None:
         raise ValueError(f"{caller}: {path} must hold a TreeTrack; got the columns {', '.join(schema.names)}")
-    about = json.loads(metadata[_KEY])
-    per_query = table["value"].to_numpy().reshape(about["shape"])
-    trees = table["trees"].to_numpy().reshape(about["shape"])[:, 0, 0]
-    arrays = {name: _decoded(text) for name, text in about["arrays"].items()}
-    return about, {**arrays, "steps": trees[1:], "per_query": per_query[1:], "beginning": per_query[0]}
+    if table.num_columns != 2:
+        raise _damaged(caller, path, "its columns have other names")
+    text, trees, values = metadata[_KEY], table["trees"].to_numpy(), table["value"].to_numpy()
+    if metadata.get(_CHECKSUM) != str(_checksum(text, trees, values)).encode():
+        raise _damaged(caller, path, "its checksum is that of other contents")
+    about = json.loads(text)
+    per_query = values.reshape(about["shape"])
+    steps = trees.reshape(about["shape"])[1:, 0, 0]
+    arrays = {name: _decoded(array) for name, array in about["arrays"].items()}
+    return about, {**arrays, "steps": steps, "per_query": per_query[1:], "beginning": per_query[0]}
+
+
+def _checksum(text: bytes, trees: NDArray[Any], values: NDArray[Any]) -> int:
+    """Parquet files are written and read without one, or with one by some releases of pyarrow only."""
+    return zlib.crc32(np.ascontiguousarray(values).data, zlib.crc32(np.ascontiguousarray(trees).data, zlib.crc32(text)))
 
 
 def _suffix(caller: str, path: Path) -> str:
