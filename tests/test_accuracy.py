@@ -91,6 +91,31 @@ def test_a_discount_that_jumps_in_a_short_list(noise, n):
 
 
 @pytest.mark.parametrize("noise", ["gaussian", "gumbel", "logistic"])
+@pytest.mark.parametrize(("accuracy", "bound"), [("default", 1e-6), ("fast", 1e-4)])
+def test_tables_of_discounts(noise, accuracy, bound):
+    """Ranks that cancel, for the discount rises again, leave the error of those that are summed: as if it only fell."""
+    rng = np.random.default_rng(3)
+    for turn in range(60):
+        n = int(rng.integers(3, 30))
+        k = int(rng.integers(2, n + 1))
+        discount = (rng.uniform(-1.0, 1.0, k), np.sort(rng.exponential(size=k) ** 3)[::-1])[turn % 2]
+        falls = np.abs(np.diff(np.append(discount, discount[-1] if k == n else 0.0)))
+        labels = rng.integers(0, 5, n)
+        labels[:2] = 0, 1
+        scores = np.zeros(n) if turn % 3 == 0 else rng.normal(size=n) * 10.0 ** rng.uniform(-1.0, 1.0)
+        found = {}
+        for name, table in (("own", discount), ("falling", falls[::-1].cumsum()[::-1])):
+            metric = bs.Metric(f"dcg@{k}", discount=tuple(table))
+            queries = prepare(metric, "test", labels, bs.QueryGroups.from_sizes([n]))
+            for digits in ("high", accuracy):
+                found[name, digits] = expectation(queries, scores, noise, 1.0, digits, derive=1).gradient
+        if turn % 2:
+            np.testing.assert_allclose(found["own", "high"], found["falling", "high"], rtol=1e-9, atol=1e-12)
+        largest = max(np.abs(found["falling", "high"]).max(), 1e-8 * np.ptp(2.0**labels) * np.abs(discount).max())
+        assert np.abs(found["own", accuracy] - found["own", "high"]).max() < bound * largest
+
+
+@pytest.mark.parametrize("noise", ["gaussian", "gumbel", "logistic"])
 def test_default_error_of_a_thousand_documents(noise, monkeypatch):
     names = ("dcg", "dcg@1", "dcg@10", "cg@990", "mrr", "err@10", "map@10")
     value, gradient = worst_errors(noise, 1000, ("equal", "clusters"), monkeypatch, ratios=(0.1, 10.0), names=names)
@@ -218,7 +243,13 @@ def test_five_thousand_documents(noise):
 @pytest.mark.parametrize("noise", ["gumbel", "logistic"])
 @pytest.mark.parametrize(
     ("n", "name", "options"),
-    [(300, "rbp@100", {"p": 0.01}), (2000, "rbp@100", {"p": 0.01}), (5000, "rbp", {"p": 0.5}), (5000, "mrr@100", {})],
+    [
+        (300, "rbp@100", {"p": 0.01}),
+        (2000, "rbp@100", {"p": 0.01}),
+        (5000, "rbp", {"p": 0.01}),
+        (5000, "rbp", {"p": 0.5}),
+        (5000, "mrr@100", {}),
+    ],
 )
 def test_a_discount_that_falls_steeply(noise, n, name, options):
     """However far the cutoff, only the best of many documents is worth anything: its tail may not be left out."""

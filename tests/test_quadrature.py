@@ -36,7 +36,7 @@ def walk(law, shape, u, n, h, miss, cutoff, log_eps, room, bins, found, weights)
     left, right = reach(law, math.exp(log_eps))
     n_bins = fill_bins(law, u, 0, n, bins)
     origin = 0.0 if law == GAUSSIAN else tail_origin(u, 0, n)
-    fine = fineness(law, miss)
+    fine = fineness(law, n, miss)
     start_nodes(law, shape, n, u[0] + right, origin, state)
     h *= step_factor(law, shape, n)
     count = 0

@@ -281,7 +281,7 @@ def _query_expectation(
     heaviest, worth = ranks_worth(discount, ranks)
     faint = faintness(family, law, coef, gaps, discount, heaviest, ranks, n)
     h, eps = precision(family, law, worth, ranks, n, h, tol, faint)
-    fine = fineness(law, _MISS * tol * faint)
+    fine = fineness(law, n, _MISS * tol * faint)
     growth, faint_below = _odds_limits(law, coef, ranks, n, tol, faint)
     if not (smooth and tol > ODDS_DIGITS and tol * faint > _ODDS_ERROR):
         short = 0

@@ -39,6 +39,7 @@ _DEEP, _AROUND, _NARROWINGS = 32, 3.0, 3
 _CUT_WIDTH, _FEW_BEHIND = 2.75, 2.4  # of the order statistic, over the step; documents behind a cutoff that are few
 _NOTHING_LEFT = 40.0  # exp(-40) of a document adds nothing to a sum of theirs
 _ROUNDING = 1e-16
+_MANY = 100.0  # documents whose bin, as it begins to count, would move the nodes by more than the miss allowed
 
 
 @routine
@@ -108,13 +109,13 @@ def _stand_in(law, z):
 
 
 @routine
-def fineness(law, miss_allowed):
-    """How near a node must come to its place, and how far above and below a bin counts, in its own widths.
+def fineness(law, n, miss_allowed):
+    """How near a node must come to its place, and how far above and below a bin of n counts, in its own widths.
 
     The last step to a node is taken without a look at where it leads: what it leaves is of the order of its square.
     """
     miss = max(miss_allowed, _ROUNDING)
-    span = -math.log(0.1 * miss)
+    span = -math.log(0.1 * miss * min(1.0, _MANY / n))
     above = below = span
     if law == GAUSSIAN:
         above = below = stand_in_reach(span)

@@ -138,7 +138,7 @@ def _cluster(law, u, gains, start, size, n, ranks, smooth, discount, h, eps, mis
     left, right = reach(law, eps)
     n_bins = fill_bins(law, u, 0, size, bins)
     origin = 0.0 if law == GAUSSIAN else tail_origin(u, 0, size)
-    fine = fineness(law, miss_allowed)
+    fine = fineness(law, n, miss_allowed)
     shape = rule_shape(smooth, start, start + size, ranks)
     cut = u[min(ranks - start, size - 1)]
     h = node_step(law, shape, size, h, ranks - start, cut, origin, bins, n_bins, fine, scratch)

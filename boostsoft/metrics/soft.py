@@ -52,9 +52,9 @@ class SoftMetric:
     accuracy : "default", "high" or "fast"
         Error of value and gradient relative to the query's largest: 1e-6 (of the larger of that and 1e-8 of the
         natural scale, the range of gains over sigma); 1e-10 (1e-4 of the natural scale); or 1e-4, which is what
-        objectives take. Metrics of pairs and SoftRank are within 1e-12 in each. A table of discounts that jumps up
-        and down at random, with either sign, exceeds them once in a hundred lists (by up to six times) under Gumbel and
-        logistic noise.
+        objectives take. Metrics of pairs and SoftRank are within 1e-12 in each. Under a table of
+        discounts that rises again, where ranks cancel, the error is relative to the gradient of one that falls by as
+        much wherever this one rises or falls.
     n_samples, seed : int, optional
         Draws per query (100) and what seeds them (0), with ``ranks="sampled"`` only. Query q draws from its own
         stream, seeded by (seed, q): the result does not depend on threads.
