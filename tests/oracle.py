@@ -28,6 +28,7 @@ oracle_reference
    ``lambdaloss``, ``listnet``, ``xendcg``, ``queryrmse``    losses, to be differentiated numerically
    ``xendcg_newton``           XE-NDCG's gradient with terms of the Newton step, by matrices
    ``lightgbm_gammas``         what LightGBM's rank_xendcg draws
+   ``draws``                   what our XE-NDCG draws, in whole numbers
    ``softlambda``              LambdaRank's direction and curvature with mean deltas over all n! orders
 
 One query at a time. Labels and scores are one-dimensional and of equal length; a higher score means a
@@ -55,7 +56,7 @@ from .oracle_orders import (
 )
 from .oracle_pairs import average_ranks, pair_form, unequal_pairs
 from .oracle_queries import KINDS, random_query
-from .oracle_reference import lambdaloss, lightgbm_gammas, listnet, queryrmse, softlambda, xendcg, xendcg_newton
+from .oracle_reference import draws, lambdaloss, lightgbm_gammas, listnet, queryrmse, softlambda, xendcg, xendcg_newton
 from .oracle_ties import (
     DISCOUNT_FAMILY,
     HARD,
@@ -78,6 +79,7 @@ __all__ = [
     "Smooth",
     "average_ranks",
     "chance_by_integral",
+    "draws",
     "expected",
     "expected_derivatives",
     "expected_orders",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import struct
 
 import numpy as np
 from scipy.special import log_softmax, softmax
@@ -64,6 +65,26 @@ def lightgbm_gammas(sizes, iteration=0, seed=5) -> np.ndarray:
             draws.append(((state >> 16) & 0x7FFF) / 32768.0)
         gammas += draws[n * iteration :]
     return np.array(gammas)
+
+
+def draws(seed, sizes, scores) -> list[float]:
+    """By whole numbers without bound: SplitMix64 of the seed and the place, and of the query's scores as bits."""
+    mask = 2**64 - 1
+
+    def mixed(word):
+        word = (word + 0x9E3779B97F4A7C15) & mask
+        word = (word ^ (word >> 30)) * 0xBF58476D1CE4E5B9 & mask
+        word = (word ^ (word >> 27)) * 0x94D049BB133111EB & mask
+        return word ^ (word >> 31)
+
+    found: list[float] = []
+    for size in sizes:
+        begin = len(found)
+        places = [mixed((begin + i + mixed(seed)) & mask) for i in range(size)]
+        bits = [int.from_bytes(struct.pack("<d", score + 0.0), "little") for score in scores[begin : begin + size]]
+        total = mixed(sum(mixed(word ^ place) for word, place in zip(bits, places, strict=True)) & mask)
+        found += [(mixed(place ^ total) >> 11) / 2**53 for place in places]
+    return found
 
 
 def queryrmse(labels, scores, weights) -> float:

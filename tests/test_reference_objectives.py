@@ -349,6 +349,14 @@ def test_uniform_gammas_are_uniform_and_new_where_a_score_has_moved():
     assert np.array_equal(uniform_draws(3, groups, np.full(20_000, -0.0)), draws)
 
 
+@pytest.mark.parametrize("seed", [0, 7, 2**40])
+def test_draws_are_splitmix64s(seed):
+    sizes = [3, 0, 1, 40]
+    scores = np.append(np.random.default_rng(seed).normal(size=41), [-0.0, 0.0, 1e300])
+    wanted = oracle.draws(seed, sizes, scores)
+    np.testing.assert_array_equal(uniform_draws(seed, QueryGroups.from_sizes(sizes), scores), wanted)
+
+
 def test_xendcg_draws_by_its_seed():
     labels, scores = ranking()
     one, same, other = (evaluate(XENDCGObjective(seed=seed), labels, scores)[0] for seed in (1, 1, 2))
