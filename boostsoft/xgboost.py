@@ -263,7 +263,8 @@ def train(
     """``xgb.train`` with what a ranking objective of one's own needs.
 
     Sets ``base_score=0`` and ``disable_default_eval_metric`` (unless ``params`` does) and ``maximize=True``, and says
-    so in a line before the first evaluation, if ``verbose_eval``. Objective and metrics run on no more threads than
+    so in a line before the first evaluation, if ``verbose_eval``; a model that is continued keeps its ``base_score``.
+    Objective and metrics run on no more threads than
     ``params["nthread"]``, which ``xgb.train`` does not show them. All else is XGBoost's.
 
     Parameters
@@ -313,7 +314,7 @@ def train(
     xgboost = import_xgboost("boostsoft.xgboost.train")
     rule = obj if isinstance(obj, XGBoostObjective) else objective("ndcg@10" if obj is None else obj)
     metrics = watched_metrics(custom_metric, rule)
-    settled = settle(params)
+    settled = settle(params, arguments.get("xgb_model"))
     if not maximize:
         raise ValueError("boostsoft.xgboost.train: maximize must be True: every metric here is to be maximised")
     _refuse_minimising(arguments.get("callbacks") or (), evals, metrics)
@@ -384,15 +385,19 @@ class XGBoostMetrics:
             return self.metrics.pooled_values(dmatrix.get_label(), groups, np.ravel(predt), weights, total)
 
 
-def settle(params: Mapping[str, Any], caller: str = "boostsoft.xgboost.train") -> dict[str, Any]:
-    """The parameters with what a custom objective needs in front of the user's own."""
+def settle(params: Mapping[str, Any], start: Any, caller: str = "boostsoft.xgboost.train") -> dict[str, Any]:
+    """The parameters with what a custom objective needs in front of the user's own.
+
+    A model to continue, ``start``, has its ``base_score``, in units of its own link: under some 0 is minus infinity.
+    """
     if not isinstance(params, Mapping):
         raise TypeError(f"{caller}: params must be a dict, {{}} for XGBoost's defaults; got {params!r}")
     if params.get("objective") is not None:
         raise ValueError(
             f"{caller}: params must not hold an objective, obj= says what to train on; got {params['objective']!r}"
         )
-    return {"base_score": 0, "disable_default_eval_metric": True, **params}
+    base = {"base_score": 0} if start is None else {}
+    return {**base, "disable_default_eval_metric": True, **params}
 
 
 def watched_metrics(given: Any, rule: XGBoostObjective, caller: str = "boostsoft.xgboost.train") -> XGBoostMetrics:

@@ -723,6 +723,15 @@ def test_training_goes_on_from_the_best(booster, data, valid):
     assert model.best_score_ == pytest.approx(expected, abs=1e-6)
 
 
+@pytest.mark.parametrize("objective", ["binary:logistic", "count:poisson", "reg:squarederror"])
+def test_a_model_of_another_objective_goes_on(objective, data):
+    clicks = xgb.DMatrix(data.X, data.y > 1)
+    start = xgb.train({"objective": objective, "base_score": 0.3}, clicks, 3)
+    model = fit(ranker("xgboost", n_estimators=5), data, init_model=start)
+    first = list(model.staged_predict(data.X))[2]
+    np.testing.assert_array_equal(first, start.predict(clicks, output_margin=True))
+
+
 def test_what_cannot_go_on(data):
     model = fit(ranker(), data)
     with pytest.raises(

@@ -203,6 +203,17 @@ def test_training_continues_from_a_model(data):
     same(bx.train({}, data, 3, xgb_model=half, verbose_eval=False), whole, data)
 
 
+@pytest.mark.parametrize("objective", ["binary:logistic", "count:poisson", "reg:squarederror", "rank:ndcg"])
+def test_a_model_that_is_continued_keeps_what_its_scores_start_from(data, objective, capfd):
+    X, y = ranking(0)
+    clicks = xgb.DMatrix(X, y > 1, group=SIZES)
+    start = xgb.train({"objective": objective, "base_score": 0.3}, clicks, 3)
+    booster = bx.train({}, data, 3, xgb_model=start, evals=[(data, "train")])
+    assert "sets disable_default_eval_metric=True, maximize=True" in capfd.readouterr().out
+    same(booster[:3], start, data)
+    assert booster.num_boosted_rounds() == 6
+
+
 class Batches(xgb.DataIter):
     """The queries in three batches, from memory or by way of a cache on disk."""
 

@@ -42,7 +42,8 @@ def train_xgboost(
     client : distributed.Client, optional
         Of the cluster to train on; the current one if None.
     params, num_boost_round
-        As ``xgboost.dask.train``; ``base_score=0`` and ``disable_default_eval_metric`` are set unless given.
+        As ``xgboost.dask.train``; ``base_score=0`` (a model that is continued keeps its own) and
+        ``disable_default_eval_metric`` are set unless given.
     X, y, qid : Dask frames, series or arrays, of the same partitions
         Features, labels and query ids of any type; whole queries. They are persisted.
     weight : Dask array or series, optional
@@ -109,11 +110,12 @@ def train_xgboost(
     if early_stopping_rounds is not None:  # its own argument would minimise what it does not know by name
         callbacks.append(xgboost.callback.EarlyStopping(rounds=early_stopping_rounds, maximize=True))
 
+    settled = settle(params, arguments.get("xgb_model"), _CALLER)
     threads = threads_in(params, THREADS)
 
     def run() -> Any:
         return engine.train(
-            client, settle(params, _CALLER), dtrain, num_boost_round, evals=watched, obj=OnWorker(rule, threads),
+            client, settled, dtrain, num_boost_round, evals=watched, obj=OnWorker(rule, threads),
             custom_metric=OnWorker(metrics, threads), callbacks=callbacks, **arguments,
         )  # fmt: skip
 

@@ -116,6 +116,8 @@ def _train(job: Job) -> Any:
     valid = [(as_dmatrix(rows.features, settings.n_jobs, rows), name) for name, rows in job.valid]
     metrics = _Recorded(adapter.custom_metric(*settings.watched), valid)
     given = parameters(settings, job.curvature)
+    if job.start is not None:
+        del given["base_score"]  # its own stays, in units of its own link: under some 0 is minus infinity
     booster = xgboost.train(
         given,
         data,
