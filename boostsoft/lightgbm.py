@@ -585,8 +585,8 @@ def _refuse_datasets(caller: str, twin: str, data: Any) -> None:
 
 
 def _refuse_other_calls(caller: str, twin: str, data: Any) -> None:
-    if not hasattr(data, "get_group"):
+    if not hasattr(data, "get_init_score"):  # XGBoost's DMatrix has most of what else a Dataset has
         raise TypeError(
             f"{caller}: is called by lgb.train and lgb.cv, with a Dataset; got {type(data).__name__}. "
-            f"LGBMRanker takes boostsoft.lightgbm.{twin}"
+            f"LGBMRanker takes boostsoft.lightgbm.{twin}, XGBoost what boostsoft.xgboost builds"
         )

@@ -158,6 +158,13 @@ def test_the_adapter_of_the_other_interface_is_named(data):
         bl.feval("ndcg@5")(data.y, data.y)
 
 
+def test_the_adapter_of_the_other_booster_is_named(data):
+    pytest.importorskip("xgboost")
+    for adapter in (bl.objective(), bl.lambda_objective(), bl.feval("ndcg@5")):
+        with pytest.raises(TypeError, match=r"with a Dataset; got DMatrix.* XGBoost what boostsoft.xgboost builds$"):
+            adapter(data.y, data.matrix())
+
+
 def test_the_adapter_of_lightgbms_own_interface_is_named(data):
     for build in (bl.sklearn_objective, bl.sklearn_lambda_objective):
         with pytest.raises(
