@@ -40,7 +40,7 @@ TAKEN = by_alias(
         "colsample": "feature_fraction sub_feature colsample_bytree",
         "random_trees": "extra_trees extra_tree",
         "subsample": "bagging_fraction sub_row subsample bagging bagging_freq subsample_freq",
-        "eval_metric": "metric metrics metric_types",
+        "eval_metric": "metric metrics metric_types eval_at ndcg_eval_at ndcg_at map_eval_at map_at",
         "early_stopping_rounds": "early_stopping_round early_stopping_rounds early_stopping n_iter_no_change",
         "n_jobs": "num_threads num_thread nthread nthreads n_jobs",
         "random_state": "seed random_seed random_state",
@@ -55,6 +55,8 @@ SETTLED = by_alias(
         "X says which columns are categories": "categorical_feature cat_feature categorical_column cat_column "
         "categorical_features",
         "the first metric is watched": "first_metric_only",
+        "any better value counts": "early_stopping_min_delta",
+        "the metric has its own gain": "label_gain",
     }
 )
 
