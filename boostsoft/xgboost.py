@@ -319,8 +319,9 @@ def train(
         raise ValueError("boostsoft.xgboost.train: maximize must be True: every metric here is to be maximised")
     _refuse_minimising(arguments.get("callbacks") or (), evals, metrics)
     if verbose_eval and evals:
-        added = ", ".join(f"{name}={value}" for name, value in settled.items() if name not in params)
-        xgboost.collective.communicator_print(f"boostsoft.xgboost.train sets {added}, maximize=True\n")
+        added = {name: value for name, value in settled.items() if name not in params} | {"maximize": True}
+        said = ", ".join(f"{name}={value}" for name, value in added.items())
+        xgboost.collective.communicator_print(f"boostsoft.xgboost.train sets {said}\n")
     with as_booster(threads_in(settled, THREADS)):
         return xgboost.train(
             settled, dtrain, num_boost_round, obj=rule, custom_metric=metrics, evals=list(evals), maximize=True,
