@@ -328,6 +328,8 @@ def test_frames_are_checked(data):
             ranker().fit(pd.DataFrame({"x": data.X[:, 0], "c": column}), y, qid=data.qid)
         with pytest.raises(ValueError, match=r"X must hold numbers and categories; column 'c' has dtype (String|Date)"):
             ranker().fit(pl.DataFrame({"x": data.X[:, 0], "c": pl.Series(list(column))}), y, qid=data.qid)
+    with pytest.raises(ValueError, match="column 'c' has dtype complex128; turn it into a number"):
+        ranker().fit(pd.DataFrame({"x": data.X[:, 0], "c": data.X[:, 1] + 1j}), y, qid=data.qid)
     with pytest.raises(ValueError, match="infinity"):
         ranker().fit(pd.DataFrame({"x": np.full(len(y), np.inf)}), y, qid=data.qid)
     with pytest.raises(ValueError, match=r"0 feature\(s\)"):

@@ -192,7 +192,7 @@ def _numbers(caller: str, title: str, column: Any) -> NDArray[np.float64]:
             raise ValueError(f"{refused}; make it a category or leave it out")
         numbers: NDArray[np.float64] = column.cast(float).to_numpy()
         return numbers
-    if getattr(dtype, "kind", "O") in "mM":
+    if getattr(dtype, "kind", "O") in "mMc":
         raise ValueError(f"{refused}; turn it into a number")
     try:
         numbers = column.to_numpy(dtype=np.float64, na_value=np.nan)
