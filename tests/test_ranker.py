@@ -733,6 +733,20 @@ def test_a_model_of_another_objective_goes_on(objective, data):
     np.testing.assert_array_equal(first, start.predict(clicks, output_margin=True))
 
 
+@both
+def test_a_booster_goes_on_with_its_own_features_only(booster, data):
+    frame = pd.DataFrame(data.X, columns=["a", "b b", "c", "d"])
+    start = fit(ranker(booster, n_estimators=3), data._replace(X=frame)).booster_
+    assert fit(ranker(booster), data._replace(X=frame), init_model=start).n_iter_ == 8
+    turned = data._replace(X=frame[["a", "c", "b b", "d"]])
+    with pytest.raises(
+        ValueError, match=r"init_model must .* the features of X, in their order; feature 1 was 'b.b', and is 'c'$"
+    ):
+        fit(ranker(booster), turned, init_model=start)
+    unnamed = fit(ranker(booster, n_estimators=3), data).booster_
+    assert fit(ranker(booster), turned, init_model=unnamed).n_iter_ == 8
+
+
 def test_what_cannot_go_on(data):
     model = fit(ranker(), data)
     with pytest.raises(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -151,6 +152,17 @@ def n_features(booster: Any) -> int:
     return int(booster.num_feature())
 
 
+def feature_names(booster: Any) -> list[str] | None:
+    """What they are called, None if LightGBM has counted them."""
+    names = [str(name) for name in booster.feature_name()]
+    return None if all(re.fullmatch(r"Column_\d+", name) for name in names) else names
+
+
+def names_of(features: Features) -> list[str] | None:
+    """What LightGBM would call the features, None if they have no names that it takes."""
+    return usable_names(features.names, '[]{}:,"', space="_")
+
+
 def first(booster: Any, n: int) -> Any:
     """A booster of the first n trees."""
     import lightgbm
@@ -202,7 +214,7 @@ def _dataset(rows: Rows, reference: Any = None) -> Any:
         reference=reference,
         weight=None if rows.weights is None else rows.groups.per_document(rows.weights),
         group=rows.groups.sizes,
-        feature_name=usable_names(features.names, '[]{}:,"', space="_") or "auto",
+        feature_name=names_of(features) or "auto",
         categorical_feature=list(features.categorical),
         params={"verbosity": -1},
     )

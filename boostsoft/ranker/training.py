@@ -57,6 +57,14 @@ class Trees(Protocol):
         """How many features it was trained on."""
         ...
 
+    def feature_names(self, booster: Any) -> list[str] | None:
+        """What they are called, None if they have no names."""
+        ...
+
+    def names_of(self, features: Features) -> list[str] | None:
+        """What a booster would call the features, None if they have no names that it takes."""
+        ...
+
     def first(self, booster: Any, n: int) -> Any:
         """A booster of the first n trees."""
         ...
@@ -91,12 +99,19 @@ def usable_names(names: tuple[str, ...] | None, forbidden: str, space: str) -> l
 
 
 def refuse_other_features(job: Job, trees: Trees) -> None:
-    """Raise if the booster to continue was trained on another number of features."""
+    """Raise if the booster to continue was trained on another number of features, or under other names."""
     if job.start is None:
         return
     had, has = trees.n_features(job.start), job.train.features.matrix.shape[1]
     if had != has:
         raise ValueError(f"{FIT}: init_model must have been trained on the {has} features of X; got one of {had}")
+    knew, knows = trees.feature_names(job.start), trees.names_of(job.train.features)
+    if knew and knows and knew != knows:
+        at = next(at for at in range(has) if knew[at] != knows[at])
+        raise ValueError(
+            f"{FIT}: init_model must have been trained on the features of X, in their order; feature {at} was "
+            f"{knew[at]!r}, and is {knows[at]!r}"
+        )
 
 
 def warn_of_no_split(job: Job, trees: Trees, booster: Any) -> None:

@@ -145,6 +145,17 @@ def n_features(booster: Any) -> int:
     return int(booster.num_features())
 
 
+def feature_names(booster: Any) -> list[str] | None:
+    """What they are called, None if they have no names."""
+    names: list[str] | None = booster.feature_names
+    return names
+
+
+def names_of(features: Features) -> list[str] | None:
+    """What XGBoost would call the features, None if they have no names that it takes."""
+    return usable_names(features.names, "[]<", space=" ")
+
+
 def first(booster: Any, n: int) -> Any:
     """A booster of the first n trees."""
     return booster[:n]
@@ -219,7 +230,7 @@ def as_dmatrix(features: Features, n_jobs: int | None, rows: Rows | None = None)
     return xgboost.DMatrix(
         _matrix(features),
         nthread=n_jobs,
-        feature_names=usable_names(features.names, "[]<", space=" "),
+        feature_names=names_of(features),
         feature_types=types,
         **options,
     )
