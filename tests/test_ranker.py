@@ -747,6 +747,15 @@ def test_a_booster_goes_on_with_its_own_features_only(booster, data):
     assert fit(ranker(booster), turned, init_model=unnamed).n_iter_ == 8
 
 
+@pytest.mark.parametrize("options", [{"booster": "dart", "rate_drop": 0.5}, {"booster": "gblinear"}], ids=str)
+def test_only_trees_that_stay_go_on(options, data, tmp_path):
+    start = xgb.train({"objective": "rank:ndcg", **options}, xgb.DMatrix(data.X, data.y, qid=data.qid), 3)
+    start.save_model(tmp_path / "model.json")
+    for given in (start, str(tmp_path / "model.json")):
+        with pytest.raises(ValueError, match=f"^SoftRanker.fit: init_model must be a gbtree; {options['booster']} "):
+            fit(ranker("xgboost"), data, init_model=given)
+
+
 def test_what_cannot_go_on(data):
     model = fit(ranker(), data)
     with pytest.raises(

@@ -7,6 +7,7 @@ is added to a curvature, ``reg_lambda``, is multiplied by it too. XGBoost counts
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -17,6 +18,7 @@ from scipy import sparse
 from .. import xgboost as adapter
 from ..adapters import as_booster
 from ..arguments import FloatArray
+from ..xgboost_data import booster_kind
 from .features import Features
 from .random_trees import RANDOM_TREES
 from .regularization import leaf_l2
@@ -93,12 +95,17 @@ def parameters(settings: Settings, curvature: float) -> dict[str, Any]:
 
 
 def load(source: Any) -> Any:
-    """A booster from a booster or a file."""
+    """A booster from a booster or a file, whose trees stay as they are when it goes on."""
     import xgboost
 
-    if isinstance(source, (str, os.PathLike)):
-        return xgboost.Booster(model_file=source)
-    return source if isinstance(source, xgboost.Booster) else None
+    found = xgboost.Booster(model_file=source) if isinstance(source, (str, os.PathLike)) else source
+    if not isinstance(found, xgboost.Booster):
+        return None
+    kind = booster_kind(json.loads(found.save_config())["learner"])
+    if kind != "gbtree":
+        why = "has no trees" if kind == "gblinear" else "changes the trees that it had when it goes on"
+        raise ValueError(f"{FIT}: init_model must be a gbtree; {kind} {why}")
+    return found
 
 
 def train(job: Job) -> Any:
