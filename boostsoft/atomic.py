@@ -6,14 +6,22 @@ import os
 from collections.abc import Callable, Mapping
 from operator import methodcaller
 from pathlib import Path
+from uuid import uuid4
+
+_KEPT = 40  # characters of a file's name in its temporary one, which may not have more than 255 bytes
 
 
 def write_whole(path: Path, write: Callable[[Path], object]) -> None:
-    """Let ``write`` make the file, and give it its name once it is complete."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    """Let ``write`` make the file, and give it its name once it is complete; a link leads to the file as ever."""
+    if path.exists() and not path.is_file():  # a file would take the place of a device or a pipe
+        write(path)
+        return
+    target = Path(os.path.realpath(path))
+    # no two threads, nor processes of two machines, have one name
+    temporary = target.with_name(f".{target.name[:_KEPT]}.{uuid4().hex}.tmp")
     try:
         write(temporary)
-        os.replace(temporary, path)
+        os.replace(temporary, target)
     finally:
         temporary.unlink(missing_ok=True)
 

@@ -1,0 +1,62 @@
+"""Files that are whole or not there: threads, links, pipes and long names."""
+
+from __future__ import annotations
+
+import os
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from boostsoft.atomic import write_files, write_whole
+
+
+def test_threads_that_write_one_file_do_not_mix_it(tmp_path):
+    """Each of two begins before the other ends."""
+    meet = threading.Barrier(2, timeout=60)
+
+    def slowly(text):
+        def write(path):
+            with path.open("w") as file:
+                file.write(text)
+                file.flush()
+                meet.wait()
+                file.write(text)
+
+        write_whole(tmp_path / "one", write)
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(slowly, ["a" * 5, "b" * 9]))
+    assert (tmp_path / "one").read_text() in ("a" * 10, "b" * 18)
+    assert os.listdir(tmp_path) == ["one"]
+
+
+def test_a_link_is_written_through(tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "elsewhere" / "file")
+    for text in (b"first", b"second"):
+        write_files(tmp_path, {"link": text})
+        assert (tmp_path / "link").is_symlink()
+        assert (tmp_path / "elsewhere" / "file").read_bytes() == text
+    assert os.listdir(tmp_path / "elsewhere") == ["file"]
+
+
+def test_no_file_takes_the_place_of_a_pipe_or_a_folder(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        write_files(tmp_path, {"pipe": b"text"})
+        assert pipe.is_fifo()
+        assert os.read(reader, 9) == b"text"
+    finally:
+        os.close(reader)
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(IsADirectoryError, match=r"folder'$"):
+        write_files(tmp_path, {"folder": b"text"})
+
+
+def test_a_name_may_be_as_long_as_the_system_allows(tmp_path):
+    name = "ä" * 127
+    write_files(tmp_path, {name: b"text"})
+    assert (tmp_path / name).read_bytes() == b"text"
