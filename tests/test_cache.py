@@ -147,6 +147,31 @@ def test_files_that_cannot_be_read_are_made_again(ending, content, small, tmp_pa
     assert [call(small, NUMBA_CACHE_DIR=str(folder)) for _ in range(2)] == [(41, 0, ""), (41, 1, "")]
 
 
+def test_damaged_code_is_made_again(small, tmp_path):
+    """A byte of it is another: what is read as a file may run as anything."""
+    folder = tmp_path / "cache"
+    assert call(small, NUMBA_CACHE_DIR=str(folder)) == (41, 0, "")
+    for path in folder.rglob("*.nbc"):
+        content = bytearray(path.read_bytes())
+        content[content.index(b"\x7fELF") + 4] ^= 1
+        path.write_bytes(content)
+    assert [call(small, NUMBA_CACHE_DIR=str(folder)) for _ in range(2)] == [(41, 0, ""), (41, 1, "")]
+
+
+def test_no_damaged_byte_of_a_kept_kernel_passes(tmp_path):
+    files = cache._Files(str(tmp_path), "f", "stamp")
+    files.save("types", b"code" * 9)
+    (path,) = tmp_path.glob("*.nbc")
+    whole = path.read_bytes()
+    for at in range(len(whole)):
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 0x41]) + whole[at + 1 :])
+        try:
+            found = files.load("types")
+        except Exception:  # what is kept is then made again, too
+            continue
+        assert found in (None, b"code" * 9)
+
+
 def test_a_full_disk_is_worth_a_warning(monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")

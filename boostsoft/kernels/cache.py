@@ -1,4 +1,4 @@
-"""Compiled kernels kept on disk: Numba's own cache, with four differences.
+"""Compiled kernels kept on disk: Numba's own cache, with five differences.
 
 - **There from the start.** An installation brings the kernels compiled on the machine that built it (``COMPILED``);
   they are used by the same kind of processor, with the same sources and the same versions of Numba and Python.
@@ -8,6 +8,8 @@
   kernel, a test's too, is stamped with all source files of this folder and of its own.
 - **No mix-up.** Two processes that compile one function for different types at the same time may write both under
   one number, so that one's types lead to the other's code. Here the types are part of the file's name.
+- **No damaged code.** Machine code of which a byte has changed still runs, and gives other values or ends the process.
+  Here it has a checksum.
 - **Never in the way.** Where nothing can be written (a read-only installation, no home folder; a full disk), or what
   is there cannot be read, kernels are compiled anew in every process, and a warning says so once.
 """
@@ -17,14 +19,17 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
+import pickle
 import sys
 import warnings
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from numba.core.caching import FunctionCache, IndexDataCacheFile, NullCache
 from numba.core.compiler import CompileResult
+from numba.core.serialize import dumps
 
 COMPILED = Path(__file__).parent / "compiled"
 
@@ -148,17 +153,19 @@ class _Files:
         return IndexDataCacheFile(self._folder, f"{self._base}-{name}", self._stamp)
 
     def load(self, key: Any) -> Any:
-        return self._of(key).load(key)
+        checksum, code = self._of(key).load(key) or (None, b"")
+        return pickle.loads(code) if checksum == zlib.crc32(code) else None
 
     def save(self, key: Any, data: Any) -> None:
-        files = self._of(key)
+        files, code = self._of(key), dumps(data)
+        checked = zlib.crc32(code), code
         try:
-            files.save(key, data)
+            files.save(key, checked)
         except OSError:
             raise
         except Exception:  # an index that cannot be read
             files.flush()
-            files.save(key, data)
+            files.save(key, checked)
 
     def flush(self) -> None:
         for path in Path(self._folder).glob(f"{self._base}-*.nbi"):
