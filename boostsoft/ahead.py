@@ -49,7 +49,7 @@ def compile_kernels() -> None:
 def fits(folder: Path) -> bool:
     """Whether a folder has the kernels of these sources, for this processor and these versions."""
     manifest = folder / _MANIFEST
-    return manifest.is_file() and manifest.read_text(encoding="utf-8") == _made_for()
+    return manifest.is_file() and manifest.read_bytes() == _made_for()
 
 
 def ship(folder: Path) -> None:
@@ -64,15 +64,19 @@ def ship(folder: Path) -> None:
     try:
         with cache.shipping(beside):
             compile_kernels()
-        (beside / _MANIFEST).write_text(_made_for(), encoding="utf-8")
+        (beside / _MANIFEST).write_bytes(_made_for())
         beside.chmod(0o755)
         shutil.rmtree(folder, ignore_errors=True)
-        beside.rename(folder)
+        try:
+            beside.rename(folder)
+        except OSError:
+            if not fits(folder):  # or another process was faster
+                raise
     finally:
         shutil.rmtree(beside, ignore_errors=True)
 
 
-def _made_for() -> str:
+def _made_for() -> bytes:
     """Everything that decides whether a folder of compiled kernels can be used, or has all of them."""
     target, processor, features = cpu_target.target_context.codegen().magic_tuple()
     calls = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()
@@ -85,7 +89,7 @@ def _made_for() -> str:
         "sources": cache.sources(cache.COMPILED.parent),
         "calls": calls,
     }
-    return "".join(f"{name}: {value}\n" for name, value in lines.items())
+    return "".join(f"{name}: {value}\n" for name, value in lines.items()).encode()
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import shutil
 import subprocess
 import sys
 import types
@@ -136,6 +137,34 @@ def test_a_folder_is_made_once_for_the_same_sources_and_processor(tmp_path, monk
     ahead.ship(folder)
     assert (folder / "f.nbc").read_text(encoding="utf-8") == "second"
     assert [path.name for path in folder.parent.iterdir()] == ["compiled"]
+
+
+def test_a_damaged_folder_is_made_again(tmp_path, monkeypatch):
+    folder = tmp_path / "compiled"
+    pretend(monkeypatch, "first")
+    ahead.ship(folder)
+    (manifest,) = folder.glob("*.txt")
+    manifest.write_bytes(b"\xff" + manifest.read_bytes()[1:])
+    pretend(monkeypatch, "second")
+    ahead.ship(folder)
+    assert (folder / "f.nbc").read_text(encoding="utf-8") == "second"
+
+
+def test_two_may_make_one_folder(tmp_path, monkeypatch):
+    folder, late = tmp_path / "compiled", [True]
+    remove = shutil.rmtree
+
+    def slowly(path, **options):
+        """The other is done between this one's removing and its renaming."""
+        remove(path, **options)
+        if late.pop() if late else False:
+            ahead.ship(folder)
+
+    pretend(monkeypatch, "either")
+    monkeypatch.setattr(ahead.shutil, "rmtree", slowly)
+    ahead.ship(folder)
+    assert ahead.fits(folder)
+    assert [path.name for path in tmp_path.iterdir()] == ["compiled"]
 
 
 def test_a_failure_leaves_the_folder_as_it_was(tmp_path, monkeypatch):
