@@ -120,11 +120,16 @@ def read_lines(path: Path, caller: str) -> Iterator[bytes]:
             ) from error
 
 
-def _split(lines: list[bytes], first: int) -> Lines:
+def _split(lines: list[bytes], first: int, place: str) -> Lines:
     """Separate comments and drop lines without a document; `first` is the number of the first line."""
     numbers, bodies, comments = [], [], []
     for number, line in enumerate(lines, first):
         body, _, comment = line.partition(b"#")
+        if b"\r" in comment.rstrip():  # lines of an old Mac: the comment would hide those that follow
+            raise ValueError(
+                f"{place}, line {number}: a line must end with a line feed, got a carriage return within "
+                f"{show(comment.strip())}"
+            )
         body = body.strip()
         if body:
             numbers.append(number)
@@ -277,7 +282,7 @@ class Reader:
         source = read_lines(path, self.caller)
         first, n_docs = 1, 0
         while chunk := list(islice(source, CHUNK_LINES)):
-            lines = _split(chunk, first)
+            lines = _split(chunk, first, f"{self.caller}: {path}")
             first += len(chunk)
             n_docs += len(lines.bodies)
             if lines.bodies:
@@ -394,4 +399,9 @@ def as_ids(qids: list[bytes]) -> NDArray[Any]:
         whole = [int(qid) for qid in qids]
         if all(-(2**63) <= number < 2**63 for number in whole):
             return np.array(whole, np.int64)
-    return np.array([qid.decode("utf-8", "backslashreplace") for qid in qids], np.str_)
+    return id_texts(qids)
+
+
+def id_texts(ids: list[bytes]) -> NDArray[np.str_]:
+    """Return strings; a zero byte, which NumPy would drop from the end of one, is written out as what is no UTF-8."""
+    return np.array([text.replace(b"\0", b"\\x00").decode("utf-8", "backslashreplace") for text in ids], np.str_)

@@ -92,6 +92,11 @@ def test_query_ids_are_integers_only_if_all_are(write):
     assert load_letor(write(b"1 qid:3\n0 qid:%s\n" % huge)).qid.tolist() == ["3", huge.decode()]
 
 
+def test_query_ids_that_differ_in_a_zero_byte_are_different(write):
+    data = load_letor(write(b"1 qid:a 1:1\n0 qid:a\0 1:2\n"))
+    assert (data.qid.tolist(), data.sizes.tolist()) == (["a", "a\\x00"], [1, 1])
+
+
 def test_several_files_are_one_set(write):
     one, two = write(b"1 qid:3 1:1 # a\n", "one"), write(b"2 qid:3 1:2 # b\n0 qid:1 2:5 # c\n", "two")
     data = load_letor(one, two, comments=True)

@@ -63,6 +63,17 @@ def test_bad_line_is_named(write, monkeypatch, line, message, chunk_lines):
         load_letor(path, n_features=9)
 
 
+@pytest.mark.parametrize("end", [b"\r", b"\r\n"])
+@pytest.mark.parametrize("first", [b"# a header", b"1 qid:1 1:1 # A"])
+def test_no_comment_hides_the_lines_that_follow_a_carriage_return(write, first, end):
+    path = write(b"1 qid:1 1:1\n" + first + b"\r0 qid:1 1:2" + end)
+    with pytest.raises(
+        ValueError, match=r"line 2: a line must end with a line feed, got a carriage return within '.*0"
+    ):
+        load_letor(path)
+    assert load_letor(write(b"1 qid:1 1:1 # A\r\r\n0 qid:1 1:2 #\r\n")).y.tolist() == [1.0, 0.0]
+
+
 def test_dense_chunk_beyond_n_features_is_named(write):
     path = write(b"1 qid:1 1:1 2:2\n0 qid:1 1:1 2:2\n")
     with pytest.raises(ValueError, match=r"line 1: .* at most n_features=1, got '2:2'"):

@@ -102,7 +102,7 @@ def _sorted_topics(texts: list[bytes]) -> tuple[NDArray[Any], IntArray]:
     """Topic ids in order, as numbers if all are, and the place of each code in it."""
     ids = _letor.as_ids(texts)
     if np.unique(ids).size < ids.size:  # 7 and 07
-        ids = np.array([text.decode("utf-8", "backslashreplace") for text in texts])
+        ids = _letor.id_texts(texts)
     order = np.argsort(ids, kind="stable")
     return ids[order], inverse(order)
 
