@@ -257,7 +257,7 @@ def _refuse_second_run(caller: str, names: list[Any], starts: list[int]) -> None
         firsts[name] = start
 
 
-def refuse_missing_ids(caller: str, ids: NDArray[Any]) -> None:
+def refuse_missing_ids(caller: str, ids: NDArray[Any], argument: str = "qid") -> None:
     """Raise if an id is NaN, infinite, NaT, None or another kind of NA."""
     missing = np.zeros(ids.size, dtype=np.bool_)
     if ids.dtype.kind in "fc":
@@ -270,7 +270,7 @@ def refuse_missing_ids(caller: str, ids: NDArray[Any]) -> None:
         missing |= [value in odd for value in values]
     if missing.any():
         at = int(np.argmax(missing))
-        raise ValueError(f"{caller}: qid must not be missing or infinite; got {ids[at]} at position {at}")
+        raise ValueError(f"{caller}: {argument} must not be missing or infinite; got {ids[at]} at position {at}")
 
 
 def _equals_itself(value: Any) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 import re
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -227,6 +228,34 @@ def test_bad_runs_name_file_and_line(write, content, message):
         load_trec_runs(write(GOOD, "good"), path)
 
 
+def test_bytes_that_are_no_blanks_separate_no_columns(write):
+    """The words of the two lines would be as many as of two good ones."""
+    path = write(b"7 Q0 d\0d 1 12.5\n\0 7 Q0 d2 2 1.5 x\n", "run")
+    with pytest.raises(ValueError, match=r"line 1: a line must have 6 columns .*, got 5"):
+        load_trec_runs(path)
+    assert load_trec_runs(write(b"7\x0bQ0\x0cd\x1f1 1 1 x\n", "run")).docid.tolist() == ["d\x1f1"]
+
+
+def test_topics_that_differ_in_zero_bytes_are_different(write):
+    data = load_trec_runs(write(b"a Q0 d 1 1 x\na\0 Q0 d 1 2 x\n", "run"))
+    assert (data.qid.tolist(), data.sizes.tolist()) == (["a", "a\\x00"], [1, 1])
+
+
+def test_a_pipe_is_read_once(tmp_path):
+    """As a shell's <(zcat run.gz) is."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for content in (GOOD, GOOD + GOOD):
+        with ThreadPoolExecutor(1) as pool:
+            written = pool.submit(pipe.write_bytes, content)
+            if content == GOOD:
+                assert load_trec_runs(pipe).S.tolist() == [[1.5]]
+            else:
+                with pytest.raises(ValueError, match="line 2: a document must come once in a topic"):
+                    load_trec_runs(pipe)
+            written.result(60)
+
+
 BAD_QRELS = {
     "fraction": (b"7 0 d1 0.5\n", r"qrels, line 1: the judgement must be a whole number, got '0.5'"),
     "columns": (b"7 0 d1 1\n7 d2 1\n", r"qrels, line 2: a line must have 4 columns \(topic iteration document"),
@@ -279,6 +308,13 @@ def test_a_written_run_by_hand(tmp_path):
     assert [entry.name for entry in tmp_path.iterdir()] == ["fused"]
 
 
+def test_ids_of_bytes_are_texts(tmp_path):
+    """As HDF5 has them."""
+    for qid, docid in ((np.array([b"7"]), np.array([b"a"])), ([b"7"], [b"a"])):
+        write_trec_run(tmp_path / "fused", qid, docid, [1.0])
+        assert (tmp_path / "fused").read_text() == "7 Q0 a 1 1.0 boostsoft\n"
+
+
 @pytest.mark.parametrize("name", ["fused", "fused.gz"])
 def test_what_is_written_can_be_read(write, tmp_path, name):
     data = load_trec_runs(random_files(write)[0])
@@ -307,6 +343,8 @@ def test_what_cannot_be_written(tmp_path):
         (([1, 1], ["a"], [1.0]), "qid must have one id per score, 1; got 2"),
         (([1], ["a b"], [1.0]), "docid must be one word without blanks; got 'a b'"),
         (([""], ["a"], [1.0]), "qid must be one word without blanks; got ''"),
+        (([1, np.nan], ["a", "b"], [1.0, 2.0]), "qid must not be missing or infinite; got nan at position 1"),
+        (([1, 1], ["a", None], [1.0, 2.0]), "docid must not be missing or infinite; got None at position 1"),
     ):
         with pytest.raises(ValueError, match=message):
             write_trec_run(path, *arguments)

@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._letor import PathLike, as_paths
-from ..arguments import FloatArray, finite_number, finite_vector, one_of, whole_number
+from ..arguments import FloatArray, as_array, finite_number, finite_vector, one_of, whole_number
 from ..atomic import write_whole
+from ..query_groups import refuse_missing_ids
 from .table import POOLS, TOPICS, inverse, read_table
 
 
@@ -160,7 +161,7 @@ def write_trec_run(
     Raises
     ------
     ValueError
-        If the lengths differ, a score is not finite, or an id or the name is not one word.
+        If the lengths differ, a score is not finite, or an id is missing, or it or the name is not one word.
     """
     caller = "write_trec_run"
     values = finite_vector(caller, "scores", scores)
@@ -175,13 +176,19 @@ def write_trec_run(
 
 def _words(caller: str, name: str, ids: Any, n: int) -> NDArray[Any]:
     """Ids as texts without a blank in them, which would be two columns."""
-    texts = np.array([str(value) for value in ids], object)
+    refuse_missing_ids(caller, as_array(caller, name, ids).ravel(), name)
+    texts = np.array([_text(value) for value in ids], object)
     if texts.size != n:
         raise ValueError(f"{caller}: {name} must have one id per score, {n}; got {texts.size}")
     for text in texts.tolist():
         if len(text.split()) != 1:
             raise ValueError(f"{caller}: {name} must be one word without blanks; got {text!r}")
     return texts
+
+
+def _text(value: Any) -> str:
+    """An id as a text; HDF5 has texts as bytes, which are read as load_trec_runs does."""
+    return value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else str(value)
 
 
 def run_text(qid: NDArray[Any], docid: NDArray[Any], scores: FloatArray, tag: str, depth: int) -> bytes:
