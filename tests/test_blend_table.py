@@ -71,6 +71,38 @@ def test_parquet(tmp_path):
         read_table(path, Names())
 
 
+def test_ids_of_a_parquet_file(tmp_path):
+    """Texts may be kept as bytes, and a query may be a number or missing."""
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    path = tmp_path / "scores.parquet"
+    columns = {"qid": [b"1", b"1"], "docid": [b"a", b"b"], "label": [1, 0], "x": [1.0, 2.0]}
+    parquet.write_table(pa.table(columns), path)
+    found = read_table(path, Names())
+    assert (found.qid.tolist(), found.docid.tolist()) == (["1", "1"], ["a", "b"])
+    parquet.write_table(pa.table({**columns, "qid": [1.0, NAN]}), path)
+    with pytest.raises(ValueError, match=r"row 2: column 'qid' must have one word without blanks; got nan"):
+        read_table(path, Names())
+
+
+def test_a_damaged_parquet_file_is_named(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    path = tmp_path / "scores.parquet"
+    parquet.write_table(pa.table({"qid": ["q"] * 2, "docid": ["ä", "ö"], "label": [1, 0], "x": [1.0, 2.0]}), path)
+    whole = path.read_bytes()
+    for at in range(0, len(whole), 3):
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 0xFF]) + whole[at + 1 :])
+        failed = ""
+        try:
+            read_table(path, Names())
+        except ValueError as error:
+            failed = str(error)
+        assert not failed or (failed.startswith("blend: ") and str(path) in failed)
+
+
 def test_parquet_without_pyarrow(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(ValueError, match="reading Parquet needs pyarrow"):

@@ -153,18 +153,22 @@ def _parquet(path: Path) -> tuple[Columns, Place]:
         raise ValueError("blend: reading Parquet needs pyarrow: pip install pyarrow") from None
     try:
         table = parquet.read_table(path)
-    except lib.ArrowException as error:
+        columns = {name: table.column(name).to_pylist() for name in table.column_names}
+    except (lib.ArrowException, OSError, ValueError) as error:
+        if isinstance(error, OSError) and error.errno is not None:  # the system's, not pyarrow's
+            raise
         raise ValueError(f"blend: cannot read {path}: {error}") from error
     if not table.num_rows:
         raise ValueError(f"blend: {path}: no rows")
-    return {name: table.column(name).to_pylist() for name in table.column_names}, lambda row: f"row {row + 1}"
+    return columns, lambda row: f"row {row + 1}"
 
 
 def _ids(values: Sequence[Any], name: str, path: Path, place: Place) -> NDArray[Any]:
     """Ids as texts: each one word, since a TREC run separates its columns by blanks."""
     ids = np.empty(len(values), object)
     for row, value in enumerate(values):
-        ids[row] = text = "" if value is None else str(value).strip()
+        text = value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else str(value)
+        ids[row] = text = "" if value is None or value != value else text.strip()
         if len(text.split()) != 1:
             raise ValueError(
                 f"blend: {path}, {place(row)}: column {name!r} must have one word without blanks; got {value!r}"
