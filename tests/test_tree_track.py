@@ -326,6 +326,21 @@ def test_a_metric_with_a_function_cannot_be_saved(tmp_path, gain):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("suffix", ["npz", "parquet"])
+@pytest.mark.parametrize("first", [np.int64(7), 2**64 - 1, -(2**63)])
+def test_whole_numbers_that_are_objects_are_saved(tmp_path, suffix, first):
+    ids = np.array([first, 1, 2, 3, 4, 5], dtype=object)
+    assert TreeTrack.load(track(qid=ids).save(tmp_path / f"a.{suffix}")).qid.tolist() == ids.tolist()
+
+
+@pytest.mark.parametrize("ids", [[2**64, 1, 2, 3, 4, 5], [-1, 2**63, 2, 3, 4, 5]])
+def test_larger_ids_cannot_be_saved(tmp_path, ids):
+    with pytest.raises(
+        ValueError, match=r"TreeTrack\.save: qid must hold whole numbers of 64 bits; got \[.*, \.\.\.\]"
+    ):
+        track(qid=np.array(ids, dtype=object)).save(tmp_path / "a.npz")
+
+
 def test_ids_of_other_types_cannot_be_saved(tmp_path):
     ids = np.empty(6, dtype=object)
     ids[:] = [(1, 2)] * 6

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arguments import shown
 from ..atomic import write_whole
 from ..metrics.hard import Metric
 from ..metrics.soft import AnyMetric, SoftMetric
@@ -188,11 +189,16 @@ def _plain_ids(caller: str, qid: NDArray[Any]) -> NDArray[Any]:
     """Query ids of a type that a file can hold; objects if they are texts or whole numbers."""
     if qid.dtype.kind not in "OT":
         return qid
-    for kind, dtype in ((str, np.str_), (int, np.int64)):
-        if all(isinstance(value, kind) for value in qid.tolist()):
-            return qid.astype(dtype)
+    values = qid.tolist()
+    if all(isinstance(value, str) for value in values):
+        return qid.astype(np.str_)
+    if all(isinstance(value, (int, np.integer)) for value in values):
+        for dtype in (np.int64, np.uint64):
+            if np.iinfo(dtype).min <= min(values) and max(values) <= np.iinfo(dtype).max:
+                return qid.astype(dtype)
+        raise ValueError(f"{caller}: qid must hold whole numbers of 64 bits; got {shown(qid)}")
     first: dict[type, Any] = {}
-    for value in qid.tolist():
+    for value in values:
         first.setdefault(type(value), value)
     got = " and ".join(f"{value!r} of type {kind.__name__}" for kind, value in first.items())
     raise ValueError(f"{caller}: qid must hold only numbers or only texts; got {got}")
