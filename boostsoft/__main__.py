@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import io
 import os
+import signal
 import sys
+from typing import Any
 
 
 def run() -> int:
@@ -20,10 +22,15 @@ def run() -> int:
     from .options import interrupted
 
     try:
+        signal.signal(signal.SIGTERM, _interrupt)  # else children are left, and files under a temporary name
         from .cli import main
     except KeyboardInterrupt:  # loading takes seconds
         return interrupted()
     return main()
+
+
+def _interrupt(*_: Any) -> None:
+    raise KeyboardInterrupt
 
 
 if __name__ == "__main__":

@@ -6,6 +6,9 @@ import hashlib
 import io
 import json
 import re
+import signal
+import subprocess
+import sys
 from collections import Counter
 from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
@@ -82,6 +85,21 @@ def test_a_lost_process_is_one_line():
 
     with pytest.raises(ChildProcessError, match="what is done is kept, the same command goes on, and fewer --jobs"):
         list(workers._side_by_side(Pool(), [None]))
+
+
+def test_no_process_is_left_behind_by_one_that_is_killed():
+    """They have its output, which ends when the last of them has ended."""
+    code = (
+        "import os, signal\n"
+        "from boostsoft.bench.quality.workers import workers\n"
+        "with workers(2) as run:\n"
+        "    try:\n"
+        "        list(run([None]))\n"
+        "    except AttributeError:\n"
+        "        os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == -signal.SIGKILL, done.stderr
 
 
 def test_a_damaged_log_is_an_error(tmp_path):

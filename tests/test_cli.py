@@ -465,6 +465,18 @@ def test_an_interrupt_while_the_commands_are_loaded_is_one_line():
     assert (done.returncode, done.stderr) == (130, "boostsoft: interrupted; no file is half written\n")
 
 
+def test_to_be_terminated_is_to_be_interrupted():
+    code = (
+        "import os, signal, sys, time\n"
+        "from boostsoft import __main__, cli\n"
+        "cli._demo = lambda options: (os.kill(os.getpid(), signal.SIGTERM), time.sleep(60))\n"
+        "sys.argv = ['boostsoft', 'demo']\n"
+        "sys.exit(__main__.run())\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (130, "boostsoft: interrupted; no file is half written\n")
+
+
 def test_files_are_whole_or_not_there(tmp_path, monkeypatch):
     real = os.replace
 

@@ -8,7 +8,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from multiprocessing import active_children, get_context
+from multiprocessing import active_children, get_context, parent_process
+from threading import Thread
+from typing import Any
 
 from ...kernels.threads import n_threads
 from .tasks import Outcome, Task, run_task
@@ -30,7 +32,7 @@ def workers(jobs: int) -> Iterator[Runner]:
     others = set(active_children())
     with _environment(_settings(threads_of(jobs))):
         # fresh interpreters: OpenMP's and Numba's threads do not survive a fork
-        pool = ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_leave_interrupts_to_the_parent)
+        pool = ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_follow_the_parent)
         try:
             yield lambda tasks: _side_by_side(pool, tasks)
         except BaseException:
@@ -52,8 +54,15 @@ def _side_by_side(pool: ProcessPoolExecutor, tasks: Sequence[Task]) -> Iterator[
         ) from error
 
 
-def _leave_interrupts_to_the_parent() -> None:
+def _follow_the_parent() -> None:
+    """Leave interrupts to it, and end when it has ended in any other way: a pool's processes wait for ever."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    Thread(target=_end_after, args=[parent_process()], daemon=True).start()
+
+
+def _end_after(parent: Any) -> None:
+    parent.join()
+    os._exit(1)
 
 
 def _settings(threads: int) -> dict[str, str]:
