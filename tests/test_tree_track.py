@@ -449,6 +449,15 @@ def test_no_damaged_byte_passes(tmp_path, suffix):
     assert refused > len(whole) / 40
 
 
+def test_a_file_with_a_mark_of_encryption_is_damaged(tmp_path):
+    path = track().save(tmp_path / "a.npz")
+    whole = bytearray(path.read_bytes())
+    whole[whole.index(b"PK\x01\x02") + 8] ^= 1  # a flag of the first array in the table of contents
+    path.write_bytes(whole)
+    with pytest.raises(ValueError, match=r"a\.npz is damaged, or no \.npz file: its 'steps' cannot be read"):
+        TreeTrack.load(path)
+
+
 @pytest.mark.parametrize("suffix", ["npz", "parquet"])
 def test_a_file_that_is_not_there_is_an_error_of_the_system(tmp_path, suffix):
     with pytest.raises(FileNotFoundError, match="none"):

@@ -29,7 +29,7 @@ _VALUES = ("steps", "per_query", "beginning")  # the columns of a Parquet file
 _REST = ("query_weight", "spread", "y_true", "scores", "qid")
 _NEEDED = (*_VALUES, "query_weight", "spread", "metrics", "start", "label")
 # what zipfile and NumPy raise of an array that is not as it was written
-_UNREADABLE = (zipfile.BadZipFile, zlib.error, EOFError, ValueError, NotImplementedError)
+_UNREADABLE = (zipfile.BadZipFile, zlib.error, EOFError, ValueError, RuntimeError)
 
 
 def save(track: Mapping[str, Any], path: str | Path) -> Path:
