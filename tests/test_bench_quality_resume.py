@@ -102,10 +102,38 @@ def test_no_process_is_left_behind_by_one_that_is_killed():
     assert done.returncode == -signal.SIGKILL, done.stderr
 
 
-def test_a_damaged_log_is_an_error(tmp_path):
-    (tmp_path / "runs.jsonl").write_text('{"key": "tune/a/1/b/0"}\n{"key": \n{"key": "tune/a/1/b/1"}\n')
+GOOD = '{"key": "tune/a/1/b/0", "setting": {}, "valid": 0.5, "trees": 3, "seconds": 1}'
+
+
+@pytest.mark.parametrize(
+    "line",
+    ['{"key": ', "[" * 100_000, GOOD.replace("valid", "vblid"), GOOD.replace("0.5", '"0.5"'), GOOD[:-2] + "NaN}"],
+)
+def test_a_damaged_log_is_an_error(tmp_path, line):
+    (tmp_path / "runs.jsonl").write_text(f"{GOOD}\n{line}\n{GOOD}\n")
     with pytest.raises(ValueError, match=r"runs\.jsonl, line 2 must be a run's record"):
         store.RunLog(tmp_path)
+
+
+@pytest.mark.parametrize("text", ["[]", "1", "null", '{"runs"', "[" * 100_000])
+def test_a_damaged_protocol_is_an_error(tmp_path, text):
+    (tmp_path / "protocol.json").write_text(text)
+    with pytest.raises(ValueError, match=r"^bench quality: .*protocol\.json must "):
+        protocol.Protocol(tmp_path)
+
+
+@pytest.mark.parametrize("damage", [lambda whole: b"", lambda whole: whole[:-30], lambda whole: b"junk" * 30])
+def test_damaged_values_are_an_error_that_says_what_to_do(small, folder, tmp_path, monkeypatch, damage):
+    out = copytree(small, tmp_path / "out")
+    path = out / "runs" / "TINY-fold1-lambdarank-seed0.npz"
+    path.write_bytes(damage(path.read_bytes()))
+    with pytest.raises(ValueError, match=r"seed0\.npz must hold the values of a run, and cannot be read; remove it"):
+        run.run_quality(options(folder, out))
+    path.unlink()
+    trained = interrupt_after(monkeypatch, None)
+    run.run_quality(options(folder, out))
+    assert trained == ["test/TINY/1/lambdarank/0"]
+    assert results(out) == results(small)
 
 
 CHANGES = {
@@ -244,7 +272,34 @@ MISSING = {
     "data set": (lambda found: found["lambdarank"].pop("TINY"), "every data set that is asked for; TINY of method"),
     "fold": (lambda found: found["lambdarank"]["TINY"].pop("2"), "every fold that is asked for; 2 of method"),
     "setting": (lambda found: found["lambdarank"]["TINY"]["2"].pop("setting"), "must give trees and own of"),
+    "parameters": (
+        lambda found: found["lambdarank"]["TINY"]["2"].update(setting={"trees": 5, "own": {}}),
+        "must give trees and own of .*got {'trees': 5, 'own': {}}",
+    ),
+    "entry": (lambda found: found["lambdarank"]["TINY"].update({"2": 1}), "must give trees and own of .*got 1"),
 }
+
+
+@pytest.mark.parametrize("changes", [{"protocol": []}, {"protocol": {"tuning": None}}, {"settings": {"lambdarank": 1}}])
+def test_settings_of_another_form_are_refused(small, folder, tmp_path, changes):
+    file = tmp_path / "settings.json"
+    file.write_text(json.dumps({**json.loads((small / "settings.json").read_text()), **changes}))
+    with pytest.raises(ValueError, match=r"^--settings: .*settings\.json must "):
+        run.run_quality(options(folder, tmp_path / "out", settings=file))
+
+
+@pytest.mark.parametrize(
+    ("others", "got"), [(5, "must give 2 settings of .*; got 1"), ([1], "trees and own of .*got 1")]
+)
+def test_further_settings_of_another_form_are_refused(small, folder, tmp_path, others, got):
+    document = json.loads((small / "settings.json").read_text())
+    for method in document["settings"].values():
+        for entry in method["TINY"].values():
+            entry["next"] = others
+    file = tmp_path / "settings.json"
+    file.write_text(json.dumps(document))
+    with pytest.raises(ValueError, match=got):
+        run.run_quality(options(folder, tmp_path / "out", settings=file, average=2))
 
 
 @pytest.mark.parametrize(("change", "message"), MISSING.values(), ids=MISSING.keys())

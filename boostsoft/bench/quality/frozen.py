@@ -98,10 +98,10 @@ def read_settings(path: Path, places: Sequence[Place], average: int = 1) -> Froz
     try:
         document = json.loads(content)
         settings = document["settings"]
-    except (ValueError, KeyError, TypeError) as error:
+        trials = document.get("protocol", {}).get("tuning", {}).get("trials")
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ValueError(f"--settings: {path} must be a file that bench quality wrote: {error!r}") from error
     found = {place: _some(settings, place, path, average) for place in places}
-    trials = document.get("protocol", {}).get("tuning", {}).get("trials")
     return Frozen(found, hashlib.sha256(content).hexdigest(), trials)
 
 
@@ -112,17 +112,17 @@ def _some(settings: Any, place: Place, path: Path, average: int) -> list[Setting
             of = "" if kind == "method" else f" of method {place.method}"
             raise ValueError(f"--settings: {path} must hold every {kind} that is asked for; {key}{of} is missing")
         found = found[key]
-    best = found if isinstance(found, dict) else {}
-    entries = [best, *best.get("next", [])][:average]
+    others = found.get("next", []) if isinstance(found, dict) else []
+    entries = [found, *(others if isinstance(others, list) else [])][:average]
     if len(entries) < average:
         raise ValueError(
             f"--average: {path} must give {average} settings of {place}, as bench quality writes with --average "
             f"{average}; got {len(entries)}"
         )
-    return [_trained_with(entry.get("setting"), place, path) for entry in entries]
+    return [_trained_with(entry.get("setting") if isinstance(entry, dict) else entry, place, path) for entry in entries]
 
 
 def _trained_with(setting: Any, place: Place, path: Path) -> Setting:
-    if not isinstance(setting, dict) or not {"trees", "own"} <= set(setting):
+    if not isinstance(setting, dict) or not all(isinstance(setting.get(name), dict) for name in ("trees", "own")):
         raise ValueError(f"--settings: {path} must give trees and own of {place}, got {setting!r}")
     return {"trees": setting["trees"], "own": setting["own"]}

@@ -75,9 +75,11 @@ def _sources() -> str:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        found: dict[str, Any] = json.loads(path.read_text())
-    except ValueError as error:
+        found = json.loads(path.read_text())
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"bench quality: {path} must be JSON: {error}") from error
+    if not isinstance(found, dict):
+        raise ValueError(f"bench quality: {path} must hold what the folder was made with; got {_short(found)}")
     return found
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import os
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,10 @@ import numpy as np
 
 from ...arguments import FloatArray
 from ...atomic import write_files
-from .tasks import Outcome
+from .tasks import TESTED, Outcome
 
 _LOG, _ARRAYS = "runs.jsonl", "runs"
+_NUMBERS = ("valid", "trees", "seconds")  # of a run that has not failed
 
 
 class RunLog:
@@ -46,8 +48,15 @@ class RunLog:
 
     def values(self, key: str) -> dict[str, FloatArray]:
         """Values per query of a tested run."""
-        with np.load(self._arrays(key)) as found:
-            return {name: found[name] for name in found.files}
+        path = self._arrays(key)
+        try:
+            with path.open("rb") as file, np.load(file) as found:
+                return {name: found[name] for name in TESTED}
+        except Exception as error:  # zipfile and NumPy have many
+            raise ValueError(
+                f"bench quality: {path} must hold the values of a run, and cannot be read; remove it, and the same "
+                "command does the run again"
+            ) from error
 
     def _arrays(self, key: str) -> Path:
         _, data, fold, method, seed = key.split("/")
@@ -67,6 +76,8 @@ def _read(path: Path) -> dict[str, dict[str, Any]]:
         try:
             record = json.loads(line)
             records[record["key"]] = record
-        except (ValueError, KeyError, TypeError) as error:
-            raise ValueError(f"bench quality: {path}, line {number} must be a run's record: {error}") from error
+            if "failed" not in record and not all(math.isfinite(record[name]) for name in _NUMBERS):
+                raise ValueError(f"{', '.join(_NUMBERS)} must be finite")
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            raise ValueError(f"bench quality: {path}, line {number} must be a run's record: {error!r}") from error
     return records
