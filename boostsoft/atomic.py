@@ -22,6 +22,10 @@ def write_whole(path: Path, write: Callable[[Path], object]) -> None:
     try:
         write(temporary)
         os.replace(temporary, target)
+    except OSError as error:  # of a name that nobody knows, or of none
+        if error.errno is None:
+            raise
+        raise OSError(error.errno, error.strerror, str(path)) from error
     finally:
         temporary.unlink(missing_ok=True)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import re
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -54,6 +56,19 @@ def test_no_file_takes_the_place_of_a_pipe_or_a_folder(tmp_path):
     (tmp_path / "folder").mkdir()
     with pytest.raises(IsADirectoryError, match=r"folder'$"):
         write_files(tmp_path, {"folder": b"text"})
+
+
+def test_an_error_names_the_file(tmp_path):
+    with pytest.raises(FileNotFoundError, match=re.escape(f"No such file or directory: '{tmp_path / 'no' / 'file'}'")):
+        write_whole(tmp_path / "no" / "file", lambda path: path.write_bytes(b"text"))
+
+    def full(_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with pytest.raises(OSError, match=re.escape(f"No space left on device: '{tmp_path / 'file'}'")) as caught:
+        write_whole(tmp_path / "file", full)
+    assert caught.value.errno == errno.ENOSPC
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_name_may_be_as_long_as_the_system_allows(tmp_path):
