@@ -90,6 +90,11 @@ def as_paths(paths: PathLike | Sequence[PathLike] | None) -> list[Path]:
     return [Path(paths)] if isinstance(paths, (str, os.PathLike)) else [Path(path) for path in paths]
 
 
+def written(name: str) -> str:
+    """Return a file's name with what is no text in it written out."""
+    return name.encode("utf-8", "backslashreplace").decode()
+
+
 def show(text: bytes) -> str:
     """Return bytes as a quoted string that fits an error message."""
     shown = text.decode("utf-8", "backslashreplace")

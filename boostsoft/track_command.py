@@ -12,6 +12,7 @@ import numpy as np
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from ._letor import written
 from .atomic import write_files
 from .datasets import load_letor
 from .kernels.noise import LAWS
@@ -67,8 +68,7 @@ def add_track(commands: Any) -> None:
     add("--start", type=whole(0), default=0, metavar="N", help="begin behind so many trees (0)")
     add("--label", metavar="TEXT", help="what the model is called (its file's name)")
     add("--absent", choices=["0", "nan"], default="0", help="value of a feature that a line leaves out (0)")
-    written = parser.add_argument_group("what is written (nothing by default)")
-    add = written.add_argument
+    add = parser.add_argument_group("what is written (nothing by default)").add_argument
     add("--report", type=Path, metavar="FILE", help="interactive page; needs plotly")
     add("--png", type=Path, metavar="FILE", help="picture of the first metric")
     add("--save", type=Path, metavar="FILE", help="the values of every query at every step: .npz or .parquet")
@@ -83,7 +83,7 @@ def track(options: argparse.Namespace) -> None:
     data = load_letor(options.data, n_features=n_features, absent=float(options.absent))
     found = track_trees(
         model, data.X, data.y, qid=data.qid, metrics=metrics,
-        every=options.every, start=options.start, label=options.label or options.model.stem,
+        every=options.every, start=options.start, label=written(options.label or options.model.stem),
     )  # fmt: skip
     for kind, path in targets:
         _WRITERS[kind](found, path)

@@ -117,6 +117,17 @@ def test_everything_into_a_folder(folder, tmp_path, capsys):
         assert f"Written: {out / name}\n" in shown.out.replace("\n/", "/")
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere names are texts")
+def test_a_model_whose_name_is_no_text(folder, xgboost_models, tmp_path, capsys):
+    pytest.importorskip("plotly")
+    model, out = tmp_path / os.fsdecode(b"m\xff.json"), tmp_path / "out"
+    model.write_bytes((folder / "xgboost.json").read_bytes())
+    code, shown = run(capsys, model, *files_of(folder), "--out", out)
+    assert (code, shown.err) == (0, "")
+    assert TreeTrack.load(out / "track.npz").label == r"m\udcff"
+    assert r"<title>m\udcff" in (out / "report.html").read_text(encoding="utf-8")
+
+
 def test_single_files_and_options(folder, tmp_path, capsys):
     pytest.importorskip("plotly")
     pytest.importorskip("pyarrow")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 import re
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -199,6 +200,12 @@ def test_names_of_runs(write):
     path = run("one", "x")
     with pytest.raises(ValueError, match=re.escape(f"got 'one' of {path} and {path}")):
         load_trec_runs(path, path)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere names are texts")
+def test_a_run_whose_name_is_no_text(write):
+    path = write(b"7 Q0 d1 1 1 x\n7 Q0 d2 1 1 y\n", os.fsdecode(b"r\xff"))
+    assert load_trec_runs(path).runs == (r"r\udcff",)
 
 
 # ---------------------------------------------------------------------------------------------------------

@@ -124,7 +124,7 @@ def inverse(order: NDArray[Any]) -> IntArray:
 
 def name_runs(paths: Sequence[Path], tags: Sequence[str | None], caller: str) -> tuple[str, ...]:
     """What to call the runs: their tag, or the file's name where a file has several or two files have the same."""
-    files = [path.name.removesuffix(".gz") for path in paths]
+    files = [_letor.written(path.name.removesuffix(".gz")) for path in paths]
     names = [file if tag is None or list(tags).count(tag) > 1 else tag for file, tag in zip(files, tags, strict=True)]
     for at, name in enumerate(names):
         if name in names[:at]:
