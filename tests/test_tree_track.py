@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import math
+import pickle
 import sys
 from dataclasses import fields, replace
 
@@ -487,6 +489,18 @@ def test_arrays_are_read_only_and_the_callers_are_not():
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 1
     assert values.flags.writeable
+
+
+@pytest.mark.parametrize("copied", [lambda one: pickle.loads(pickle.dumps(one)), copy.deepcopy], ids=["pickle", "copy"])
+def test_arrays_of_copies_are_read_only(copied):
+    found, whole = copied(track()), track()
+    for field in fields(found):
+        value = getattr(found, field.name)
+        if isinstance(value, np.ndarray):
+            assert not value.flags.writeable
+            np.testing.assert_array_equal(value, getattr(whole, field.name))
+        else:
+            assert value == getattr(whole, field.name)
 
 
 def test_a_track_can_be_changed_into_another():

@@ -139,6 +139,9 @@ class TreeTrack:
     def __post_init__(self) -> None:
         set_fields(self, checked({field.name: getattr(self, field.name) for field in fields(self)}))
 
+    def __reduce__(self) -> tuple[type[TreeTrack], tuple[Any, ...]]:
+        return type(self), tuple(getattr(self, field.name) for field in fields(self))  # copied arrays would be writable
+
     @property
     def names(self) -> tuple[str, ...]:
         """The metrics' names: ``("ndcg@10", "ndcg_gaussian@10")``."""
