@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 from typing import Any
@@ -84,25 +84,36 @@ def logged_name(metric: AnyMetric) -> str:
     return metric.label("hard")
 
 
+def read_metrics(caller: str, metrics: Iterable[Any]) -> list[AnyMetric]:
+    """Metrics from specs, Metrics and SoftMetrics, one at least."""
+    found: list[AnyMetric] = []
+    for metric in metrics:
+        if isinstance(metric, str):
+            found.append(Metric.asked_by(caller, metric, {}))
+        elif isinstance(metric, (Metric, SoftMetric)):
+            found.append(metric)
+        else:
+            raise TypeError(f"{caller}: a metric must be a string, a Metric or a SoftMetric; got {metric!r}")
+    if not found:
+        raise ValueError(f"{caller}: give at least one metric, such as 'ndcg@10'")
+    return found
+
+
+def refuse_equal_names(caller: str, names: Iterable[str]) -> None:
+    """Raise if two metrics have one name."""
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        raise ValueError(f"{caller}: two metrics are called {twice[0]!r}; tell them apart with name=")
+
+
 class MetricList:
     """Metrics under distinct names, evaluated together on one data set after another."""
 
     def __init__(self, caller: str, metrics: Sequence[str | AnyMetric]) -> None:
-        if not metrics:
-            raise ValueError(f"{caller}: give at least one metric, such as 'ndcg@10'")
         self.caller = caller
-        self.metrics: list[AnyMetric] = []
-        for metric in metrics:
-            if isinstance(metric, str):
-                self.metrics.append(Metric(metric))
-            elif isinstance(metric, (Metric, SoftMetric)):
-                self.metrics.append(metric)
-            else:
-                raise TypeError(f"{caller}: a metric must be a string, a Metric or a SoftMetric; got {metric!r}")
+        self.metrics = read_metrics(caller, metrics)
         self.names = [logged_name(metric) for metric in self.metrics]
-        twice = [name for name, count in Counter(self.names).items() if count > 1]
-        if twice:
-            raise ValueError(f"{caller}: two metrics are called {twice[0]!r}; tell them apart with name=")
+        refuse_equal_names(caller, self.names)
         self._caches = [PreparedCache() for _ in self.metrics]
 
     def values(self, labels: Any, groups: QueryGroups, scores: Any, weights: FloatArray) -> list[tuple[str, float]]:

@@ -526,7 +526,7 @@ def test_steps_must_be_within_the_model():
 
 def test_metrics_must_have_values_per_query_and_names_of_their_own():
     refused("pooled=True gives one value for all queries together", metrics=["ndcg@10", Metric("auc", pooled=True)])
-    refused("two metrics are called 'ndcg_hard@10'", metrics=["ndcg@10", "ndcg@10"])
+    refused("two metrics are called 'ndcg@10'", metrics=["ndcg@10", "ndcg@10"])
     refused("a metric must be a string", metrics=[3], error=TypeError)
     refused("give at least one metric", metrics=[])
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..adapters import MetricList
+from ..adapters import read_metrics, refuse_equal_names
 from ..arguments import FloatArray, finite_vector
 from ..metrics.hard import Metric
 from ..metrics.prepared import prepare
@@ -24,7 +24,8 @@ TRACKED: tuple[str | AnyMetric, ...] = ("ndcg@10", watched_soft("ndcg@10"))
 def as_metrics(caller: str, metrics: Any) -> tuple[AnyMetric, ...]:
     """Metrics from specs, Metrics and SoftMetrics, or one of them; pooled ones have no value per query and raise."""
     given: Sequence[Any] = (metrics,) if isinstance(metrics, (str, Metric, SoftMetric)) else tuple(metrics)
-    found = tuple(MetricList(caller, given).metrics)
+    found = tuple(read_metrics(caller, given))
+    refuse_equal_names(caller, [metric.name for metric in found])
     for metric in found:
         metric.hard.refuse_pooled(caller)
     return found

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..adapters import refuse_equal_names
 from ..arguments import FloatArray, IntArray, as_array, whole_number
 from ..metrics.hard import Metric
 from ..metrics.soft import AnyMetric, SoftMetric
@@ -84,9 +84,7 @@ def _metrics(metrics: Any) -> tuple[AnyMetric, ...]:
     wrong = next((metric for metric in found if not isinstance(metric, (Metric, SoftMetric))), None)
     if wrong is not None:
         raise TypeError(f"{CALLER}: metrics must be Metrics and SoftMetrics; got {wrong!r}")
-    twice = [name for name, count in Counter(metric.name for metric in found).items() if count > 1]
-    if twice:
-        raise ValueError(f"{CALLER}: two metrics are called {twice[0]!r}; tell them apart with name=")
+    refuse_equal_names(CALLER, [metric.name for metric in found])
     return found
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..adapters import MetricList, as_written
+from ..adapters import MetricList, as_written, refuse_equal_names
 from ..arguments import FloatArray, fraction, whole_number
 from ..metrics.soft import AnyMetric, SoftMetric
 from ..query_groups import QueryGroups, query_weights
@@ -280,11 +280,9 @@ class Recording:
 
 
 def _refuse(caller: str, metrics: Sequence[AnyMetric]) -> None:
-    names = [metric.name for metric in metrics]
+    refuse_equal_names(caller, [metric.name for metric in metrics])
     for metric in metrics:
         metric.hard.refuse_pooled(caller)
-        if names.count(metric.name) > 1:
-            raise ValueError(f"{caller}: two metrics are called {metric.name!r}; tell them apart with name=")
 
 
 def _rule(caller: str, stop: Any, confidence: Any) -> StoppingRule | None:
