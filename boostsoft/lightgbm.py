@@ -20,6 +20,7 @@ LightGBM does (``num_threads``, ``n_jobs``).
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from .adapters import MetricList, PreparedCache, as_booster
@@ -221,7 +222,7 @@ def lambda_objective(kind: str = "lambdarank", **options: Any) -> LightGBMObject
     >>> lgb.train(params, train, 3).num_trees()
     3
     """
-    return LightGBMObjective(LambdaObjective(kind, **options))
+    return LightGBMObjective(LambdaObjective(kind, **options), "lambda_objective")
 
 
 def sklearn_lambda_objective(kind: str = "lambdarank", **options: Any) -> SklearnObjective:
@@ -256,7 +257,7 @@ def sklearn_lambda_objective(kind: str = "lambdarank", **options: Any) -> Sklear
     >>> ranker.fit(X, y, group=[20] * 10).booster_.num_trees()
     3
     """
-    return SklearnObjective(LambdaObjective(kind, **options))
+    return SklearnObjective(LambdaObjective(kind, **options), "sklearn_lambda_objective")
 
 
 def reference_objective(kind: str, **options: Any) -> LightGBMObjective:
@@ -290,7 +291,7 @@ def reference_objective(kind: str, **options: Any) -> LightGBMObjective:
     >>> lgb.train(params, train, 3).num_trees()
     3
     """
-    return LightGBMObjective(_reference(kind, **options))
+    return LightGBMObjective(_reference(kind, **options), "reference_objective")
 
 
 def sklearn_reference_objective(kind: str, **options: Any) -> SklearnObjective:
@@ -325,7 +326,7 @@ def sklearn_reference_objective(kind: str, **options: Any) -> SklearnObjective:
     >>> ranker.fit(X, y, group=[20] * 10).booster_.num_trees()
     3
     """
-    return SklearnObjective(_reference(kind, **options))
+    return SklearnObjective(_reference(kind, **options), "sklearn_reference_objective")
 
 
 def feval(*metrics: str | AnyMetric) -> LightGBMMetrics:
@@ -493,41 +494,39 @@ def track_callback(
 class LightGBMObjective:
     """A callable ``(preds, train_data) -> gradient, hessian`` of what LightGBM minimises."""
 
-    def __init__(self, rule: Objective) -> None:
-        self.rule = rule
+    def __init__(self, rule: Objective, built_by: str = "objective") -> None:
+        self.rule, self.caller, self._twin = rule, f"boostsoft.lightgbm.{built_by}", f"sklearn_{built_by}"
         self._cache = PreparedCache()
 
     def __call__(self, preds: Any, train_data: Any) -> tuple[FloatArray, FloatArray]:
         """Gradient and curvature of minus the soft metric."""
-        caller = "boostsoft.lightgbm.objective"
-        _refuse_other_calls(caller, "sklearn_objective", train_data)
-        refuse_traps(caller, train_data)
+        _refuse_other_calls(self.caller, self._twin, train_data)
+        refuse_traps(self.caller, train_data)
         with as_booster(_threads(train_data)):
             given = train_data.get_label(), preds, train_data.get_weight(), train_data.get_group()
-            return _descent(caller, self.rule, self._cache, *given)
+            return _descent(self.caller, self.rule, self._cache, *given)
 
     def __repr__(self) -> str:
-        return f"boostsoft.lightgbm.objective({self.rule!r})"
+        return f"{self.caller}({self.rule!r})"
 
 
 class SklearnObjective:
     """A callable ``(y_true, y_pred, weight, group) -> gradient, hessian`` of what LGBMRanker minimises."""
 
-    def __init__(self, rule: Objective) -> None:
-        self.rule = rule
+    def __init__(self, rule: Objective, built_by: str = "sklearn_objective") -> None:
+        self.rule, self.caller, self._twin = rule, f"boostsoft.lightgbm.{built_by}", built_by.removeprefix("sklearn_")
         self._cache = PreparedCache()
 
     def __call__(
         self, y_true: Any, y_pred: Any, weight: Any = None, group: Any = None
     ) -> tuple[FloatArray, FloatArray]:
         """Gradient and curvature of minus the soft metric."""
-        caller = "boostsoft.lightgbm.sklearn_objective"
-        _refuse_datasets(caller, "objective", y_pred)
+        _refuse_datasets(self.caller, self._twin, y_pred)
         with as_booster(_threads()):
-            return _descent(caller, self.rule, self._cache, y_true, y_pred, weight, group)
+            return _descent(self.caller, self.rule, self._cache, y_true, y_pred, weight, group)
 
     def __repr__(self) -> str:
-        return f"boostsoft.lightgbm.sklearn_objective({self.rule!r})"
+        return f"{self.caller}({self.rule!r})"
 
 
 class LightGBMMetrics:
@@ -563,7 +562,7 @@ def _descent(
     caller: str, rule: Objective, cache: PreparedCache, labels: Any, preds: Any, weight: Any, group: Any
 ) -> tuple[FloatArray, FloatArray]:
     groups = read_groups(caller, labels, group)
-    queries = cache.get(labels, groups, rule.prepare)
+    queries = cache.get(labels, groups, partial(rule.prepare, caller=caller))
     scores = finite_vector(caller, "predictions", preds, groups.n_docs)
     rows = None if weight is None else row_weights(caller, weight, groups)
     gradient, curvature = rule.gradient_curvature(queries, scores, rows)

@@ -161,7 +161,7 @@ def lambda_objective(kind: str = "lambdarank", **options: Any) -> XGBoostObjecti
     >>> xgb.train(params, train, 3, obj=bx.lambda_objective("lambdarank", norm=False)).num_boosted_rounds()
     3
     """
-    return XGBoostObjective(LambdaObjective(kind, **options))
+    return XGBoostObjective(LambdaObjective(kind, **options), "lambda_objective")
 
 
 def reference_objective(kind: str, **options: Any) -> XGBoostObjective:
@@ -198,7 +198,7 @@ def reference_objective(kind: str, **options: Any) -> XGBoostObjective:
     >>> xgb.train(params, train, 3, obj=bx.reference_objective("listnet")).num_boosted_rounds()
     3
     """
-    return XGBoostObjective(_reference(kind, **options))
+    return XGBoostObjective(_reference(kind, **options), "reference_objective")
 
 
 def custom_metric(*metrics: str | AnyMetric) -> XGBoostMetrics:
@@ -345,19 +345,18 @@ def __dir__() -> list[str]:
 class XGBoostObjective:
     """A callable ``(predt, dtrain) -> gradient, hessian`` of what XGBoost minimises."""
 
-    def __init__(self, rule: Objective) -> None:
-        self.rule = rule
+    def __init__(self, rule: Objective, built_by: str = "objective") -> None:
+        self.rule, self.caller = rule, f"boostsoft.xgboost.{built_by}"
         self._cache = PreparedCache()
 
     def __call__(self, predt: Any, dtrain: Any) -> tuple[FloatArray, FloatArray]:
         """Gradient and curvature of minus the soft metric."""
-        caller = "boostsoft.xgboost.objective"
         part = over_workers() is not None
         if part and is_empty(dtrain):
             return np.zeros(0), np.zeros(0)
-        groups, weights = groups_and_weights(caller, dtrain)
-        queries = self._cache.get(dtrain.get_label(), groups, partial(self.rule.prepare, part=part))
-        scores = finite_vector(caller, "predictions", np.ravel(predt), groups.n_docs)
+        groups, weights = groups_and_weights(self.caller, dtrain)
+        queries = self._cache.get(dtrain.get_label(), groups, partial(self.rule.prepare, part=part, caller=self.caller))
+        scores = finite_vector(self.caller, "predictions", np.ravel(predt), groups.n_docs)
         with as_booster(_threads()):
             gradient, curvature = self.rule.gradient_curvature(queries, scores)
         unit = STOCK_UNIT if isinstance(self.rule, SoftObjective) else 1.0
@@ -365,7 +364,7 @@ class XGBoostObjective:
         return -gradient * rows, curvature * rows
 
     def __repr__(self) -> str:
-        return f"boostsoft.xgboost.objective({self.rule!r})"
+        return f"{self.caller}({self.rule!r})"
 
 
 class XGBoostMetrics:

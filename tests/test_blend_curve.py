@@ -194,6 +194,7 @@ def test_surface_has_the_curves_at_its_edges(data):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        ({"noise": "cauchy"}, "blend_curve: noise must be one of"),
         ({"n": 1}, "blend_curve: n must be from 2"),
         ({"i": 3}, "blend_curve: i must name columns of S, of which there are 3; got 3"),
         ({"j": -4}, "blend_curve: j must name columns of S, of which there are 3; got -4"),

@@ -146,7 +146,7 @@ def test_query_weights_multiply_and_a_query_alone_contributes_the_same():
         ({"truncation_level": 2.5}, TypeError, "lambda_objective: truncation_level must be a whole number; got 2.5"),
         ({"norm": 1}, TypeError, "lambda_objective: norm must be True or False; got 1"),
         ({"sigmoid": 0.0}, ValueError, "lambda_objective: sigmoid must be finite and above 0; got 0.0"),
-        ({"gain": "square"}, ValueError, "Metric: gain must be one of 'exp2', 'linear'; got 'square'"),
+        ({"gain": "square"}, ValueError, "lambda_objective: gain must be one of 'exp2', 'linear'; got 'square'"),
     ],
 )
 def test_bad_options_are_named(options, error, message):
@@ -156,9 +156,9 @@ def test_bad_options_are_named(options, error, message):
 
 def test_bad_labels_are_named():
     objective = LambdaObjective(gain=[0.0, 2.0, 1.0])
-    with pytest.raises(ValueError, match="lambda_objective: gain must not fall with the label"):
+    with pytest.raises(ValueError, match=r"^LambdaObjective\.prepare: gain must not fall with the label"):
         objective.prepare([0, 1, 2], QueryGroups.from_sizes([3]))
-    with pytest.raises(ValueError, match="lambda_objective: there is nothing to learn"):
+    with pytest.raises(ValueError, match=r"^LambdaObjective\.prepare: there is nothing to learn"):
         objective.prepare([1, 1, 0], QueryGroups.from_sizes([2, 1]))
 
 

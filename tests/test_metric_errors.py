@@ -5,6 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import boostsoft as bs
+import boostsoft.lightgbm as bl
+import boostsoft.xgboost as bx
 from boostsoft import Metric, SoftMetric
 from boostsoft.kernels.families import PLAIN
 from boostsoft.metrics.registry import REGISTRY
@@ -20,8 +23,26 @@ from .cases import every_metric, refused
 def test_unknown_metrics_are_told_the_known(build, spec):
     ranked = ", ".join(name for name, entry in REGISTRY.items() if not entry.pairwise)
     pairwise = ", ".join(name for name, entry in REGISTRY.items() if entry.pairwise)
-    text = f"Metric: unknown metric {spec!r}; known are {ranked}, each with or without @k, and {pairwise}"
+    text = f"{build.__name__}: unknown metric {spec!r}; known are {ranked}, each with or without @k, and {pairwise}"
     refused(ValueError, text, build, spec)
+
+
+def test_whoever_is_given_a_metric_is_named():
+    y, S = np.tile([0, 1], 6), np.arange(24.0).reshape(12, 2)
+    calls = {
+        "make_ranking_scorer": bs.make_ranking_scorer,
+        "boostsoft.lightgbm.feval": bl.feval,
+        "boostsoft.lightgbm.sklearn_eval_metric": bl.sklearn_eval_metric,
+        "boostsoft.lightgbm.track_callback": bl.track_callback,
+        "boostsoft.xgboost.custom_metric": bx.custom_metric,
+        "objective": bl.objective,
+        "SoftRanker.fit": lambda spec: bs.SoftRanker(metric=spec).fit(S, y, group=[6, 6]),
+        "SoftBlender.fit": lambda spec: bs.SoftBlender(spec).fit(S, y, group=[6, 6]),
+        "blend_curve": lambda spec: bs.blend_curve(S, y, group=[6, 6], metric=spec),
+    }
+    for caller, call in calls.items():
+        refused(ValueError, f"{caller}: unknown metric 'ndgc'; ", call, "ndgc")
+    refused(TypeError, "make_ranking_scorer: ndcg takes the options ", bs.make_ranking_scorer, "ndcg", spec="mrr")
 
 
 @pytest.mark.parametrize("build", [Metric, SoftMetric])
@@ -29,7 +50,7 @@ def test_unknown_metrics_are_told_the_known(build, spec):
     "cutoff", ["", "0", "00", "x", "-1", "1.5", "1e1", "1_0", " 10", "1 0", "@1", "٣", "9007199254740993", "9" * 100]
 )
 def test_wrong_cutoffs_in_a_spec(build, cutoff):
-    text = f"Metric: the cutoff behind @ must be a whole number from 1 to 2^53; got 'ndcg@{cutoff}'"
+    text = f"{build.__name__}: the cutoff behind @ must be a whole number from 1 to 2^53; got 'ndcg@{cutoff}'"
     refused(ValueError, text, build, f"ndcg@{cutoff}")
 
 
@@ -54,13 +75,13 @@ def test_wrong_cutoffs_in_a_spec(build, cutoff):
 )
 @pytest.mark.parametrize("build", [Metric, SoftMetric])
 def test_wrong_cutoffs(build, k, error, text):
-    refused(error, f"Metric: {text}", build, "ndcg", k=k)
+    refused(error, f"{build.__name__}: {text}", build, "ndcg", k=k)
 
 
 @pytest.mark.parametrize("build", [Metric, SoftMetric])
 @pytest.mark.parametrize("name", [name for name, entry in REGISTRY.items() if entry.pairwise])
 def test_a_cutoff_for_pairs(build, name):
-    text = f"Metric: {name} counts pairs of the whole list and takes no cutoff; got "
+    text = f"{build.__name__}: {name} counts pairs of the whole list and takes no cutoff; got "
     for k in (10, 0, [1, 2], "x"):
         refused(ValueError, f"{text}k={k!r}", build, name, k=k)
     for cutoff in ("10", "0", "", "x"):
@@ -69,7 +90,9 @@ def test_a_cutoff_for_pairs(build, name):
 
 
 def test_two_cutoffs():
-    refused(ValueError, "Metric: give the cutoff as 'ndcg@3' or as k=3, not both", Metric, "ndcg@3", k=3)
+    for build in (Metric, SoftMetric):
+        text = f"{build.__name__}: give the cutoff as 'ndcg@3' or as k=3, not both"
+        refused(ValueError, text, build, "ndcg@3", k=3)
 
 
 @pytest.mark.parametrize("spec", [None, 10, b"ndcg", ["ndcg"], SoftMetric("ndcg")])
@@ -83,9 +106,9 @@ def test_what_is_no_spec(spec):
 def test_options_of_other_metrics_are_refused(name):
     takes = ", ".join(REGISTRY[name].options) + ("" if REGISTRY[name].pairwise else ", k")
     for option in {*OPTIONS, "alpha", "at_k"} - {*REGISTRY[name].options}:
-        text = f"Metric: {name} takes the options {takes} and name; got {option}"
-        refused(TypeError, text, Metric, name, **{option: OPTIONS.get(option, [1])[0]})
-        refused(TypeError, text, SoftMetric, name, **{option: OPTIONS.get(option, [1])[0]})
+        text = f"{name} takes the options {takes} and name; got {option}"
+        for build in (Metric, SoftMetric):
+            refused(TypeError, f"{build.__name__}: {text}", build, name, **{option: OPTIONS.get(option, [1])[0]})
 
 
 @pytest.mark.parametrize("option", ["noise", "sigma", "sigma_unit", "ranks", "accuracy", "n_samples", "seed"])
@@ -122,7 +145,7 @@ def test_options_belong_to_the_metric_that_is_given():
 )
 @pytest.mark.parametrize("build", [Metric, SoftMetric])
 def test_wrong_options(build, options, error, text):
-    refused(error, f"Metric: {text}", build, "ndcg", **options)
+    refused(error, f"{build.__name__}: {text}", build, "ndcg", **options)
 
 
 @pytest.mark.parametrize("build", [Metric, SoftMetric])
@@ -144,7 +167,7 @@ def test_wrong_options(build, options, error, text):
     ],
 )
 def test_wrong_numbers(build, options, error, text):
-    refused(error, f"Metric: {text}", build, "rbp", **options)
+    refused(error, f"{build.__name__}: {text}", build, "rbp", **options)
 
 
 NUMBER = "must be a number; got"
@@ -181,7 +204,7 @@ NUMBER = "must be a number; got"
 )
 @pytest.mark.parametrize("build", [Metric, SoftMetric])
 def test_wrong_options_of_other_metrics(build, name, options, error, text):
-    refused(error, f"Metric: {next(iter(options))} {text}", build, name, **options)
+    refused(error, f"{build.__name__}: {next(iter(options))} {text}", build, name, **options)
 
 
 @every_metric

@@ -153,7 +153,7 @@ def test_fractions_of_rows(data):
         ("short", ValueError, r"y must have one value per row, \d+; got 5"),
         ("text", ValueError, "y must hold numbers"),
         ("two", ValueError, "y must be one-dimensional"),
-        ("equal", ValueError, "there is nothing to learn"),
+        ("equal", ValueError, r"^SoftRanker\.fit: there is nothing to learn"),
         (None, ValueError, "requires y to be passed, but the target y is None"),
     ],
 )

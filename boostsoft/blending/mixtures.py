@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arguments import FloatArray, IntArray, one_of, positive_number, whole_number
+from ..kernels.noise import LAWS
 from ..metrics.hard import Metric
 from ..metrics.prepared import PreparedQueries, prepare
 from ..metrics.soft import AnyMetric, SoftMetric, as_metric
@@ -105,7 +106,8 @@ def read_mixed(
     scores = normalized(caller, normalize, queries.bring_together(rows), queries.groups)
     unit = one_of(caller, "sigma_unit", sigma_unit, ("spread", "score"))
     size = _sigma(caller, sigma, unit, prepared, weights)
-    return Mixed(scores, prepared, weights, SoftMetric(hard, noise=noise, sigma=size, sigma_unit=unit))
+    law = one_of(caller, "noise", noise, LAWS)
+    return Mixed(scores, prepared, weights, SoftMetric(hard, noise=law, sigma=size, sigma_unit=unit))
 
 
 def read_resampling(caller: str, n_bootstrap: Any, random_state: Any) -> tuple[int, int]:

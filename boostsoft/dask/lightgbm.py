@@ -109,8 +109,10 @@ class PartObjective:
 class _PartRule:
     rule: Objective
 
-    def prepare(self, y_true: Any, groups: QueryGroups, *, part: bool = True) -> PreparedQueries:
-        return self.rule.prepare(y_true, groups, part=part)
+    def prepare(
+        self, y_true: Any, groups: QueryGroups, *, part: bool = True, caller: str = "objective"
+    ) -> PreparedQueries:
+        return self.rule.prepare(y_true, groups, part=part, caller=caller)
 
     def gradient_curvature(
         self, queries: PreparedQueries, scores: FloatArray, row_weight: FloatArray | None = None

@@ -183,7 +183,7 @@ def _outline(part: dict[str, Any], rule: Objective | None, weigh_queries: bool) 
 
 def _learnable(rule: Objective, labels: Any, groups: QueryGroups) -> bool:
     try:
-        rule.prepare(labels, groups)
+        rule.prepare(labels, groups, caller="objective")
     except NothingToLearnError:
         return False
     return True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -151,19 +152,14 @@ class Metric:
     custom_name: str | None
 
     def __init__(self, spec: str, *, k: Any = None, name: str | None = None, **options: Any) -> None:
-        caller = type(self).__name__
-        metric, cutoff = parse_spec(caller, spec)
-        if cutoff is not None and k is not None:
-            raise ValueError(f"{caller}: give the cutoff as {spec!r} or as k={k!r}, not both")
-        if k is not None and REGISTRY[metric].pairwise:
-            raise ValueError(f"{caller}: {metric} counts pairs of the whole list and takes no cutoff; got k={k!r}")
-        checked = check_options(caller, metric, options)
-        checked |= {
-            "metric": metric,
-            "k": check_cutoff(caller, k) if cutoff is None else cutoff,
-            "custom_name": check_name(caller, name),
-        }
-        set_fields(self, checked)
+        set_fields(self, _checked(type(self).__name__, spec, {"k": k, "name": name, **options}))
+
+    @classmethod
+    def asked_by(cls, caller: str, spec: str, options: Mapping[str, Any]) -> Metric:
+        """The metric of a spec and options that were given to ``caller``, whom errors name."""
+        metric = cls.__new__(cls)
+        set_fields(metric, _checked(caller, spec, options))
+        return metric
 
     @classmethod
     def parse(cls, text: str) -> Metric:
@@ -267,6 +263,23 @@ class Metric:
         if self.ties != "corrected":
             return queries.finish(raw)
         return queries.finish(raw, tie_correction(REGISTRY[self.metric].divisor, scores, queries.groups))
+
+
+def _checked(caller: str, spec: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a metric, from its spec and options, the cutoff and the name among them."""
+    metric, cutoff = parse_spec(caller, spec)
+    own = dict(options)
+    k, name = own.pop("k", None), own.pop("name", None)
+    if cutoff is not None and k is not None:
+        raise ValueError(f"{caller}: give the cutoff as {spec!r} or as k={k!r}, not both")
+    if k is not None and REGISTRY[metric].pairwise:
+        raise ValueError(f"{caller}: {metric} counts pairs of the whole list and takes no cutoff; got k={k!r}")
+    checked = check_options(caller, metric, own)
+    return checked | {
+        "metric": metric,
+        "k": check_cutoff(caller, k) if cutoff is None else cutoff,
+        "custom_name": check_name(caller, name),
+    }
 
 
 def check_call(

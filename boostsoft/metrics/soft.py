@@ -325,7 +325,7 @@ def as_metric(caller: str, metric: str | Metric, options: dict[str, Any]) -> Met
             raise TypeError(f"{caller}: give {next(iter(options))} to the Metric, which has its options already")
         return metric
     if isinstance(metric, str):
-        return Metric(metric, **options)
+        return Metric.asked_by(caller, metric, options)
     raise TypeError(f"{caller}: metric must be a string such as 'ndcg@10' or a Metric; got {metric!r}")
 
 

@@ -22,8 +22,11 @@ class NothingToLearnError(ValueError):
 class Objective(Protocol):
     """What the boosters' adapters ask of an objective."""
 
-    def prepare(self, y_true: Any, groups: QueryGroups, *, part: bool = False) -> PreparedQueries:
-        """Check the labels once for all iterations; ``part`` of the data may have nothing to learn."""
+    def prepare(self, y_true: Any, groups: QueryGroups, *, part: bool = False, caller: str = ...) -> PreparedQueries:
+        """Check the labels once for all iterations; ``part`` of the data may have nothing to learn.
+
+        ``caller`` is whom errors name, here and in what is done with the queries.
+        """
         ...
 
     def gradient_curvature(
@@ -39,7 +42,6 @@ def kept_weights(caller: str, weights: Any) -> tuple[float, ...] | None:
 
 
 def weighted(
-    caller: str,
     found: tuple[FloatArray, FloatArray],
     queries: PreparedQueries,
     query_weight: tuple[float, ...] | None,
@@ -48,7 +50,7 @@ def weighted(
     """Gradient and curvature times the weights of queries, the curvature at least ``TINY``, times those of rows."""
     gradient, curvature = found
     if query_weight is not None:
-        share = queries.groups.per_document(query_weights(caller, query_weight, queries.groups))
+        share = queries.groups.per_document(query_weights(queries.caller, query_weight, queries.groups))
         gradient, curvature = gradient * share, curvature * share
     return by_rows(gradient, np.maximum(curvature, TINY), row_weight)
 

@@ -90,12 +90,14 @@ class LambdaObjective:
             "truncation_level": depth,
             "norm": as_flag(caller, "norm", norm),
             "sigmoid": positive_number(caller, "sigmoid", sigmoid),
-            "metric": Metric("ndcg", k=depth, gain=gain),
+            "metric": Metric.asked_by(caller, "ndcg", {"k": depth, "gain": gain}),
             "query_weight": kept_weights(caller, query_weight),
         }
         set_fields(self, checked)
 
-    def prepare(self, y_true: Any, groups: QueryGroups, *, part: bool = False) -> PreparedQueries:
+    def prepare(
+        self, y_true: Any, groups: QueryGroups, *, part: bool = False, caller: str = "LambdaObjective.prepare"
+    ) -> PreparedQueries:
         """Check the labels once for all iterations.
 
         Raises
@@ -104,7 +106,7 @@ class LambdaObjective:
             If a higher label has a lower gain, or no query has documents of different gain (unless this is but
             ``part`` of the data).
         """
-        return _prepared("lambda_objective", self, y_true, groups, part)
+        return _prepared(caller, self, y_true, groups, part)
 
     def gradient_curvature(
         self, queries: PreparedQueries, scores: FloatArray, row_weight: FloatArray | None = None
@@ -114,7 +116,7 @@ class LambdaObjective:
             found = _pairs(LAMBDARANK, queries, scores, self.truncation_level, self.norm, self.sigmoid)
         else:
             found = _all_pairs(queries, scores, self.sigmoid)
-        return weighted("lambda_objective", found, queries, self.query_weight, row_weight)
+        return weighted(found, queries, self.query_weight, row_weight)
 
 
 @dataclass(frozen=True, init=False, eq=True)
@@ -185,12 +187,14 @@ class LambdaLossObjective:
             "mu": non_negative_number(_CALLER, "mu", mu),
             "truncation_level": depth,
             "sigmoid": positive_number(_CALLER, "sigmoid", sigmoid),
-            "metric": Metric("ndcg", k=depth, gain=gain),
+            "metric": Metric.asked_by(_CALLER, "ndcg", {"k": depth, "gain": gain}),
             "query_weight": kept_weights(_CALLER, query_weight),
         }
         set_fields(self, checked)
 
-    def prepare(self, y_true: Any, groups: QueryGroups, *, part: bool = False) -> PreparedQueries:
+    def prepare(
+        self, y_true: Any, groups: QueryGroups, *, part: bool = False, caller: str = "LambdaLossObjective.prepare"
+    ) -> PreparedQueries:
         """Check the labels once for all iterations.
 
         Raises
@@ -199,7 +203,7 @@ class LambdaLossObjective:
             If a higher label has a lower gain, or no query has documents of different gain (unless this is but
             ``part`` of the data).
         """
-        return _prepared(_CALLER, self, y_true, groups, part)
+        return _prepared(caller, self, y_true, groups, part)
 
     def gradient_curvature(
         self, queries: PreparedQueries, scores: FloatArray, row_weight: FloatArray | None = None
@@ -207,7 +211,7 @@ class LambdaLossObjective:
         """The direction to raise each score in, and the positive curvature, each (n_docs,), times the weights."""
         depth = _WHOLE_LIST if self.truncation_level is None else self.truncation_level
         found = _pairs(LAMBDALOSS, queries, scores, depth, False, self.sigmoid, self.mu)
-        return weighted(_CALLER, found, queries, self.query_weight, row_weight)
+        return weighted(found, queries, self.query_weight, row_weight)
 
 
 def _prepared(

@@ -70,12 +70,14 @@ class ListNetObjective:
     def __init__(self, *, temperature: float = 1.0, gain: Any = "linear", query_weight: Any = None) -> None:
         checked = {
             "temperature": positive_number(_CALLER, "temperature", temperature),
-            "metric": Metric("dcg", gain=gain),
+            "metric": Metric.asked_by(_CALLER, "dcg", {"gain": gain}),
             "query_weight": kept_weights(_CALLER, query_weight),
         }
         set_fields(self, checked)
 
-    def prepare(self, y_true: Any, groups: QueryGroups, *, part: bool = False) -> PreparedQueries:
+    def prepare(
+        self, y_true: Any, groups: QueryGroups, *, part: bool = False, caller: str = "ListNetObjective.prepare"
+    ) -> PreparedQueries:
         """Check the labels once for all iterations.
 
         Raises
@@ -83,7 +85,7 @@ class ListNetObjective:
         ValueError
             If no query has documents of different gain (unless this is but ``part`` of the data).
         """
-        return prepare_labels(self.metric, _CALLER, y_true, groups, self.query_weight, part)
+        return prepare_labels(self.metric, caller, y_true, groups, self.query_weight, part)
 
     def gradient_curvature(
         self, queries: PreparedQueries, scores: FloatArray, row_weight: FloatArray | None = None
@@ -92,7 +94,7 @@ class ListNetObjective:
         best = queries.groups.per_document(queries.groups.largest(queries.gains, initial=0.0))
         with np.errstate(over="ignore", under="ignore"):  # far below the best is nothing
             targets = np.exp((queries.gains - best) / self.temperature)
-        return weighted(_CALLER, _cross_entropy(queries, scores, targets, 1), queries, self.query_weight, row_weight)
+        return weighted(_cross_entropy(queries, scores, targets, 1), queries, self.query_weight, row_weight)
 
 
 @dataclass(frozen=True, init=False, eq=True)
@@ -160,12 +162,14 @@ class XENDCGObjective:
             "gamma": _as_gamma(gamma),
             "seed": whole_number(_CALLER, "seed", seed, 0),
             "terms": kept,
-            "metric": Metric("ndcg", gain=gain),
+            "metric": Metric.asked_by(_CALLER, "ndcg", {"gain": gain}),
             "query_weight": kept_weights(_CALLER, query_weight),
         }
         set_fields(self, checked)
 
-    def prepare(self, y_true: Any, groups: QueryGroups, *, part: bool = False) -> PreparedQueries:
+    def prepare(
+        self, y_true: Any, groups: QueryGroups, *, part: bool = False, caller: str = "XENDCGObjective.prepare"
+    ) -> PreparedQueries:
         """Check the labels once for all iterations.
 
         Raises
@@ -175,8 +179,8 @@ class XENDCGObjective:
             gain (unless this is but ``part`` of the data).
         """
         if isinstance(self.gamma, tuple):
-            finite_vector(_CALLER, "gamma", self.gamma, groups.n_docs)
-        return prepare_labels(self.metric, _CALLER, y_true, groups, self.query_weight, part)
+            finite_vector(caller, "gamma", self.gamma, groups.n_docs)
+        return prepare_labels(self.metric, caller, y_true, groups, self.query_weight, part)
 
     def gradient_curvature(
         self, queries: PreparedQueries, scores: FloatArray, row_weight: FloatArray | None = None
@@ -188,7 +192,7 @@ class XENDCGObjective:
             gamma = np.broadcast_to(0.5 if self.gamma == "expected" else self.gamma, scores.shape)
         targets = queries.gains + (1.0 - gamma)
         found = _cross_entropy(queries, scores, targets, self.terms)
-        return weighted(_CALLER, found, queries, self.query_weight, row_weight)
+        return weighted(found, queries, self.query_weight, row_weight)
 
 
 @dataclass(frozen=True, init=False, eq=True)
@@ -233,10 +237,15 @@ class QueryRMSEObjective:
     query_weight: tuple[float, ...] | None
 
     def __init__(self, *, gain: Any = "linear", query_weight: Any = None) -> None:
-        checked = {"metric": Metric("dcg", gain=gain), "query_weight": kept_weights(_CALLER, query_weight)}
+        checked = {
+            "metric": Metric.asked_by(_CALLER, "dcg", {"gain": gain}),
+            "query_weight": kept_weights(_CALLER, query_weight),
+        }
         set_fields(self, checked)
 
-    def prepare(self, y_true: Any, groups: QueryGroups, *, part: bool = False) -> PreparedQueries:
+    def prepare(
+        self, y_true: Any, groups: QueryGroups, *, part: bool = False, caller: str = "QueryRMSEObjective.prepare"
+    ) -> PreparedQueries:
         """Check the labels once for all iterations.
 
         Raises
@@ -244,7 +253,7 @@ class QueryRMSEObjective:
         ValueError
             If no query has documents of different gain (unless this is but ``part`` of the data).
         """
-        return prepare_labels(self.metric, _CALLER, y_true, groups, self.query_weight, part)
+        return prepare_labels(self.metric, caller, y_true, groups, self.query_weight, part)
 
     def gradient_curvature(
         self, queries: PreparedQueries, scores: FloatArray, row_weight: FloatArray | None = None
@@ -257,7 +266,7 @@ class QueryRMSEObjective:
             squares_queries(scores, queries.gains, rows, queries.groups.offsets, begin, end, gradient)
 
         over_queries(run, listwise_costs(queries))
-        return weighted(_CALLER, (gradient, rows), queries, self.query_weight, None)
+        return weighted((gradient, rows), queries, self.query_weight, None)
 
 
 def _as_gamma(gamma: Any) -> str | tuple[float, ...]:

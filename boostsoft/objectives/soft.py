@@ -133,7 +133,9 @@ class SoftObjective:
         }
         set_fields(self, checked)
 
-    def prepare(self, y_true: Any, groups: QueryGroups, *, part: bool = False) -> PreparedQueries:
+    def prepare(
+        self, y_true: Any, groups: QueryGroups, *, part: bool = False, caller: str = "SoftObjective.prepare"
+    ) -> PreparedQueries:
         """Check the labels once for all iterations.
 
         Raises
@@ -143,12 +145,12 @@ class SoftObjective:
             rises or falls below 0, for which the flow is no curvature, labels do not suit the metric, or
             ``query_weight`` is not one number of at least 0 per query, some above 0.
         """
-        queries = _prepared(self.metric, y_true, groups)
-        further = [_prepared(metric, y_true, groups) for metric, _ in self.mix]
-        further += [LOSSES[name].prepare(y_true, groups, part=True) for name, _ in self.losses]
-        weights = query_weights("objective", self.query_weight, groups)
+        queries = _prepared(caller, self.metric, y_true, groups)
+        further = [_prepared(caller, metric, y_true, groups) for metric, _ in self.mix]
+        further += [LOSSES[name].prepare(y_true, groups, part=True, caller=caller) for name, _ in self.losses]
+        weights = query_weights(caller, self.query_weight, groups)
         if not part and not np.any(_learnable(queries) & (queries.pooled | (weights > 0))):
-            raise NothingToLearnError(NOTHING.format("objective", repr(self.metric)))
+            raise NothingToLearnError(NOTHING.format(caller, repr(self.metric)))
         return replace(queries, further=tuple(further))
 
     def gradient_curvature(
@@ -172,7 +174,7 @@ class SoftObjective:
         share, wanted = None, length(gradient)
         for (name, weight), queries in zip(self.losses, losses, strict=True):
             if self.query_weight is not None:
-                share = queries.groups.per_document(query_weights("objective", self.query_weight, queries.groups))
+                share = queries.groups.per_document(query_weights(queries.caller, self.query_weight, queries.groups))
             slopes, bends = LOSSES[name].gradient_curvature(queries, scores, share)
             own = length(slopes)
             if own > 0.0:
@@ -182,7 +184,7 @@ class SoftObjective:
 
     def _slopes(self, queries: PreparedQueries, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Gradient and curvature of one metric, times the queries' weights."""
-        weights = query_weights("objective", self.query_weight, queries.members)
+        weights = query_weights(queries.caller, self.query_weight, queries.members)
         queries = queries.weigh(weights)
         if queries.pooled:
             weights = np.full(1, float(weights.size))
@@ -225,9 +227,9 @@ def checked_mix(caller: str, mix: Any) -> tuple[tuple[Metric, float], ...]:
     return tuple((_trainable(caller, m), positive_number(caller, f"mix[{m!r}]", weight)) for m, weight in mix.items())
 
 
-def _prepared(metric: Metric, y_true: Any, groups: QueryGroups) -> PreparedQueries:
-    queries = prepare(metric, "objective", y_true, groups)
-    refuse_rising_discount("objective", metric, queries)
+def _prepared(caller: str, metric: Metric, y_true: Any, groups: QueryGroups) -> PreparedQueries:
+    queries = prepare(metric, caller, y_true, groups)
+    refuse_rising_discount(caller, metric, queries)
     return queries
 
 

@@ -117,7 +117,9 @@ class SoftLambdaObjective:
         }
         set_fields(self, checked)
 
-    def prepare(self, y_true: Any, groups: QueryGroups, *, part: bool = False) -> PreparedQueries:
+    def prepare(
+        self, y_true: Any, groups: QueryGroups, *, part: bool = False, caller: str = "SoftLambdaObjective.prepare"
+    ) -> PreparedQueries:
         """Check the labels once for all iterations.
 
         Raises
@@ -126,9 +128,9 @@ class SoftLambdaObjective:
             If no query has documents of different gain (unless this is but ``part`` of the data), the discount rises
             or falls below 0, or a query is too long for its pairs to be gone through.
         """
-        queries = prepare_labels(self.metric, _CALLER, y_true, groups, self.query_weight, part)
-        refuse_rising_discount(_CALLER, self.metric, queries)
-        refuse_long_pairs(_CALLER, queries)
+        queries = prepare_labels(self.metric, caller, y_true, groups, self.query_weight, part)
+        refuse_rising_discount(caller, self.metric, queries)
+        refuse_long_pairs(caller, queries)
         return queries
 
     def gradient_curvature(
@@ -147,4 +149,4 @@ class SoftLambdaObjective:
             )  # fmt: skip
 
         over_queries(run, soft_lambda_costs(queries))
-        return weighted(_CALLER, (gradient, curvature), queries, self.query_weight, row_weight)
+        return weighted((gradient, curvature), queries, self.query_weight, row_weight)

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..objectives import SoftObjective
 from .rows import Rows
-from .settings import Settings
+from .settings import FIT, Settings
 
 # Documents whose curvature is added where nothing is said: of 20, 40 and 80 the number that gained most
 # (notebooks/08_objectives.ipynb)
@@ -16,7 +16,7 @@ DOCUMENTS = 40.0
 def first_curvature(objective: SoftObjective, rows: Rows) -> float:
     """The average curvature of a document before the first tree, where all scores are equal, in LightGBM's units."""
     weights = None if rows.weights is None else rows.groups.per_document(rows.weights)
-    queries = objective.prepare(rows.labels, rows.groups)
+    queries = objective.prepare(rows.labels, rows.groups, caller=FIT)
     _, curvature = objective.gradient_curvature(queries, np.zeros(rows.labels.size), weights)
     return float(curvature.mean())
 
