@@ -18,12 +18,13 @@ import numpy as np
 from lightgbm.basic import LightGBMError
 from rich.console import Console
 
+from . import __version__
 from .bench.command import add_bench
 from .blend_command import add_blend
 from .datasets import RankingData, load_digits_ranking, load_letor
 from .experiment import N_PARTS, Plan, run_folds, run_split
 from .kernels.noise import LAWS
-from .options import FAILED, add_command, check_folder, interrupted, positive, stop, whole
+from .options import FAILED, add_command, check_folder, interrupted, metric_name, positive, stop, whole
 from .plots import curves_figure, differences_figure, png
 from .ranker.convex_losses import BESIDE
 from .ranker.settings import WHOLE_ORDER
@@ -78,8 +79,9 @@ class _Parser(argparse.ArgumentParser):
 
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
-        prog="python -m boostsoft", description="Train LightGBM on a soft ranking metric, next to its own lambdarank."
+        prog="python -m boostsoft", description="Train on soft ranking metrics, track trees and blend rankers by them."
     )
+    parser.add_argument("--version", action="version", version=f"boostsoft {__version__}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="{demo,train,track,blend,bench}")
     demo = commands.add_parser("demo", help="try it on an embedded data set", description=_DEMO)
     demo.set_defaults(run=_demo)
@@ -114,7 +116,13 @@ def _add_data(parser: argparse.ArgumentParser) -> None:
 
 def _add_training(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("training").add_argument
-    add("--metric", default="ndcg@10", metavar="NAME@K", help="metric to train on and to watch (ndcg@10)")
+    add(
+        "--metric",
+        type=metric_name,
+        default="ndcg@10",
+        metavar="NAME@K",
+        help="metric to train on and to watch (ndcg@10)",
+    )
     add("--noise", choices=list(LAWS), default="gaussian", help="what softens the metric (gaussian)")
     add("--learning-rate", type=positive, default=0.1, metavar="X", help="learning rate (0.1)")
     add("--leaves", type=whole(2), default=31, metavar="N", help="leaves per tree (31)")

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from .metrics.spec import parse_spec
+
 FAILED, INTERRUPTED = 2, 130
 
 
@@ -59,6 +61,15 @@ def positive(text: str) -> float:
     if not 0 < value < float("inf"):
         raise argparse.ArgumentTypeError(f"must be a number above 0, got {text!r}")
     return value
+
+
+def metric_name(text: str) -> str:
+    """Read a metric's name, and a cutoff behind it."""
+    try:
+        parse_spec("metric", text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error).removeprefix("metric: ")) from error
+    return text
 
 
 def check_folder(folder: Path, *names: str, option: str = "--out") -> None:

@@ -19,7 +19,7 @@ from .kernels.noise import LAWS
 from .metrics import Metric, SoftMetric
 from .metrics.registry import REGISTRY
 from .metrics.soft import AnyMetric
-from .options import add_command, check_folder, positive, whole
+from .options import add_command, check_folder, metric_name, positive, whole
 from .plots import png
 from .ranking_data import RankingData
 from .terminal import PLUS_MINUS, ResultTable, page, plus_minus
@@ -61,7 +61,13 @@ def add_track(commands: Any) -> None:
     add = parser.add_argument
     add("model", type=Path, metavar="MODEL", help="the model's file")
     add("data", type=Path, nargs="+", metavar="DATA", help="files of labelled queries")
-    add("--metric", action="append", metavar="NAME@K", help="metric to track, hard and soft; may be repeated (ndcg@10)")
+    add(
+        "--metric",
+        type=metric_name,
+        action="append",
+        metavar="NAME@K",
+        help="metric to track, hard and soft; may be repeated (ndcg@10)",
+    )
     add("--noise", choices=list(LAWS), default="gaussian", help="what softens the metric (gaussian)")
     add("--sigma", type=positive, default=0.2, metavar="X", help="its scale, in spreads of the scores (0.2)")
     add("--every", type=whole(1), default=1, metavar="N", help="measure after every N trees, and after the last (1)")

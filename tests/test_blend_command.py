@@ -301,7 +301,7 @@ BAD = {
     "columns of runs": (["{weak}", "--qrels", "{qrels}", "--label", "x"], "blend: --label is of a table"),
     "one run": (["{weak}", "--qrels", "{qrels}"], "blend: at least two models must be given; got weak only"),
     "twice": (["{weak}", "{weak}", "--qrels", "{qrels}"], "load_trec_runs: runs must differ"),
-    "metric": (["{weak}", "{good}", "--qrels", "{qrels}", "--metric", "foo"], "unknown metric 'foo'"),
+    "metric": (["{weak}", "{good}", "--qrels", "{qrels}", "--metric", "foo"], "--metric: unknown metric 'foo'"),
     "inexact": (["{weak}", "{good}", "--qrels", "{qrels}", "--metric", "bpref"], "bpref has no exact expectation"),
     "sigma": (["{weak}", "--sigma", "0"], "--sigma: must be a number above 0, got '0'"),
     "resamples": (["{weak}", "--resamples", "19"], "--resamples: must be 0 (none) or at least 20, got '19'"),

@@ -316,7 +316,10 @@ BAD = {
     "missing file": (["train", "--train", "{S1}", "--valid", "{tmp}/none"], "existing file, got '{tmp}/none'"),
     "missing folder": (["train", "--folds", "{tmp}/none"], "there is no folder {tmp}/none"),
     "no parts": (["train", "--folds", "{tmp}"], "must have S1.txt or S1.txt.gz; neither is there"),
-    "metric": (["train", "--folds", "{dir}", "--metric", "foo@3"], "unknown metric 'foo@3'"),
+    "metric": (
+        ["train", "--folds", "{dir}", "--metric", "foo@3"],
+        "argument --metric: unknown metric 'foo@3'; known are",
+    ),
     "infinite": (["train", "--folds", "{dir}", "--metric", "pnr"], "pnr is infinite for a query in perfect order"),
     "inexact": (["train", "--folds", "{dir}", "--metric", "bpref"], "objective: bpref has no exact expectation here"),
     "cutoff": (["train", "--folds", "{dir}", "--metric", "ndcg@0"], "got 'ndcg@0'"),
@@ -490,6 +493,13 @@ def test_files_are_whole_or_not_there(tmp_path, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         write_files(tmp_path, {"a": b"new", "b": b"new", "c": b"new"})
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"a": b"new", "b": b"old"}
+
+
+def test_the_version_is_told(capsys):
+    with pytest.raises(SystemExit) as ending:
+        cli.main(["--version"])
+    assert ending.value.code == 0
+    assert capsys.readouterr().out == f"boostsoft {bs.__version__}\n"
 
 
 def test_help_ends_well(capsys):

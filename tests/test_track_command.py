@@ -229,7 +229,10 @@ BAD = {
     ),
     "data are no letor": (["{models}/lightgbm.txt", "{models}/note.txt"], "{models}/note.txt"),
     "more features": (["{models}/lightgbm.txt", "{tmp}/wide.txt"], "wide.txt"),
-    "metric": (["{models}/lightgbm.txt", "{data}", "--metric", "ndgc@10"], "ndgc"),
+    "metric": (
+        ["{models}/lightgbm.txt", "{data}", "--metric", "ndgc@10"],
+        "argument --metric: unknown metric 'ndgc@10'",
+    ),
     "infinite metric": (["{models}/lightgbm.txt", "{data}", "--metric", "pnr"], "use auc or kendall"),
     "cutoff": (["{models}/lightgbm.txt", "{data}", "--metric", "ndcg@0"], "ndcg@0"),
     "noise": (["{models}/lightgbm.txt", "{data}", "--noise", "cauchy"], "--noise: invalid choice: 'cauchy'"),

@@ -11,7 +11,7 @@ import numpy as np
 from ..blending.baselines import METHODS
 from ..blending.scores import NORMALIZATIONS
 from ..kernels.noise import LAWS
-from ..options import add_command, check_folder, positive, whole
+from ..options import add_command, check_folder, metric_name, positive, whole
 from ..statistics import LEAST_RESAMPLES
 from .scores import Names, Scores, read_runs, read_table
 
@@ -71,7 +71,7 @@ def _add_data(parser: argparse.ArgumentParser) -> None:
 
 def _add_weights(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("weights").add_argument
-    add("--metric", default="ndcg@10", metavar="NAME@K", help="what to maximise (ndcg@10)")
+    add("--metric", type=metric_name, default="ndcg@10", metavar="NAME@K", help="what to maximise (ndcg@10)")
     add("--normalize", choices=NORMALIZATIONS, default="rank", help="scale of the scores in each query (rank)")
     add("--constraint", choices=["simplex", "nonnegative", "free"], default="simplex", help="of the weights (simplex)")
     add("--method", choices=["soft", *METHODS], default="soft", help="how to find them (soft)")
