@@ -20,7 +20,7 @@ from .arguments import FloatArray
 from .datasets import RankingData
 from .lightgbm_data import BOOSTING
 from .metrics import Metric, SoftMetric
-from .metrics.soft import AnyMetric, watched_soft
+from .metrics.soft import AnyMetric, MetricWeights, watched_soft
 from .statistics import fill_empty
 
 OURS, BASELINE = "boostsoft", "lambdarank"
@@ -56,7 +56,7 @@ class Plan:
 
     metric: str = "ndcg@10"
     noise: str = "gaussian"
-    mix: Mapping[str | Metric, float] | None = None
+    mix: MetricWeights | None = None
     losses: Mapping[str, float] | None = None
     trees: int = 300
     learning_rate: float = 0.1

@@ -29,7 +29,7 @@ from .lightgbm_callback import LightGBMTrack
 from .lightgbm_data import query_means, read_groups, refuse_cut_queries, refuse_traps, row_weights
 from .lightgbm_data import threads as _threads
 from .metrics.hard import Metric
-from .metrics.soft import AnyMetric
+from .metrics.soft import AnyMetric, MetricWeights
 from .objectives import LambdaObjective, Objective, SoftObjective
 from .objectives import reference_objective as _reference
 from .tracks.live import LiveTrack
@@ -51,7 +51,7 @@ __all__ = [
 def objective(
     metric: str | Metric = "ndcg@10",
     *,
-    mix: Mapping[str | Metric, float] | None = None,
+    mix: MetricWeights | None = None,
     losses: Mapping[str, float] | None = None,
     noise: str = "gaussian",
     sigma: float = 1.0,
@@ -132,7 +132,7 @@ def objective(
 def sklearn_objective(
     metric: str | Metric = "ndcg@10",
     *,
-    mix: Mapping[str | Metric, float] | None = None,
+    mix: MetricWeights | None = None,
     losses: Mapping[str, float] | None = None,
     noise: str = "gaussian",
     sigma: float = 1.0,

@@ -27,13 +27,15 @@ import numpy as np
 from .adapters import MetricList, PreparedCache, as_booster, threads_in
 from .arguments import FloatArray, finite_vector
 from .metrics.hard import Metric
-from .metrics.soft import AnyMetric, SoftMetric, watched_soft
+from .metrics.soft import AnyMetric, MetricWeights, SoftMetric, watched_soft
 from .objectives import LambdaObjective, Objective, SoftObjective
 from .objectives import reference_objective as _reference
 from .xgboost_data import THREADS, groups_and_weights, import_xgboost, is_empty, over_workers
 from .xgboost_data import threads as _threads
 
 if TYPE_CHECKING:
+    from xgboost import Booster
+
     from .xgboost_callback import TrackCallback
 
 __all__ = ["TrackCallback", "custom_metric", "lambda_objective", "objective", "reference_objective", "train"]
@@ -49,7 +51,7 @@ _MAXIMISED_BY_NAME = ("auc", "pre", "map", "ndcg")
 def objective(
     metric: str | Metric = "ndcg@10",
     *,
-    mix: Mapping[str | Metric, float] | None = None,
+    mix: MetricWeights | None = None,
     losses: Mapping[str, float] | None = None,
     noise: str = "gaussian",
     sigma: float = 1.0,
@@ -259,7 +261,7 @@ def train(
     maximize: bool = True,
     verbose_eval: bool | int | None = True,
     **arguments: Any,
-) -> Any:
+) -> Booster:
     """``xgb.train`` with what a ranking objective of one's own needs.
 
     Sets ``base_score=0`` and ``disable_default_eval_metric`` (unless ``params`` does) and ``maximize=True``, and says

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -279,6 +280,8 @@ class SoftMetric:
 
 
 AnyMetric = Metric | SoftMetric
+# a mapping's keys are of one type to type checkers: a dict[str, float] is none of the last kind
+MetricWeights = Mapping[str, float] | Mapping[Metric, float] | Mapping[str | Metric, float]
 
 
 def watched_soft(metric: str | Metric, noise: str = "gaussian") -> SoftMetric:

@@ -16,7 +16,7 @@ from ..kernels.noise import LAWS
 from ..metrics.expectation import Expectation, expectation
 from ..metrics.hard import Metric
 from ..metrics.prepared import PreparedQueries, prepare
-from ..metrics.soft import as_metric, refuse_inexact
+from ..metrics.soft import MetricWeights, as_metric, refuse_inexact
 from ..query_groups import QueryGroups, query_weights
 from .base import NOTHING, NothingToLearnError, by_rows, kept_weights, refuse_rising_discount
 from .convex import LOSSES, checked_losses, length
@@ -35,11 +35,6 @@ class SoftObjective:
     ----------
     metric : str or Metric
         What to train on, ``"ndcg@10"`` by default: any metric with an exact expectation.
-    noise : "gaussian", "gumbel" or "logistic"
-        The law of the noise.
-    sigma : float
-        Its scale in units of the scores. Training is equivariant to it: scores come out in units of sigma, and
-        nothing else changes, so 1 will do; what is tuned is the learning rate.
     mix : mapping from metrics to weights, optional
         What else to train on, under the same noise: ``{"kendall": 0.3}`` adds .3 times Kendall's tau to the metric.
         Gradients and curvatures are added up, each metric's times its weight.
@@ -48,6 +43,11 @@ class SoftObjective:
         units of sigma: at every tree, the gradient of each is made as long as that of the metrics, over all documents
         of the call, times its weight, and its curvature is scaled with it (notebooks/08_objectives.ipynb has what came
         of it).
+    noise : "gaussian", "gumbel" or "logistic"
+        The law of the noise.
+    sigma : float
+        Its scale in units of the scores. Training is equivariant to it: scores come out in units of sigma, and
+        nothing else changes, so 1 will do; what is tuned is the learning rate.
     hessian : "flow", "exact" or "constant"
         The curvature: a quarter of U + L, where the gradient is U - L, pulls up minus pushes down, with gains
         counted from the least of the query (Notes); the negative exact diagonal, floored at \|gradient\| / sigma (under
@@ -112,7 +112,7 @@ class SoftObjective:
         self,
         metric: str | Metric = "ndcg@10",
         *,
-        mix: Mapping[str | Metric, float] | None = None,
+        mix: MetricWeights | None = None,
         losses: Mapping[str, float] | None = None,
         noise: str = "gaussian",
         sigma: float = 1.0,

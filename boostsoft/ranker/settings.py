@@ -14,7 +14,7 @@ from ..adapters import MetricList
 from ..arguments import as_flag, finite_number, non_negative_number, one_of, positive_number, whole_number
 from ..metrics.hard import Metric
 from ..metrics.registry import REGISTRY
-from ..metrics.soft import AnyMetric, as_metric, watched_soft
+from ..metrics.soft import AnyMetric, MetricWeights, as_metric, watched_soft
 from ..objectives import SoftObjective
 from ..query_groups import QueryGroups
 from . import convex_losses, random_trees
@@ -22,7 +22,7 @@ from . import convex_losses, random_trees
 FIT = "SoftRanker.fit"
 BOOSTERS = ("lightgbm", "xgboost")
 AUTO = "auto"
-WHOLE_ORDER: Mapping[str | Metric, float] = {"kendall": 0.3}
+WHOLE_ORDER: MetricWeights = {"kendall": 0.3}
 
 
 @dataclass(frozen=True)
@@ -172,11 +172,11 @@ def _reg_lambda(value: Any) -> float | None:
     return non_negative_number(FIT, "reg_lambda", value)
 
 
-def _mix(ranker: Any) -> Mapping[str | Metric, float] | None:
+def _mix(ranker: Any) -> MetricWeights | None:
     """What is trained on besides the metric; by default the order of the whole list, unless the metric is about it."""
     mix = ranker.mix
     if not isinstance(mix, str):
-        given: Mapping[str | Metric, float] | None = mix
+        given: MetricWeights | None = mix
         return given
     one_of(FIT, "mix", mix, (AUTO,))
     return None if REGISTRY[as_metric(FIT, ranker.metric, {}).metric].pairwise else WHOLE_ORDER
