@@ -116,6 +116,9 @@ class MetricList:
         refuse_equal_names(caller, self.names)
         self._caches = [PreparedCache() for _ in self.metrics]
 
+    def __repr__(self) -> str:
+        return f"{self.caller}({', '.join(map(repr, self.metrics))})"
+
     def values(self, labels: Any, groups: QueryGroups, scores: Any, weights: FloatArray) -> list[tuple[str, float]]:
         """Name and mean of each metric."""
         checked = finite_vector(self.caller, "predictions", scores, groups.n_docs)

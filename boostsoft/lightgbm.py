@@ -542,6 +542,9 @@ class LightGBMMetrics:
         with as_booster(_threads(eval_data)):
             return _logged(self.metrics, eval_data.get_label(), preds, eval_data.get_weight(), eval_data.get_group())
 
+    def __repr__(self) -> str:
+        return repr(self.metrics)
+
 
 class SklearnMetrics:
     """A callable ``(y_true, y_pred, weight, group) -> [(name, value, True), ...]``."""
@@ -556,6 +559,9 @@ class SklearnMetrics:
         _refuse_datasets(self.metrics.caller, "feval", y_pred)
         with as_booster(_threads()):
             return _logged(self.metrics, y_true, y_pred, weight, group)
+
+    def __repr__(self) -> str:
+        return repr(self.metrics)
 
 
 def _descent(

@@ -386,6 +386,9 @@ class XGBoostMetrics:
                 return self.metrics.values(dmatrix.get_label(), groups, np.ravel(predt), weights)
             return self.metrics.pooled_values(dmatrix.get_label(), groups, np.ravel(predt), weights, total)
 
+    def __repr__(self) -> str:
+        return repr(self.metrics)
+
 
 def settle(params: Mapping[str, Any], start: Any, caller: str = "boostsoft.xgboost.train") -> dict[str, Any]:
     """The parameters with what a custom objective needs in front of the user's own.

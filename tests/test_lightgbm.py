@@ -268,6 +268,9 @@ def test_the_users_object_is_untouched_by_training(data):
     assert pickle.dumps(objective) == before
     assert repr(objective).startswith("boostsoft.lightgbm.objective(SoftObjective(metric=Metric('ndcg@5'")
     assert repr(bl.sklearn_objective("ndcg@5")).startswith("boostsoft.lightgbm.sklearn_objective(SoftObjective(")
+    for build in (bl.feval, bl.sklearn_eval_metric):
+        shown = f"boostsoft.lightgbm.{build.__name__}({bs.Metric('map')!r}, {bs.SoftMetric('ndcg@5')!r})"
+        assert repr(build("map", bs.SoftMetric("ndcg@5"))) == shown
 
 
 def test_labels_are_prepared_once_per_data_set(data, monkeypatch):

@@ -385,6 +385,7 @@ def test_one_objective_serves_several_data_sets(data, valid):
     for part in (data, valid, data):
         np.testing.assert_array_equal(scores_of(train(part, objective), part), scores_of(train(part), part))
     assert repr(objective).startswith("boostsoft.xgboost.objective(SoftObjective(metric=Metric('ndcg@5'")
+    assert repr(bx.custom_metric("map")) == f"boostsoft.xgboost.custom_metric({bs.Metric('map')!r})"
 
 
 # Cross-validation
