@@ -25,7 +25,7 @@ from .smoothness import approximation_error, smoothness_error
 
 __all__ = ["SigmaChoice", "choose_sigma"]
 
-GRID = tuple(2.0 ** np.arange(-4.0, 1.5, 0.5))  # 1/16 to 2
+GRID = tuple((2.0 ** np.arange(-4.0, 1.5, 0.5)).tolist())  # 1/16 to 2
 MOST_PAIRS = 5  # of models, whose mixtures are drawn as curves
 _CURVE = 51  # points of each
 _RESAMPLES = 1000

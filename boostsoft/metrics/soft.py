@@ -37,7 +37,7 @@ class SoftMetric:
     Parameters
     ----------
     metric : str or Metric
-        ``"ndcg@10"``, or a :class:`Metric`, whose options may also be given here as keywords.
+        ``"ndcg@10"``, or a :class:`Metric`.
     noise : "gaussian", "gumbel" or "logistic"
         Thurstone's law, Plackett-Luce with weights exp(s / sigma), or i.i.d. logistic noise.
     sigma : float
@@ -61,6 +61,8 @@ class SoftMetric:
         stream, seeded by (seed, q): the result does not depend on threads.
     name : str, optional
         In place of ``ndcg_gaussian@10`` (``ndcg_softrank@10``, ``ndcg_sampled@10``).
+    **options
+        Of the :class:`Metric`, if it is given as a string.
 
     Raises
     ------
