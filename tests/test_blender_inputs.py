@@ -165,7 +165,8 @@ def with_value(S, row, column, value):
         (None, {"progress": "always"}, "progress must be 'auto', True or False"),
         (None, {"metric": "bpref"}, "another method maximises the metric itself"),
         (None, {"metric": Metric("ndcg", k=[3] * 25)}, "one cutoff for all queries"),
-        (None, {"random_state": -1}, "[Ss]eed"),
+        (None, {"random_state": -1}, r"^SoftBlender\.fit: random_state must be a seed from 0 .*; got -1$"),
+        (None, {"random_state": "x"}, "random_state must be a seed .*; got 'x'"),
     ],
 )
 def test_bad_input(change, options, message, data):
@@ -173,6 +174,16 @@ def test_bad_input(change, options, message, data):
     S, y = (S, y) if change is None else change(S, y)
     with pytest.raises(ValueError, match=message):
         SoftBlender(**options).fit(S, y, group=sizes)
+
+
+def test_a_generator_is_drawn_from(data):
+    S, y, sizes = data
+    options = {"method": "random", "method_params": {"evaluations": 20}}
+    given, seeded = (
+        SoftBlender(**options, random_state=state).fit(S, y, group=sizes).weights_
+        for state in (np.random.default_rng(7), 7)
+    )
+    np.testing.assert_array_equal(given, seeded)
 
 
 @pytest.mark.parametrize(

@@ -102,8 +102,14 @@ def generator(random_state: Any) -> np.random.Generator:
     """What to draw from; None is 0, so that fits repeat unless told otherwise."""
     if isinstance(random_state, np.random.RandomState):
         return np.random.default_rng(random_state.randint(np.iinfo(np.int32).max))
-    if random_state is not None:
-        check_random_state(random_state)  # raises
+    if random_state is not None and not isinstance(random_state, np.random.Generator):
+        try:
+            check_random_state(random_state)
+        except ValueError as error:
+            raise ValueError(
+                f"{FIT}: random_state must be a seed from 0 to 2^32 - 1, a RandomState or a Generator; "
+                f"got {random_state!r}"
+            ) from error
     return np.random.default_rng(0 if random_state is None else random_state)
 
 
