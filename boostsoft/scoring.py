@@ -102,11 +102,13 @@ class RankingScorer:
             )
         scores: FloatArray = finite_vector(caller, "predictions", estimator.predict(X))
         queries, weights = weigh(caller, read_queries(caller, scores.size, None, qid), sample_weight)
-        return self.metric(
+        return self.metric.mean_for(
+            caller,
             queries.bring_together(read_labels(caller, y, scores.size)),
             queries.bring_together(scores),
-            group=queries.groups,
-            query_weight=weights,
+            queries.groups,
+            None,
+            weights,
         )
 
     def set_score_request(

@@ -45,6 +45,17 @@ def test_whoever_is_given_a_metric_is_named():
     refused(TypeError, "make_ranking_scorer: ndcg takes the options ", bs.make_ranking_scorer, "ndcg", spec="mrr")
 
 
+def test_whoever_scores_is_named():
+    rng = np.random.default_rng(0)
+    S, y, sizes, qid = rng.normal(size=(60, 2)), rng.integers(0, 2, 60), [30, 30], np.repeat([0, 1], 30)
+    ranker = bs.SoftRanker(n_estimators=2, min_child_samples=1).fit(S, y, group=sizes)
+    blender = bs.SoftBlender().fit(S, y, group=sizes)
+    text = "ndcg needs gains of at least 0; got -0.5"
+    refused(ValueError, f"SoftRanker.score: {text}", ranker.score, S, y - 1, group=sizes)
+    refused(ValueError, f"SoftBlender.score: {text}", blender.score, S, y - 1, group=sizes)
+    refused(ValueError, f"make_ranking_scorer: {text}", bs.make_ranking_scorer(), ranker, S, y - 1, qid=qid)
+
+
 @pytest.mark.parametrize("build", [Metric, SoftMetric])
 @pytest.mark.parametrize(
     "cutoff", ["", "0", "00", "x", "-1", "1.5", "1e1", "1_0", " 10", "1 0", "@1", "٣", "9007199254740993", "9" * 100]

@@ -270,12 +270,9 @@ class SoftBlender(BaseEstimator):  # type: ignore[misc]
         labels = read_labels(caller, y, matrix.shape[0])
         queries = self._queries(caller, matrix.shape[0], group, qid)
         queries, weights = weigh(caller, queries, sample_weight, query_weight)
-        return as_metric(caller, self.metric, {})(
-            queries.bring_together(labels),
-            self._scale.apply(caller, matrix, queries) @ self.weights_,
-            group=queries.groups,
-            query_weight=weights,
-        )
+        blend = self._scale.apply(caller, matrix, queries) @ self.weights_
+        hard = as_metric(caller, self.metric, {})
+        return hard.mean_for(caller, queries.bring_together(labels), blend, queries.groups, None, weights)
 
     @property
     def weights_interval_(self) -> FloatArray:

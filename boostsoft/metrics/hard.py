@@ -223,8 +223,12 @@ class Metric:
         query_weight : (n_queries,), optional
             Weight of each query in the mean.
         """
-        groups, scores, weights = check_call("Metric", y_true, y_score, group, qid, query_weight)
-        prepared = prepare(self, "Metric", y_true, groups)
+        return self.mean_for("Metric", y_true, y_score, group, qid, query_weight)
+
+    def mean_for(self, caller: str, y_true: Any, y_score: Any, group: Any, qid: Any, query_weight: Any) -> float:
+        """What a call returns, on behalf of ``caller``, whom errors name."""
+        groups, scores, weights = check_call(caller, y_true, y_score, group, qid, query_weight)
+        prepared = prepare(self, caller, y_true, groups)
         return prepared.mean(self.evaluate(prepared, scores, weights), weights)
 
     def per_query(

@@ -333,11 +333,13 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
             )
         queries, weights = weigh(caller, queries, sample_weight, query_weight)
         with at_most(check_threads(caller, self.n_jobs)):
-            return as_metric(caller, self.metric, {})(
+            return as_metric(caller, self.metric, {}).mean_for(
+                caller,
                 queries.bring_together(read_labels(caller, y, scores.size)),
                 queries.bring_together(scores),
-                group=queries.groups,
-                query_weight=weights,
+                queries.groups,
+                None,
+                weights,
             )
 
     @property
