@@ -153,7 +153,7 @@ def test_names_of_hard_and_soft_metrics():
 
 def test_the_adapter_of_the_other_interface_is_named(data):
     for build in (bl.objective, bl.lambda_objective):
-        with pytest.raises(TypeError, match=rf"LGBMRanker takes boostsoft.lightgbm.sklearn_{build.__name__}$"):
+        with pytest.raises(TypeError, match=rf"LGBMRanker takes boostsoft.lightgbm.sklearn_{build.__name__}, X"):
             rank_again(data, objective=build()).fit(data.X, data.y, group=data.sizes)
     with pytest.raises(TypeError, match=r"LGBMRanker takes boostsoft.lightgbm.sklearn_eval_metric"):
         bl.feval("ndcg@5")(data.y, data.y)
@@ -164,6 +164,22 @@ def test_the_adapter_of_the_other_booster_is_named(data):
     for adapter in (bl.objective(), bl.lambda_objective(), bl.feval("ndcg@5")):
         with pytest.raises(TypeError, match=r"with a Dataset; got DMatrix.* XGBoost what boostsoft.xgboost builds$"):
             adapter(data.y, data.matrix())
+
+
+@pytest.mark.parametrize("metric", [bs.Metric("ndcg@5"), bs.SoftMetric("ndcg@5")])
+def test_a_metric_in_place_of_an_adapter_names_the_adapter(data, metric):
+    dataset = data.dataset()
+    for call in (
+        lambda: train(data, metric),
+        lambda: train(dataset, "regression", valid_sets=[dataset], feval=metric),
+    ):
+        with pytest.raises(
+            TypeError, match=r"Metric: y_score .* got Dataset. Give .* boostsoft.lightgbm.feval\(metric"
+        ):
+            call()
+    xgb = pytest.importorskip("xgboost")
+    with pytest.raises(TypeError, match=r"got DMatrix. Give .* boostsoft.xgboost.custom_metric\(metric"):
+        xgb.train({}, data.matrix(), 1, obj=metric)
 
 
 def test_the_adapter_of_lightgbms_own_interface_is_named(data):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -290,10 +290,22 @@ def check_call(
     caller: str, y_true: Any, y_score: Any, group: Any, qid: Any, query_weight: Any
 ) -> tuple[QueryGroups, FloatArray, FloatArray]:
     """The arguments of every call, checked: groups, scores and query weights."""
+    if hasattr(y_score, "get_label"):  # a Dataset, a DMatrix
+        _refuse_booster(caller, type(y_score))
     n = finite_vector(caller, "y_true", y_true).size
     scores = finite_vector(caller, "y_score", y_score, n)
     groups = resolve_groups(caller, n, group, qid)
     return groups, scores, query_weights(caller, query_weight, groups)
+
+
+def _refuse_booster(caller: str, data: type) -> NoReturn:
+    """Say what a booster is to be given in place of a metric."""
+    library = "xgboost" if data.__module__.startswith("xgboost") else "lightgbm"
+    adapter = "custom_metric" if library == "xgboost" else "feval"
+    raise TypeError(
+        f"{caller}: y_score must hold scores; got {data.__name__}. Give the booster "
+        f"boostsoft.{library}.{adapter}(metric) to watch it, boostsoft.{library}.objective('ndcg@10') to train on one"
+    )
 
 
 def _text(value: Any) -> str:
