@@ -15,7 +15,7 @@ from .arguments import FloatArray, finite_vector
 from .kernels.threads import at_most, limit
 from .metrics.hard import Metric
 from .metrics.prepared import PreparedQueries, prepare
-from .metrics.soft import AnyMetric, SoftMetric
+from .metrics.soft import AnyMetric, SoftMetric, as_metric
 from .pooling import in_score_units, mean_sums, needs_spread, pooled_mean, pooled_spread, refuse_undivided, spread_sums
 from .query_groups import QueryGroups
 
@@ -89,7 +89,7 @@ def read_metrics(caller: str, metrics: Iterable[Any]) -> list[AnyMetric]:
     found: list[AnyMetric] = []
     for metric in metrics:
         if isinstance(metric, str):
-            found.append(Metric.asked_by(caller, metric, {}))
+            found.append(as_metric(caller, metric, {}))
         elif isinstance(metric, (Metric, SoftMetric)):
             found.append(metric)
         else:

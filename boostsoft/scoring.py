@@ -8,7 +8,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import UNCHANGED, MetadataRequest, get_routing_for_object
 
 from .arguments import FloatArray, finite_vector
-from .metrics.hard import Metric
+from .metrics.hard import Metric, mean_of
 from .metrics.soft import as_metric
 from .ranker.queries import read_queries, weigh
 from .ranker.rows import read_labels
@@ -102,13 +102,13 @@ class RankingScorer:
             )
         scores: FloatArray = finite_vector(caller, "predictions", estimator.predict(X))
         queries, weights = weigh(caller, read_queries(caller, scores.size, None, qid), sample_weight)
-        return self.metric.mean_for(
+        return mean_of(
+            self.metric,
             caller,
             queries.bring_together(read_labels(caller, y, scores.size)),
             queries.bring_together(scores),
-            queries.groups,
-            None,
-            weights,
+            group=queries.groups,
+            query_weight=weights,
         )
 
     def set_score_request(

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..arguments import FloatArray
-from ..metrics.hard import Metric
+from ..metrics.hard import Metric, mean_of
 from ..metrics.soft import as_metric
 from ..ranker.queries import Queries, read_queries, weigh
 from ..ranker.rows import read_labels
@@ -272,7 +272,8 @@ class SoftBlender(BaseEstimator):  # type: ignore[misc]
         queries, weights = weigh(caller, queries, sample_weight, query_weight)
         blend = self._scale.apply(caller, matrix, queries) @ self.weights_
         hard = as_metric(caller, self.metric, {})
-        return hard.mean_for(caller, queries.bring_together(labels), blend, queries.groups, None, weights)
+        together = queries.bring_together(labels)
+        return mean_of(hard, caller, together, blend, group=queries.groups, query_weight=weights)
 
     @property
     def weights_interval_(self) -> FloatArray:

@@ -155,13 +155,6 @@ class Metric:
         set_fields(self, _checked(type(self).__name__, spec, {"k": k, "name": name, **options}))
 
     @classmethod
-    def asked_by(cls, caller: str, spec: str, options: Mapping[str, Any]) -> Metric:
-        """The metric of a spec and options that were given to ``caller``, whom errors name."""
-        metric = cls.__new__(cls)
-        set_fields(metric, _checked(caller, spec, options))
-        return metric
-
-    @classmethod
     def parse(cls, text: str) -> Metric:
         """Read a metric back from its repr, unless an option is a function."""
         metric = parse_call("Metric.parse", text, {"Metric": Metric})
@@ -223,13 +216,7 @@ class Metric:
         query_weight : (n_queries,), optional
             Weight of each query in the mean.
         """
-        return self.mean_for("Metric", y_true, y_score, group, qid, query_weight)
-
-    def mean_for(self, caller: str, y_true: Any, y_score: Any, group: Any, qid: Any, query_weight: Any) -> float:
-        """What a call returns, on behalf of ``caller``, whom errors name."""
-        groups, scores, weights = check_call(caller, y_true, y_score, group, qid, query_weight)
-        prepared = prepare(self, caller, y_true, groups)
-        return prepared.mean(self.evaluate(prepared, scores, weights), weights)
+        return mean_of(self, "Metric", y_true, y_score, group=group, qid=qid, query_weight=query_weight)
 
     def per_query(
         self, y_true: Any, y_score: Any, *, group: Any = None, qid: Any = None, query_weight: Any = None
@@ -267,6 +254,22 @@ class Metric:
         if self.ties != "corrected":
             return queries.finish(raw)
         return queries.finish(raw, tie_correction(REGISTRY[self.metric].divisor, scores, queries.groups))
+
+
+def read_metric(caller: str, spec: str, options: Mapping[str, Any]) -> Metric:
+    """The metric of a spec and options that were given to ``caller``, whom errors name."""
+    metric = Metric.__new__(Metric)
+    set_fields(metric, _checked(caller, spec, options))
+    return metric
+
+
+def mean_of(
+    metric: Metric, caller: str, y_true: Any, y_score: Any, *, group: Any, query_weight: Any, qid: Any = None
+) -> float:
+    """What a metric returns when it is called, on behalf of ``caller``, whom errors name."""
+    groups, scores, weights = check_call(caller, y_true, y_score, group, qid, query_weight)
+    prepared = prepare(metric, caller, y_true, groups)
+    return prepared.mean(metric.evaluate(prepared, scores, weights), weights)
 
 
 def _checked(caller: str, spec: str, options: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from ..kernels.families import PLAIN
 from ..kernels.noise import LAWS
 from ..query_groups import QueryGroups
 from .expectation import Expectation, expectation, sampled_expectation, softrank_expectation
-from .hard import Metric, check_call
+from .hard import Metric, check_call, read_metric
 from .prepared import PreparedQueries, prepare
 from .registry import REGISTRY
 from .spec import check_name, parse_call
@@ -330,7 +330,7 @@ def as_metric(caller: str, metric: str | Metric, options: dict[str, Any]) -> Met
             raise TypeError(f"{caller}: give {next(iter(options))} to the Metric, which has its options already")
         return metric
     if isinstance(metric, str):
-        return Metric.asked_by(caller, metric, options)
+        return read_metric(caller, metric, options)
     raise TypeError(f"{caller}: metric must be a string such as 'ndcg@10' or a Metric; got {metric!r}")
 
 

@@ -14,6 +14,7 @@ from ..kernels.threads import over_queries
 from ..metrics.costs import lambda_costs, ranknet_costs
 from ..metrics.hard import Metric
 from ..metrics.prepared import PreparedQueries
+from ..metrics.soft import as_metric
 from ..metrics.spec import DISCOUNTS
 from ..query_groups import QueryGroups
 from .base import kept_weights, prepare_labels, refuse_falling_gain, weighted
@@ -90,7 +91,7 @@ class LambdaObjective:
             "truncation_level": depth,
             "norm": as_flag(caller, "norm", norm),
             "sigmoid": positive_number(caller, "sigmoid", sigmoid),
-            "metric": Metric.asked_by(caller, "ndcg", {"k": depth, "gain": gain}),
+            "metric": as_metric(caller, "ndcg", {"k": depth, "gain": gain}),
             "query_weight": kept_weights(caller, query_weight),
         }
         set_fields(self, checked)
@@ -187,7 +188,7 @@ class LambdaLossObjective:
             "mu": non_negative_number(_CALLER, "mu", mu),
             "truncation_level": depth,
             "sigmoid": positive_number(_CALLER, "sigmoid", sigmoid),
-            "metric": Metric.asked_by(_CALLER, "ndcg", {"k": depth, "gain": gain}),
+            "metric": as_metric(_CALLER, "ndcg", {"k": depth, "gain": gain}),
             "query_weight": kept_weights(_CALLER, query_weight),
         }
         set_fields(self, checked)

@@ -13,6 +13,7 @@ from ..kernels.threads import over_queries
 from ..metrics.costs import listwise_costs
 from ..metrics.hard import Metric
 from ..metrics.prepared import PreparedQueries
+from ..metrics.soft import as_metric
 from ..query_groups import QueryGroups
 from .base import kept_weights, prepare_labels, weighted
 from .draws import uniform_draws
@@ -70,7 +71,7 @@ class ListNetObjective:
     def __init__(self, *, temperature: float = 1.0, gain: Any = "linear", query_weight: Any = None) -> None:
         checked = {
             "temperature": positive_number(_CALLER, "temperature", temperature),
-            "metric": Metric.asked_by(_CALLER, "dcg", {"gain": gain}),
+            "metric": as_metric(_CALLER, "dcg", {"gain": gain}),
             "query_weight": kept_weights(_CALLER, query_weight),
         }
         set_fields(self, checked)
@@ -162,7 +163,7 @@ class XENDCGObjective:
             "gamma": _as_gamma(gamma),
             "seed": whole_number(_CALLER, "seed", seed, 0),
             "terms": kept,
-            "metric": Metric.asked_by(_CALLER, "ndcg", {"gain": gain}),
+            "metric": as_metric(_CALLER, "ndcg", {"gain": gain}),
             "query_weight": kept_weights(_CALLER, query_weight),
         }
         set_fields(self, checked)
@@ -238,7 +239,7 @@ class QueryRMSEObjective:
 
     def __init__(self, *, gain: Any = "linear", query_weight: Any = None) -> None:
         checked = {
-            "metric": Metric.asked_by(_CALLER, "dcg", {"gain": gain}),
+            "metric": as_metric(_CALLER, "dcg", {"gain": gain}),
             "query_weight": kept_weights(_CALLER, query_weight),
         }
         set_fields(self, checked)

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..adapters import as_booster, logged_name
 from ..arguments import FloatArray, whole_number
 from ..kernels.threads import at_most
-from ..metrics.hard import Metric
+from ..metrics.hard import Metric, mean_of
 from ..metrics.soft import as_metric
 from . import lightgbm_trees, xgboost_trees
 from .beginning import beginning
@@ -333,13 +333,13 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
             )
         queries, weights = weigh(caller, queries, sample_weight, query_weight)
         with at_most(check_threads(caller, self.n_jobs)):
-            return as_metric(caller, self.metric, {}).mean_for(
+            return mean_of(
+                as_metric(caller, self.metric, {}),
                 caller,
                 queries.bring_together(read_labels(caller, y, scores.size)),
                 queries.bring_together(scores),
-                queries.groups,
-                None,
-                weights,
+                group=queries.groups,
+                query_weight=weights,
             )
 
     @property
