@@ -93,4 +93,6 @@ def _made_for() -> bytes:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit("usage: python -m boostsoft.ahead FOLDER")
     ship(Path(sys.argv[1]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable, Mapping
 from operator import methodcaller
 from pathlib import Path
@@ -21,6 +22,8 @@ def write_whole(path: Path, write: Callable[[Path], object]) -> None:
     temporary = target.with_name(f".{target.name[:_KEPT]}.{uuid4().hex}.tmp")
     try:
         write(temporary)
+        if target.exists():  # who may read it stays as it is
+            shutil.copymode(target, temporary)
         os.replace(temporary, target)
     except OSError as error:  # of a name that nobody knows, or of none
         if error.errno is None:

@@ -150,6 +150,11 @@ def test_a_damaged_folder_is_made_again(tmp_path, monkeypatch):
     assert (folder / "f.nbc").read_text(encoding="utf-8") == "second"
 
 
+def test_without_a_folder_it_says_how_it_is_called():
+    found = subprocess.run([sys.executable, "-m", "boostsoft.ahead"], capture_output=True, text=True, check=False)
+    assert (found.returncode, found.stderr) == (1, "usage: python -m boostsoft.ahead FOLDER\n")
+
+
 def test_two_may_make_one_folder(tmp_path, monkeypatch):
     folder, late = tmp_path / "compiled", [True]
     remove = shutil.rmtree

@@ -43,6 +43,13 @@ def test_a_link_is_written_through(tmp_path):
     assert os.listdir(tmp_path / "elsewhere") == ["file"]
 
 
+def test_who_may_read_a_file_stays_as_it_is(tmp_path):
+    write_files(tmp_path, {"file": b"first"})
+    (tmp_path / "file").chmod(0o600)
+    write_files(tmp_path, {"file": b"second"})
+    assert (tmp_path / "file").stat().st_mode & 0o777 == 0o600
+
+
 def test_no_file_takes_the_place_of_a_pipe_or_a_folder(tmp_path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)

@@ -119,6 +119,20 @@ def test_columns_by_name(write):
     assert rows.docid.tolist() == ["1", "2"]
 
 
+@pytest.mark.parametrize(
+    ("names", "column"),
+    [
+        (Names(scores=("label", "x")), "label"),
+        (Names(qid="label"), "label"),
+        (Names(docid="qid"), "qid"),
+        (Names(scores=("x", "x")), "x"),
+    ],
+)
+def test_a_column_has_one_use(write, names, column):
+    with pytest.raises(ValueError, match=rf"column '{column}' must be one of query, label, document and a score"):
+        read_table(write("qid,docid,label,x\n1,a,1,1\n1,b,0,2\n"), names)
+
+
 HEAD = "qid,docid,label,x\n"
 BAD = {
     "no column": ("query,docid,label,x\n1,a,1,1\n", "must have a column 'qid'; it has query, docid, label, x"),

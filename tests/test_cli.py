@@ -64,7 +64,8 @@ def curves_of(path):
 def assert_picture(path, size):
     with Image.open(path) as image:
         image.load()
-        assert (image.format, image.size) == ("PNG", size)
+        assert image.format == "PNG"
+        assert image.size == pytest.approx(size, abs=1)  # older releases of matplotlib round down
         shades = np.asarray(image.convert("L"))
     assert shades.min() < 100  # ink
     assert np.mean(shades == 255) > 0.5  # paper

@@ -352,6 +352,7 @@ def test_what_cannot_be_written(tmp_path):
         (([""], ["a"], [1.0]), "qid must be one word without blanks; got ''"),
         (([1, np.nan], ["a", "b"], [1.0, 2.0]), "qid must not be missing or infinite; got nan at position 1"),
         (([1, 1], ["a", None], [1.0, 2.0]), "docid must not be missing or infinite; got None at position 1"),
+        (([1, 2, 1], ["a", "a", "a"], [1.0, 2.0, 3.0]), "docid must be distinct in each topic; got 'a' twice in '1'"),
     ):
         with pytest.raises(ValueError, match=message):
             write_trec_run(path, *arguments)

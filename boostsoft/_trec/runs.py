@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import methodcaller
@@ -161,13 +162,15 @@ def write_trec_run(
     Raises
     ------
     ValueError
-        If the lengths differ, a score is not finite, or an id is missing, or it or the name is not one word.
+        If the lengths differ, a score is not finite, an id is missing, it or the name is not one word, or a document is
+            there twice in a topic.
     """
     caller = "write_trec_run"
     values = finite_vector(caller, "scores", scores)
     whole_number(caller, "depth", depth, 1)
     columns = [_words(caller, name, ids, values.size) for name, ids in (("qid", qid), ("docid", docid))]
     _words(caller, "run", [run], 1)
+    _refuse_twice(caller, *columns)
     content = run_text(columns[0], columns[1], values, run, depth)
     target = Path(path)
     content = gzip.compress(content, mtime=0) if target.suffix == ".gz" else content
@@ -184,6 +187,14 @@ def _words(caller: str, name: str, ids: Any, n: int) -> NDArray[Any]:
         if len(text.split()) != 1:
             raise ValueError(f"{caller}: {name} must be one word without blanks; got {text!r}")
     return texts
+
+
+def _refuse_twice(caller: str, qid: NDArray[Any], docid: NDArray[Any]) -> None:
+    """No reader of runs takes a document twice in a topic."""
+    pairs = list(zip(qid.tolist(), docid.tolist(), strict=True))
+    if len(set(pairs)) < len(pairs):
+        topic, document = next(pair for pair, count in Counter(pairs).items() if count > 1)
+        raise ValueError(f"{caller}: docid must be distinct in each topic; got {document!r} twice in {topic!r}")
 
 
 def _text(value: Any) -> str:

@@ -87,6 +87,7 @@ def read_table(path: Path, names: Names) -> Scores:
         if name not in columns:
             raise ValueError(f"blend: {path} must have a column {name!r}; it has {', '.join(columns)}")
     known = {names.qid, names.label, names.docid}
+    _refuse_two_uses([names.qid, names.label, names.docid, *(names.scores or ())], path)
     models = names.scores or tuple(name for name in columns if name not in known)
     _refuse_index(columns, models, path)
     if not models:
@@ -102,6 +103,15 @@ def read_table(path: Path, names: Names) -> Scores:
     codes = _codes(qid)
     order = np.argsort(codes, kind="stable")  # queries together, in the order in which they begin
     return Scores(S[order], _labels(y, codes)[order], qid[order], docid[order], models)
+
+
+def _refuse_two_uses(names: Sequence[str], path: Path) -> None:
+    """A label among the scores would be blended with them, and nothing would look as good."""
+    for at, name in enumerate(names):
+        if name in names[:at]:
+            raise ValueError(
+                f"blend: {path}: column {name!r} must be one of query, label, document and a score; got two"
+            )
 
 
 def _refuse_index(columns: Columns, models: Sequence[str], path: Path) -> None:
