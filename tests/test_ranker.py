@@ -317,6 +317,12 @@ def test_what_lightgbm_does_not_know_is_refused(data, monkeypatch):
     fit(ranker(booster_params={"min_gain_to_spilt": 1e9}), data)
 
 
+def test_random_trees_of_xgboost_are_not_exact(data):
+    with pytest.raises(ValueError, match=r"^SoftRanker.fit: random_trees must be False with tree_method='exact'"):
+        fit(ranker("xgboost", random_trees=True, booster_params={"tree_method": "exact"}), data)
+    fit(ranker("xgboost", random_trees=False, max_depth=3, booster_params={"tree_method": "exact"}), data)
+
+
 def test_what_xgboost_does_not_know_is_warned_of(data):
     with pytest.warns(UserWarning, match="max_bins"):
         fit(ranker("xgboost", booster_params={"max_bins": 9}), data)

@@ -70,6 +70,8 @@ def check(settings: Settings) -> None:
 def parameters(settings: Settings, curvature: float) -> dict[str, Any]:
     """XGBoost's ``params``, given the average curvature of a document before the first tree, in LightGBM's units."""
     random = RANDOM_TREES[NAME] if settings.random_trees else {}
+    if random and settings.more.get("tree_method") == "exact":
+        raise ValueError(f"{FIT}: random_trees must be False with tree_method='exact', which draws no features by node")
     found: dict[str, Any] = {
         "tree_method": "hist",
         "grow_policy": "lossguide",
