@@ -216,7 +216,8 @@ class Metric:
         query_weight : (n_queries,), optional
             Weight of each query in the mean.
         """
-        return mean_of(self, "Metric", y_true, y_score, group=group, qid=qid, query_weight=query_weight)
+        groups, scores, weights = check_call("Metric", y_true, y_score, group, qid, query_weight)
+        return _mean(self, "Metric", y_true, groups, scores, weights)
 
     def per_query(
         self, y_true: Any, y_score: Any, *, group: Any = None, qid: Any = None, query_weight: Any = None
@@ -263,11 +264,15 @@ def read_metric(caller: str, spec: str, options: Mapping[str, Any]) -> Metric:
     return metric
 
 
-def mean_of(
-    metric: Metric, caller: str, y_true: Any, y_score: Any, *, group: Any, query_weight: Any, qid: Any = None
-) -> float:
+def mean_of(metric: Metric, caller: str, y_true: Any, y_score: Any, *, group: QueryGroups, query_weight: Any) -> float:
     """What a metric returns when it is called, on behalf of ``caller``, whom errors name."""
-    groups, scores, weights = check_call(caller, y_true, y_score, group, qid, query_weight)
+    groups, scores, weights = check_call(caller, y_true, y_score, group, None, query_weight)
+    return _mean(metric, caller, y_true, groups, scores, weights)
+
+
+def _mean(
+    metric: Metric, caller: str, y_true: Any, groups: QueryGroups, scores: FloatArray, weights: FloatArray
+) -> float:
     prepared = prepare(metric, caller, y_true, groups)
     return prepared.mean(metric.evaluate(prepared, scores, weights), weights)
 

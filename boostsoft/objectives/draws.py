@@ -29,7 +29,8 @@ def uniform_draws(seed: int, groups: QueryGroups, scores: FloatArray) -> FloatAr
     drawn = np.empty(scores.size)
 
     def run(begin: int, end: int) -> None:
-        draw_queries(seed, words, groups.offsets, begin, end, drawn)
+        with np.errstate(over="ignore"):  # words wrap around; NumPy says so where nothing is compiled
+            draw_queries(seed, words, groups.offsets, begin, end, drawn)
 
     over_queries(run, _COST + _COST_PER_DOCUMENT * groups.sizes.astype(np.float64))
     return drawn
