@@ -454,6 +454,11 @@ def test_an_interrupt_while_training_leaves_nothing(tmp_path, capsys, monkeypatc
     assert list(tmp_path.iterdir()) == []
 
 
+def assert_interrupted(code):
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (130, "boostsoft: interrupted; no file is half written\n")
+
+
 def test_an_interrupt_while_the_commands_are_loaded_is_one_line():
     code = (
         "import sys, importlib.abc, boostsoft\n"
@@ -465,8 +470,7 @@ def test_an_interrupt_while_the_commands_are_loaded_is_one_line():
         "from boostsoft.__main__ import run\n"
         "sys.exit(run())\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (130, "boostsoft: interrupted; no file is half written\n")
+    assert_interrupted(code)
 
 
 def test_to_be_terminated_is_to_be_interrupted():
@@ -477,8 +481,7 @@ def test_to_be_terminated_is_to_be_interrupted():
         "sys.argv = ['boostsoft', 'demo']\n"
         "sys.exit(__main__.run())\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (130, "boostsoft: interrupted; no file is half written\n")
+    assert_interrupted(code)
 
 
 def test_files_are_whole_or_not_there(tmp_path, monkeypatch):
