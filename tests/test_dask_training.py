@@ -162,6 +162,17 @@ def test_an_xgboost_model_ranks_as_well_on_two_workers(client, frame):
     assert_as_good(dxgb.predict(client, found, X), "xgboost")
 
 
+def test_an_xgboost_model_that_is_continued_keeps_what_its_scores_start_from(client, frame):
+    whole = table()
+    counts = xgb.DMatrix(whole[FEATURES], whole["y"])
+    start = xgb.train({"objective": "count:poisson", "base_score": 0.3}, counts, 3)
+    X, y, qid = frame[FEATURES], frame["y"], frame["qid"]
+    booster = bd.train_xgboost(client, XGBOOST, X, y, qid, 2, xgb_model=start)["booster"]
+    assert booster.num_boosted_rounds() == 5
+    raw = [model.predict(counts, output_margin=True) for model in (booster[:3], start)]
+    np.testing.assert_allclose(*raw, rtol=1e-6)
+
+
 @pytest.mark.parametrize("weighted", [False, True])
 def test_xgboosts_log_is_of_the_queries_of_all_workers(client, frame, weighted):
     """Hard, and soft in units of the pooled spread, on parts of unequal size; one set lies on one worker alone."""
