@@ -171,23 +171,24 @@ def _parse_fast(bodies: list[bytes], with_qid: bool, n_features: int | None) -> 
     try:
         y = np.fromiter(map(float, labels), np.float64, len(labels))
         values = np.fromiter(map(_Memo(float).__getitem__, tokens[1::2]), np.float64, len(tokens) // 2)
-        index = _fast_index(tokens[0::2], sizes)
+        wide = _fast_index(tokens[0::2], sizes)
     except (ValueError, OverflowError):
         return None
-    if not np.isfinite(y).all() or np.isinf(values).any() or not _index_fits(index, sizes, n_features):
+    if not np.isfinite(y).all() or np.isinf(values).any() or not _index_fits(wide, sizes, n_features):
         return None
+    index = None if wide is None else wide.astype(np.int32)
     return Block(y, [qid[4:] for qid in qids], sizes, index, values)
 
 
-def _fast_index(tokens: list[bytes], counts: NDArray[np.int64]) -> NDArray[np.int32] | None:
-    """Return the feature indices, None when every document has 1..counts[0]."""
+def _fast_index(tokens: list[bytes], counts: NDArray[np.int64]) -> NDArray[np.int64] | None:
+    """Return the feature indices, not cut to 32 bits yet, or None when every document has 1..counts[0]."""
     width = int(counts[0])
     if (counts == width).all() and tokens == [b"%d" % i for i in range(1, width + 1)] * len(counts):
         return None
-    return np.fromiter(map(_Memo(int).__getitem__, tokens), np.int32, len(tokens))
+    return np.fromiter(map(_Memo(int).__getitem__, tokens), np.int64, len(tokens))
 
 
-def _index_fits(index: NDArray[np.int32] | None, counts: NDArray[np.int64], n_features: int | None) -> bool:
+def _index_fits(index: NDArray[np.int64] | None, counts: NDArray[np.int64], n_features: int | None) -> bool:
     """Tell whether the indices are >= 1, increase within each document and stay within n_features."""
     if index is None:
         return n_features is None or int(counts[0]) <= n_features
@@ -195,7 +196,7 @@ def _index_fits(index: NDArray[np.int32] | None, counts: NDArray[np.int64], n_fe
     rising[1:] = index[1:] > index[:-1]
     starts = (np.cumsum(counts) - counts)[counts > 0]
     rising[starts] = index[starts] >= 1
-    return bool(rising.all()) and (n_features is None or not (index > n_features).any())
+    return bool(rising.all() and (index <= (MAX_INDEX if n_features is None else n_features)).all())
 
 
 # ---------------------------------------------------------------------------------------------------------

@@ -48,6 +48,7 @@ write = letor_cases.write  # a fixture
         (b"1 qid:1 0:1", r"feature indices must be within 1\.\.2147483647, got '0:1'"),
         (b"1 qid:1 -1:1", r"feature indices must be within 1\.\.2147483647, got '-1:1'"),
         (b"1 qid:1 2147483648:1", r"feature indices must be within 1\.\.\d+, got '2147483648:1'"),
+        (b"1 qid:1 4294967298:1", r"feature indices must be within 1\.\.\d+, got '4294967298:1'"),
         (b"1 qid:1 2:1 1:1", "feature indices must increase within a line, got '1:1' after 2"),
         (b"1 qid:1 2:1 2:1", "feature indices must increase within a line, got '2:1' after 2"),
         (b"1 qid:1 1:inf", "a feature must be finite.* got '1:inf'"),
