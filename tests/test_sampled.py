@@ -126,6 +126,11 @@ def test_extreme_scores_leave_finite_gradients():
         assert np.isfinite(gradient).all()
 
 
+def test_noise_wider_than_any_number_leaves_ties():
+    soft = sampled("mrr", noise="gaussian", sigma=37.0, sigma_unit="spread", n_samples=4000)
+    assert soft([0, 1], [1.7e308, -1.7e308], group=[2]) == pytest.approx(3 / 4, abs=0.03)
+
+
 def test_spread_units_make_it_blind_to_the_scale():
     soft = sampled("ndcg@3", noise="gaussian", sigma=0.5, sigma_unit="spread")
     assert soft(LABELS, 8.0 * SCORES, group=[7]) == pytest.approx(soft(LABELS, SCORES, group=[7]), rel=1e-12)

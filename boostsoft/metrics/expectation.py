@@ -237,8 +237,9 @@ def _sample_query(
     random = np.random.Generator(np.random.Philox(key=np.array([seed, q], dtype=np.uint64)))
     placed = derive and noise == "gumbel" and prepared.family == PLAIN
     total, moment, slope = 0.0, np.zeros(n), np.zeros(n)
-    with np.errstate(over="ignore"):  # scores and noise in units of sigma, the best at 0
-        logits = np.maximum((own - own.max()) / sigma, -1e300)
+    with np.errstate(over="ignore", invalid="ignore"):  # scores and noise in units of sigma, the best at 0
+        gaps = own - own.max()
+        logits = np.maximum(np.where(gaps > -np.inf, gaps / sigma, own / sigma - own.max() / sigma), -1e300)
     left = n_samples
     while left > 0:
         count = min(left, max(1, _CELLS_AT_A_TIME // n))
