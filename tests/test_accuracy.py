@@ -42,7 +42,7 @@ def metric_of(name):
 def worst_errors(noise, n, shapes, monkeypatch, accuracy="default", ratios=RATIOS, names=None):
     """Largest error of value and gradient over the grid, in units of what they may be relative to."""
     monkeypatch.setitem(ACCURACY, "refined", (0.08, 1e-13))
-    floor = 1e-9 if accuracy == "default" else 1e-4
+    floor = 1e-8 if accuracy == "default" else 1e-4
     rng = np.random.default_rng(n)
     groups, worst = bs.QueryGroups.from_sizes([n]), [0.0, 0.0]
     for shape in shapes:

@@ -171,7 +171,7 @@ def test_a_watch_keeps_the_best_and_ends(folder):
 def test_trees_up_to_the_best_are_kept(folder, method):
     pytest.importorskip(METHODS[method].library)
     train, valid = data.training_data(folds.find_folds(folder)[0])
-    setting = METHODS[method].setting(draw(0, 1, 2))
+    setting = METHODS[method].setting(draw(0, 3, 2))
     full = tasks.TRAINERS[METHODS[method].library](Job(METHODS[method], setting, train, valid, 0, 60, 10**6, 1))
     short = tasks.TRAINERS[METHODS[method].library](Job(METHODS[method], setting, train, valid, 0, full.trees, 60, 1))
     assert short.trees == full.trees < 60

@@ -299,7 +299,7 @@ def test_the_searches_climb(name, monkeypatch):
     run(name, make_problem(n_models=4), evaluations=600)
     first, region, last = (np.mean(part) for part in (values[:50], values[400:450], values[-50:]))
     assert first + 0.02 < region
-    assert region - 0.002 < last
+    assert region - 0.01 < last  # the last ones explore, too
 
 
 def test_the_simplex_takes_over_after_three_quarters(monkeypatch):

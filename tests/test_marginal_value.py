@@ -15,6 +15,8 @@ from boostsoft import Metric, SoftMetric, SoftRanker
 from boostsoft.tracking import batches as module
 from boostsoft.tracking.batches import marginal_value
 
+from .releases import older
+
 SIZES = [20] * 20
 SPREAD = SoftMetric("ndcg@10", sigma=0.2, sigma_unit="spread")
 SCORE = SoftMetric("ndcg@10", sigma=0.2, name="ndcg_score")
@@ -147,6 +149,8 @@ def test_parameters_are_the_models_own_unless_given():
     for found, after in ((own, continued(model, X, y)), (given, continued(model, X, y, n=2, params=other))):
         assert found.best.hard == pytest.approx(NDCG(LABELS, after, group=SIZES) - found.hard_before, abs=1e-9)
     assert own.best.change != pytest.approx(given.best.change, rel=0.1)
+    if older(lgb.__version__, (4, 7)):
+        return  # a model read from a text does not remember its objective
     reread = lgb.Booster(model_str=model.model_to_string())
     np.testing.assert_allclose(value(reread, [(X, y, SIZES)]).changes, own.changes, atol=1e-12)
 

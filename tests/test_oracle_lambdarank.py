@@ -11,6 +11,7 @@ import pytest
 from scipy.special import expit
 
 from . import oracle
+from .releases import older
 
 QUIET = {"verbosity": -1, "num_threads": 1, "boost_from_average": False, "learning_rate": 1.0}
 FINE = {"min_data_in_leaf": 1, "min_sum_hessian_in_leaf": 0.0, "min_data_in_bin": 1, "feature_pre_filter": False}
@@ -39,6 +40,8 @@ def lightgbm_derivatives(labels, scores, sizes, **options):
     A tree with one document in each leaf is refitted to lambdarank: leaf = -g/(h + lambda_l2). Two lambdas
     give g and h. (Growing that tree by lambdarank itself fails: LightGBM estimates counts from Hessians.)
     """
+    if older(lightgbm.__version__, (4, 6)):
+        pytest.skip("LightGBM before 4.6 cannot refit a model of one tree")
     x, tree, params = one_leaf_each(len(labels))
     leaves = []
     for penalty in LAMBDAS:

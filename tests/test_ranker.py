@@ -27,6 +27,7 @@ from boostsoft.ranker.rows import Rows
 from boostsoft.ranker.settings import check_settings
 
 from .ranker_cases import PLAIN, both, ranker, task
+from .releases import IS_QUIET
 
 xgb = pytest.importorskip("xgboost")
 
@@ -413,7 +414,7 @@ def test_random_state_repeats(booster, data):
     assert not np.array_equal(drawn[0], drawn[2])
 
 
-@both
+@pytest.mark.parametrize("booster", [pytest.param("lightgbm", marks=IS_QUIET), "xgboost"])
 def test_nothing_is_printed(booster, data, capfd):
     with pytest.warns(UserWarning, match="no tree has a split"):
         model = fit(ranker(booster, min_child_samples=10_000), data)

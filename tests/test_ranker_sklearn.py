@@ -16,6 +16,7 @@ from boostsoft.datasets import load_letor
 
 from .ranker_cases import BOOSTERS, both, ranker, shuffled, task
 from .real_data import real_folder
+from .releases import left_out
 
 pytest.importorskip("xgboost")
 
@@ -61,6 +62,7 @@ def test_cross_validation(booster, data, routing):
     np.testing.assert_allclose(found["test_score"], by_hand(ranker(booster), data), rtol=1e-12)
 
 
+@left_out(sklearn.__version__, (1, 8), "the Pipeline of scikit-learn before 1.8 asks for weights of its own")
 @both
 def test_cross_validation_of_a_pipeline_with_weights(booster, data, routing):
     weights = data.qid - 99.0

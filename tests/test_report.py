@@ -16,6 +16,7 @@ from boostsoft.experiment import Arm, FoldRun, Folds, Plan, Split
 from boostsoft.statistics import PairedInterval, counted_mean, fill_empty, paired_interval
 
 from .narrow import WIDTHS, assert_no_number_is_cut
+from .releases import RANDOM
 
 NAN = float("nan")
 HARD, SOFT = "ndcg_hard@10", "ndcg_gaussian@10"
@@ -75,7 +76,9 @@ def test_t_interval_is_scipys():
 def test_bootstrap_interval_is_scipys():
     a, b = np.random.default_rng(1).gamma(1.0, size=(2, 80))
     found = paired_interval(a, b, n_boot=40_000)
-    wanted = stats.bootstrap((a - b,), np.mean, n_resamples=40_000, method="percentile", rng=2).confidence_interval
+    wanted = stats.bootstrap(
+        (a - b,), np.mean, n_resamples=40_000, method="percentile", **{RANDOM: 2}
+    ).confidence_interval
     assert (found.low, found.high) == pytest.approx((wanted.low, wanted.high), abs=0.01)
 
 

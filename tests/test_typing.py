@@ -29,7 +29,8 @@ bl.sklearn_objective(mix=by_value)
 bx.objective(mix=by_either, losses={"xendcg": 1})
 bx.objective(mix={"kendall": 1})
 soft = bs.SoftMetric("ndcg@10", sigma=1, gain="linear")
-for metric in (soft, soft.hard):
+metrics: list[bs.Metric | bs.SoftMetric] = [soft, soft.hard]
+for metric in metrics:
     assert_type(metric([0, 1, 2, 0], scores, group=[2, 2]), float)
     assert_type(metric.per_query([0, 1, 2, 0], scores, qid=["a", "a", "b", "b"]), NDArray[np.float64])
 assert_type(bs.SoftRanker().fit(scores[:, None], scores).predict(scores[:, None]), NDArray[np.float64])
