@@ -22,6 +22,7 @@ from .metrics.hard import Metric
 from .metrics.soft import SoftMetric
 from .query_groups import resolve_groups
 from .smoothness import approximation_error, smoothness_error
+from .tracks.means import mean_errors, weighted_means
 
 __all__ = ["SigmaChoice", "choose_sigma"]
 
@@ -84,8 +85,9 @@ def choose_sigma(
       roughness 0 and misfit 1.
     - ``"sensitivity"``: where the fewest queries tell two models apart: the least median over pairs of (effect of the
       hard metric / effect of the soft one)^2, an effect being the mean over the standard deviation of the differences
-      query by query. Of the pairs that the hard metric tells apart (bootstrap interval), none may be told apart the
-      other way round, and doubling a model's scores must not change its value, as it does in units of the score.
+      query by query, both by weight (:func:`boostsoft.compare`). Of the pairs that the hard metric tells apart
+      (bootstrap interval), none may be told apart the other way round, and doubling a model's scores must not change
+      its value, as it does in units of the score.
     - ``"residual"``: the noise that the scores have. S holds the scores of models that were each trained on a random
       half of the queries: their deviations from their mean, each model at the same spread, are as large as those of
       a model trained on all from one draw of the queries to the next. In spreads of the mean; needs no labels.
@@ -225,16 +227,20 @@ def _sensitivity(mixed: Mixed, grid: FloatArray, rng: np.random.Generator, optio
 
 def _signs(mixed: Mixed, values: FloatArray, seed: int) -> FloatArray:
     """Which of two models is better, pair by pair: 1, -1, or 0 if the interval over resampled queries holds 0."""
+    if np.count_nonzero(mixed.prepared.counted(mixed.query_weight)) < 2:  # one query has no interval
+        return np.zeros(values.shape[1] * (values.shape[1] - 1) // 2)
     means = mixed.resampled(values, _RESAMPLES, seed)
     ends = [percentiles(means[:, [i]] - means[:, [j]])[0] for i, j in combinations(range(means.shape[1]), 2)]
     return np.array([float(low > 0) - float(high < 0) for low, high in ends])
 
 
 def _effects(mixed: Mixed, values: FloatArray) -> FloatArray:
-    """Mean over standard deviation of the differences of two models, pair by pair."""
-    counted = values[mixed.prepared.counted(mixed.query_weight) > 0]
-    differences = (counted[:, i] - counted[:, j] for i, j in combinations(range(values.shape[1]), 2))
-    return np.array([float(d.mean() / max(d.std(), _LEAST_DEVIATION)) for d in differences])
+    """Mean over standard deviation of the differences of two models, pair by pair, up to a factor that all share."""
+    counted = mixed.prepared.counted(mixed.query_weight)
+    differences = np.stack([values[:, i] - values[:, j] for i, j in combinations(range(values.shape[1]), 2)])
+    errors = np.maximum(mean_errors(differences, counted), _LEAST_DEVIATION)
+    effects: FloatArray = weighted_means(differences, counted) / errors
+    return effects
 
 
 def _held_out(mixed: Mixed, grid: FloatArray, rng: np.random.Generator, options: Mapping[str, Any]) -> Found:

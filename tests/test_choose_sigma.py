@@ -78,6 +78,29 @@ def test_sensitivity_counts_queries(data):
     assert found.table["rescaling"].max() < 1e-9
 
 
+def test_sensitivity_weighs_queries():
+    """One model is better in few queries of much weight, the other one in the rest."""
+    rng = np.random.default_rng(0)
+    y, heavy = rng.integers(0, 3, (60, 10)), np.arange(60) < 20
+    good, bad = (y + deviation * rng.normal(size=y.shape) for deviation in (0.7, 3.0))
+    first, second = (np.where(rows[:, None], good, bad).ravel() for rows in (heavy, ~heavy))
+    weights = np.where(heavy, 10.0, 1.0)
+    found = choose_sigma(
+        np.column_stack([first, second]), y.ravel(), method="sensitivity", group=[10] * 60, query_weight=weights,
+        sigmas=GRID, normalize="none",
+    )  # fmt: skip
+
+    def weighted_effect(metric):
+        values = [metric.per_query(y.ravel(), s, group=[10] * 60, query_weight=weights) for s in (first, second)]
+        d = values[0] - values[1]
+        mean = np.average(d, weights=weights)
+        return mean / np.sqrt((weights**2 * (d - mean) ** 2).sum())
+
+    softs = [SoftMetric("ndcg@10", sigma=sigma, sigma_unit="spread") for sigma in GRID]
+    expected = [(weighted_effect(Metric("ndcg@10")) / weighted_effect(soft)) ** 2 for soft in softs]
+    np.testing.assert_allclose(found.table["queries"], expected, rtol=1e-3)
+
+
 def test_units_of_the_score_fail_the_control(data):
     S, y, sizes = data
     with pytest.raises(ValueError, match="sigma_unit='spread' does the latter"):
@@ -104,6 +127,12 @@ def test_systems_that_cannot_be_told_apart():
     S, y, sizes = systems(n_queries=10, quality=(1.0, 1.0))
     with pytest.raises(ValueError, match="must tell two models apart"):
         choose_sigma(S, y, method="sensitivity", group=sizes, sigmas=GRID)
+
+
+def test_one_query_tells_no_models_apart():
+    S, y, sizes = systems(n_queries=10, quality=(3.0, 0.0))
+    with pytest.raises(ValueError, match="must tell two models apart"):
+        choose_sigma(S, y, method="sensitivity", group=sizes, query_weight=[1] + 9 * [0], sigmas=GRID)
 
 
 # ---------------------------------------------------------------------------------------------------------
