@@ -173,6 +173,13 @@ def test_evaluate_refuses_what_crosses_partitions():
         bd.evaluate(bs.Metric("ndcg", k=[1, 2]), y, y, qid)
 
 
+def test_evaluate_takes_weights_of_0_but_not_for_all():
+    y, qid, scores = (chunked(values, 2, 2) for values in ([1, 0, 1, 0], [1, 1, 2, 2], [1.0, 0.0, 0.0, 1.0]))
+    assert bd.evaluate("precision@1", y, scores, qid, weight=chunked([1.0, 1.0, 0.0, 0.0], 2, 2)) == 1.0
+    with pytest.raises(ValueError, match=r"boostsoft.dask.evaluate: weight must not be 0 for every row"):
+        bd.evaluate("precision@1", y, scores, qid, weight=chunked([0.0] * 4, 2, 2))
+
+
 def test_without_dask_one_line_names_the_extra():
     code = (
         "import sys\n"

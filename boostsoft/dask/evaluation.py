@@ -34,7 +34,8 @@ def evaluate(metric: str | Metric | SoftMetric, y_true: Any, y_score: Any, qid: 
     Raises
     ------
     ValueError
-        If a query is split over partitions, or the metric is pooled or has one cutoff per query.
+        If a query is split over partitions, weights are negative or all 0, or the metric is pooled or has one cutoff
+        per query.
 
     Examples
     --------

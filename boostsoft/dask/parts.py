@@ -92,7 +92,9 @@ def check_parts(
         if found.wrong:
             raise ValueError(f"{caller}: partition {place}: {found.wrong}")
     _refuse_split(caller, outlines)
-    if rule is not None and not any(found.learnable for found in outlines):
+    if not any(found.learnable for found in outlines):
+        if rule is None:
+            raise ValueError(f"{caller}: weight must not be 0 for every row")
         raise ValueError(
             f"{caller}: there is nothing to learn: no query (of positive weight) has documents whose order matters"
         )
