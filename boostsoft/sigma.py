@@ -127,7 +127,7 @@ def choose_sigma(
     TypeError, ValueError
         If no sigma passes the conditions of "sensitivity", or the hard metric tells no two models apart; if the hard
         curves of "tradeoff" are all constant; if a fold of "held-out" leaves nothing to train on; if models of
-        "residual" are constant; or if an argument is not as described.
+        "residual" are constant; if the metric is infinite for a query; or if an argument is not as described.
 
     Notes
     -----
@@ -262,6 +262,7 @@ def _held_out(mixed: Mixed, grid: FloatArray, rng: np.random.Generator, options:
         for at in range(grid.size - 1, -1, -1):
             weights = climb(SoftValue(train, float(grid[at])), weights)
             values[fold == part, at] = problem.hard_values(weights)[fold == part]
+    mixed.refuse_infinite(mixed.soft.hard, values)
     mean = mixed.mean(values)
     return int(np.argmax(mean)), {"value": mean}
 

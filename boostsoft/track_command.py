@@ -19,7 +19,7 @@ from .kernels.noise import LAWS
 from .metrics import Metric, SoftMetric
 from .metrics.registry import REGISTRY
 from .metrics.soft import AnyMetric
-from .options import add_command, check_folder, metric_name, positive, whole
+from .options import add_command, check_folder, metric_name, positive, refuse_pnr, whole
 from .plots import png
 from .ranking_data import RankingData
 from .terminal import PLUS_MINUS, ResultTable, page, plus_minus
@@ -105,12 +105,8 @@ def tracked_metrics(specs: Sequence[str], noise: str, sigma: float) -> list[AnyM
     """Each metric and, where there is one, its expectation under noise in units of the scores' spread."""
     metrics: list[AnyMetric] = []
     for spec in dict.fromkeys(specs):
+        refuse_pnr("track", spec)
         hard = Metric(spec)
-        if hard.metric == "pnr":
-            raise ValueError(
-                "track: pnr is infinite for a query in perfect order, and then so is its mean over queries: use auc or "
-                "kendall, which count the same pairs"
-            )
         metrics.append(hard)
         if REGISTRY[hard.metric].exact:
             metrics.append(SoftMetric(hard, noise=noise, sigma=sigma, sigma_unit="spread"))

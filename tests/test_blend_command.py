@@ -303,6 +303,7 @@ BAD = {
     "twice": (["{weak}", "{weak}", "--qrels", "{qrels}"], "load_trec_runs: runs must differ"),
     "metric": (["{weak}", "{good}", "--qrels", "{qrels}", "--metric", "foo"], "--metric: unknown metric 'foo'"),
     "inexact": (["{weak}", "{good}", "--qrels", "{qrels}", "--metric", "bpref"], "bpref has no exact expectation"),
+    "infinite": (["{weak}", "{good}", "--qrels", "{qrels}", "--metric", "pnr"], "blend: pnr is infinite for a"),
     "sigma": (["{weak}", "--sigma", "0"], "--sigma: must be a number above 0, got '0'"),
     "resamples": (["{weak}", "--resamples", "19"], "--resamples: must be 0 (none) or at least 20, got '19'"),
     "method": (["{weak}", "--method", "magic"], "invalid choice: 'magic'"),

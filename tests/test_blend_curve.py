@@ -214,6 +214,16 @@ def test_bad_input(options, message, data):
         blend_curve(S, y, group=sizes, **{"sigma": 0.5, **options})
 
 
+@pytest.mark.parametrize("find", [blend_curve, blend_surface])
+def test_an_infinite_value_is_refused_where_it_counts(find):
+    """Of two documents in order pnr is infinite, in the wrong order 0."""
+    S, y, sizes = np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 0.0]] * 2 + [[0.0] * 3] * 2), np.array([1, 0] * 3), [2, 2, 2]
+    with pytest.raises(ValueError, match=f"{find.__name__}: pnr must be finite for every query; query 0 has an inf"):
+        find(S, y, group=sizes, metric="pnr", n=3, sigma=1.0)
+    found = find(S, y, group=sizes, metric="pnr", n=3, sigma=1.0, query_weight=[0, 0, 1])
+    assert np.isfinite(found.hard).all()
+
+
 def test_bad_scores_and_labels(data):
     S, y, sizes = data
     with pytest.raises(ValueError, match="column 1, row 0"):

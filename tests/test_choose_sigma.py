@@ -199,6 +199,13 @@ def test_bad_input(options, message, data):
         choose_sigma(S, y, group=sizes, **options)
 
 
+@pytest.mark.parametrize("method", ["held-out", "tradeoff", "sensitivity"])
+def test_a_metric_that_is_infinite_is_refused(method):
+    S, y = np.tile([[1.0, 1.0, 0.5], [0.0, 0.5, 1.0]], (20, 1)), np.tile([1, 0], 20)
+    with pytest.raises(ValueError, match="choose_sigma: pnr must be finite for every query; query 0 has an infinite"):
+        choose_sigma(S, y, group=[2] * 20, method=method, metric="pnr", sigmas=GRID)
+
+
 def test_bad_scores(data):
     S, y, sizes = data
     with pytest.raises(ValueError, match="S must have two models at least"):

@@ -11,7 +11,7 @@ import numpy as np
 from ..blending.baselines import METHODS
 from ..blending.scores import NORMALIZATIONS
 from ..kernels.noise import LAWS
-from ..options import add_command, check_folder, metric_name, positive, whole
+from ..options import add_command, check_folder, metric_name, positive, refuse_pnr, whole
 from ..statistics import LEAST_RESAMPLES
 from .scores import Names, Scores, read_runs, read_table
 
@@ -90,6 +90,7 @@ def _add_weights(parser: argparse.ArgumentParser) -> None:
 
 def blend(options: argparse.Namespace) -> None:
     """Run the command; what cannot work is refused before anything is fitted."""
+    refuse_pnr("blend", options.metric)
     check_folder(options.out, *_FILES)
     if len(options.name.split()) != 1:
         raise ValueError(f"--name: must be one word without blanks, got {options.name!r}")

@@ -120,8 +120,8 @@ def blend_curve(
     Raises
     ------
     TypeError, ValueError
-        If an argument is not as described; the metric is pooled or has no exact expectation; a score is infinite, or
-        one of the models has none at all; or no query has a relevant document.
+        If an argument is not as described; the metric is pooled, has no exact expectation or is infinite for a query; a
+        score is infinite, or one of the models has none at all; or no query has a relevant document.
 
     Warns
     -----

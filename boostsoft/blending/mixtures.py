@@ -19,6 +19,7 @@ from ..ranker.queries import read_queries, weigh
 from ..ranker.rows import read_labels
 from ..ranker.settings import refuse_cutoffs_per_query
 from ..statistics import check_resamples
+from ..tracks.checks import refuse_infinite
 from .annealing import automatic_sigma, counting_queries
 from .scores import directions, normalized, refuse_unscored, score_matrix
 
@@ -45,9 +46,16 @@ class Mixed:
     soft: SoftMetric
 
     def values(self, metric: AnyMetric, mixtures: FloatArray) -> FloatArray:
-        """The metric of each query at each row of weights, (n_queries, n_mixtures)."""
+        """The metric of each query at each row of weights, (n_queries, n_mixtures); finite where queries count."""
         blends = (np.einsum("ij,j->i", self.scores, weights) for weights in mixtures)
-        return np.column_stack([metric.evaluate(self.prepared, blend, self.query_weight) for blend in blends])
+        values = np.column_stack([metric.evaluate(self.prepared, blend, self.query_weight) for blend in blends])
+        self.refuse_infinite(metric, values)
+        return values
+
+    def refuse_infinite(self, metric: AnyMetric, values: FloatArray) -> None:
+        """Raise if a query that counts has an infinite value: no mixture could be told from another by the mean."""
+        counted = self.prepared.counted(self.query_weight)
+        refuse_infinite(self.prepared.caller, metric.name, np.where(counted > 0, values.T, 0.0))
 
     def mean(self, values: FloatArray) -> FloatArray:
         """Mean over the queries that count, (n_mixtures,) of (n_queries, n_mixtures)."""
