@@ -176,6 +176,12 @@ def test_rounding_is_no_effect():
     assert effects.keep == 1
 
 
+def test_rounding_is_no_effect_on_one_query():
+    effects = tree_effects(track_of([[0.1], [0.5], [0.5 + 1e-12]]))
+    assert (effects.best, effects.keep) == (2, 1)
+    assert effects.advice == "keep 1 tree: the next one changes nothing"
+
+
 def test_one_query_gives_no_errors():
     effects = tree_effects(track_of([[0.1], [0.5], [0.4]]))
     assert np.isnan(effects.error).all()

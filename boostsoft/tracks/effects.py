@@ -261,7 +261,7 @@ def _fewest(means: FloatArray, values: FloatArray, counted: FloatArray, best: in
     for candidate in range(best):
         shortfall = float(means[best] - means[candidate])
         error = mean_errors((values[best] - values[candidate])[None], counted)[0]
-        if shortfall <= max(t * error, STILL):  # NaN, of a single query, is no evidence: then only the best itself
+        if shortfall <= max(STILL, t * error):  # NaN, of a single query, is no evidence: max() takes STILL then
             return candidate
     return best
 
