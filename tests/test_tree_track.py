@@ -131,6 +131,13 @@ def test_one_query_has_no_error():
     assert np.isfinite(found.change_error[:, 1]).all()
 
 
+def test_one_query_has_no_band():
+    low, high = track(np.array([0.0, 0, 0, 0, 1, 2])).band(n_boot=50)
+    assert np.all(low[:, 0] == -np.inf)
+    assert np.all(high[:, 0] == np.inf)
+    assert np.isfinite([low[:, 1], high[:, 1]]).all()
+
+
 def test_no_query_has_no_mean():
     found = track(np.array([0.0, 0, 0, 0, 1, 0]))
     assert np.isnan(found.mean[:, 0]).all()

@@ -200,7 +200,8 @@ class TreeTrack:
         Parameters
         ----------
         level : float
-            Share of such intervals, in (0, 1), that hold the true mean of one step.
+            Share of such intervals, in (0, 1), that hold the true mean of one step where queries are many. Of few,
+            percentiles are too narrow: at .95 some .92 hold it with 20 queries, .9 with 10, .83 with 5.
         n_boot : int
             Number of resamples, 20 at least, the same for all steps.
         seed : int
@@ -209,7 +210,7 @@ class TreeTrack:
         Returns
         -------
         low, high : ndarray, shape (n_steps, n_metrics)
-            NaN where no query counts or one is infinite.
+            NaN where no query counts or one is infinite; minus and plus infinity where a single query counts.
 
         Raises
         ------
@@ -222,6 +223,8 @@ class TreeTrack:
         for metric in range(self.n_metrics):
             with np.errstate(invalid="ignore"):  # of infinite values
                 found[:, :, metric] = np.quantile(self.resampled(metric, n_boot, seed), [tail, 1.0 - tail], axis=0)
+            if np.count_nonzero(self.counted(metric)) == 1:  # all resamples are the same
+                found[:, :, metric] = [[-np.inf], [np.inf]]
         return found[0], found[1]
 
     def resampled(self, metric: int | str | AnyMetric = 0, n_boot: int = 1000, seed: int = 0) -> FloatArray:
