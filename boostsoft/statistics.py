@@ -32,7 +32,8 @@ class PairedInterval:
     n : int
         Number of pairs.
     level : float
-        Share of such intervals that hold the true mean.
+        Share of such intervals that hold the true mean. Of percentiles over few pairs it is less: at .95 some .92 with
+        20 pairs, .9 with 10, .83 with 5.
     """
 
     mean: float

@@ -91,6 +91,9 @@ def compare(
 
     Notes
     -----
+    Percentiles over few queries are too narrow: of 95 % intervals some 92 % hold the true difference with 20 queries,
+    90 % with 10, 83 % with 5; ``p_t`` is by Student's law, which allows for that.
+
     Differences within 1e-9 count as 0. A track knows the scores of its last step only: the control then rescales
     those of a, or those of b back to a's spread; where neither step is the last, there is no control, and a note says
     so.
