@@ -132,6 +132,17 @@ def test_interval_is_that_of_weights_on_resampled_queries(data):
     assert np.all(interval[:, 1] > interval[:, 0])
 
 
+def test_a_resample_in_which_nothing_is_relevant_says_nothing():
+    """Two of 40 queries tell rankings apart: an eighth of the resamples have neither, and know no weights."""
+    rng = np.random.default_rng(0)
+    y = np.zeros((40, 10))
+    y[:2, :3] = [2, 1, 1]
+    S = np.stack([y + 0.1 * rng.normal(size=y.shape), *rng.normal(size=(2, *y.shape))], axis=-1).reshape(-1, 3)
+    blender = SoftBlender(mix=None, sigma=0.5, l2=0.01).fit(S, y.ravel(), group=[10] * 40)
+    assert blender.weights_[0] > 0.99
+    assert blender.weights_interval_[0, 0] > 0.7
+
+
 def test_interval_of_a_pickle_is_there_if_it_was_computed(data):
     S, y, sizes = data
     blender = SoftBlender(n_bootstrap=20).fit(S, y, group=sizes)

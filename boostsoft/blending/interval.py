@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..arguments import FloatArray
+from .annealing import counting_queries
 from .problem import Problem, Progress
 from .soft_value import SoftValue
 from .solve import climb
@@ -25,7 +26,8 @@ def bootstrap_weights(
     for draw in range(n_bootstrap):
         counts = rng.multinomial(n, np.full(n, 1.0 / n)).astype(np.float64)
         again = problem.reweighted(counts * problem.query_weight)
-        found[draw] = climb(SoftValue(again, problem.sigmas[-1]), weights) if again.query_weight.any() else weights
+        tells = counting_queries(again.prepared, again.query_weight) > 0  # or the price alone would set the weights
+        found[draw] = climb(SoftValue(again, problem.sigmas[-1]), weights) if tells else weights
         tell((draw + 1) / n_bootstrap)
     return found
 
