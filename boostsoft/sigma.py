@@ -11,7 +11,7 @@ import numpy as np
 
 from .arguments import FloatArray, IntArray, finite_vector, non_negative_number, one_of, whole_number
 from .blending.alike import spreads
-from .blending.annealing import counting_queries
+from .blending.annealing import counting_queries, share_of_a_query
 from .blending.interval import percentiles
 from .blending.mixtures import Mixed, read_mixed
 from .blending.problem import Problem
@@ -254,10 +254,9 @@ def _held_out(mixed: Mixed, grid: FloatArray, rng: np.random.Generator, options:
     values = np.empty((fold.size, grid.size))
     for part in range(n_folds):
         train = problem.reweighted(np.where(fold != part, mixed.query_weight, 0.0))
-        counting = counting_queries(train.prepared, train.query_weight)
-        if counting == 0:
+        if counting_queries(train.prepared, train.query_weight) == 0:
             raise ValueError(f"choose_sigma: n_folds must leave a relevant document to train on; got {n_folds}")
-        train = replace(train, l2=options["l2"] / counting)
+        train = replace(train, l2=options["l2"] * share_of_a_query(train.prepared, train.query_weight))
         weights = problem.equal_weights
         for at in range(grid.size - 1, -1, -1):
             weights = climb(SoftValue(train, float(grid[at])), weights)

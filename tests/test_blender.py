@@ -85,6 +85,20 @@ def test_a_weight_of_2_is_the_query_twice_and_0_is_its_absence(data):
     assert weighted == pytest.approx(again.score(S[there], y[there], group=[sizes[q] for q, _ in rows]))
 
 
+@pytest.mark.parametrize("mix", ["auto", None])
+def test_queries_without_anything_relevant_change_no_weights(data, mix):
+    """They count 0 or not at all: the price of unequal weights and what is mixed in keep their place beside it."""
+    S, y, sizes = data
+    qid = np.repeat(np.arange(sizes.size), sizes)
+    y = np.where(qid % 3 > 0, 0, y)
+    zero, skip = (
+        SoftBlender(Metric("ndcg@10", empty=empty), mix=mix).fit(S, y, group=sizes) for empty in ("zero", "skip")
+    )
+    np.testing.assert_allclose(zero.weights_, skip.weights_, atol=1e-6)
+    assert zero.mix_ == skip.mix_
+    assert np.ptp(zero.weights_) > 0.1
+
+
 def test_without_queries_rows_are_placed_among_those_of_fit():
     S, y, _ = blends(n_queries=2)
     S[3, 0] = np.nan

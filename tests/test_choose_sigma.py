@@ -176,6 +176,17 @@ def test_held_out_takes_the_best(data):
     assert found.sigma == GRID[int(np.argmax(found.table["value"]))]
 
 
+def test_held_out_values_are_a_share_where_queries_count_0(data):
+    S, y, sizes = data
+    y = np.where(np.repeat(np.arange(sizes.size) % 3 > 0, sizes), 0, y)
+    zero, skip = (
+        choose_sigma(S, y, group=sizes, sigmas=GRID, metric=Metric("ndcg@10", empty=empty)).table["value"]
+        for empty in ("zero", "skip")
+    )
+    telling = np.add.reduceat(y, np.cumsum(sizes) - sizes) > 0
+    np.testing.assert_allclose(zero, skip * telling.mean(), rtol=1e-9)
+
+
 # ---------------------------------------------------------------------------------------------------------
 # Bad input
 # ---------------------------------------------------------------------------------------------------------

@@ -67,6 +67,13 @@ def counting_queries(prepared: PreparedQueries, query_weight: FloatArray) -> flo
     return float(weights.sum() ** 2 / (float((weights**2).sum()) or 1.0))
 
 
+def share_of_a_query(prepared: PreparedQueries, query_weight: FloatArray) -> float:
+    """Share in the metric's mean of one query that tells rankings apart: 1 / n unless others count, as 0 or 1."""
+    counted = prepared.counted(query_weight)
+    telling = float(np.where(prepared.empty, 0.0, counted).sum()) / float(counted.sum())
+    return telling / counting_queries(prepared, query_weight)
+
+
 def _counted(prepared: PreparedQueries, query_weight: FloatArray) -> FloatArray:
     """Weights of the queries that tell rankings apart, 0 of the others, in units of the largest."""
     idle = prepared.empty.all() if prepared.pooled else prepared.empty

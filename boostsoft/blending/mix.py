@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from ..arguments import FloatArray, one_of
 from ..metrics.hard import Metric
 from ..metrics.prepared import PreparedQueries, prepare
@@ -53,4 +55,6 @@ def automatic_mix(prepared: PreparedQueries, query_weight: FloatArray) -> Mix:
     room = room_at_cutoff(prepared, query_weight)
     weight = room * min(1.0, _QUERIES / max(counting_queries(prepared, query_weight), 1.0))
     worth = room >= _LEAST_ROOM and weight >= _LEAST and not prepared.pairwise
-    return ((Metric(_ORDER), weight),) if worth else ()
+    # where the metric leaves out what tells nothing, so must its companion: a mean that others thin out weighs less
+    order = Metric(_ORDER, empty="skip" if np.isnan(prepared.filler) else "zero")
+    return ((order, weight),) if worth else ()

@@ -12,7 +12,7 @@ from ..arguments import FloatArray, IntArray
 from ..metrics.prepared import PreparedQueries, prepare
 from ..ranker.queries import Queries
 from .alike import copies, spreads
-from .annealing import counting_queries, sigmas
+from .annealing import counting_queries, share_of_a_query, sigmas
 from .mix import mixed
 from .problem import Problem, unit
 from .scale import RECIPROCAL, Scale
@@ -85,7 +85,7 @@ def prepare_task(
         noise=settings.noise,
         sigmas=sigmas(FIT, blender.sigma, prepared, weights),
         constraint=settings.constraint,
-        l2=settings.l2 / counting_queries(prepared, weights),
+        l2=settings.l2 * share_of_a_query(prepared, weights),
         mix=mix,
     )
     return Task(problem, scale, matrix.shape[1], active, units)
