@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -20,7 +21,7 @@ from .blending.soft_value import SoftValue
 from .blending.solve import climb
 from .metrics.hard import Metric
 from .metrics.soft import SoftMetric
-from .query_groups import resolve_groups
+from .ranker.queries import read_queries, weigh
 from .smoothness import approximation_error, smoothness_error
 from .tracks.means import mean_errors, weighted_means
 
@@ -147,7 +148,7 @@ def choose_sigma(
     caller = "choose_sigma"
     one_of(caller, "method", method, ("residual", *_MEASURES))
     if method == "residual":
-        return _residual(caller, S, group, qid)
+        return _residual(caller, S, group, qid, sample_weight, query_weight)
     grid = _grid(caller, sigmas)
     seed = whole_number(caller, "random_state", random_state, 0)
     n_models = score_matrix(caller, S)[0].shape[1]
@@ -266,22 +267,26 @@ def _held_out(mixed: Mixed, grid: FloatArray, rng: np.random.Generator, options:
     return int(np.argmax(mean)), {"value": mean}
 
 
-def _residual(caller: str, S: Any, group: Any, qid: Any) -> SigmaChoice:
+def _residual(caller: str, S: Any, group: Any, qid: Any, sample_weight: Any, query_weight: Any) -> SigmaChoice:
     matrix, names = score_matrix(caller, S)
     if matrix.shape[1] < 2:
         raise ValueError(f"{caller}: S must have two models at least; got {matrix.shape[1]}")
     for column, name in zip(matrix.T, names, strict=True):
         finite_vector(caller, name, column)
-    groups = resolve_groups(caller, matrix.shape[0], group, qid)
-    sizes = spreads(matrix, groups)
+    queries, given = weigh(caller, read_queries(caller, matrix.shape[0], group, qid), sample_weight, query_weight)
+    if not queries.named:
+        warnings.warn(f"{caller}: neither group= nor qid= was given: all rows are one query", stacklevel=3)
+    groups, matrix = queries.groups, queries.bring_together(matrix)
+    weights = np.ones(groups.n_queries) if given is None else given
+    sizes = spreads(matrix, groups, weights)
     if not sizes.all():
         raise ValueError(f"{caller}: {names[int(np.argmin(sizes))]} is constant within every query")
     alike = matrix / sizes
     mean = alike.mean(axis=1)
-    size = spreads(mean[:, None], groups)[0]
+    size = spreads(mean[:, None], groups, weights)[0]
     if size == 0.0:
         raise ValueError(f"{caller}: the mean of the models is constant within every query: they share no signal")
-    left = spreads(alike - mean[:, None], groups)
+    left = spreads(alike - mean[:, None], groups, weights)
     sigma = float(np.sqrt((left**2).sum() / (left.size - 1)) / size)
     return SigmaChoice(sigma, "residual", np.array([sigma]), {"residual": np.array([sigma])})
 

@@ -150,6 +150,23 @@ def test_residual_is_the_noise_of_the_scores():
     assert choose_sigma(scaled, method="residual", group=[20] * 1000).sigma == pytest.approx(found.sigma, rel=1e-4)
 
 
+def test_residual_weighs_queries_in_whatever_order_their_rows_come():
+    """The models agree well in the first queries, which weigh twice as much as others, or those weigh nothing."""
+    rng = np.random.default_rng(0)
+    qid = np.repeat(np.arange(30), 10)
+    S = rng.normal(size=(300, 1)) + np.where(qid < 10, 0.1, 1.0)[:, None] * rng.normal(size=(300, 4))
+    weights = np.where(np.arange(30) < 10, 2.0, np.arange(30) % 2)
+    there = np.concatenate([np.flatnonzero(qid == q) for q in range(30) for _ in range(int(weights[q]))])
+    expected = choose_sigma(S[there], method="residual", group=[10] * (there.size // 10)).sigma
+    mixed = rng.permutation(300)
+    found = choose_sigma(S[mixed], method="residual", qid=qid[mixed], sample_weight=weights[qid[mixed]])
+    assert found.sigma == pytest.approx(expected, rel=1e-12)
+    assert abs(found.sigma - choose_sigma(S, method="residual", qid=qid).sigma) > 0.1
+    with pytest.warns(UserWarning, match="choose_sigma: neither group= nor qid= was given") as caught:
+        choose_sigma(S, method="residual")
+    assert caught[0].filename == __file__
+
+
 # ---------------------------------------------------------------------------------------------------------
 # Held-out queries
 # ---------------------------------------------------------------------------------------------------------

@@ -11,10 +11,10 @@ from ..query_groups import QueryGroups
 _DIGITS = 9  # to which two columns agree that rank alike, in spreads
 
 
-def spreads(scores: FloatArray, groups: QueryGroups) -> FloatArray:
+def spreads(scores: FloatArray, groups: QueryGroups, weights: FloatArray | None = None) -> FloatArray:
     """The pooled within-query standard deviation of each column; 0 if it is constant within every query."""
-    ones = np.ones(groups.n_queries)
-    return np.array([spread(groups, np.ascontiguousarray(column), ones) for column in scores.T])
+    weights = np.ones(groups.n_queries) if weights is None else weights
+    return np.array([spread(groups, np.ascontiguousarray(column), weights) for column in scores.T])
 
 
 def copies(scores: FloatArray, groups: QueryGroups, units: FloatArray) -> list[list[int]]:
