@@ -243,6 +243,8 @@ def _summary(found: TreeTrack, data: RankingData, sign: str) -> RenderableType:
     verb, by_chance = "does" if found.n_steps == 1 else "do", found.n_steps * (1 - _LEVEL) / 2
     chance = f"Of {amount(found.n_steps, 'step')} that {verb} nothing, {by_chance:.2g} would seem to hurt."
     notes = f"With the standard error over queries, and the 95 % interval of the best number of trees. {chance}"
+    if data.n_queries == 1:
+        notes = "One query gives no standard error and no interval: no step is sure to hurt."
     if all_figures[0].alike:
         notes += f" {all_figures[0].alike_words}: no order changes their value."
     advice = [

@@ -159,6 +159,17 @@ def test_no_number_is_cut_on_a_narrow_terminal(folder, capsys, monkeypatch, widt
     assert_no_number_is_cut(run(capsys, *arguments)[1].out, wide, width)
 
 
+def test_one_query_has_no_errors_to_speak_of(folder, tmp_path, capsys):
+    pytest.importorskip("lightgbm")
+    alone = tmp_path / "alone.txt"
+    first = (folder / "a.txt").read_text().splitlines(keepends=True)
+    alone.write_text("".join(line for line in first if line.split()[1] == first[0].split()[1]))
+    code, shown = run(capsys, folder / "lightgbm.txt", alone)
+    assert (code, shown.err) == (0, "")
+    assert "One query gives no standard error and no interval: no step is sure to hurt." in " ".join(shown.out.split())
+    assert "would seem to hurt" not in " ".join(shown.out.split())
+
+
 def test_nothing_is_written_unless_asked_for(folder, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     code, shown = run(capsys, folder / "lightgbm.txt", folder / "a.txt")
