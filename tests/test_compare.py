@@ -303,7 +303,7 @@ def test_one_query():
     row = compare(track_of([[[0.2]]]), track_of([[[0.5]]])).rows[0]
     assert (row.n, row.difference) == (1, pytest.approx(0.3))
     assert (row.low, row.high) == (-math.inf, math.inf)
-    for name in ("error", "t", "p_t", "effect", "queries_needed"):
+    for name in ("error", "t", "p_t", "effect", "queries_needed", "same_sign"):
         assert math.isnan(getattr(row, name))
 
 

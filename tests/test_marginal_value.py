@@ -116,6 +116,13 @@ def test_first_is_a_share_of_resamples():
     assert [batch.first for batch in same.batches] == [0.5, 0.5]
 
 
+def test_one_query_ranks_batches_without_a_share():
+    """All of its resamples are the same: none is another draw."""
+    found = value(lightgbm_model(), candidates(), query_weight=[1] + 19 * [0])
+    assert all(math.isnan(batch.first) and math.isnan(batch.error) for batch in found.batches)
+    assert found.best.change == max(batch.change for batch in found.batches)
+
+
 def test_the_control():
     model = lightgbm_model()
     X, y = documents(1)

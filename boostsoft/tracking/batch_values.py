@@ -35,7 +35,8 @@ class BatchValue:
     spread : float
         Pooled within-query standard deviation of the new scores.
     first : float
-        Share of resamples of the pool's queries in which no batch changes more; shared among equals.
+        Share of resamples of the pool's queries in which no batch changes more; shared among equals. NaN with fewer
+        than two queries, whose resamples are all the same.
     n_trees : int
         New trees that have a split.
     problem : str

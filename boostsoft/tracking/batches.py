@@ -261,7 +261,7 @@ def _values(
 def _firsts(changes: FloatArray, counted: FloatArray, n_boot: int, seed: int) -> FloatArray:
     """Share of resamples of the queries in which each batch comes first; shared among equals."""
     shares, trained = np.full(len(changes), np.nan), np.flatnonzero(~np.isnan(changes[:, counted > 0]).any(axis=1))
-    if not counted.any():
+    if np.count_nonzero(counted) < 2:
         return shares
     means = bootstrap_means(changes[trained], counted, n_boot, seed)
     best = means >= means.max(axis=1, keepdims=True) - STILL

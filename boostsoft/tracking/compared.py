@@ -37,7 +37,8 @@ class ComparedMetric:
     sd, effect : float
         Standard deviation of the differences, error times sqrt(n), and the difference over it.
     same_sign : float
-        Share of resamples with the sign of the difference; those of difference 0 count half.
+        Share of resamples with the sign of the difference; those of difference 0 count half. NaN with fewer than two
+        queries, whose resamples are all the same.
     queries_needed : float
         Queries with which a two-sided test at 1 - level finds this difference with the chance ``power``:
         ((z(1 - alpha / 2) + z(power)) / effect)^2, rounded up.

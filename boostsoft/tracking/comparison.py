@@ -177,7 +177,7 @@ def _row(name: str, kind: str, paired: Paired, twin: Paired | None, plan: Plan) 
         metric=name, kind=kind, n=paired.n, a=float(paired.means[0]), b=float(paired.means[1]),
         difference=paired.difference, error=paired.error, low=low, high=high, t=t, p_t=p_t, p_wilcoxon=p_wilcoxon,
         sd=paired.error * float(np.sqrt(paired.n)), effect=effect,
-        same_sign=paired.sign_kept(paired.boot, paired.difference),
+        same_sign=paired.sign_kept(paired.boot, paired.difference) if paired.n > 1 else np.nan,
         queries_needed=queries_needed(effect, plan.level, plan.power),
         gain=ratio[0], gain_low=ratio[1], gain_high=ratio[2], agrees_half=half, agrees_small=small,
         identical=paired.identical,
