@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import sys
 from dataclasses import fields
@@ -170,6 +171,23 @@ def test_samples_without_a_difference_count_half():
     row = compare(track_of(values[:1]), track_of(values[1:]), small=2, n_boot=4000).rows[0]
     assert row.agrees_half == pytest.approx(0.5 + 0.5 / 2, abs=0.03)  # half of the samples have the one query
     assert row.agrees_small == pytest.approx(0.1 + 0.9 / 2, abs=0.03)
+
+
+def test_tenths_that_add_up_to_0_are_no_difference():
+    """0.3 - 0.1 - 0.2 is 2.8e-17, or its opposite, by the order of the additions."""
+    values = np.full((2, 1, 5), 0.5)
+    values[0], values[1] = [0.1, 0.5, 0.6, 0.2, 0.4], [0.4, 0.4, 0.4, 0.2, 0.4]
+    row = compare(track_of(values[:1]), track_of(values[1:])).rows[0]
+    assert (row.difference, row.t, row.effect, row.queries_needed) == (0.0, 0.0, 0.0, math.inf)
+    assert math.isnan(row.same_sign)
+
+
+def test_samples_of_tenths_that_add_up_to_0_count_half():
+    tenths = np.array([1, -1, 2, -2, 1, -1, 3, -2])
+    values = 0.5 + np.array([np.zeros(8), tenths / 10])[:, None]
+    row = compare(track_of(values[:1]), track_of(values[1:]), n_boot=4000).rows[0]
+    sums = [tenths[list(half)].sum() for half in itertools.combinations(range(8), 4)]
+    assert row.agrees_half == pytest.approx(np.mean((np.sign(sums) + 1) / 2), abs=0.02)
 
 
 def test_gain_over_the_hard_metric_and_its_interval():

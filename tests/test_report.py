@@ -101,6 +101,15 @@ def test_coverage(method):
     assert abs(share - 0.9) < 0.035  # three standard errors of 600 draws
 
 
+def test_an_end_that_rounding_leaves_is_0():
+    """Tenths, whose resampled sums are 0 at the lower percentile: in whole numbers exactly, here but for rounding."""
+    a = np.array([9, 9, 8, 0, 6, 9, 9, 8, 7, 4, 9, 10, 7, 6, 10])
+    b = np.array([6, 7, 9, 0, 5, 9, 9, 9, 5, 2, 10, 10, 7, 4, 10])
+    whole, tenths = paired_interval(a, b, n_boot=2000), paired_interval(a / 10, b / 10, n_boot=2000)
+    assert (whole.low, whole.sign) == (0.0, 0)
+    assert (tenths.low, tenths.sign) == (0.0, 0)
+
+
 def test_blocks_of_resamples_do_not_matter(monkeypatch):
     a, b = np.random.default_rng(4).normal(size=(2, 40))
     whole = paired_interval(a, b)

@@ -10,6 +10,7 @@ import numpy as np
 from scipy import stats
 
 from ..arguments import FloatArray
+from ..statistics import without_rounding
 from ..tracks.effects import STILL
 from ..tracks.means import bootstrap_means, counted_weights, mean_errors, weighted_means
 
@@ -60,7 +61,7 @@ class Paired:
     @property
     def difference(self) -> float:
         """Weighted mean of the differences."""
-        return float(weighted_means(self.differences[None], self.weights)[0])
+        return float(without_rounding(weighted_means(self.differences[None], self.weights)[0], self.differences))
 
     @property
     def error(self) -> float:
@@ -82,6 +83,7 @@ class Paired:
         """Share of samples that agree in sign with the reference; a sample of 0 counts half."""
         if reference == 0 or np.isnan(reference) or sums.size == 0:
             return np.nan
+        sums = without_rounding(sums, self.differences)
         return float(np.where(sums == 0, 0.5, np.sign(sums) == np.sign(reference)).mean())
 
 
@@ -139,7 +141,8 @@ def interval(paired: Paired, level: float) -> tuple[float, float]:
     """Percentiles of the mean over resampled queries; infinite with fewer than two."""
     if paired.n < 2:
         return -np.inf, np.inf
-    low, high = np.quantile(paired.boot, [(1 - level) / 2, (1 + level) / 2])
+    ends = np.quantile(paired.boot, [(1 - level) / 2, (1 + level) / 2])
+    low, high = without_rounding(ends, paired.differences)
     return float(low), float(high)
 
 
