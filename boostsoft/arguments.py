@@ -110,10 +110,15 @@ def _number(caller: str, argument: str, value: Any) -> float:
         return float("inf")
 
 
+def refuse_masked(caller: str, argument: str, values: Any) -> None:
+    """Raise if entries of a NumPy array are masked: what lies under the mask would be read."""
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        raise ValueError(f"{caller}: {argument} must not have masked entries; got {_short(values)}")
+
+
 def as_array(caller: str, argument: str, values: Any) -> NDArray[Any]:
     """Whatever NumPy can read as an array without ignoring a mask."""
-    if np.ma.is_masked(values):
-        raise ValueError(f"{caller}: {argument} must not have masked entries; got {_short(values)}")
+    refuse_masked(caller, argument, values)
     try:
         array = np.asarray(values)
     except (TypeError, ValueError) as error:

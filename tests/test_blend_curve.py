@@ -234,6 +234,8 @@ def test_bad_scores_and_labels(data):
         blend_curve(S, 0 * y, group=sizes)
     with pytest.raises(ValueError, match="blend_curve: S must have one row per document, one column per model: "):
         blend_curve(S[:, 0], y, group=sizes)
+    with pytest.raises(ValueError, match="blend_curve: S must not have masked entries; got masked_array"):
+        blend_curve(np.ma.masked_less(S, 0.0), y, group=sizes)
     with pytest.raises(ValueError, match="models must be three columns"):
         blend_surface(S, y, group=sizes, models=(0, 1))
     with pytest.warns(UserWarning, match="blend_curve: neither group= nor qid= was given") as caught:

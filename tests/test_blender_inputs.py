@@ -146,6 +146,11 @@ def with_value(S, row, column, value):
     [
         (lambda S, y: (with_value(S, 7, 2, -np.inf), y), {}, "finite, or NaN .* got -inf in column 2, row 7"),
         (lambda S, y: (with_value(S, slice(None), 1, np.nan), y), {}, "column 1 is NaN everywhere"),
+        (
+            lambda S, y: (np.ma.masked_less(S, 0.0), y),
+            {},
+            r"^SoftBlender.fit: S must not have masked entries; got mask",
+        ),
         (lambda S, y: (S, 0 * y), {}, "must have documents worth telling apart; ndcg is undefined for all 25"),
         (lambda S, y: (S, y - 1), {}, "gains of at least 0"),
         (None, {"sigma": "narrow"}, "sigma must be 'auto', a number or falling numbers; got 'narrow'"),

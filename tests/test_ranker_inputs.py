@@ -223,6 +223,17 @@ def test_containers_of_numbers(booster, data):
     assert names == list("abcd")
 
 
+def test_features_must_not_be_masked(data):
+    model, masked = fit(ranker(), data), np.ma.masked_equal(np.round(data.X), 1.0)
+    for message, call in (
+        ("SoftRanker.fit", lambda: ranker().fit(masked, data.y, qid=data.qid)),
+        ("SoftRanker.predict", lambda: model.predict(masked)),
+    ):
+        with pytest.raises(ValueError, match=rf"^{message}: X must not have masked entries; got masked_array\("):
+            call()
+    assert np.array_equal(model.predict(np.ma.array(data.X)), model.predict(data.X))
+
+
 @both
 def test_other_numbers_in_frames(booster, data):
     flags, whole = data.X[:, 0] > 0, np.round(3 * data.X[:, 1]).astype(np.int32)

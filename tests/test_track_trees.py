@@ -439,6 +439,7 @@ def test_x_must_be_as_wide_as_the_model_and_as_long_as_the_labels(make):
     refused("X must have the 5 features of the model; got 4", model, X[:, :4])
     refused("X must have the 5 features of the model; got 6", model, pd.DataFrame(X).assign(qid=QID))
     refused("X must have one row per label, 240; got 239", model, X[1:])
+    refused("X must not have masked entries; got masked_array", model, np.ma.masked_invalid(X))
     refused("X must have a row per document .*; got ndarray of shape", model, X[:, 0])
     for queries in ({"group": None, "qid": QID}, {"group": [N_DOCS]}):
         refused("X must have one row per label, 241; got 240", model, labels=np.append(Y, 0), **queries)

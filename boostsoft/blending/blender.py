@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..arguments import FloatArray
+from ..arguments import FloatArray, refuse_masked
 from ..metrics.hard import Metric, mean_of
 from ..metrics.soft import as_metric
 from ..ranker.queries import Queries, read_queries, weigh
@@ -315,6 +315,7 @@ class SoftBlender(BaseEstimator):  # type: ignore[misc]
             validate_data(self, S, reset=reset, skip_check_array=True)
             scores = model_scores(caller, self.models, S)
             return scores, [f"models[{at}] ({type(model).__name__})" for at, model in enumerate(self.models)]
+        refuse_masked(caller, "S", S)
         least = 2 if reset else 1  # one document alone has nothing to be ranked against
         matrix: FloatArray = validate_data(
             self, S, reset=reset, dtype=np.float64, order="C", ensure_all_finite=False, ensure_min_samples=least

@@ -14,6 +14,8 @@ from scipy import sparse
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
+from ..arguments import refuse_masked
+
 CHECKS = {"dtype": [np.float64, np.float32], "accept_sparse": "csr", "ensure_all_finite": "allow-nan"}
 
 
@@ -118,6 +120,7 @@ def checked_columns(caller: str, ranker: Any, X: Any, *, reset: bool) -> Any:
             f"{caller}: X must be a DataFrame, an array or a sparse matrix; got a {type(X).__name__}, which "
             ".collect() makes one"
         )
+    refuse_masked(caller, "X", X)
     least = 2 if reset else 1  # one document alone has nothing to be ranked against
     if not is_frame(X):
         checked = validate_data(ranker, X, reset=reset, ensure_min_samples=least, **CHECKS)
