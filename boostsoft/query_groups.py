@@ -264,9 +264,13 @@ def refuse_missing_ids(caller: str, ids: NDArray[Any], argument: str = "qid") ->
         missing |= ~np.isfinite(ids)
     elif ids.dtype.kind in "Mm":
         missing |= np.isnat(ids)
-    elif ids.dtype.kind == "O":
+    elif ids.dtype.kind in "OT":  # T: NumPy's texts of any length, among which a missing one may be anything
         values = ids.tolist()
-        odd = {value for value in set(values) if not _equals_itself(value)}
+        try:
+            distinct = set(values)
+        except TypeError as error:
+            raise TypeError(f"{caller}: {argument} must hold numbers, texts or dates: {error}") from error
+        odd = {value for value in distinct if not _equals_itself(value)}
         missing |= [value in odd for value in values]
     if missing.any():
         at = int(np.argmax(missing))

@@ -235,7 +235,21 @@ def missing_ids():
         pd.Series(["a", None], dtype="string"),
         pd.Series([1, None], dtype="Int64"),
         pd.Series(["a", None], dtype="category"),
+        *(texts_of_any_length(na) for na in (None, np.nan, pd.NA) if hasattr(np.dtypes, "StringDType")),
     ]
+
+
+def texts_of_any_length(na):
+    return np.array(["a", na], dtype=np.dtypes.StringDType(na_object=na))
+
+
+@pytest.mark.parametrize("ids", [[[1], [1], [2, 3]], [{}, {}, {}], [{1}, {1}, {2}]])
+def test_query_ids_that_cannot_be_compared(ids):
+    qid, message = pd.Series(ids), f"qid must hold numbers, texts or dates: .*'{type(ids[0]).__name__}'"
+    with pytest.raises(TypeError, match=f"^QueryGroups.from_query_ids: {message}"):
+        QueryGroups.from_query_ids(qid)
+    with pytest.raises(TypeError, match=f"^Metric: {message}"):
+        Metric("dcg")([1, 0, 1], [1.0, 2.0, 3.0], qid=qid)
 
 
 @pytest.mark.parametrize("qid", missing_ids(), ids=lambda qid: f"{type(qid).__name__}-{qid[1]}")
