@@ -92,6 +92,20 @@ def test_qid_as_a_column(booster, data):
         assert model.feature_importances_[2] == 0
 
 
+def test_ids_that_an_array_of_floats_cannot_tell_apart(data):
+    whole = np.round(3 * data.X).astype(np.int64)
+    for ids, number in ((data.qid + 2**60, np.int64), (data.qid + 2**24, np.float32)):
+        X = np.column_stack([whole, ids]).astype(number)
+        message = (
+            r"^SoftRanker.fit: query ids in an array of float\d\d must be up to 2\^(53|24); got \d+: give X as a f"
+        )
+        with pytest.raises(ValueError, match=message):
+            ranker(qid_column=4).fit(X, data.y)
+    X = np.column_stack([whole, data.qid + 2**60])
+    expected = ranker().fit(whole, data.y, qid=data.qid)
+    assert np.array_equal(ranker(qid_column=4).fit(pd.DataFrame(X), data.y).predict(X), expected.predict(whole))
+
+
 def test_all_rows_as_one_query(data):
     with pytest.warns(
         UserWarning, match=r"SoftRanker.fit: neither group= nor qid= was given: all rows are one"

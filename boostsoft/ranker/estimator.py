@@ -91,7 +91,8 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
     validation_fraction : float, optional
         Share of the queries, drawn at random, to evaluate on in place of ``eval_set``.
     qid_column : str or int, optional
-        Column of X that holds the query ids and is no feature.
+        Column of X that holds the query ids and is no feature. In an array, which is read as floats, ids may be up to
+        2^53 (float32: 2^24), in a frame anything.
     n_jobs : int, optional
         Threads of the booster, counted as joblib does; None leaves it to the booster. Objective and metrics run on
         Numba's (``NUMBA_NUM_THREADS``), and on no more than these.
@@ -364,7 +365,7 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         """The query ids in X if a column of it holds them: what a scorer asks."""
         if self._encoder.qid_column is None:
             return None
-        return ids_in(checked_columns("SoftRanker", self, X, reset=False), self._encoder.qid_column)
+        return ids_in("SoftRanker", checked_columns("SoftRanker", self, X, reset=False), self._encoder.qid_column)
 
     def _fit(self, X: Any, y: Any, queries: tuple[Any, ...], validation: tuple[Any, ...], init_model: Any) -> None:
         settings = check_settings(self)

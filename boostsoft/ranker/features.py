@@ -154,12 +154,20 @@ def find_column(caller: str, X: Any, column: Any) -> int | None:
     return int(column % n_columns)
 
 
-def ids_in(X: Any, position: int) -> NDArray[Any]:
+def ids_in(caller: str, X: Any, position: int) -> NDArray[Any]:
     """The query ids that stand in a column of X."""
     if is_frame(X):
         return np.asarray(_columns(X)[position])
     column = X[:, [position]]
-    return np.ravel(column.toarray() if sparse.issparse(column) else column)
+    ids = np.ravel(column.toarray() if sparse.issparse(column) else column)
+    bits = np.finfo(ids.dtype).nmant + 1  # of a whole number that is a float's; of larger ones two may be the same
+    large = np.abs(ids) > 2.0**bits
+    if large.any():
+        raise ValueError(
+            f"{caller}: query ids in an array of {ids.dtype} must be up to 2^{bits}; got {ids[np.argmax(large)]:.0f}: "
+            "give X as a frame, or the ids as qid="
+        )
+    return ids
 
 
 def _columns(frame: Any) -> list[Any]:

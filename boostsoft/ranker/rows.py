@@ -84,5 +84,5 @@ def find_queries(caller: str, encoder: Encoder, X: Any, group: Any, qid: Any) ->
     if encoder.qid_column is not None:
         if group is not None or qid is not None:
             raise ValueError(f"{caller}: qid_column says where the query ids are: leave out group= and qid=")
-        qid = ids_in(X, encoder.qid_column)
+        qid = ids_in(caller, X, encoder.qid_column)
     return read_queries(caller, X.shape[0], group, qid)
