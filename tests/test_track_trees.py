@@ -11,6 +11,7 @@ import lightgbm as lgb
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 import xgboost as xgb
 from scipy import sparse
@@ -273,6 +274,13 @@ def test_lightgbm_reads_any_matrix(kind):
     model = lightgbm_model(filled, categorical=())
     expected = model.predict(filled.astype(np.float32) if kind == "float32" else filled, raw_score=True)
     np.testing.assert_array_equal(staged(model, data)[-1], expected)
+
+
+def test_lightgbm_reads_arrow_tables():
+    pytest.importorskip("cffi")  # by which LightGBM before 4.7 reads them
+    model = lightgbm_model(filled, categorical=())
+    table = pa.table(dict(zip("abcde", filled.T, strict=True)))
+    np.testing.assert_array_equal(staged(model, table)[-1], model.predict(filled, raw_score=True))
 
 
 @pytest.mark.parametrize("kind", kinds_of_matrix())

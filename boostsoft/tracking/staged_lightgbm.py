@@ -78,7 +78,7 @@ def as_lightgbm_reads(X: Any) -> Any:
     """X as LightGBM would convert it at every call, converted once; frames with categories are left to it."""
     if sparse.issparse(X):
         return sparse.csr_matrix(X)  # LightGBM knows SciPy's matrices, and not its arrays
-    if hasattr(X, "columns"):
+    if hasattr(X, "dtypes"):  # an Arrow table, which LightGBM reads itself, has none
         return _numbers(X)
     if isinstance(X, np.ndarray):
         return np.ascontiguousarray(X, X.dtype if X.dtype in (np.float32, np.float64) else np.float64)
