@@ -9,6 +9,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from boostsoft import Metric
@@ -350,6 +351,10 @@ def test_what_cannot_be_written(tmp_path):
         (([1, 1], ["a"], [1.0]), "qid must have one id per score, 1; got 2"),
         (([1], ["a b"], [1.0]), "docid must be one word without blanks; got 'a b'"),
         (([""], ["a"], [1.0]), "qid must be one word without blanks; got ''"),
+        ((["7"], ["a\n"], [1.0]), r"docid must be one word without blanks; got 'a\\n'"),
+        (([" 7"], ["a"], [1.0]), "qid must be one word without blanks; got ' 7'"),
+        (([7, 8], np.array([["a"], ["b"]]), [1.0, 2.0]), r"docid must be one-dimensional; got shape \(2, 1\)"),
+        ((pd.DataFrame({"topic": [7]}), ["a"], [1.0]), r"qid must be one-dimensional; got shape \(1, 1\)"),
         (([1, np.nan], ["a", "b"], [1.0, 2.0]), "qid must not be missing or infinite; got nan at position 1"),
         (([1, 1], ["a", None], [1.0, 2.0]), "docid must not be missing or infinite; got None at position 1"),
         (([1, 2, 1], ["a", "a", "a"], [1.0, 2.0, 3.0]), "docid must be distinct in each topic; got 'a' twice in '1'"),

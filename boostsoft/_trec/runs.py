@@ -179,12 +179,15 @@ def write_trec_run(
 
 def _words(caller: str, name: str, ids: Any, n: int) -> NDArray[Any]:
     """Ids as texts without a blank in them, which would be two columns."""
-    refuse_missing_ids(caller, as_array(caller, name, ids).ravel(), name)
+    array = as_array(caller, name, ids)
+    if array.ndim > 1:  # its rows would be ids
+        raise ValueError(f"{caller}: {name} must be one-dimensional; got shape {array.shape}")
+    refuse_missing_ids(caller, array.ravel(), name)
     texts = np.array([_text(value) for value in ids], object)
     if texts.size != n:
         raise ValueError(f"{caller}: {name} must have one id per score, {n}; got {texts.size}")
     for text in texts.tolist():
-        if len(text.split()) != 1:
+        if text.split() != [text]:  # a line's end at its own would be one of the file
             raise ValueError(f"{caller}: {name} must be one word without blanks; got {text!r}")
     return texts
 
