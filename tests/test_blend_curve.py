@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from boostsoft import Metric, SoftMetric
 from boostsoft.blending import blend_curve, blend_surface
@@ -236,6 +237,8 @@ def test_bad_scores_and_labels(data):
         blend_curve(S[:, 0], y, group=sizes)
     with pytest.raises(ValueError, match="blend_curve: S must not have masked entries; got masked_array"):
         blend_curve(np.ma.masked_less(S, 0.0), y, group=sizes)
+    with pytest.raises(TypeError, match="blend_curve: S must have one row per document, one column per model: Sparse"):
+        blend_curve(sparse.csr_array(S), y, group=sizes)
     with pytest.raises(ValueError, match="models must be three columns"):
         blend_surface(S, y, group=sizes, models=(0, 1))
     with pytest.warns(UserWarning, match="blend_curve: neither group= nor qid= was given") as caught:

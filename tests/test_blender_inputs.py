@@ -78,18 +78,19 @@ def test_scores_as_they_are_may_differ_in_size(data):
     assert large.weights_.sum() == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize("frames", ["pandas", "polars"])
+@pytest.mark.parametrize("frames", ["pandas", "polars", "pyarrow"])
 def test_frames_keep_their_names(frames, data, fitted):
     library = pytest.importorskip(frames)
+    build = library.table if frames == "pyarrow" else library.DataFrame
     S, y, sizes = data
-    frame = library.DataFrame({"bm25": S[:, 0], "lm": S[:, 1], "links": S[:, 2]})
+    frame = build({"bm25": S[:, 0], "lm": S[:, 1], "links": S[:, 2]})
     blender = SoftBlender().fit(frame, y, group=sizes)
     assert list(blender.feature_names_in_) == ["bm25", "lm", "links"]
     assert np.array_equal(blender.weights_, fitted.weights_)
     assert np.array_equal(blender.predict(frame, group=sizes), fitted.predict(S, group=sizes))
     S = with_value(S, 4, 1, np.inf)
     with pytest.raises(ValueError, match="got inf in column 'lm', row 4"):
-        SoftBlender().fit(library.DataFrame({"bm25": S[:, 0], "lm": S[:, 1]}), y, group=sizes)
+        SoftBlender().fit(build({"bm25": S[:, 0], "lm": S[:, 1]}), y, group=sizes)
 
 
 # ---------------------------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from ..arguments import FloatArray, as_array, one_of, refuse_masked
 from ..kernels.ranks import mean_ranks as ranks_of_queries
 from ..kernels.threads import over_queries
 from ..query_groups import QueryGroups
+from ..ranker.features import is_frame
 
 MISSING_SHARE = 0.25  # how far below the lowest a missing score lies under "minmax", in ranges of the scores
 _NANOSECONDS = 60.0  # that a score takes, roughly: most of it is sorting
@@ -28,8 +29,9 @@ def score_matrix(caller: str, S: Any) -> tuple[FloatArray, list[str]]:
     refuse_masked(caller, "S", S)
     try:
         matrix: FloatArray = check_array(S, dtype=np.float64, order="C", ensure_all_finite=False, input_name="S")
-    except ValueError as error:
-        raise ValueError(f"{caller}: S must have one row per document, one column per model: {error}") from error
+    except (TypeError, ValueError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"{caller}: S must have one row per document, one column per model: {error}") from error
     names = column_names(S, matrix.shape[1])
     refuse_infinite(caller, matrix, names)
     return matrix, names
@@ -37,7 +39,7 @@ def score_matrix(caller: str, S: Any) -> tuple[FloatArray, list[str]]:
 
 def column_names(S: Any, n_columns: int) -> list[str]:
     """``column 'bm25'`` of a frame, ``column 3`` of an array."""
-    columns = S.columns if hasattr(S, "columns") else range(n_columns)
+    columns = S.columns if is_frame(S) else getattr(S, "column_names", range(n_columns))  # the latter of Arrow
     return [f"column {name!r}" for name in columns]
 
 
