@@ -204,10 +204,14 @@ def sampled_expectation(
     offsets = prepared.groups.offsets
 
     def run(begin: int, end: int) -> None:
+        bits = np.random.Philox(key=np.array([seed, 0], dtype=np.uint64))
+        random, state = np.random.Generator(bits), bits.state
         for q in range(begin, end):
             here = slice(int(offsets[q]), int(offsets[q + 1]))
             if here.start < here.stop:
-                _sample_query(prepared, scores, noise, sigma, n_samples, seed, q, here, found, derive)
+                state["state"]["key"][1] = q
+                bits.state = state  # a new one asks the system for entropy: half of the time of a short query
+                _sample_query(prepared, scores, noise, sigma, n_samples, random, q, here, found, derive)
 
     over_queries(run, sampled_costs(prepared, n_samples))
     found.hessian[:] = np.nan
@@ -225,7 +229,7 @@ def _sample_query(
     noise: str,
     sigma: float,
     n_samples: int,
-    seed: int,
+    random: np.random.Generator,
     q: int,
     here: slice,
     found: Expectation,
@@ -234,7 +238,6 @@ def _sample_query(
     gains, weights = prepared.gains[here], prepared.weights[here] if prepared.pairwise else prepared.weights
     own, n = scores[here], here.stop - here.start
     ranks = min(int(prepared.cutoffs[q]), n)
-    random = np.random.Generator(np.random.Philox(key=np.array([seed, q], dtype=np.uint64)))
     placed = derive and noise == "gumbel" and prepared.family == PLAIN
     total, moment, slope = 0.0, np.zeros(n), np.zeros(n)
     with np.errstate(over="ignore", invalid="ignore"):  # scores and noise in units of sigma, the best at 0
