@@ -312,6 +312,13 @@ def test_ids_in_objects_are_saved_as_what_they_are(tmp_path, suffix, ids):
     assert TreeTrack.load(path).qid.tolist() == ids
 
 
+@pytest.mark.skipif(not hasattr(np.dtypes, "StringDType"), reason="NumPy 1 has no such texts")
+def test_ids_in_numpys_texts_of_any_length_are_saved(tmp_path):
+    ids = ["x", "yyy", "z", "", "b", "c"]
+    path = track(qid=np.array(ids, dtype=np.dtypes.StringDType())).save(tmp_path / "a.npz")
+    assert TreeTrack.load(path).qid.tolist() == ids
+
+
 def test_a_parquet_file_is_a_table_for_others(tmp_path):
     found = track()
     table = pd.read_parquet(found.save(tmp_path / "a.parquet"))

@@ -191,7 +191,7 @@ def _plain_ids(caller: str, qid: NDArray[Any]) -> NDArray[Any]:
         return qid
     values = qid.tolist()
     if all(isinstance(value, str) for value in values):
-        return qid.astype(np.str_)
+        return np.array(values, np.str_)
     if all(isinstance(value, (int, np.integer)) for value in values):
         for dtype in (np.int64, np.uint64):
             if np.iinfo(dtype).min <= min(values) and max(values) <= np.iinfo(dtype).max:
