@@ -76,6 +76,9 @@ def test_scores_as_they_are_may_differ_in_size(data):
     share = large.weights_ * [1.0, 1e9, 1e-6]
     np.testing.assert_allclose(share / share.sum(), plain.weights_, atol=1e-6)
     assert large.weights_.sum() == pytest.approx(1.0)
+    tiny = SoftBlender(normalize="none", n_bootstrap=20).fit(S * 1e-310, y, group=sizes)
+    np.testing.assert_allclose(tiny.weights_, plain.weights_, atol=1e-6)
+    assert np.isfinite(tiny.weights_interval_).all()
 
 
 @pytest.mark.parametrize("frames", ["pandas", "polars", "pyarrow"])

@@ -44,12 +44,12 @@ class Task:
     def spread_out(self, weights: FloatArray) -> FloatArray:
         """The problem's weights as those of all models' scores, as normalised."""
         found = np.zeros(self.n_models)
-        found[self.active] = unit(weights / self.units)
+        found[self.active] = unit(weights * (self.units.min() / self.units))  # one over a tiny unit is no number
         return found
 
     def gather(self, weights: FloatArray) -> FloatArray:
         """The other way round."""
-        return unit(weights[self.active] * self.units)
+        return unit(weights[self.active] * (self.units / self.units.max()))
 
 
 def prepare_task(
