@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -155,6 +156,25 @@ def test_a_resample_in_which_nothing_is_relevant_says_nothing():
     blender = SoftBlender(mix=None, sigma=0.5, l2=0.01).fit(S, y.ravel(), group=[10] * 40)
     assert blender.weights_[0] > 0.99
     assert blender.weights_interval_[0, 0] > 0.7
+
+
+def test_interval_does_not_depend_on_who_asks_and_when(data, monkeypatch):
+    S, y, sizes = data
+    expected = SoftBlender(n_bootstrap=20, random_state=3).fit(S, y, group=sizes).weights_interval_
+    generator = np.random.default_rng(3)
+    blender = SoftBlender(n_bootstrap=20, random_state=generator).fit(S, y, group=sizes)
+    generator.normal(size=100)
+    with monkeypatch.context() as patch:
+        patch.setattr("boostsoft.blending.interval.climb", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            _ = blender.weights_interval_
+    with ThreadPoolExecutor(4) as pool:
+        for found in pool.map(lambda _: blender.weights_interval_, range(4)):
+            assert np.array_equal(found, expected)
+
+
+def interrupted(*_):
+    raise KeyboardInterrupt
 
 
 def test_interval_of_a_pickle_is_there_if_it_was_computed(data):

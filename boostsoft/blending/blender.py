@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from dataclasses import replace
 from typing import Any
 
@@ -219,7 +220,8 @@ class SoftBlender(BaseEstimator):  # type: ignore[misc]
             found = settings.method(task.problem, settings.rng, tell, **settings.method_params)
         self._scale, self._named, self._task = task.scale, queries.named, task
         self._interval: FloatArray | None = None
-        self._interval_draws = (settings.n_bootstrap if self.method == SOFT else 0, settings.rng, settings.progress)
+        draws = deepcopy(settings.rng)  # the user may draw from theirs before the interval is asked for
+        self._interval_draws = (settings.n_bootstrap if self.method == SOFT else 0, draws, settings.progress)
         self.weights_ = task.spread_out(found.weights)
         self.path_: tuple[Stage, ...] = tuple(
             replace(stage, weights=task.spread_out(stage.weights)) for stage in found.path
@@ -306,7 +308,8 @@ class SoftBlender(BaseEstimator):  # type: ignore[misc]
             )
             raise AttributeError(f"SoftBlender has no weights_interval_: {why}")
         with bar(shown, "resampling queries") as tell:
-            found = bootstrap_weights(task.problem, task.gather(self.weights_), n_bootstrap, rng, tell)
+            # of a copy: several threads may come here at once, or one again after an interruption
+            found = bootstrap_weights(task.problem, task.gather(self.weights_), n_bootstrap, deepcopy(rng), tell)
         return percentiles(np.array([task.spread_out(weights) for weights in found]))
 
     def _matrix(self, caller: str, S: Any, *, reset: bool) -> tuple[FloatArray, list[str]]:
