@@ -25,7 +25,7 @@ from rich.text import Text
 from .arguments import FloatArray
 from .atomic import write_files
 from .experiment import BASELINE, N_PARTS, OURS, Folds, Observer, Plan, Split
-from .statistics import PairedInterval, counted_mean, fill_empty, paired_interval
+from .statistics import FEW_PAIRS, PairedInterval, counted_mean, fill_empty, paired_interval
 from .terminal import ResultTable, page
 
 if TYPE_CHECKING:
@@ -117,6 +117,8 @@ def verdict(interval: PairedInterval) -> str:
         return f"{OURS} and {BASELINE} do equally well on every single query."
     if interval.sign:
         higher, side = (OURS, "above") if interval.sign > 0 else (BASELINE, "below")
+        if interval.n < FEW_PAIRS:
+            return f"{higher} is higher in these {interval.n} queries, too few to say so of others."
         return f"{higher} is higher: the whole interval is {side} 0."
     reach = (interval.high - interval.low) / 2
     return (

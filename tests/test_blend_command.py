@@ -6,12 +6,14 @@ import csv
 import io
 import json
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from PIL import Image
 
 from boostsoft import Metric, blend_command, cli
+from boostsoft.blend_command import report
 from boostsoft.blending import SoftBlender
 from boostsoft.datasets import load_trec_runs
 from boostsoft.statistics import paired_interval
@@ -188,6 +190,21 @@ def test_what_is_shown(done):
         )
     for name, row in found["held_out"].items():
         assert f"{name} {row['mean']:.4f}" in shown
+
+
+@pytest.mark.parametrize(
+    ("gain", "n", "words"),
+    [
+        (0.1, 9, "The blend is higher than x in these 9 queries, too few to say so of others."),
+        (-0.1, 3, "The blend is lower than x in these 3 queries, too few to say so of others."),
+        (0.1, 10, "The blend is higher than its best rival, x: the whole interval is above 0."),
+        (-0.1, 10, "The blend is lower than x: the whole interval is below 0."),
+        (0.0, 3, "No difference to x at this number of queries: the interval holds 0."),
+    ],
+)
+def test_verdict(gain, n, words):
+    held_out = {report.BLEND: np.full(n, 0.5 + gain), "x": np.full(n, 0.5), "y": np.full(n, 0.4)}
+    assert report._verdict(SimpleNamespace(held_out=held_out)) == words
 
 
 # ---------------------------------------------------------------------------------------------------------

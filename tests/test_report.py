@@ -179,6 +179,8 @@ def test_empty_queries_count_as_told():
         (-0.2, -0.001, 50, "lambdarank is higher: the whole interval is below 0."),
         (-0.01, 0.03, 50, "No difference at this size: the interval holds 0, and with 50 queries nothing smaller"),
         (0.0, 0.0, 50, "equally well on every single query"),
+        (0.001, 0.2, 9, "boostsoft is higher in these 9 queries, too few to say so of others."),
+        (-0.2, -0.001, 2, "lambdarank is higher in these 2 queries, too few to say so of others."),
         (-np.inf, np.inf, 1, "Too few queries to compare."),
     ],
 )

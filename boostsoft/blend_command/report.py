@@ -13,7 +13,7 @@ from rich.text import Text
 
 from .. import __version__
 from ..report import metric_title
-from ..statistics import PairedInterval, counted_mean, paired_interval
+from ..statistics import FEW_PAIRS, PairedInterval, counted_mean, paired_interval
 from ..terminal import ResultTable
 from .scores import Scores
 from .work import BLEND, Blend
@@ -80,6 +80,9 @@ def _verdict(blend: Blend) -> str:
     others = {name: values for name, values in blend.held_out.items() if name != BLEND}
     rival = max(others, key=lambda name: counted_mean(others[name]))
     found = paired_interval(blend.held_out[BLEND], others[rival])
+    if found.sign and found.n < FEW_PAIRS:
+        place = "higher" if found.sign > 0 else "lower"
+        return f"The blend is {place} than {rival} in these {found.n} queries, too few to say so of others."
     if found.sign > 0:
         return f"The blend is higher than its best rival, {rival}: the whole interval is above 0."
     if found.sign < 0:
