@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -13,7 +14,7 @@ from boostsoft.blending import SoftBlender
 from boostsoft.blending.annealing import automatic_sigma, room_at_cutoff
 from boostsoft.blending.baselines.grid import compositions
 from boostsoft.blending.soft_value import SoftValue
-from boostsoft.blending.solve import soft_ascent
+from boostsoft.blending.solve import climb, soft_ascent
 from boostsoft.metrics.prepared import prepare
 
 from . import blender_cases
@@ -105,6 +106,23 @@ def test_constraints():
     assert np.array_equal(weights["simplex"], weights["nonnegative"])
     assert weights["free"][1] < -0.1
     assert np.abs(weights["free"]).sum() == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("copies", [1, 3])
+@pytest.mark.parametrize("quality", [1.0, -1.0])
+def test_free_weights_of_one_ranking_have_the_better_sign(quality, copies):
+    """There is no direction to climb along: the gradient is what rounding leaves of 0."""
+    for seed in range(8):
+        alone = problem("free", sigmas=(1.0, 0.5), quality=(quality,), seed=seed)
+        found = soft_ascent(replace(alone, scores=np.repeat(alone.scores, copies, axis=1)), np.random.default_rng(0))
+        np.testing.assert_allclose(found.weights, np.full(copies, np.sign(quality) / copies), rtol=1e-12)
+
+
+def test_a_climb_without_a_slope_ends_where_it_starts():
+    for seed in range(8):
+        value = SoftValue(problem("free", quality=(1.0,), seed=seed), 0.5)
+        assert climb(value, np.array([-1.0])).tolist() == [-1.0]
+        assert value.evaluations == 1
 
 
 # ---------------------------------------------------------------------------------------------------------

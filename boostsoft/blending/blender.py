@@ -66,8 +66,8 @@ class SoftBlender(BaseEstimator):  # type: ignore[misc]
     method_params : dict, optional
         Further options of the method: ``restarts`` of coordinate ascent, ``evaluations`` of the random searches.
     n_starts : int
-        Starts of the climb: equal weights, the best model, then blends drawn at random. On the real sets that were
-        tried all of them ended at one summit.
+        Starts of the climb: equal weights, below 0 if that is better and allowed; the best model; then blends drawn at
+        random. On the real sets that were tried all of them ended at one summit.
     n_bootstrap : int
         Resamples of the queries behind ``weights_interval_``, 20 at least; 0 for none.
     models : list of fitted models, optional

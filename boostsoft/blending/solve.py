@@ -17,6 +17,7 @@ from .soft_value import SoftValue
 TOLERANCE, ON_THE_WAY = 1e-4, 1e-2
 MOST_STEPS = 100
 FIRST_STEP = 0.6  # length of the first step, relative to that of equal weights: L-BFGS cannot know the scale
+ROUNDING = 1e-12  # a gradient of that share of the value is none: models that rank alike leave 1e-17 to 2e-14
 _TYPICAL_EVALUATIONS = 8  # of a climb, for the progress that is shown
 
 
@@ -35,13 +36,13 @@ def soft_ascent(problem: Problem, rng: np.random.Generator, tell: Progress = sil
     tell : callable
         Told the share of the work that is done.
     n_starts : int
-        Starts at the widest sigma, the best of which goes on: equal weights; the model that is best by itself, half
-        of the blend; and blends drawn at random.
+        Starts at the widest sigma, the best of which goes on: equal weights, below 0 if that is better and allowed;
+        the model that is best by itself, half of the blend; and blends drawn at random.
     """
-    starts = _starts(problem, rng, whole_number("soft_ascent", "n_starts", n_starts, 1))
+    value = SoftValue(problem, problem.sigmas[0])
+    starts = _starts(value, rng, whole_number("soft_ascent", "n_starts", n_starts, 1))
     climbs = len(starts) + len(problem.sigmas) - 1
     tolerances = [ON_THE_WAY] * (len(problem.sigmas) - 1) + [TOLERANCE]
-    value = SoftValue(problem, problem.sigmas[0])
     ends = [climb(value, start, _part(tell, at, climbs), tolerances[0]) for at, start in enumerate(starts)]
     weights = max(ends, key=lambda end: value.value_and_gradient(end)[0])
     path, evaluations = [_stage(value, weights)], value.evaluations
@@ -58,11 +59,11 @@ def climb(value: SoftValue, start: FloatArray, tell: Progress = silent, toleranc
     """The weights, normalised, that a climb from others ends at; these themselves if nothing changes the metric."""
     m = start.size
     origin = unit(start) * m  # of entries around 1
-    slope = value.value_and_gradient(origin)[1]
+    height, slope = value.value_and_gradient(origin)
     if not value.problem.free:
         slope = np.where((origin <= 0) & (slope < 0), 0.0, slope)
     steepness = float(np.linalg.norm(slope))
-    if not 0.0 < steepness < np.inf:
+    if not ROUNDING * abs(height) < steepness < np.inf:
         return unit(start)
     # the first step of L-BFGS-B is the gradient itself: measure the value in units that make that a sensible one
     scale = FIRST_STEP * float(np.linalg.norm(origin)) / steepness
@@ -79,8 +80,11 @@ def climb(value: SoftValue, start: FloatArray, tell: Progress = silent, toleranc
     return unit(minimize(loss, origin, jac=True, method="L-BFGS-B", bounds=bounds, options=options).x)
 
 
-def _starts(problem: Problem, rng: np.random.Generator, n: int) -> list[FloatArray]:
-    starts = [problem.equal_weights]
+def _starts(value: SoftValue, rng: np.random.Generator, n: int) -> list[FloatArray]:
+    problem = value.problem
+    signs = (1.0, -1.0) if problem.free else (1.0,)  # no slope leads from one to the other if all models rank alike
+    equal = [sign * problem.equal_weights for sign in signs]
+    starts = [max(equal, key=lambda weights: value.value_and_gradient(weights)[0])]
     if n > 1:
         alone = np.eye(problem.n_models)
         best = int(np.argmax([problem.hard_value(weights) for weights in alone]))
