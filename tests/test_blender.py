@@ -256,6 +256,17 @@ def test_other_methods_have_the_same_interface(method, params, data):
         _ = blender.weights_interval_
 
 
+@pytest.mark.parametrize("how", ["none", "zscore"])
+def test_equal_weights_are_equal_on_the_normalised_scores(how, data):
+    S, y, sizes = data
+    S = S * [1.0, 10.0, 100.0]
+    blender = SoftBlender(method="equal", normalize=how).fit(S, y, group=sizes)
+    assert blender.weights_.tolist() == [1 / 3] * 3
+    np.testing.assert_allclose(
+        blender.predict(S, group=sizes), blender.normalize_scores(S, group=sizes).mean(axis=1), rtol=1e-9, atol=1e-12
+    )
+
+
 def test_reciprocal_rank_fusion_is_its_formula():
     S = np.array([[3.0, np.nan], [1.0, 5.0], [2.0, 5.0], [0.0, 7.0], [1.0, 6.0]])
     qid = [1, 1, 1, 2, 2]

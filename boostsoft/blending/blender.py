@@ -109,8 +109,9 @@ class SoftBlender(BaseEstimator):  # type: ignore[misc]
     - ``"rank"``: Phi^-1((n + 1/2 - rank) / n), the normal scores of the ranks; missing ones share the ranks left.
     - ``"zscore"``: (score - mean) / standard deviation; missing ones lie one deviation below the lowest.
     - ``"minmax"``: (score - lowest) / (highest - lowest); missing ones are at -1/4.
-    - ``"none"``: the score; missing ones lie one standard deviation below the lowest. The climb starts where all
-      models move the blend alike, so that scores of very different size do no harm.
+    - ``"none"``: the score; missing ones lie one standard deviation below the lowest. Climb and searches, ``l2``'s
+      equal weights and a grid's steps included, go by weights times the models' spreads, so that scores of very
+      different size do no harm; ``method="equal"`` adds the scores as they are.
 
     A model whose scores are constant within every query gets weight 0, with a warning; of copies of one model, of
     which only the weights' sum is determined, a warning tells. Rows of a query need not be adjacent with ``qid``.

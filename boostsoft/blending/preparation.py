@@ -17,7 +17,7 @@ from .mix import mixed
 from .problem import Problem, unit
 from .scale import RECIPROCAL, Scale
 from .scores import directions, refuse_unscored
-from .settings import FIT, FUSION, Settings
+from .settings import EQUAL, FIT, FUSION, Settings
 
 _STACKLEVEL = 4  # warnings name the user's line: this function's caller's caller's
 
@@ -76,7 +76,8 @@ def prepare_task(
     _warn_of_copies(copies(scores, groups, size), names)
     active = _active(size, names)
     # scores as they are may be of any size: columns of equal spread are what a search can start from
-    units = np.where(size > 0, size, 1.0)[active] if how == "none" else np.ones(active.size)
+    resized = how == "none" and blender.method != EQUAL
+    units = np.where(size > 0, size, 1.0)[active] if resized else np.ones(active.size)
     problem = Problem(
         scores=np.asfortranarray(scores[:, active] / units),
         prepared=prepared,

@@ -22,7 +22,7 @@ from .scores import NORMALIZATIONS
 from .solve import soft_ascent
 
 FIT = "SoftBlender.fit"
-SOFT, FUSION = "soft", "rrf"
+SOFT, EQUAL, FUSION = "soft", "equal", "rrf"
 CONSTRAINTS = ("simplex", "nonnegative", "free")
 _METHODS: dict[str, Method] = {SOFT: soft_ascent, **METHODS}
 
