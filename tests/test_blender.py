@@ -267,6 +267,20 @@ def test_equal_weights_are_equal_on_the_normalised_scores(how, data):
     )
 
 
+def test_documents_that_no_ranker_tells_apart_are_tied():
+    """A matrix product by BLAS rounds the rows that are left over another way."""
+    for n in range(5, 40):
+        rng = np.random.default_rng(n)
+        S = np.tile(rng.normal(size=8), (n, 1))
+        S[::3] = rng.normal(size=(len(S[::3]), 8))
+        y, group, alike = rng.integers(0, 2, n), [3, n - 3], np.arange(n) % 3 > 0
+        y[[0, -1]] = 1
+        blender = SoftBlender("dcg", method="random", normalize="none", method_params={"evaluations": 5})
+        blend = blender.fit(S, y, group=group).predict(S, group=group)
+        assert len(set(blend[3:][alike[3:]].tolist())) == 1
+        assert blender.score(S, y, group=group) == Metric("dcg")(y, blend, group=group)
+
+
 def test_reciprocal_rank_fusion_is_its_formula():
     S = np.array([[3.0, np.nan], [1.0, 5.0], [2.0, 5.0], [0.0, 7.0], [1.0, 6.0]])
     qid = [1, 1, 1, 2, 2]

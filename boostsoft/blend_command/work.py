@@ -13,6 +13,7 @@ import numpy as np
 from ..arguments import FloatArray
 from ..blending.blender import SoftBlender
 from ..blending.curve import BlendCurve, blend_curve
+from ..blending.problem import blended
 from ..metrics.hard import Metric
 from ..metrics.registry import REGISTRY
 from ..statistics import counted_mean
@@ -99,7 +100,7 @@ def _ends(
     if len(models) == 2:
         return (models[0], models[1]), Z
     best = int(np.argmax([counted_mean(values) for values in alone]))
-    return (models[best], "the blend"), np.column_stack([Z[:, best], Z @ weights])
+    return (models[best], "the blend"), np.column_stack([Z[:, best], blended(Z, weights)])
 
 
 def _held_out(

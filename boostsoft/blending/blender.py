@@ -18,7 +18,7 @@ from ..ranker.rows import read_labels
 from .interval import bootstrap_weights, percentiles
 from .models import model_scores
 from .preparation import Task, prepare_task
-from .problem import Stage
+from .problem import Stage, blended
 from .progress import bar
 from .scores import column_names, refuse_infinite
 from .settings import FIT, SOFT, check_settings
@@ -247,7 +247,7 @@ class SoftBlender(BaseEstimator):  # type: ignore[misc]
         ValueError
             If the blender is not fitted, queries are missing, or S has other columns than in fit or infinite scores.
         """
-        return self._normalized("SoftBlender.predict", S, group, qid) @ self.weights_
+        return blended(self._normalized("SoftBlender.predict", S, group, qid), self.weights_)
 
     def normalize_scores(self, S: Any, *, group: Any = None, qid: Any = None) -> FloatArray:
         """What ``weights_`` apply to: scores on one scale, higher is better, none missing; as S, (n_docs, n_models)."""
@@ -273,7 +273,7 @@ class SoftBlender(BaseEstimator):  # type: ignore[misc]
         labels = read_labels(caller, y, matrix.shape[0])
         queries = self._queries(caller, matrix.shape[0], group, qid)
         queries, weights = weigh(caller, queries, sample_weight, query_weight)
-        blend = self._scale.apply(caller, matrix, queries) @ self.weights_
+        blend = blended(self._scale.apply(caller, matrix, queries), self.weights_)
         hard = as_metric(caller, self.metric, {})
         together = queries.bring_together(labels)
         return mean_of(hard, caller, together, blend, group=queries.groups, query_weight=weights)

@@ -21,6 +21,7 @@ from ..ranker.settings import refuse_cutoffs_per_query
 from ..statistics import check_resamples
 from ..tracks.checks import refuse_infinite
 from .annealing import automatic_sigma, counting_queries
+from .problem import blended
 from .scores import directions, normalized, refuse_unscored, score_matrix
 
 _CELLS = 4_000_000  # counts of resampled queries held at once: 32 MB
@@ -47,7 +48,7 @@ class Mixed:
 
     def values(self, metric: AnyMetric, mixtures: FloatArray) -> FloatArray:
         """The metric of each query at each row of weights, (n_queries, n_mixtures); finite where queries count."""
-        blends = (np.einsum("ij,j->i", self.scores, weights) for weights in mixtures)
+        blends = (blended(self.scores, weights) for weights in mixtures)
         values = np.column_stack([metric.evaluate(self.prepared, blend, self.query_weight) for blend in blends])
         self.refuse_infinite(metric, values)
         return values

@@ -61,12 +61,8 @@ class Problem:
         return np.full(self.n_models, 1.0 / self.n_models)
 
     def blend(self, weights: FloatArray) -> FloatArray:
-        """The blended scores, (n_docs,).
-
-        Without BLAS: its threads spin for a while when they are done, on the cores where the metric's kernels go on.
-        """
-        blended: FloatArray = np.einsum("ij,j->i", self.scores, weights)
-        return blended
+        """The blended scores, (n_docs,)."""
+        return blended(self.scores, weights)
 
     def hard_value(self, weights: FloatArray) -> float:
         """The metric itself, in the mean over queries, of the blend."""
@@ -129,6 +125,16 @@ class Solution:
     value: float
     evaluations: int
     path: tuple[Stage, ...]
+
+
+def blended(scores: FloatArray, weights: FloatArray) -> FloatArray:
+    """The scores of a blend, (n_docs,): rows that are alike stay tied.
+
+    Without BLAS: it rounds some rows another way than others, and its threads spin for a while when they are done, on
+    the cores where the metric's kernels go on.
+    """
+    sums: FloatArray = np.einsum("ij,j->i", scores, weights)
+    return sums
 
 
 def unit(weights: FloatArray) -> FloatArray:
