@@ -139,6 +139,22 @@ def test_nothing_relevant_anywhere(name):
         assert solution.weights.sum() == pytest.approx(1.0)
 
 
+@pytest.mark.parametrize("name", ["ltr-ga", "ltr-mga"])
+@pytest.mark.parametrize("value", [np.inf, -np.inf])
+def test_infinite_values_are_searched_as_others_are(name, value, monkeypatch):
+    """In perfect order pnr is infinite; where no query counts, everything is worth minus infinity."""
+
+    def of_scores(search, scores):
+        search.evaluations += 1
+        return value
+
+    monkeypatch.setattr(HardSearch, "of_scores", of_scores)
+    for n_models in (1, 3):
+        solution, _ = run(name, make_problem(n_models), evaluations=2000)
+        assert solution.value == value
+        assert solution.evaluations <= 2000
+
+
 @every_search
 def test_sigmas_noise_and_penalty_mean_nothing(name):
     plain = make_problem()

@@ -13,6 +13,7 @@ from .search import HardSearch, drawn_weights, silent
 EVALUATIONS = 16_000
 SWITCH_AT = 0.75  # share of the evaluations after which Nelder and Mead go on
 POPULATION = 50
+_ENDLESS = 1e100  # in place of infinite values, which SciPy evaluates twice and subtracts from one another
 _EDGE = 0.1  # of the first simplex, relative to the largest weight
 
 
@@ -77,7 +78,7 @@ class _Run:
         value = self.search.of_weights(weights) if weights.any() else -1.0
         if self.search.evaluations % POPULATION == 0:
             self._tell(min(1.0, self.search.evaluations / self._evaluations))
-        return -value
+        return -value if np.isfinite(value) else -np.copysign(_ENDLESS, value)
 
 
 def _evolve(run: _Run, rng: np.random.Generator, evaluations: int) -> None:
