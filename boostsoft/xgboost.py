@@ -271,7 +271,7 @@ def train(
 
     Parameters
     ----------
-    params, dtrain, num_boost_round, evals, verbose_eval
+    params, dtrain, num_boost_round
         As ``xgb.train``; ``params`` may not hold an ``objective``.
     obj : str, Metric or what :func:`objective` and :func:`reference_objective` build
         What to train on, ``"ndcg@10"`` by default.
@@ -279,8 +279,12 @@ def train(
         What to evaluate on ``evals``; by default what ``obj`` trains on, hard, and then soft, with noise of a fifth
         of the scores' spread. Early stopping watches the last one, on the last set of ``evals``; without ``evals``,
         what a :class:`TrackCallback` records.
+    evals
+        As ``xgb.train``.
     maximize : bool
         Every metric here is to be maximised: False raises.
+    verbose_eval
+        As ``xgb.train``.
     **arguments
         ``early_stopping_rounds``, ``evals_result``, ``xgb_model``, ``callbacks``: as ``xgb.train``.
 

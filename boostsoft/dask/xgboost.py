@@ -41,11 +41,13 @@ def train_xgboost(
     ----------
     client : distributed.Client, optional
         Of the cluster to train on; the current one if None.
-    params, num_boost_round
+    params
         As ``xgboost.dask.train``; ``base_score=0`` (a model that is continued keeps its own) and
         ``disable_default_eval_metric`` are set unless given.
     X, y, qid : Dask frames, series or arrays, of the same partitions
         Features, labels and query ids of any type; whole queries. They are persisted.
+    num_boost_round : int
+        As ``xgboost.dask.train``.
     weight : Dask array or series, optional
         One per row, the same for all rows of a query: XGBoost weighs queries.
     obj, custom_metric

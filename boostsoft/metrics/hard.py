@@ -67,6 +67,8 @@ class Metric:
         ``name@k`` or ``name``.
     k : int or (n_queries,) ints, optional
         The cutoff in place of ``@k``; one for each query if an array.
+    name : str, optional
+        What the metric is called in a booster's log; no spaces, no colon.
     gain : "exp2", "linear", table or callable
         Gain of a label: 2^label - 1, the label, ``table[label]`` (a sequence, or a mapping from all labels from 0
         on), or a function of the array of labels. The gains of a query may add up to 1e300.
@@ -98,8 +100,6 @@ class Metric:
         The value of a query on which the metric is undefined: 0 (scikit-learn, trec_eval), 1 (LightGBM, XGBoost), or
         left out of the mean (NaN per query). Undefined are queries without documents; those without a relevant one
         (no gain, no probability above 0); auc of one class; pnr, kendall and spearman of equal labels.
-    name : str, optional
-        What the metric is called in a booster's log; no spaces, no colon.
 
     Raises
     ------
