@@ -201,6 +201,11 @@ def test_a_generator_is_drawn_from(data):
         ({"models": []}, "models must be a list of fitted models"),
         ({"models": [object()]}, r"models\[0\] must have a method predict"),
         ({"method_params": [1]}, "method_params must be a dict"),
+        (
+            {"method": "ltr-ga", "method_params": {"rounds": 9}},
+            "fit: method_params of 'ltr-ga' must be among evaluations; got 'rounds'",
+        ),
+        ({"method": "equal", "method_params": {"steps": 9}}, "method 'equal' takes no method_params; got 'steps'"),
         ({"metric": 3}, "metric must be a string"),
     ],
 )

@@ -64,7 +64,8 @@ class SoftBlender(BaseEstimator):  # type: ignore[misc]
         What finds the weights: the climb above; searches of the hard metric (``boostsoft.blending.baselines``), which
         ignore noise, sigma, mix and l2; or equal weights, of the normalised scores or of reciprocal ranks.
     method_params : dict, optional
-        Further options of the method: ``restarts`` of coordinate ascent, ``evaluations`` of the random searches.
+        Further options of the method: ``restarts`` and ``tolerance`` of coordinate ascent, ``evaluations`` of the
+        evolutionary searches and of random ones, ``steps`` of the grid.
     n_starts : int
         Starts of the climb: equal weights, below 0 if that is better and allowed; the best model; then blends drawn at
         random. On the real sets that were tried all of them ended at one summit.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -118,6 +119,11 @@ def _method_params(blender: Any, method: str) -> Mapping[str, Any]:
     if given is not None and (not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given)):
         raise TypeError(f"{FIT}: method_params must be a dict of names and values; got {given!r}")
     params = dict(given or {})
+    taken = [name for name, way in signature(_METHODS[method]).parameters.items() if way.kind is way.KEYWORD_ONLY]
+    for name in params:
+        if name not in taken:
+            rule = f"method_params of {method!r} must be among {', '.join(taken)}"
+            raise TypeError(f"{FIT}: {rule if taken else f'method {method!r} takes no method_params'}; got {name!r}")
     if method == SOFT:
         params.setdefault("n_starts", blender.n_starts)
     return params
