@@ -91,7 +91,7 @@ class SoftMetric:
 
     Ties are no special case: tied documents share their ranks in expectation. As sigma falls to 0 the soft metric
     becomes its hard twin with ``ties="expected"``; SoftRank's value does not where scores are tied, since its ranks
-    are no permutation: 120 tied relevant documents have a dcg@10 of 5e-22, and their mean over orders is 4.54.
+    are no permutation: 120 tied relevant documents have a dcg@10 of 5.5e-22, and their mean over orders is 4.54.
     pnr is E[pairs in order] / E[the others], for the ratio itself has no finite mean; chances below 1e-17 may count
     as 0. A gradient that overflows is returned as the largest float.
 
