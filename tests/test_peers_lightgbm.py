@@ -70,6 +70,18 @@ def test_gains_are_a_table(seed):
         agree(metric(data.labels, data.scores, group=data.sizes), value[f"ndcg@{k}"])
 
 
+def test_lightgbms_best_order_is_that_of_the_labels():
+    """Ours is that of the gains. Where a higher label gains less, LightGBM's ndcg goes beyond 1."""
+    table = [0.0, 3.0, 1.0]
+    best, other = (Queries(np.array([1, 2]), np.array(scores), np.array([2])) for scores in ([1.0, 0.0], [0.0, 1.0]))
+    ndcg, dcg = (Metric(f"{name}@3", gain=table) for name in ("ndcg", "dcg"))
+    of_labels = dcg(best.labels, best.labels, group=[2])
+    for data in (best, other):
+        wanted = evaluate(data, "ndcg", label_gain=table)["ndcg@3"]
+        agree(dcg(data.labels, data.scores, group=[2]) / of_labels, wanted)
+        assert (wanted > 1) == (ndcg(data.labels, data.scores, group=[2]) == 1.0)
+
+
 @every_seed
 @with_and_without_ties
 @pytest.mark.parametrize("name", OPTIONS)

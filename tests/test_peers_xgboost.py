@@ -125,6 +125,16 @@ def test_xgboost_gives_a_query_with_nothing_relevant_weight_1_in_ndcg(seed):
     assert one(data.labels, data.scores, group=data.sizes, query_weight=weights) > wanted + 1e-2
 
 
+def test_xgboost_refuses_an_ndcg_above_1_that_this_makes():
+    """Queries with nothing relevant, all weights a half: (.5 x 1 + 1) / 1."""
+    data = Queries(np.array([0, 0, 1, 0]), np.array([0.0, 1.0, 1.0, 0.0]), np.array([2, 2]))
+    weights = np.array([0.5, 0.5])
+    with pytest.raises(xgb.core.XGBoostError, match=r"score <= 1.0 .*1\.5 vs"):
+        evaluate(data, ["ndcg@2"], weights)
+    metric = Metric("ndcg@2", ties="order", empty="one")
+    assert metric(data.labels, data.scores, group=data.sizes, query_weight=weights) == 1.0
+
+
 @every_seed
 @with_and_without_ties
 def test_auc_without_queries_is_the_pooled_auc(seed, tied):
