@@ -92,6 +92,26 @@ def test_a_run_cut_to_k_documents_is_a_cutoff(seed, k):
 
 
 @every_seed
+@pytest.mark.parametrize("relevant_from", [1, 2])
+def test_documents_that_a_run_lacks_earn_nothing_behind_the_cutoff(seed, relevant_from):
+    """Scores below all others, and k = the documents retrieved; the best order of ndcg is still that of all."""
+    data = queries(seed)
+    n = (data.sizes + 1) // 2
+    lacking = np.concatenate([np.argsort(np.argsort(-s)) >= few for (_, s), few in zip(data.each(), n, strict=True)])
+    scores = np.where(lacking, -100.0, data.scores)
+    whole = [trec_eval([*SAME.values(), "recall.3"], Queries(y, s, np.array([len(y)])), retrieved=few,
+                       relevant_from=relevant_from) for (y, s), few in zip(data.each(), n, strict=True)]  # fmt: skip
+    wanted = {measure: np.concatenate([values[measure] for values in whole]) for measure in whole[0]}
+    for name, measure, k in (("map", "map", n), ("mrr", "recip_rank", n), ("bpref", "bpref", n),
+                             ("recall", "recall.3", np.minimum(n, 3))):  # fmt: skip
+        metric = Metric(name, k=k, relevant_from=relevant_from)
+        agree(metric.per_query(data.labels, scores, group=data.sizes), wanted[measure], message=name)
+    best = Metric("dcg", gain="linear").per_query(data.labels, data.labels, group=data.sizes)
+    found = Metric("dcg", k=n, gain="linear").per_query(data.labels, scores, group=data.sizes)
+    agree(found / np.where(best > 0, best, 1), wanted["ndcg"])
+
+
+@every_seed
 def test_success_is_a_reciprocal_rank_above_0(seed):
     data = queries(seed)
     for k in CUTOFFS:

@@ -126,6 +126,10 @@ class Metric:
     ``relevant_from`` is lower still; dcg and cg count its gain (-1/2 for -1); ndcg, err and pfound refuse it, as
     ``gain`` and ``p_rel`` are by default; pnr, kendall and spearman see the labels' order only.
 
+    Relevant documents that a run lacks belong into the data, with scores below all others. They earn nothing there, as
+    in trec_eval and ranx, if ``k`` is no more than the documents that the query's run has; ndcg's best order is then
+    that of the first k, too, where theirs is of all.
+
     Examples
     --------
     >>> from boostsoft import Metric
