@@ -127,6 +127,10 @@ class LightGBMTrack(Recording):
         assert self.live.best_trees is not None
         raise EarlyStopException(self.live.best_trees - 1, self._best)
 
+    def __getstate__(self) -> dict[str, Any]:
+        # LightGBM tells nobody that a training was cut short: its data, which cannot be copied, is still here then
+        return {**self.__dict__, "live": self.live.without_outputs(), "_sources": {}}
+
     def __repr__(self) -> str:
         return f"boostsoft.lightgbm.track_callback({', '.join(map(repr, self.live.metrics))})"
 

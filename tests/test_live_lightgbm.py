@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+import threading
+
 import lightgbm as lgb
 import numpy as np
 import pytest
@@ -226,6 +230,36 @@ def test_a_callback_used_again_forgets(data, valid):
     np.testing.assert_array_equal(callback.track.per_query, first.per_query)
     train(data, valid, [callback], rounds=1)
     assert callback.track.n_steps == 1
+
+
+class Writer:
+    """Holds what no pickle can, as those that write to files do."""
+
+    def __init__(self):
+        self.lock = threading.Lock()
+
+    def add_scalar(self, tag, value, step):
+        pass
+
+
+def interrupt(env):
+    if env.iteration == 3:
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("stored", [lambda one: pickle.loads(pickle.dumps(one)), copy.deepcopy], ids=["pickle", "copy"])
+def test_a_record_is_kept_however_training_ended(data, valid, stored):
+    cut, stopped = tracked(writer=Writer()), tracked(stop=2)
+    with pytest.raises(KeyboardInterrupt):
+        train(data, valid, [cut, interrupt])
+    train(data, valid, [stopped, lgb.early_stopping(1, verbose=False)], rounds=50)  # which ends it, unknown to ours
+    assert not stopped.stopped
+    for callback in (cut, stopped):
+        again = stored(callback)
+        np.testing.assert_array_equal(again.track.per_query, callback.track.per_query)
+        assert again.evals_result == callback.evals_result
+        train(data, valid, [again], rounds=2)
+        assert again.track.n_steps == 2 < callback.track.n_steps
 
 
 # LightGBM: stopping
