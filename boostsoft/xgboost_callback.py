@@ -119,13 +119,13 @@ class TrackCallback(Recording, TrainingCallback):  # type: ignore[misc]
         """Evaluate the scores that training starts from."""
         if not isinstance(model, Booster):
             raise ValueError(f"{_CALLER}: xgb.cv is not supported; call xgb.train for each fold")
+        if over_workers() is not None:
+            raise ValueError(f"{_CALLER}: each machine sees a part of the data only; train on one")
         if None in self._data.values():
             raise ValueError(
                 f"{_CALLER}: a pickle has the record without the data: give a new callback "
                 f"{', '.join(map(repr, self._data))} to train with"
             )
-        if over_workers() is not None:
-            raise ValueError(f"{_CALLER}: each machine sees a part of the data only; train on one")
         config = json.loads(model.save_config())["learner"]
         self._threads = whole(config["generic_param"].get("nthread"))
         kind = booster_kind(config)

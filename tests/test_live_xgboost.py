@@ -290,6 +290,14 @@ def test_a_pickle_has_the_record_and_says_that_it_has_no_data(data, valid):
             boost(data, [copied])
 
 
+def test_a_worker_is_told_why_it_cannot_record(data, valid, monkeypatch):
+    """It gets a pickle, whose own remedy, a new callback, would be none."""
+    stored = pickle.loads(pickle.dumps(bx.TrackCallback(valid.matrix(), HARD, progress=False)))
+    monkeypatch.setattr("boostsoft.xgboost_callback.over_workers", lambda: np.sum)
+    with pytest.raises(ValueError, match=r"TrackCallback: each machine sees a part of the data only; train on one"):
+        boost(data, [stored])
+
+
 def test_the_class_is_one_of_xgboosts_and_made_when_it_is_asked_for():
     assert issubclass(bx.TrackCallback, xgb.callback.TrainingCallback)
     assert pickle.loads(pickle.dumps(bx.TrackCallback)) is bx.TrackCallback
