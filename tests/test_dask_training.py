@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 import boostsoft as bs
 import boostsoft.dask as bd
@@ -91,6 +92,16 @@ def first_tree(model):
     """Splits and leaves of the first tree: leaves are sums of gradients by sums of curvatures."""
     tree = model.booster_.trees_to_dataframe().query("tree_index == 0")
     return tree[["split_feature", "threshold", "value", "weight"]]
+
+
+def test_features_may_be_sparse(client, frame):
+    """What both engines take: an array whose blocks are matrices of SciPy."""
+    y, qid = (frame[name].to_dask_array(lengths=True) for name in ("y", "qid"))
+    dense = frame[FEATURES].to_dask_array(lengths=True)
+    X = dense.map_blocks(sparse.csr_matrix)
+    one, other = (bd.train_xgboost(client, XGBOOST, given, y, qid, 3)["booster"] for given in (dense, X))
+    assert one.get_dump() == other.get_dump()  # nothing is missing
+    assert bd.fit_lightgbm(ranker(n_estimators=3), X, y, qid).booster_.num_trees() == 3
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -301,6 +312,7 @@ def test_what_no_worker_can_do_alone_is_refused(client, frame):
     fit(r"bagging_by_query=True trains stumps", params={"bagging_by_query": True})
     told = re.escape("eval_metric must not be in units of the spread") + ".*boostsoft.dask.evaluate pools it"
     fit(told, eval_set=[(X, y)], eval_group=[bd.group_sizes(qid)], eval_metric=bl.sklearn_eval_metric(SPREAD))
+    fit(r"callbacks must not record .* got boostsoft.lightgbm.track_callback", callbacks=[bl.track_callback("mrr")])
 
     def train(told, **arguments):
         with pytest.raises((TypeError, ValueError), match="train_xgboost: " + told):
@@ -310,6 +322,9 @@ def test_what_no_worker_can_do_alone_is_refused(client, frame):
     train(r".* must not be pooled", custom_metric=["ndcg@10", bs.Metric("auc", pooled=True)])
     train(r"params must not hold an objective", params={"objective": "rank:ndcg"})
     train(r"evals must be \(X, y, qid\) or \(X, y, qid, weight\)", evals={"valid": (X, y)})
+    train(r"evals must be a dict from name to \(X, y, qid\); got \[", evals=[(X, y, qid)])
+    recorder = bx.TrackCallback(xgb.DMatrix([[1.0], [2.0]], [0, 1], group=[2]), "mrr")
+    train(r"callbacks must not record .*; got boostsoft.xgboost.TrackCallback\('valid'", callbacks=[recorder])
     with pytest.raises(TypeError, match=r"fit_lightgbm: ranker must be a lightgbm.DaskLGBMRanker; got LGBMRanker"):
         bd.fit_lightgbm(lgb.LGBMRanker(), X, y, qid)
     with pytest.raises(TypeError, match=r"fit_lightgbm: a ranker takes boostsoft.lightgbm.sklearn_objective"):

@@ -14,7 +14,7 @@ from ..metrics.prepared import PreparedQueries
 from ..objectives import Objective
 from ..pooling import needs_spread
 from ..query_groups import QueryGroups
-from .parts import check_parts, client_of, keep, refuse_undivided_rule, require_dask, sizes_of
+from .parts import check_parts, client_of, keep, refuse_recording, refuse_undivided_rule, require_dask, sizes_of
 from .watch import run_watched
 
 _CALLER = "boostsoft.dask.fit_lightgbm"
@@ -47,7 +47,7 @@ def fit_lightgbm(ranker: Any, X: Any, y: Any, qid: Any, *, sample_weight: Any = 
     ValueError
         Before training: if a query is split over partitions or its rows are not adjacent; a partition is empty; the
         objective finds nothing to learn, or has weights or cutoffs per query, which no worker can tell apart; early
-        stopping or ``bagging_by_query`` is asked for, or a metric in units of the spread.
+        stopping, ``bagging_by_query`` or a ``track_callback`` is asked for, or a metric in units of the spread.
     RuntimeError
         If a worker is lost while training, or one failed and left the others waiting.
 
@@ -136,6 +136,7 @@ def _check_ranker(ranker: Any, arguments: dict[str, Any]) -> None:
             f"{_CALLER}: early stopping must be left out, since under Dask it stops one worker and the others wait for "
             f"it; got {stops[0]}"
         )
+    refuse_recording(_CALLER, arguments.get("callbacks"))
     if callable(ranker.objective) and str(params.get("bagging_by_query")).lower() in ("true", "+", "1"):
         raise ValueError(f"{_CALLER}: bagging_by_query=True trains stumps under any custom objective; leave it out")
     metrics = arguments.get("eval_metric")

@@ -15,6 +15,7 @@ from ..arguments import FloatArray, IntArray, finite_vector
 from ..objectives import NothingToLearnError, Objective
 from ..pooling import refuse_undivided
 from ..query_groups import QueryGroups
+from ..tracks.live import Recording
 
 _REMEDY = "boostsoft.dask.repartition_by_query(frame) makes queries whole"
 
@@ -69,6 +70,16 @@ def refuse_undivided_rule(caller: str, rule: Objective | None) -> None:
         raise ValueError(
             f"{caller}: the objective must not have query_weight, since no worker knows the place of its queries among "
             f"the others; give weights, one per row; got {len(weight)} weights"
+        )
+
+
+def refuse_recording(caller: str, callbacks: Any) -> None:
+    """Raise if a callback would record metrics per query: it would do so on a worker, on what lies there."""
+    recording = next((one for one in callbacks or () if isinstance(one, Recording)), None)
+    if recording is not None:
+        raise ValueError(
+            f"{caller}: callbacks must not record metrics per query, since a worker sees a part of the data only, and "
+            f"what it records stays there: boostsoft.track_trees does it afterwards; got {recording!r}"
         )
 
 
@@ -163,7 +174,7 @@ def numbers_of(outlines: Sequence[Outline]) -> Any:
 
 def _outline(part: dict[str, Any], rule: Objective | None, weigh_queries: bool) -> Outline:
     """Look at one partition; runs on a worker, and returns what is wrong in place of raising it there."""
-    rows = {name: len(value) for name, value in part.items()}
+    rows = {name: int(value.shape[0]) for name, value in part.items()}  # a sparse matrix has no len()
     nothing: dict[str, Any] = {"rows": rows, "ids": [], "sizes": np.zeros(0, np.int64), "learnable": False}
     if len(set(rows.values())) > 1:
         return Outline(**nothing, wrong=f"all data must have the same rows; got {_listed(rows)} rows")

@@ -14,7 +14,7 @@ from ..objectives import Objective
 from ..pooling import refuse_undivided
 from ..xgboost import XGBoostMetrics, XGBoostObjective, objective, settle, watched_metrics
 from ..xgboost_data import THREADS, import_xgboost
-from .parts import check_parts, client_of, keep, numbers_of, refuse_undivided_rule
+from .parts import check_parts, client_of, keep, numbers_of, refuse_recording, refuse_undivided_rule
 from .watch import run_watched
 
 _CALLER = "boostsoft.dask.train_xgboost"
@@ -70,8 +70,8 @@ def train_xgboost(
         If ``client`` is no synchronous Client, data is no Dask collection, or an argument is not as described.
     ValueError
         Before training: if a query is split over partitions or its rows are not adjacent; a partition is empty; the
-        weights differ within a query; the objective finds nothing to learn; or objective or metrics have weights or
-        cutoffs per query or are pooled, which no worker can do alone.
+        weights differ within a query; the objective finds nothing to learn; objective or metrics have weights or
+        cutoffs per query or are pooled, which no worker can do alone; or a callback is a ``TrackCallback``.
     RuntimeError
         If a worker is lost while training.
 
@@ -100,6 +100,10 @@ def train_xgboost(
     metrics = watched_metrics(custom_metric, rule, _CALLER)
     for metric in metrics.metrics.metrics:
         refuse_undivided(_CALLER, metric)
+    callbacks = list(arguments.pop("callbacks", None) or ())
+    refuse_recording(_CALLER, callbacks)
+    if not isinstance(evals or {}, Mapping):
+        raise TypeError(f"{_CALLER}: evals must be a dict from name to (X, y, qid); got {evals!r}")
     sets = {name: _named(name, given) for name, given in (evals or {}).items()}
     train = _named("train", (X, y, qid) if weight is None else (X, y, qid, weight))
     with client.as_current():
@@ -108,7 +112,6 @@ def train_xgboost(
             (dtrain if _same(found, train) else _matrix(engine, client, found, None), name)
             for name, found in sets.items()
         ]
-    callbacks = list(arguments.pop("callbacks", None) or ())
     if early_stopping_rounds is not None:  # its own argument would minimise what it does not know by name
         callbacks.append(xgboost.callback.EarlyStopping(rounds=early_stopping_rounds, maximize=True))
 
