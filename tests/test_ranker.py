@@ -694,6 +694,14 @@ def test_stages_end_in_predict(booster, every, data, valid):
         np.testing.assert_allclose(stage, short.predict(valid.X), rtol=1e-6, atol=1e-6)
 
 
+@both
+def test_stages_are_the_users_to_change(booster, data):
+    model = fit(ranker(booster), data)
+    for stage, scores in zip(list(model.staged_predict(data.X)), model.staged_predict(data.X), strict=True):
+        np.testing.assert_array_equal(scores, stage)
+        scores *= 2.0
+
+
 def test_stages_are_counted_from_1(data):
     model = fit(ranker(), data)
     with pytest.raises(ValueError, match="staged_predict: every must be from 1"):

@@ -181,7 +181,7 @@ def staged(booster: Any, features: Features, steps: Sequence[int], n_jobs: int |
     for step in steps:
         scores = scores + _scores(booster, features, done, step - done, n_jobs)
         done = step
-        yield scores
+        yield scores.copy()  # the next ones are added to these, whatever is done to them out there
 
 
 def gains(booster: Any) -> FloatArray:
