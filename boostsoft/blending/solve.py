@@ -82,9 +82,10 @@ def climb(value: SoftValue, start: FloatArray, tell: Progress = silent, toleranc
 
 def _starts(value: SoftValue, rng: np.random.Generator, n: int) -> list[FloatArray]:
     problem = value.problem
-    signs = (1.0, -1.0) if problem.free else (1.0,)  # no slope leads from one to the other if all models rank alike
-    equal = [sign * problem.equal_weights for sign in signs]
-    starts = [max(equal, key=lambda weights: value.value_and_gradient(weights)[0])]
+    starts = [problem.equal_weights]
+    if problem.free:  # no slope leads from one sign to the other if all models rank alike
+        both = (starts[0], -starts[0])
+        starts = [max(both, key=lambda weights: value.value_and_gradient(weights)[0])]
     if n > 1:
         alone = np.eye(problem.n_models)
         best = int(np.argmax([problem.hard_value(weights) for weights in alone]))
