@@ -192,10 +192,13 @@ def resolve_groups(caller: str, n_docs: int, group: Any = None, qid: Any = None)
         if groups.n_docs != n_docs:
             raise ValueError(f"{caller}: qid must have one id per document, {n_docs}; got {groups.n_docs}")
         return groups
-    warnings.warn(  # 4: this, the metric's check, the metric's method, the user's line
-        f"{caller}: neither group= nor qid= was given: all rows are one query", stacklevel=4
-    )
+    warn_of_one_query(caller, 4)  # this, the metric's check, the metric's method, the user's line
     return QueryGroups.from_sizes([n_docs])
+
+
+def warn_of_one_query(caller: str, stacklevel: int) -> None:
+    """Warn that no queries were given; ``stacklevel`` counts from whoever calls this, as ``warnings.warn`` does."""
+    warnings.warn(f"{caller}: neither group= nor qid= was given: all rows are one query", stacklevel=stacklevel + 1)
 
 
 def query_weights(caller: str, weights: Any, groups: QueryGroups) -> FloatArray:

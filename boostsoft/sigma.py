@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -21,6 +20,7 @@ from .blending.soft_value import SoftValue
 from .blending.solve import climb
 from .metrics.hard import Metric
 from .metrics.soft import SoftMetric
+from .query_groups import warn_of_one_query
 from .ranker.queries import read_queries, weigh
 from .smoothness import approximation_error, smoothness_error
 from .tracks.means import mean_errors, weighted_means
@@ -273,11 +273,10 @@ def _residual(caller: str, S: Any, group: Any, qid: Any, sample_weight: Any, que
         raise ValueError(f"{caller}: S must have two models at least; got {matrix.shape[1]}")
     for column, name in zip(matrix.T, names, strict=True):
         finite_vector(caller, name, column)
-    queries, given = weigh(caller, read_queries(caller, matrix.shape[0], group, qid), sample_weight, query_weight)
+    queries, weights = weigh(caller, read_queries(caller, matrix.shape[0], group, qid), sample_weight, query_weight)
     if not queries.named:
-        warnings.warn(f"{caller}: neither group= nor qid= was given: all rows are one query", stacklevel=3)
+        warn_of_one_query(caller, 3)
     groups, matrix = queries.groups, queries.bring_together(matrix)
-    weights = np.ones(groups.n_queries) if given is None else given
     sizes = spreads(matrix, groups, weights)
     if not sizes.all():
         raise ValueError(f"{caller}: {names[int(np.argmin(sizes))]} is constant within every query")

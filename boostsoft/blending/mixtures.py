@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +14,7 @@ from ..kernels.noise import LAWS
 from ..metrics.hard import Metric
 from ..metrics.prepared import PreparedQueries, prepare
 from ..metrics.soft import AnyMetric, SoftMetric, as_metric
+from ..query_groups import warn_of_one_query
 from ..ranker.queries import read_queries, weigh
 from ..ranker.rows import read_labels
 from ..ranker.settings import refuse_cutoffs_per_query
@@ -105,7 +105,7 @@ def read_mixed(
     queries = read_queries(caller, matrix.shape[0], group, qid)
     queries, given = weigh(caller, queries, sample_weight, query_weight)
     if not queries.named:
-        warnings.warn(f"{caller}: neither group= nor qid= was given: all rows are one query", stacklevel=_STACKLEVEL)
+        warn_of_one_query(caller, _STACKLEVEL)
     weights = np.ones(queries.groups.n_queries) if given is None else given
     rows = (matrix * directions(caller, lower_is_better, matrix.shape[1]))[:, chosen]
     refuse_unscored(caller, rows, [names[at] for at in chosen])

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..arguments import FloatArray, IntArray
 from ..metrics.prepared import PreparedQueries, prepare
+from ..query_groups import warn_of_one_query
 from ..ranker.queries import Queries
 from .alike import copies, spreads
 from .annealing import counting_queries, share_of_a_query, sigmas
@@ -94,7 +95,7 @@ def prepare_task(
 
 def _check_queries(prepared: PreparedQueries, queries: Queries, weights: FloatArray) -> None:
     if not queries.named:
-        warnings.warn(f"{FIT}: neither group= nor qid= was given: all rows are one query", stacklevel=_STACKLEVEL)
+        warn_of_one_query(FIT, _STACKLEVEL)
     counting = counting_queries(prepared, weights)
     if counting == 0:
         raise ValueError(

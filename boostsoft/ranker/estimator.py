@@ -5,7 +5,6 @@ Settings are checked, columns encoded and queries brought together here; a boost
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from copy import copy
 from typing import Any
@@ -18,6 +17,7 @@ from ..arguments import FloatArray, whole_number
 from ..kernels.threads import at_most
 from ..metrics.hard import Metric, mean_of
 from ..metrics.soft import as_metric
+from ..query_groups import warn_of_one_query
 from . import lightgbm_trees, xgboost_trees
 from .beginning import beginning
 from .evaluation import evaluation_sets, hold_out, warn_of_blind_stopping
@@ -377,7 +377,7 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         )
         train, named = read_rows(FIT, encoder, X, y, *queries)
         if not named:
-            warnings.warn(f"{FIT}: neither group= nor qid= was given: all rows are one query", stacklevel=3)
+            warn_of_one_query(FIT, 3)
         sets = evaluation_sets(self, encoder, named, *validation)
         self._encoder, self._named, self._trees = encoder, named, settings.booster
         train, sets = hold_out(settings, train, sets)
