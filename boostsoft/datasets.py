@@ -1,6 +1,6 @@
 """Ranking data: LETOR / SVMlight files, TREC runs, and an embedded task that needs no download.
 
-`RankingData` is the one form in which features arrive. `load_letor` reads files (the parser is in `_letor.py`);
+`RankingData` is the one form in which features arrive. `load_letor` reads files (the parser is in `_letor`);
 `load_digits_ranking` builds a query-by-example task from the digit images that ship with scikit-learn.
 `load_trec_runs` puts the scores of several systems side by side as `TrecRuns` (`_trec`).
 """
@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _digits, _letor
-from ._letor import PathLike, as_paths
 from ._trec.runs import TrecRuns, load_trec_runs, write_trec_run
 from .ranking_data import RankingData, check_integer
+from .text_files import PathLike, as_paths, read_lines, show
 
 __all__ = [
     "RankingData",
@@ -159,14 +159,13 @@ def read_group_file(path: PathLike) -> NDArray[np.int64]:
 
 def _group_sizes(caller: str, path: Path) -> NDArray[np.int64]:
     sizes = []
-    for number, line in enumerate(_letor.read_lines(path, caller), 1):
+    for number, line in enumerate(read_lines(path, caller), 1):
         text = line.strip()
         if not text:
             continue
         if not _GROUP_SIZE.fullmatch(text) or int(text) < 1:
             raise ValueError(
-                f"{caller}: {path}, line {number}: a group size must be an integer of at least 1, "
-                f"got {_letor.show(text)}"
+                f"{caller}: {path}, line {number}: a group size must be an integer of at least 1, got {show(text)}"
             )
         sizes.append(int(text))
     if not sizes:

@@ -12,7 +12,6 @@ import numpy as np
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from ._letor import written
 from .atomic import write_files
 from .datasets import load_letor
 from .kernels.noise import LAWS
@@ -23,6 +22,7 @@ from .options import add_command, check_folder, metric_name, positive, refuse_pn
 from .plots import png
 from .ranking_data import RankingData
 from .terminal import PLUS_MINUS, ResultTable, page, plus_minus
+from .text_files import written
 from .track_plots import track_figure
 from .track_report import write_report
 from .track_report.figures import MetricFigures, amount, metric_figures

@@ -36,6 +36,7 @@ LAYERS = [
     ("blending",),
     ("sigma",),
     ("ranking_data",),
+    ("text_files",),
     ("_letor", "_digits"),
     ("_trec",),
     ("datasets",),

@@ -10,7 +10,8 @@ import sklearn.datasets
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from boostsoft import _letor
+from boostsoft._letor import chunk, reader
+from boostsoft._letor.lines import Lines
 from boostsoft.datasets import RankingData, load_letor, read_group_file
 
 from . import letor_cases
@@ -63,7 +64,7 @@ def test_variations_read_the_same(write, change, name):
 def test_chunks_do_not_matter(write, monkeypatch, chunk_lines):
     path = write(SMALL)
     whole = load_letor(path, comments=True)
-    monkeypatch.setattr(_letor, "CHUNK_LINES", chunk_lines)
+    monkeypatch.setattr(reader, "CHUNK_LINES", chunk_lines)
     assert_same(load_letor(path, comments=True), whole)
 
 
@@ -75,7 +76,7 @@ def test_absent_features(write):
 
 
 def test_n_features_widens_dense_and_sparse_blocks(write, monkeypatch):
-    monkeypatch.setattr(_letor, "CHUNK_LINES", 1)
+    monkeypatch.setattr(reader, "CHUNK_LINES", 1)
     data = load_letor(write(b"1 qid:1 1:1 2:2\n0 qid:1 2:3\n"), n_features=3, absent=-1)
     np.testing.assert_array_equal(data.X, [[1, 2, -1], [-1, 3, -1]])
     assert len(data.feature_names) == 3
@@ -145,7 +146,7 @@ def test_as_scikit_learn_reads_it(write):
 # ---------------------------------------------------------------------------------------------------------
 
 
-def assert_same_block(fast: _letor.Block, careful: _letor.Block):
+def assert_same_block(fast: chunk.Block, careful: chunk.Block):
     index = fast.columns
     if index is None:
         index = np.tile(np.arange(1, fast.counts[0] + 1), len(fast.counts))
@@ -166,9 +167,9 @@ def assert_same_block(fast: _letor.Block, careful: _letor.Block):
     ],
 )
 def test_usual_lines_take_the_fast_parser(body, with_qid):
-    fast = _letor._parse_fast([body] * 3, with_qid, None)
+    fast = chunk.parse_fast([body] * 3, with_qid, None)
     assert fast is not None
-    assert_same_block(fast, _letor._parse_careful(_letor.Lines([1, 2, 3], [body] * 3, []), with_qid, None, ""))
+    assert_same_block(fast, chunk.parse_careful(Lines([1, 2, 3], [body] * 3, []), with_qid, None, ""))
 
 
 LINES = [
@@ -196,10 +197,10 @@ def damaged_chunks(draw):
 @settings(max_examples=1000, deadline=None, derandomize=True)
 @given(damaged_chunks(), st.booleans(), st.sampled_from([None, 3]))
 def test_what_the_fast_parser_accepts_the_careful_one_reads_alike(bodies, with_qid, n_features):
-    fast = _letor._parse_fast(bodies, with_qid, n_features)
+    fast = chunk.parse_fast(bodies, with_qid, n_features)
     if fast is not None:
-        lines = _letor.Lines(list(range(len(bodies))), bodies, [])
-        assert_same_block(fast, _letor._parse_careful(lines, with_qid, n_features, ""))
+        lines = Lines(list(range(len(bodies))), bodies, [])
+        assert_same_block(fast, chunk.parse_careful(lines, with_qid, n_features, ""))
 
 
 # ---------------------------------------------------------------------------------------------------------

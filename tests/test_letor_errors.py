@@ -8,7 +8,7 @@ import re
 import numpy as np
 import pytest
 
-from boostsoft import _letor
+from boostsoft._letor import reader
 from boostsoft.datasets import load_letor, read_group_file
 
 from . import letor_cases
@@ -58,7 +58,7 @@ write = letor_cases.write  # a fixture
 )
 @pytest.mark.parametrize("chunk_lines", [2, 2048])
 def test_bad_line_is_named(write, monkeypatch, line, message, chunk_lines):
-    monkeypatch.setattr(_letor, "CHUNK_LINES", chunk_lines)
+    monkeypatch.setattr(reader, "CHUNK_LINES", chunk_lines)
     path = write(b"# a header\n\n1 qid:1 1:1 9:1\n" + line + b"\n0 qid:1 1:1 9:1\n")
     with pytest.raises(ValueError, match=f"^load_letor: {re.escape(str(path))}, line 4: {message}"):
         load_letor(path, n_features=9)
@@ -89,19 +89,19 @@ def test_indices_that_only_add_up_to_a_dense_chunk_are_named(write):
 
 @pytest.mark.parametrize(("n_features", "named"), [(None, "set\\.txt, line 2"), (10**9, "n_features=1000000000")])
 def test_a_matrix_beyond_the_memory_is_refused_before_it_is_made(write, monkeypatch, n_features, named):
-    monkeypatch.setattr(_letor, "available_memory", lambda: 2**30)
+    monkeypatch.setattr(reader, "available_memory", lambda: 2**30)
     path = write(b"0 qid:1 1:1\n1 qid:1 2:1 1000000000:1\n0 qid:1 3:1\n")
     with pytest.raises(ValueError, match=rf"^load_letor: .*{named}.* 3 documents .* 104\.0 GB .* 1\.1 GB"):
         load_letor(path, n_features=n_features)
 
 
 def test_where_the_memory_is_not_known_nothing_is_refused(write, monkeypatch):
-    monkeypatch.setattr(_letor, "available_memory", lambda: None)
+    monkeypatch.setattr(reader, "available_memory", lambda: None)
     assert load_letor(write(b"0 qid:1 1:1 5:1\n")).X.shape == (1, 5)
 
 
 def test_the_memory_that_is_available():
-    found = _letor.available_memory()
+    found = reader.available_memory()
     assert found is None or 2**20 < found < 2**50
 
 

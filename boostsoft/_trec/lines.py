@@ -18,8 +18,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .. import _letor
 from ..arguments import FloatArray, IntArray
+from ..text_files import LineError, number_in, read_lines, show
 
 _WHOLE = re.compile(rb"[+-]?[0-9]{1,9}")
 
@@ -36,11 +36,11 @@ class Form:
         """The number of a line; a LineError says what is wrong with it."""
         if self.whole:
             if not _WHOLE.fullmatch(text):
-                raise _letor.LineError(f"the judgement must be a whole number, got {_letor.show(text)}")
+                raise LineError(f"the judgement must be a whole number, got {show(text)}")
             return float(int(text))
-        number = _letor.number_in(text)
+        number = number_in(text)
         if number is None or not math.isfinite(number):
-            raise _letor.LineError(f"the score must be a finite number, got {_letor.show(text)}")
+            raise LineError(f"the score must be a finite number, got {show(text)}")
         return number
 
 
@@ -132,18 +132,18 @@ def _all_have(n: int, text: bytes, n_words: int) -> bool:
 
 def _careful_lines(path: Path, form: Form, caller: str) -> Iterator[tuple[int, list[bytes]]]:
     """Line number and columns of every line, checked; a mistake is a ValueError that names the line."""
-    for at, line in enumerate(_letor.read_lines(path, caller), 1):
+    for at, line in enumerate(read_lines(path, caller), 1):
         fields = line.split()
         if not fields:
             continue
         try:
             if len(fields) != len(form.columns):
-                raise _letor.LineError(
+                raise LineError(
                     f"a line must have {len(form.columns)} columns ({' '.join(form.columns)}), got {len(fields)}: "
-                    f"{_letor.show(line.strip())}"
+                    f"{show(line.strip())}"
                 )
             form.number(fields[form.value])
-        except _letor.LineError as error:
+        except LineError as error:
             raise ValueError(f"{caller}: {path}, line {at}: {error}") from None
         yield at, fields
 
@@ -155,8 +155,8 @@ def _refuse_twice(rows: Iterable[tuple[int, list[bytes]]], path: Path, caller: s
         topic, document = pair = fields[_TOPIC], fields[_DOCUMENT]
         if first.setdefault(pair, at) != at:
             raise ValueError(
-                f"{caller}: {path}, line {at}: a document must come once in a topic, got {_letor.show(document)} of "
-                f"topic {_letor.show(topic)} again; it is in line {first[pair]}"
+                f"{caller}: {path}, line {at}: a document must come once in a topic, got {show(document)} of "
+                f"topic {show(topic)} again; it is in line {first[pair]}"
             )
 
 

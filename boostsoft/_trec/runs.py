@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._letor import PathLike, as_paths
 from ..arguments import FloatArray, as_array, finite_number, finite_vector, one_of, whole_number
 from ..atomic import write_whole
 from ..query_groups import refuse_missing_ids
+from ..text_files import PathLike, as_paths
 from .table import POOLS, TOPICS, inverse, read_table
 
 

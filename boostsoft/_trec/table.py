@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import _letor
 from ..arguments import FloatArray, IntArray
+from ..text_files import as_ids, id_texts, written
 from .lines import QRELS, RUN, Codes, Entries, distinct, read_entries
 
 Mask = NDArray[np.bool_]
@@ -100,9 +100,9 @@ def _places(rows: IntArray, keys: IntArray) -> tuple[IntArray, Mask]:
 
 def _sorted_topics(texts: list[bytes]) -> tuple[NDArray[Any], IntArray]:
     """Topic ids in order, as numbers if all are, and the place of each code in it."""
-    ids = _letor.as_ids(texts)
+    ids = as_ids(texts)
     if np.unique(ids).size < ids.size:  # 7 and 07
-        ids = _letor.id_texts(texts)
+        ids = id_texts(texts)
     order = np.argsort(ids, kind="stable")
     return ids[order], inverse(order)
 
@@ -124,7 +124,7 @@ def inverse(order: NDArray[Any]) -> IntArray:
 
 def name_runs(paths: Sequence[Path], tags: Sequence[str | None], caller: str) -> tuple[str, ...]:
     """What to call the runs: their tag, or the file's name where a file has several or two files have the same."""
-    files = [_letor.written(path.name.removesuffix(".gz")) for path in paths]
+    files = [written(path.name.removesuffix(".gz")) for path in paths]
     names = [file if tag is None or list(tags).count(tag) > 1 else tag for file, tag in zip(files, tags, strict=True)]
     for at, name in enumerate(names):
         if name in names[:at]:

@@ -1,0 +1,149 @@
+"""A chunk of lines as arrays.
+
+The parser exists twice. `parse_fast` converts all numbers of a chunk at once and answers None when anything is unusual;
+`parse_careful` goes line by line, knows every variation, and names the line and the text of a mistake. What the fast
+one accepts, the careful one reads alike (a test holds them together): only speed depends on which one ran.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..text_files import INTEGER, LineError, number_in, show
+from .lines import Lines
+
+MAX_INDEX = 2**31 - 1
+_SPACES = bytes.maketrans(b"\t", b" ")
+_NUMBER_BYTES = b"0123456789.+-eEnaNA"  # of a finite number or nan: deleting them leaves the punctuation
+
+
+class Block(NamedTuple):
+    """The documents of a chunk: counts[i] features of document i; columns None means 1..counts[0] in each."""
+
+    y: NDArray[np.float64]
+    qids: list[bytes]
+    counts: NDArray[np.int64]
+    columns: NDArray[np.int32] | None
+    values: NDArray[np.float64]
+
+
+class _Memo(dict[bytes, Any]):
+    """Text -> number: files repeat texts, so that looking up is 1.2 to 4 times as fast as converting."""
+
+    def __init__(self, convert: type[float] | type[int]) -> None:
+        self.convert = convert
+
+    def __missing__(self, token: bytes) -> float:
+        value = self[token] = self.convert(token)
+        return value
+
+
+def parse_fast(bodies: list[bytes], with_qid: bool, n_features: int | None) -> Block | None:
+    """Parse a chunk at once, or return None when any line needs the careful parser."""
+    n_heads = 2 if with_qid else 1
+    fields = [body.split(None, n_heads) for body in bodies]
+    if min(map(len, fields)) < n_heads:
+        return None
+    labels = [field[0] for field in fields]
+    qids = [field[1] for field in fields] if with_qid else []
+    if b"_" in b" ".join(labels) or not all(len(q) > 4 and q.startswith(b"qid:") for q in qids):
+        return None  # float() would read 1_0 as 10
+    rests = [field[n_heads] if len(field) > n_heads else b"" for field in fields]
+    counts = [rest.count(b":") for rest in rests]
+    text = b"\n".join(rests).replace(b":NULL", b":nan").replace(b":null", b":nan")
+    skeletons = {count: b" ".join([b":"] * count) for count in set(counts)}
+    if text.translate(_SPACES, _NUMBER_BYTES) != b"\n".join([skeletons[count] for count in counts]):
+        return None  # something else than one space between pairs of numbers
+    tokens = text.replace(b":", b" ").split()
+    if len(tokens) != 2 * sum(counts):
+        return None  # an empty index or value
+    sizes = np.array(counts, np.int64)
+    try:
+        y = np.fromiter(map(float, labels), np.float64, len(labels))
+        values = np.fromiter(map(_Memo(float).__getitem__, tokens[1::2]), np.float64, len(tokens) // 2)
+        wide = _fast_index(tokens[0::2], sizes)
+    except (ValueError, OverflowError):
+        return None
+    if not np.isfinite(y).all() or np.isinf(values).any() or not _index_fits(wide, sizes, n_features):
+        return None
+    index = None if wide is None else wide.astype(np.int32)
+    return Block(y, [qid[4:] for qid in qids], sizes, index, values)
+
+
+def _fast_index(tokens: list[bytes], counts: NDArray[np.int64]) -> NDArray[np.int64] | None:
+    """Return the feature indices, not cut to 32 bits yet, or None when every document has 1..counts[0]."""
+    width = int(counts[0])
+    if (counts == width).all() and tokens == [b"%d" % i for i in range(1, width + 1)] * len(counts):
+        return None
+    return np.fromiter(map(_Memo(int).__getitem__, tokens), np.int64, len(tokens))
+
+
+def _index_fits(index: NDArray[np.int64] | None, counts: NDArray[np.int64], n_features: int | None) -> bool:
+    """Tell whether the indices are >= 1, increase within each document and stay within n_features."""
+    if index is None:
+        return n_features is None or int(counts[0]) <= n_features
+    rising = np.ones(len(index), np.bool_)
+    rising[1:] = index[1:] > index[:-1]
+    starts = (np.cumsum(counts) - counts)[counts > 0]
+    rising[starts] = index[starts] >= 1
+    return bool(rising.all() and (index <= (MAX_INDEX if n_features is None else n_features)).all())
+
+
+def parse_careful(lines: Lines, with_qid: bool, n_features: int | None, place: str) -> Block:
+    """Parse line by line; a mistake is a ValueError that begins with `place` and the line number."""
+    y, qids, counts = [], [], []
+    index: list[int] = []
+    values: list[float] = []
+    for number, body in zip(lines.numbers, lines.bodies, strict=True):
+        try:
+            label, qid, pairs = _parse_line(body, with_qid, n_features)
+        except LineError as error:
+            raise ValueError(f"{place}, line {number}: {error}") from None
+        y.append(label)
+        qids.append(qid)
+        counts.append(len(pairs))
+        index += [i for i, _ in pairs]
+        values += [value for _, value in pairs]
+    return Block(np.array(y), qids, np.array(counts, np.int64), np.array(index, np.int32), np.array(values))
+
+
+def _parse_line(body: bytes, with_qid: bool, n_features: int | None) -> tuple[float, bytes, list[tuple[int, float]]]:
+    """Parse one document into label, query id and (index, value) pairs."""
+    token, *fields = body.split()
+    label = number_in(token)
+    if label is None or not math.isfinite(label):
+        raise LineError(f"the label must be a finite number, got {show(token)}")
+    qid = b""
+    if with_qid:
+        head = fields.pop(0) if fields else b""
+        if not head.startswith(b"qid:") or head == b"qid:":
+            raise LineError(f"qid:<id> must follow the label (or pass group=), got {show(head)}")
+        qid = head[4:]
+    pairs: list[tuple[int, float]] = []
+    for field in fields:
+        pairs.append(_parse_pair(field, pairs[-1][0] if pairs else 0))
+        if n_features is not None and pairs[-1][0] > n_features:
+            raise LineError(f"feature indices must be at most n_features={n_features}, got {show(field)}")
+    return label, qid, pairs
+
+
+def _parse_pair(field: bytes, previous: int) -> tuple[int, float]:
+    """Parse index:value; `previous` is the index before it on the line, 0 for the first."""
+    if field.startswith(b"qid:"):
+        raise LineError(f"a query id must come once, after the label, and not with group=, got {show(field)}")
+    left, colon, right = field.partition(b":")
+    value = math.nan if right.upper() == b"NULL" else number_in(right)
+    if not colon or value is None or not INTEGER.fullmatch(left):
+        raise LineError(f"a feature must be written index:value, got {show(field)}")
+    if math.isinf(value):
+        raise LineError(f"a feature must be finite, or NULL or nan where missing, got {show(field)}")
+    index = int(left)
+    if not 1 <= index <= MAX_INDEX:
+        raise LineError(f"feature indices must be within 1..{MAX_INDEX}, got {show(field)}")
+    if index <= previous:
+        raise LineError(f"feature indices must increase within a line, got {show(field)} after {previous}")
+    return index, value

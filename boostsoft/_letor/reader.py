@@ -1,0 +1,162 @@
+"""Chunk after chunk and file after file, and the arrays of all of them."""
+
+from __future__ import annotations
+
+import os
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..text_files import as_ids, read_lines, show
+from .chunk import Block, parse_careful, parse_fast
+from .lines import Lines, without_comments
+
+# Lines per chunk: 2,048 lines of 136 features are 2 MB of text; 8,192 were 10 % slower, 256 no faster.
+CHUNK_LINES = 2048
+NAME_BYTES = 80  # of a feature's name in RankingData: more than its column, of ten documents or fewer
+
+
+class Run(NamedTuple):
+    """Adjacent documents with the same query id, and the place where they begin."""
+
+    qid: bytes
+    path: Path
+    line: int
+    size: int
+
+
+class Widest(NamedTuple):
+    """The largest feature index, 0 if there is none, and the line that has it."""
+
+    largest: int
+    path: Path | None
+    line: int
+
+
+class Reader:
+    """Collects the blocks, runs and comments of the files that `read` is given one after another."""
+
+    def __init__(self, caller: str, *, with_qid: bool, n_features: int | None, comments: bool) -> None:
+        self.caller, self.with_qid, self.n_features = caller, with_qid, n_features
+        self.blocks: list[Block] = []
+        self.runs: list[Run] = []
+        self.widest = Widest(0, None, 0)
+        self.comments: list[str] | None = [] if comments else None
+
+    def read(self, path: Path) -> int:
+        """Read one file and return its number of documents."""
+        source = read_lines(path, self.caller)
+        first, n_docs = 1, 0
+        while chunk := list(islice(source, CHUNK_LINES)):
+            lines = without_comments(chunk, first, f"{self.caller}: {path}")
+            first += len(chunk)
+            n_docs += len(lines.bodies)
+            if lines.bodies:
+                self._add(lines, path)
+        if n_docs == 0:
+            raise ValueError(f"{self.caller}: {path}: no documents in {first - 1} lines")
+        return n_docs
+
+    def _add(self, lines: Lines, path: Path) -> None:
+        block = parse_fast(lines.bodies, self.with_qid, self.n_features)
+        if block is None:
+            place = f"{self.caller}: {path}"
+            block = parse_careful(lines, self.with_qid, self.n_features, place)
+        self.blocks.append(block._replace(qids=[]))
+        width, document = _widest(block)
+        if width > self.widest.largest:
+            self.widest = Widest(width, path, lines.numbers[document])
+        if self.with_qid:
+            self._add_runs(block.qids, lines.numbers, path)
+        if self.comments is not None:
+            self.comments += [text.strip().decode("utf-8", "backslashreplace") for text in lines.comments]
+
+    def _add_runs(self, qids: list[bytes], numbers: list[int], path: Path) -> None:
+        start = 0
+        for i in range(1, len(qids) + 1):
+            if i == len(qids) or qids[i] != qids[start]:
+                self.runs.append(Run(qids[start], path, numbers[start], i - start))
+                start = i
+
+    def labels(self) -> NDArray[np.float64]:
+        """Return the labels of all documents."""
+        return np.concatenate([block.y for block in self.blocks])
+
+    def features(self, absent: float) -> NDArray[np.float64]:
+        """Return X (n_docs, n_features). Memory peaks here, at about twice the size of X for dense files."""
+        width = self.widest.largest if self.n_features is None else self.n_features
+        n_docs = sum(len(block.y) for block in self.blocks)
+        self._refuse_too_large(n_docs, width)
+        X = np.empty((n_docs, width))
+        end = 0
+        for block in self.blocks:
+            start, end = end, end + len(block.y)
+            if block.columns is None:
+                n_first = int(block.counts[0])
+                X[start:end, :n_first] = block.values.reshape(end - start, n_first)
+                X[start:end, n_first:] = absent
+            else:
+                X[start:end] = absent
+                X[np.repeat(np.arange(start, end), block.counts), block.columns - 1] = block.values
+        return X
+
+    def _refuse_too_large(self, n_docs: int, width: int) -> None:
+        """A system may promise memory that it has not, and end the process when it is written to."""
+        size, available = (8 * n_docs + NAME_BYTES) * width, available_memory()
+        if available is None or size <= available:
+            return
+        wide = f"{self.widest.path}, line {self.widest.line}: the largest feature index is {width}"
+        if self.n_features is not None:
+            wide = f"n_features={width}"
+        raise ValueError(
+            f"{self.caller}: {wide}: X is dense and must fit into memory: of {n_docs} documents it would take, "
+            f"with the names of its columns, {size / 1e9:.1f} GB of the {available / 1e9:.1f} GB available"
+        )
+
+    def queries(self) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        """Return the ids and sizes of the queries; one that comes back after another is a ValueError."""
+        ids = as_ids([run.qid for run in self.runs])
+        first_of: dict[int | str, Run] = {}
+        sizes: dict[int | str, int] = {}
+        previous = None
+        for qid, run in zip(ids.tolist(), self.runs, strict=True):
+            first = first_of.setdefault(qid, run)
+            if first is not run and qid != previous:
+                self._refuse_return(first, run)
+            sizes[qid] = sizes.get(qid, 0) + run.size
+            previous = qid
+        return np.array(list(sizes), ids.dtype), np.array(list(sizes.values()), np.int64)
+
+    def _refuse_return(self, first: Run, again: Run) -> NoReturn:
+        raise ValueError(
+            f"{self.caller}: {again.path}, line {again.line}: the documents of a query must be contiguous, "
+            f"got qid {show(again.qid)} again after another query; it began at {first.path}, "
+            f"line {first.line}"
+        )
+
+
+def _widest(block: Block) -> tuple[int, int]:
+    """The largest feature index of a chunk, 0 if there is none, and the first document that has it."""
+    if block.columns is None:
+        return int(block.counts[0]), 0
+    if not block.columns.size:
+        return 0, 0
+    at = int(block.columns.argmax())
+    return int(block.columns[at]), int(np.searchsorted(np.cumsum(block.counts), at, side="right"))
+
+
+def available_memory() -> int | None:
+    """Bytes that can be had without swapping: on Linux what the kernel estimates, else all there is, if known."""
+    try:
+        for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):  # not on Windows
+        return None

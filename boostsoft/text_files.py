@@ -1,0 +1,81 @@
+"""What readers of text files share: paths, lines of plain and gzip files, numbers and ids in them, errors by line."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import re
+import zlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+PathLike: TypeAlias = str | os.PathLike[str]
+
+INTEGER = re.compile(rb"[+-]?[0-9]{1,99}")  # int() itself refuses thousands of digits
+
+
+class LineError(ValueError):
+    """What is wrong with one line; the caller adds which file and line it is."""
+
+
+def as_paths(paths: PathLike | Sequence[PathLike] | None) -> list[Path]:
+    """One path, several, or none, as a list."""
+    if paths is None:
+        return []
+    return [Path(paths)] if isinstance(paths, (str, os.PathLike)) else [Path(path) for path in paths]
+
+
+def written(name: str) -> str:
+    """Return a file's name with what is no text in it written out."""
+    return name.encode("utf-8", "backslashreplace").decode()
+
+
+def show(text: bytes) -> str:
+    """Return bytes as a quoted string that fits an error message."""
+    shown = text.decode("utf-8", "backslashreplace")
+    return repr(shown if len(shown) <= 60 else shown[:57] + "...")
+
+
+def read_lines(path: Path, caller: str) -> Iterator[bytes]:
+    """Yield the lines of a plain or gzip file; what gzip cannot read is a ValueError with the line."""
+    if not path.exists() or path.is_dir():
+        raise FileNotFoundError(f"{caller}: path must name an existing file, got {str(path)!r}")
+    number = 0
+    with path.open("rb") as raw:
+        zipped = raw.peek(2)[:2] == b"\x1f\x8b"  # by content, so that the name does not matter
+        if path.suffix == ".gz" and not zipped and raw.peek(1):
+            raise ValueError(f"{caller}: {path}, line 1: the name ends in .gz but the content is not gzip")
+        lines = gzip.GzipFile(fileobj=raw) if zipped else raw  # another buffer would lose lines to an error
+        try:
+            for number, line in enumerate(lines, 1):
+                yield line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise ValueError(
+                f"{caller}: {path}, line {number + 1}: the gzip data are damaged or cut short: {error}"
+            ) from error
+
+
+def number_in(token: bytes) -> float | None:
+    """Return a number (inf and nan included), None for anything else."""
+    try:
+        return None if b"_" in token else float(token)
+    except ValueError:
+        return None
+
+
+def as_ids(qids: list[bytes]) -> NDArray[Any]:
+    """Return int64 when every id is an integer that fits, else strings."""
+    if all(map(INTEGER.fullmatch, qids)):
+        whole = [int(qid) for qid in qids]
+        if all(-(2**63) <= number < 2**63 for number in whole):
+            return np.array(whole, np.int64)
+    return id_texts(qids)
+
+
+def id_texts(ids: list[bytes]) -> NDArray[np.str_]:
+    """Return strings; a zero byte, which NumPy would drop from the end of one, is written out as what is no UTF-8."""
+    return np.array([text.replace(b"\0", b"\\x00").decode("utf-8", "backslashreplace") for text in ids], np.str_)
