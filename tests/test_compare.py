@@ -107,7 +107,8 @@ def test_weighted_errors_are_the_ratio_estimators():
     assert row.n == n < 60
     assert (row.difference, row.error) == pytest.approx((mean, error), rel=1e-9)
     assert row.effect == pytest.approx(mean / error / math.sqrt(n), rel=1e-9)
-    assert row.p_t == pytest.approx(2 * stats.t.cdf(-abs(mean / error), n - 1), rel=1e-9)
+    freedom = sum(weights) ** 2 / sum(w * w for w in weights) - 1
+    assert row.p_t == pytest.approx(2 * stats.t.cdf(-abs(mean / error), freedom), rel=1e-9)
     assert math.isnan(row.p_wilcoxon)  # it knows no weights
     assert row.low < mean < row.high
     assert row.high - row.low == pytest.approx(2 * 1.96 * error, rel=0.15)

@@ -17,7 +17,7 @@ from ..statistics import check_resamples
 from ..tracks.builder import as_metrics
 from ..tracks.checks import refuse_infinite
 from ..tracks.effects import STILL
-from ..tracks.means import bootstrap_means, counted_weights, mean_errors, t_quantile, weighted_means
+from ..tracks.means import bootstrap_means, counted_weights, degrees_of_freedom, mean_errors, t_quantile, weighted_means
 from .batch_data import CALLER, Batch, read_batches
 from .batch_values import BatchValue, BatchValues
 from .blocks import refuse_other_width
@@ -192,7 +192,7 @@ class _Measure:
         self.soft, self.hard = self.per_query(before), self.per_query(before, hard=True)
         self.counted = counted_weights(self.soft, pool.weights)
         refuse_infinite(CALLER, pool.metric.name, self.soft)
-        self.t = t_quantile((1 + level) / 2, int(np.count_nonzero(self.counted)))
+        self.t = t_quantile((1 + level) / 2, degrees_of_freedom(self.counted))
 
     def per_query(self, scores: FloatArray, hard: bool = False) -> FloatArray:
         """Values of the soft metric, or of its hard twin."""

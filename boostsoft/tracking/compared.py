@@ -32,8 +32,9 @@ class ComparedMetric:
     low, high : float
         Interval of the difference: percentiles over resampled queries.
     t, p_t, p_wilcoxon : float
-        The paired t statistic, its two-sided p-value with n - 1 degrees of freedom, and that of Wilcoxon's signed-rank
-        test, which leaves out queries without a difference; NaN if queries differ in weight, which it does not know.
+        The paired t statistic, its two-sided p-value with n - 1 degrees of freedom (of queries that differ in weight,
+        Kish's effective number less 1), and that of Wilcoxon's signed-rank test, which leaves out queries without a
+        difference; NaN if queries differ in weight, which it does not know.
     sd, effect : float
         Standard deviation of the differences, error times sqrt(n), and the difference over it.
     same_sign : float

@@ -12,7 +12,7 @@ from scipy import stats
 from ..arguments import FloatArray
 from ..statistics import without_rounding
 from ..tracks.effects import STILL
-from ..tracks.means import bootstrap_means, counted_weights, mean_errors, weighted_means
+from ..tracks.means import bootstrap_means, counted_weights, degrees_of_freedom, mean_errors, weighted_means
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ def significance(paired: Paired) -> tuple[float, float, float]:
         with warnings.catch_warnings():  # older SciPys warn of few queries
             warnings.simplefilter("ignore")
             ranked = float(stats.wilcoxon(paired.differences[paired.differences != 0]).pvalue)
-    return t, float(2 * stats.t.sf(abs(t), paired.n - 1)), ranked
+    return t, float(2 * stats.t.sf(abs(t), degrees_of_freedom(paired.weights))), ranked
 
 
 def interval(paired: Paired, level: float) -> tuple[float, float]:

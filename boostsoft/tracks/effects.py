@@ -12,7 +12,7 @@ from ..metrics.soft import AnyMetric
 from ..statistics import check_resamples
 from .checks import refuse_infinite
 from .frames import as_frame
-from .means import bootstrap_means, mean_errors, t_quantile, weighted_means
+from .means import bootstrap_means, degrees_of_freedom, mean_errors, t_quantile, weighted_means
 from .tree_track import TreeTrack
 
 STILL = 1e-9  # no change: equal soft metrics differ by as much, which is rounding
@@ -30,6 +30,8 @@ class TreeEffects:
         Confidence of all intervals below.
     queries : int
         Queries that count.
+    freedom : float
+        Degrees of freedom of Student's t in what follows: queries - 1 if all weigh the same, fewer otherwise.
     start : int
         Trees at the beginning.
     steps : ndarray of int64, shape (n_steps,)
@@ -76,6 +78,7 @@ class TreeEffects:
     metric: str
     level: float
     queries: int
+    freedom: float
     start: int
     steps: IntArray
     mean: FloatArray
@@ -138,7 +141,7 @@ class TreeEffects:
 
     def _unsure(self, value: float, error: float) -> bool:
         """Whether what some trees do is not told from 0; no error, or none that is known, is another matter."""
-        return error > STILL and value <= t_quantile(self.level, self.queries) * error
+        return error > STILL and value <= t_quantile(self.level, self.freedom) * error
 
     def to_frame(self, kind: str = "pandas") -> Any:
         """One row per step: trees, mean, change, error, low, high, hurts.
@@ -199,9 +202,10 @@ def tree_effects(
     Notes
     -----
     Errors are those of :class:`TreeTrack` (the ratio estimator's, Cochran 1977, section 6.4). The interval of a
-    step is change +- t error, t the (1 + level) / 2 quantile of Student's law with n - 1 degrees of freedom where n
-    queries count. That of the best number of trees is the central ``level`` of the numbers that are best on queries
-    drawn anew with replacement (Efron 1979), every step on the same draws. What moves by less than 1e-9 stands still.
+    step is change +- t error, t the (1 + level) / 2 quantile of Student's law. Its degrees of freedom are the
+    effective number of queries less one, (sum of w)^2 / (sum of w^2) - 1 (Kish 1965), n - 1 for n queries of one
+    weight. That of the best number of trees is the central ``level`` of the numbers that are best on queries drawn
+    anew with replacement (Efron 1979), every step on the same draws. What moves by less than 1e-9 stands still.
 
     Examples
     --------
@@ -226,12 +230,12 @@ def tree_effects(
     values = np.concatenate([track.beginning[None, at], track.per_query[:, at]])
     n_counted = _check_counted(caller, track.names[at], values, counted)
     change = np.diff(values, axis=0)
-    error = mean_errors(change, counted)
-    reach = np.where(np.isnan(error), np.inf, t_quantile((1.0 + level) / 2.0, n_counted) * error)
+    error, freedom = mean_errors(change, counted), degrees_of_freedom(counted)
+    reach = np.where(np.isnan(error), np.inf, t_quantile((1.0 + level) / 2.0, freedom) * error)
     means = weighted_means(values, counted)
     trees = np.concatenate([[track.start], track.steps])
     best = int(np.argmax(means))
-    keep = _fewest(means, values, counted, best, t_quantile(level, n_counted))
+    keep = _fewest(means, values, counted, best, t_quantile(level, freedom))
     shortfall = mean_errors(values[best] - values[[keep, -1]], counted)
     n_boot, seed = check_resamples(caller, "n_boot", n_boot), whole_number(caller, "seed", seed, 0)
     low, high = int(trees[0]), int(trees[-1])
@@ -239,7 +243,7 @@ def tree_effects(
         low, high = _best_interval(trees, bootstrap_means(values, counted, n_boot, seed), level)
     moved = np.diff(means)
     return TreeEffects(
-        metric=track.names[at], level=level, queries=n_counted, start=track.start, steps=track.steps,
+        metric=track.names[at], level=level, queries=n_counted, freedom=freedom, start=track.start, steps=track.steps,
         mean=means[1:], change=moved, error=error, low=moved - reach, high=moved + reach,
         best=int(trees[best]), best_low=low, best_high=high, keep=int(trees[keep]),
         given_up=float(means[best] - means[keep]), given_up_error=float(shortfall[0]),

