@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 
 from boostsoft import QueryGroups
+from boostsoft.kernels.families import PLAIN
 from boostsoft.kernels.noise import LAWS
+from boostsoft.metrics.registry import REGISTRY
 from boostsoft.metrics.spread import spread
 
-from .cases import dyadic_queries, every_exact, every_metric, metric, soft_metric
+from .cases import EXACT, dyadic_queries, every_exact, every_metric, metric, soft_metric
 
 every_noise = pytest.mark.parametrize("noise", LAWS)
 
@@ -100,3 +102,16 @@ def test_without_a_spread_the_value_is_the_hard_one_and_the_gradient_zero(name, 
         single = soft.per_query(labels, np.arange(7.0), group=[1] * 7)
         np.testing.assert_array_equal(single, metric(name, 2).per_query(labels, np.arange(7.0), group=[1] * 7))
         assert not soft.gradient(labels, np.arange(7.0), group=[1] * 7).any()
+
+
+@pytest.mark.parametrize(
+    ("name", "ranks"),
+    [*((name, "exact") for name in EXACT), *((name, "softrank") for name in EXACT if REGISTRY[name].family == PLAIN)],
+)
+def test_noise_wider_than_any_number_leaves_ties(name, ranks):
+    """Even where the distance of two scores is beyond all floats, too."""
+    labels, scores = [1, 0, 2, 1], [1.7e308, -1.7e308, 0.0, 1.0]
+    soft = soft_metric(name, 3, sigma=4.0, sigma_unit="spread", ranks=ranks)
+    tied = soft_metric(name, 3, ranks=ranks)
+    assert soft(labels, scores, group=[4]) == tied(labels, np.zeros(4), group=[4])
+    assert not soft.gradient(labels, scores, group=[4]).any()

@@ -247,6 +247,8 @@ class SoftMetric:
         return self._derivatives(prepared, scores, weights, derive=1)[:2]
 
     def _sums(self, queries: PreparedQueries, scores: FloatArray, sigma: float, derive: int) -> Expectation:
+        if sigma == np.inf:  # sigma x spread is beyond floats: such noise leaves ties, but inf / inf is no distance
+            scores, sigma = np.zeros(scores.size), 1.0
         if self.ranks == "softrank":
             return softrank_expectation(queries, scores, self.noise, sigma, derive > 0)
         if self.n_samples is not None and self.seed is not None:
