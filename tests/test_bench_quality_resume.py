@@ -54,6 +54,22 @@ def test_an_interrupted_run_goes_on(small, folder, tmp_path, monkeypatch, capsys
     assert (tmp_path / "out" / "settings.json").read_bytes() == (small / "settings.json").read_bytes()
 
 
+def test_the_best_of_a_place_counts_what_an_interrupted_run_did(folder, tmp_path, monkeypatch, capsys):
+    given = options(folder, tmp_path / "out", tune_only=True)
+    interrupt_after(monkeypatch, 5)  # of three trials of lambdarank on fold 1, two
+    with pytest.raises(KeyboardInterrupt):
+        run.run_quality(given)
+    interrupt_after(monkeypatch, None)
+    run.run_quality(given)
+    said, found = capsys.readouterr().err, records(tmp_path / "out")
+    for fold in (1, 2):
+        for method in given.methods:
+            trials = [found[f"tune/TINY/{fold}/{method}/{number}"] for number in range(given.trials)]
+            best, seconds = max(trial["valid"] for trial in trials), sum(trial["seconds"] for trial in trials)
+            line = f"TINY, fold {fold}, {METHODS[method].name}: best NDCG@10 on valid {best:.4f}, {seconds:.1f} s"
+            assert said.count(line) == 1
+
+
 def test_a_line_cut_short_is_dropped_and_its_run_done_again(small, folder, tmp_path, monkeypatch):
     out = copytree(small, tmp_path / "out")
     log = out / "runs.jsonl"

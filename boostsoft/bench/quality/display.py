@@ -12,20 +12,27 @@ from rich.text import Text
 
 from ...report import Bars
 from .methods import METHODS
+from .store import RunLog
 from .tasks import Place, Task
 
 
 class Display(Bars):
-    """A bar over all runs of a phase."""
+    """A bar over all runs of a phase; those that the log has already are counted as done."""
 
-    def __init__(self, console: Console, phase: str, tasks: Sequence[Task], done: int) -> None:
+    def __init__(self, console: Console, phase: str, tasks: Sequence[Task], log: RunLog) -> None:
         super().__init__(console, TimeRemainingColumn(), TextColumn("[cyan]{task.fields[now]}"), transient=True)
         self._console = console
-        self._left = Counter(task.place for task in tasks)
+        self._left: Counter[Place] = Counter()
         self._seconds: defaultdict[Place, float] = defaultdict(float)
         self._valid: dict[Place, float] = {}
         self._phase = phase
-        self._task = self._progress.add_task(phase, total=done + len(tasks), completed=done, now="")
+        for task in tasks:
+            if task.key in log:
+                self._note(task.place, log[task.key])
+            else:
+                self._left[task.place] += 1
+        done = len(tasks) - self._left.total()
+        self._task = self._progress.add_task(phase, total=len(tasks), completed=done, now="")
 
     def done(self, task: Task, record: dict[str, Any]) -> None:
         """One run more is done."""
@@ -33,12 +40,15 @@ class Display(Bars):
         name = f"{place.data}, fold {place.fold}, {METHODS[place.method].name}"
         self._progress.update(self._task, advance=1, now=name)
         self._left[place] -= 1
-        self._seconds[place] += record["seconds"]
-        self._valid[place] = max(record.get("valid", 0.0), self._valid.get(place, 0.0))
+        self._note(place, record)
         if "failed" in record:
             self._say(f"{name}: trial {task.number} failed and does not count: {record['failed']}")
         if self._left[place] == 0 and not self._console.is_terminal:
             self._say(f"{name}: best NDCG@10 on valid {self._valid[place]:.4f}, {self._seconds[place]:.1f} s")
+
+    def _note(self, place: Place, record: dict[str, Any]) -> None:
+        self._seconds[place] += record["seconds"]
+        self._valid[place] = max(record.get("valid", 0.0), self._valid.get(place, 0.0))
 
     def _say(self, text: str) -> None:
         self._console.print(Text(f"{self._phase}: {text}"), soft_wrap=True)

@@ -140,7 +140,7 @@ def _execute(bench: _Bench, phase: str, tasks: Sequence[Task]) -> None:
     for task in tasks:
         firsts.setdefault((task.place.data, task.place.method), task)
     pilots = {task.key for task in firsts.values()}
-    with Display(Console(stderr=True), phase, todo, len(tasks) - len(todo)) as display:
+    with Display(Console(stderr=True), phase, tasks, bench.log) as display:
         for chosen in (True, False):
             for outcome in bench.runner([task for task in todo if (task.key in pilots) == chosen]):
                 bench.log.add(outcome)
