@@ -341,6 +341,21 @@ def test_quick_runs_from_the_command(folder, tmp_path, capsys):
     assert (tmp_path / "out" / "bench-quality.png").is_file()
 
 
+def test_the_runs_that_are_left_are_counted_as_they_are_logged(folder, tmp_path, capsys):
+    given = options(folder, tmp_path / "out", methods=("lambdarank",), average=2)
+    run.run_quality(given)
+    shown, done = capsys.readouterr().out, len(records(tmp_path / "out"))
+    assert f"tuning: {done - 1} runs are left" in shown  # however many models each is
+    assert "testing: 3 runs are left" in shown
+
+
+def test_no_estimate_where_nothing_is_left(folder, tmp_path, capsys):
+    run.run_quality(options(folder, tmp_path / "out", trials=1, seeds=1, folds=1))
+    shown = capsys.readouterr().out
+    assert "tuning: 2 runs are left" in shown
+    assert "testing: " not in shown
+
+
 BAD = {
     "no data": (["quality"], "--data: bench quality needs folders of ranking data"),
     "a file": (["quality", "--data", "{folder}/S1.txt"], "--data: there is no folder {folder}/S1.txt"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -24,7 +25,7 @@ from .options import Options
 from .protocol import Protocol, versions
 from .report import report_files, sections_of, tested
 from .store import RunLog
-from .tasks import Task
+from .tasks import Place, Task
 from .workers import Runner, workers
 
 _PAGE = 180  # columns, where nothing says how many there are
@@ -145,21 +146,29 @@ def _execute(bench: _Bench, phase: str, tasks: Sequence[Task]) -> None:
             for outcome in bench.runner([task for task in todo if (task.key in pilots) == chosen]):
                 bench.log.add(outcome)
                 display.done(outcome.task, outcome.record)
-            if chosen:
-                bench.console.print(Text(_estimate(bench, phase, tasks, firsts)))
+            if chosen and (text := _estimate(bench, phase, tasks, firsts)):
+                bench.console.print(Text(text))
 
 
 def _estimate(bench: _Bench, phase: str, tasks: Sequence[Task], firsts: Mapping[tuple[str, str], Task]) -> str:
-    """How long the rest takes, from the seconds of one run of each method and data set."""
+    """How long the rest takes, from the seconds of one run of each method and data set; empty if nothing is left."""
     options = bench.options
-    seconds = {which: float(bench.log[task.key]["seconds"]) for which, task in firsts.items()}
-    left = [task.place for task in tasks if task.key not in bench.log]
+    left = Counter(task.place for task in tasks if task.key not in bench.log)
+    tests: Counter[Place] = Counter()
     if phase == "tuning" and not options.tune_only:
-        left += bench.comparison.places * options.seeds * options.average
-    total = sum(seconds[place.data, place.method] for place in left) / options.jobs
+        tests.update(bench.comparison.places * options.seeds)
+    runs = left.total() + tests.total()
+    if not runs:
+        return ""
+
+    def seconds(places: Counter[Place]) -> float:
+        one = {which: float(bench.log[task.key]["seconds"]) for which, task in firsts.items()}
+        return sum(one[place.data, place.method] * count for place, count in places.items())
+
+    total = (seconds(left) + seconds(tests) * options.average) / options.jobs
     return (
-        f"{phase}: {len(left):,} runs are left, about {in_hours(total)} on {options.jobs} x {bench.comparison.threads} "
-        "threads, from one run of each method; Ctrl-C keeps what is done."
+        f"{phase}: {runs:,} {'run is' if runs == 1 else 'runs are'} left, about {in_hours(total)} on {options.jobs} x "
+        f"{bench.comparison.threads} threads, from one run of each method; Ctrl-C keeps what is done."
     )
 
 
