@@ -349,6 +349,23 @@ def test_the_runs_that_are_left_are_counted_as_they_are_logged(folder, tmp_path,
     assert "testing: 3 runs are left" in shown
 
 
+def test_every_tested_run_pays_for_its_bins(split, tmp_path, monkeypatch):
+    binned, real = [], lgb.Dataset.construct
+    monkeypatch.setattr(lgb.Dataset, "construct", lambda self: binned.append(self._handle is None) or real(self))
+    given = options(split, tmp_path / "out", methods=("lambdarank", "xendcg", "xendcg-random"), trials=1, seeds=1)
+    found, train = {}, tasks.TRAINERS["lightgbm"]  # a trial, then the tested run
+
+    def counted(job):
+        binned.clear()
+        model = train(job)
+        found.setdefault(job.method.id, []).append(any(binned))
+        return model
+
+    monkeypatch.setitem(tasks.TRAINERS, "lightgbm", counted)
+    run.run_quality(given)
+    assert [tested for _, tested in found.values()] == [True, True, True]
+
+
 def test_no_estimate_where_nothing_is_left(folder, tmp_path, capsys):
     run.run_quality(options(folder, tmp_path / "out", trials=1, seeds=1, folds=1))
     shown = capsys.readouterr().out

@@ -56,9 +56,8 @@ def training_data(files: FoldFiles) -> tuple[RankingData, RankingData]:
     return fit_width(train, width), fit_width(valid, width)
 
 
-@lru_cache(maxsize=2)
 def reordered(files: FoldFiles, seed: int) -> RankingData:
-    """The training part with its queries in an order of the seed's."""
+    """The training part with its queries in an order of the seed's; new for each run, so that all pay for its bins."""
     train, _ = training_data(files)
     return train.select_queries(np.random.default_rng([seed, files.number, _ORDER]).permutation(train.n_queries))
 
