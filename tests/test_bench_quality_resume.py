@@ -70,6 +70,17 @@ def test_the_best_of_a_place_counts_what_an_interrupted_run_did(folder, tmp_path
             assert said.count(line) == 1
 
 
+def test_the_note_says_if_runs_had_other_threads(small, folder, tmp_path):
+    out = copytree(small, tmp_path / "out")
+    log, threads = out / "runs.jsonl", records(small)["test/TINY/1/lambdarank/0"]["threads"]
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    lines[-1]["threads"] = threads + 1
+    log.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    for where, text in ((small, f"{threads}"), (out, f"{threads} or {threads + 1}, as --jobs was changed")):
+        run.run_quality(options(folder, where))
+        assert f"threads per run: {text}, runs at a time: 1." in (where / "bench-quality.md").read_text()
+
+
 def test_a_line_cut_short_is_dropped_and_its_run_done_again(small, folder, tmp_path, monkeypatch):
     out = copytree(small, tmp_path / "out")
     log = out / "runs.jsonl"

@@ -39,7 +39,7 @@ def test_tables_and_targets():
             "B": made_up(soft_lightgbm=0.5, soft_xgboost=0.4, lambdarank=0.48, xendcg=0.52),
         },
         jobs=2,
-        threads=1,
+        threads="1",
         left_out={},
     )
     assert [section.key for section in sections] == ["quality_A", "quality_B", "quality_all data sets", "in_lightgbm"]
@@ -74,7 +74,7 @@ def test_tables_and_targets():
 
 def test_a_loss_misses_the_target_of_the_pool():
     found = made_up(soft_lightgbm=0.4, lambdarank=0.5)
-    [section, _] = analysis.quality_sections({"A": found}, 1, 1, {})
+    [section, _] = analysis.quality_sections({"A": found}, 1, "1", {})
     assert [verdict.met for verdict in section.verdicts] == [False, False]
 
 
@@ -83,14 +83,14 @@ def test_an_interval_that_holds_0_misses_the_target_of_the_pool():
     for values in found["soft-lightgbm"].values.values():
         values += 0.1 * np.random.default_rng(1).normal(size=values.shape)
         values += 0.005 - np.nanmean(values - found["lambdarank"].values["ndcg@10"])
-    [section, _] = analysis.quality_sections({"A": found}, 1, 1, {})
+    [section, _] = analysis.quality_sections({"A": found}, 1, "1", {})
     mean, low, high = section.rows[0]["to_lambdarank_interval"]
     assert low < 0 < mean < high
     assert [verdict.met for verdict in section.verdicts] == [True, False]
 
 
 def test_ours_in_xgboost_stands_in_where_lightgbm_is_not_asked_for():
-    [section, booster] = analysis.quality_sections({"A": made_up(soft_xgboost=0.5, xgb_ndcg=0.4)}, 1, 1, {})
+    [section, booster] = analysis.quality_sections({"A": made_up(soft_xgboost=0.5, xgb_ndcg=0.4)}, 1, "1", {})
     assert section.rows[1]["less_interval"][0] == pytest.approx(0.1)
     assert booster.key == "in_xgboost"
     assert [str(verdict) for verdict in section.verdicts] == ["NDCG@10 >= best other's: met"]

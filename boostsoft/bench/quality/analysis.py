@@ -81,7 +81,7 @@ def pooled(parts: Sequence[Tested]) -> Tested:
 
 
 def quality_sections(
-    found: Mapping[str, Mapping[str, Tested]], jobs: int, threads: int, left_out: Mapping[str, str]
+    found: Mapping[str, Mapping[str, Tested]], jobs: int, threads: str, left_out: Mapping[str, str]
 ) -> list[Section]:
     """All tables, of tested runs by data set and method."""
     everything = dict(found)

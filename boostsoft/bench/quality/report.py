@@ -50,13 +50,21 @@ def tested(comparison: Comparison, log: RunLog, tests: Iterable[Task]) -> dict[s
     }
 
 
-def sections_of(comparison: Comparison, found: Mapping[str, Mapping[str, Tested]], peers: Peers) -> list[Section]:
+def threads_in_words(log: RunLog, tests: Iterable[Task]) -> str:
+    """How many threads the tested runs had: an interrupted comparison may go on with other --jobs."""
+    threads = sorted({log[task.key]["threads"] for task in tests})
+    return " or ".join(map(str, threads)) + (", as --jobs was changed" if len(threads) > 1 else "")
+
+
+def sections_of(
+    comparison: Comparison, found: Mapping[str, Mapping[str, Tested]], peers: Peers, threads: str
+) -> list[Section]:
     """All tables; methods whose library is missing are named in them."""
     left_out = {}
     for method in map(METHODS.__getitem__, comparison.options.methods):
         if method.id not in comparison.methods:
             left_out[method.name] = f"{KNOWN[method.library][0]} {peers.missing[method.library]}"
-    return quality_sections(found, comparison.options.jobs, comparison.threads, left_out)
+    return quality_sections(found, comparison.options.jobs, threads, left_out)
 
 
 def report_files(

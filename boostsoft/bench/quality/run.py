@@ -23,7 +23,7 @@ from .frozen import FILE, Frozen, choose, freeze, read_settings
 from .methods import METHODS
 from .options import Options
 from .protocol import Protocol, versions
-from .report import report_files, sections_of, tested
+from .report import report_files, sections_of, tested, threads_in_words
 from .store import RunLog
 from .tasks import Place, Task
 from .workers import Runner, workers
@@ -111,7 +111,9 @@ def _tested(bench: _Bench, frozen: Frozen) -> list[Section]:
     bench.protocol.enter("testing", entries)
     tests = comparison.tests(frozen)
     _execute(bench, "testing", tests)
-    return sections_of(comparison, tested(comparison, bench.log, tests), bench.peers)
+    return sections_of(
+        comparison, tested(comparison, bench.log, tests), bench.peers, threads_in_words(bench.log, tests)
+    )
 
 
 def _entries(comparison: Comparison, peers: Peers) -> dict[str, Any]:
