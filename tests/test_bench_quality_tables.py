@@ -7,7 +7,7 @@ import shutil
 import numpy as np
 import pytest
 
-from boostsoft.bench import folds
+from boostsoft.bench import blending, folds
 from boostsoft.bench.quality import analysis, data
 
 from . import quality_cases
@@ -87,6 +87,11 @@ def test_an_interval_that_holds_0_misses_the_target_of_the_pool():
     mean, low, high = section.rows[0]["to_lambdarank_interval"]
     assert low < 0 < mean < high
     assert [verdict.met for verdict in section.verdicts] == [True, False]
+
+
+@pytest.mark.parametrize("target", [analysis.ABOVE, blending.WINS])
+def test_an_interval_of_nothing_but_0_is_not_above_it(target):
+    assert (target.judge(0.0).met, target.judge(1e-9).met) == (False, True)
 
 
 def test_ours_in_xgboost_stands_in_where_lightgbm_is_not_asked_for():

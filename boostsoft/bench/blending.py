@@ -29,7 +29,7 @@ from ..metrics import Metric
 from ..query_groups import QueryGroups
 from ..statistics import PairedInterval, paired_interval
 from .folds import five_files, part_file
-from .results import Column, Section, Target, difference_cells, seed_cells
+from .results import ABOVE_0, Column, Section, Target, difference_cells, seed_cells
 from .settings import Settings
 from .timing import Spread, Watcher, ratio
 
@@ -46,7 +46,7 @@ NAMES = {
 _BUDGETED = ("ltr-ga", "ltr-mga", "random")
 NOT_WORSE = Target(-0.002, "95 % interval above -.002 to the best other", at_least=True)
 FASTER = Target(0.05, "<= 1/20 of coordinate ascent's time")
-WINS = Target(0.0, "95 % interval above 0 to the best other", at_least=True)
+WINS = Target(ABOVE_0, "95 % interval above 0 to the best other", at_least=True)
 DEPTH = 100  # of a TREC run: as deep as such runs are pooled to be judged
 METRICS = {"ndcg": Metric("ndcg@10"), "map": Metric("map")}
 _COLUMNS = (

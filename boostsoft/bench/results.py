@@ -11,6 +11,8 @@ from ..arguments import FloatArray
 from ..statistics import PairedInterval
 from .timing import Rounds, Spread
 
+ABOVE_0 = math.ulp(0.0)  # the limit of a figure that must be more than 0: the least number that is
+
 
 @dataclass(frozen=True)
 class Verdict:

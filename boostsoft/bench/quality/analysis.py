@@ -10,14 +10,14 @@ import numpy as np
 
 from ...arguments import FloatArray
 from ...statistics import paired_interval
-from ..results import Column, Section, Target, difference_cells, seed_cells
+from ..results import ABOVE_0, Column, Section, Target, difference_cells, seed_cells
 from ..timing import Spread
 from .methods import LAMBDARANK, LIBRARIES, METHODS, OURS_LIGHTGBM, OURS_XGBOOST, ours_first
 from .tasks import TESTED
 
 MAIN, POOL = "ndcg@10", "all data sets"
 BEST = Target(0.0, "NDCG@10 >= best other's", at_least=True)
-ABOVE = Target(0.0, "95 % interval above 0 to lambdarank", at_least=True)
+ABOVE = Target(ABOVE_0, "95 % interval above 0 to lambdarank", at_least=True)
 _HEADINGS = {"ndcg@1": "NDCG@1", "ndcg@5": "NDCG@5", "ndcg@10": "NDCG@10", "map": "MAP", "err@10": "ERR@10"}
 _COLUMNS = (
     Column("name", "trained by"),
