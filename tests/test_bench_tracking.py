@@ -209,6 +209,16 @@ def test_without_xgboost_lightgbm_is_measured_alone():
     assert section.verdicts == []
 
 
+def test_queries_that_lambdarank_refuses_leave_it_out():
+    pool = synthetic_pool(1, 10_001)
+    pool = replace(pool, X=np.random.default_rng(0).normal(size=(pool.labels.size, 2)))
+    section = live_cost.measure_live(pool, replace(tiny(True), rounds=1), ALONE, Silent())
+    names = ["LightGBM, boostsoft gaussian", "LightGBM, boostsoft gaussian, tracked"]
+    assert [row["name"] for row in section.rows] == names
+    assert list(section.left_out) == ["LightGBM lambdarank", "LightGBM lambdarank, its own ndcg@10"]
+    assert all("exceeds upper limit" in why for why in section.left_out.values())
+
+
 # ---------------------------------------------------------------------------------------------------------
 # The command
 # ---------------------------------------------------------------------------------------------------------

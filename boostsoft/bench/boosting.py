@@ -21,6 +21,7 @@ from .timing import Measure, timed
 
 RATE = 1e-9
 CATBOOST_ITERATIONS = 3
+MOST_OF_LAMBDARANK = 10_000  # documents per query; LightGBM refuses more
 
 
 def _feature(pool: Pool) -> NDArray[np.float32]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import lightgbm as soft_lightgbm
 from ..kernels.threads import n_threads
-from .boosting import LightGBMIterations, XGBoostIterations
+from .boosting import MOST_OF_LAMBDARANK, LightGBMIterations, XGBoostIterations
 from .children import ask
 from .peers import Peers
 from .pools import Pool, synthetic_pool
@@ -22,7 +22,6 @@ SIGMA, K = 0.2, 10
 GAUSSIAN, GUMBEL, LAMBDARANK, XGBOOST = "boostsoft gaussian", "boostsoft gumbel", "lambdarank", "XGBoost rank:ndcg"
 NAMES = (GAUSSIAN, GUMBEL, LAMBDARANK, XGBOOST)
 _TREE, _XGBOOST_TREE = "LightGBM regression", "XGBoost regression"
-_MOST_OF_LAMBDARANK = 10_000  # documents per query; it refuses more
 _DOCUMENTS = (10, 30, 100, 300, 1000, 3000, 10_000, 30_000, 100_000)
 _CUTOFFS = (1, 3, 10, 30, 100)
 _SIGMAS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
@@ -91,7 +90,7 @@ def _contenders(point: Point, at_least: float, peers: Peers) -> list[Contender]:
         Contender(GAUSSIAN, trees.measure(ours("gaussian"), point.sigma)),
         Contender(GUMBEL, trees.measure(ours("gumbel"), point.sigma)),
     ]
-    if pool.sizes.max() <= _MOST_OF_LAMBDARANK:
+    if pool.sizes.max() <= MOST_OF_LAMBDARANK:
         measure = trees.measure("lambdarank", lambdarank_truncation_level=point.truncation)
         contenders.append(Contender(LAMBDARANK, measure, peer=True))
     if peers.has("xgboost"):

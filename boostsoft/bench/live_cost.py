@@ -12,6 +12,7 @@ import numpy as np
 from .. import lightgbm as soft_lightgbm
 from .. import xgboost as soft_xgboost
 from ..kernels.threads import n_threads
+from .boosting import MOST_OF_LAMBDARANK
 from .peers import Peers
 from .pools import Pool, synthetic_pool
 from .results import Column, Section, Target
@@ -84,13 +85,16 @@ class _Runs:
     def __init__(self, pool: Pool, settings: Settings) -> None:
         self.valid = synthetic_pool(max(pool.n_queries // 5, 2), seed=settings.seed + 1)
         self.X, self._settings = pool.features(), settings
+        self._longest = int(pool.sizes.max())
         self.inside: dict[str, list[float]] = {}
         self._lightgbm_data = cache(lambda: _lightgbm_data(pool, self.X, self.valid))
         self._xgboost_data = cache(lambda: _xgboost_data(pool, self.X, self.valid))
 
     def contenders(self, name: str, objective: Any, *, own: bool = False) -> list[Contender]:
         """A run that measures nothing, one that is tracked and, if ``own``, one with the booster's own metric."""
-        suffixes = ("", CALLBACK, OWN) if own else ("", CALLBACK)
+        suffixes = ["", CALLBACK, OWN] if own else ["", CALLBACK]
+        if objective == "lambdarank" and self._longest > MOST_OF_LAMBDARANK:
+            suffixes.remove(CALLBACK)  # the others are a peer's, which say themselves why they are left out
         return [self._contender(name + suffix, objective, suffix) for suffix in suffixes]
 
     def _contender(self, name: str, objective: Any, suffix: str) -> Contender:
