@@ -13,6 +13,8 @@ from PIL import Image
 
 from boostsoft import cli
 from boostsoft.bench import growth, limits, run, settings
+from boostsoft.bench.results import Section
+from boostsoft.bench.timing import Spread
 
 pytestmark = pytest.mark.filterwarnings("ignore:unsafe cast from uint64 to int64:Warning")
 
@@ -186,6 +188,25 @@ def test_bad_input_is_one_line_and_leaves_nothing(tmp_path, capsys, monkeypatch,
     assert shown.err.count("\n") == 1
     assert message.replace("{tmp}", str(tmp_path)) in shown.err
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+@pytest.mark.parametrize("name", ["bench.json", "bench.md", "cost.png", "growth.png"])
+def test_a_folder_in_the_place_of_a_file_is_refused_before_anything_is_timed(tmp_path, capsys, monkeypatch, name):
+    monkeypatch.setattr(run, "run_bench", lambda *_: pytest.fail("it was timed"))
+    (tmp_path / name).mkdir()
+    assert cli.main(["bench", "--quick", "--out", str(tmp_path)]) == 2
+    assert f"--out: {tmp_path / name} must be a file; it is a folder" in capsys.readouterr().err
+
+
+def test_costs_are_drawn_for_any_number_of_documents(tmp_path, monkeypatch):
+    cost = Spread(2.0, 1.0, 3.0)
+    rows = [{"name": "boostsoft gaussian", "sigma": 1.0, "k": 10, "cost": cost}]
+    monkeypatch.setattr(
+        run, "_run_part", lambda part, pools, *_: [Section(f"objective_{pools[0].key}", "", "", (), rows)]
+    )
+    arguments = ["bench", "--queries", "2", "--documents", "40", "--parts", "objective", "--out", str(tmp_path)]
+    assert cli.main(arguments) == 0
+    assert (tmp_path / "cost.png").is_file()
 
 
 def test_an_interrupt_leaves_nothing(tmp_path, capsys, monkeypatch):

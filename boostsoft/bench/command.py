@@ -72,7 +72,7 @@ def add_bench(commands: Any) -> None:
         metavar="N",
         help="seed of the synthetic pool and of all scores, or of the search (0)",
     )
-    add("--quick", action="store_true", help="fewer queries, rounds and sizes: a first look within a minute")
+    add("--quick", action="store_true", help="fewer queries, rounds and sizes: a first look in a minute or two")
     add_quality(add)
 
 
@@ -85,7 +85,7 @@ def bench(options: argparse.Namespace) -> None:
         return
     refuse_others(SPEED, options, QUALITY_ONLY)
     options.out = options.out or _OUT
-    check_folder(options.out, "bench.json", "bench.md")
+    check_folder(options.out, "bench.json", "bench.md", "cost.png", "growth.png")
     folders = [path for path in options.data if path.is_dir()]
     files = [path for path in options.data if path not in folders]
     for file in files:

@@ -130,7 +130,7 @@ _PARTS: dict[str, Part] = {
 def _pictures(sections: Sequence[Section]) -> dict[str, bytes]:
     """A bar chart of the synthetic pool's objectives and the growth curves, of what was measured."""
     pictures = {}
-    costs = [section for section in sections if section.key == "objective_synthetic"]
+    costs = [section for section in sections if section.key.startswith("objective_synthetic")]
     if costs:
         pictures["cost.png"] = png(cost_figure(costs[0]))
     growth = [section for section in sections if section.key.startswith("growth_")]
