@@ -205,6 +205,24 @@ def test_scores_are_read_as_scores(tmp_path, folder):
     assert [part.n_queries for part in blending.read_blends(folder, 3).parts] == [3] * 5
 
 
+def test_parts_of_a_sparse_file_are_made_equally_wide(tmp_path):
+    for part in range(1, 6):
+        last = "" if part == 2 else " 3:5"
+        (tmp_path / f"S{part}.txt").write_text(f"1 qid:{part} 1:2 2:3\n0 qid:{part} 1:1{last}\n")
+    parts = blending.read_blends(tmp_path).parts
+    assert [part.X.shape for part in parts] == [(2, 3)] * 5
+    assert parts[1].X.tolist() == [[2, 3, 0], [1, 0, 0]]
+
+
+def test_topics_for_every_part_are_needed(tmp_path):
+    (tmp_path / "runs").mkdir()
+    for run_ in "ab":
+        (tmp_path / "runs" / f"{run_}.txt").write_text("".join(f"{q} Q0 d 1 1.0 {run_}\n" for q in range(4)))
+    (tmp_path / "qrels.txt").write_text("".join(f"{q} 0 d 1\n" for q in range(4)))
+    with pytest.raises(ValueError, match=r"--data: .*qrels\.txt and the runs must have 5 topics in common; got 4"):
+        blending.read_blends(tmp_path)
+
+
 def test_trec_runs_are_dealt_out_by_topic(tmp_path):
     """Of documents that some run has among its first hundred: ``far`` is 101st in the only run that found it."""
     runs = tmp_path / "robust" / "runs"

@@ -28,7 +28,7 @@ from ..experiment import N_PARTS, concatenate, cyclic
 from ..metrics import Metric
 from ..query_groups import QueryGroups
 from ..statistics import PairedInterval, paired_interval
-from .folds import five_files, part_file
+from .folds import fit_width, five_files, part_file
 from .results import ABOVE_0, Column, Section, Target, difference_cells, seed_cells
 from .settings import Settings
 from .timing import Spread, Watcher, ratio
@@ -109,7 +109,8 @@ def read_blends(folder: Path, most: int | None = None) -> Blends:
         files = five_files(folder, letter)
         if files is not None:
             parts = [load_letor(file) for file in files]
-            return _blends(folder, parts, most, lower=letter == "A")
+            width = max(part.X.shape[1] for part in parts)  # of a sparse file the last columns may not occur
+            return _blends(folder, [fit_width(part, width) for part in parts], most, lower=letter == "A")
     qrels = part_file(folder, "qrels")
     if qrels is not None and (folder / "runs").is_dir():
         return _blends(folder, _topics_in_turn(sorted((folder / "runs").iterdir()), qrels), most, lower=False)
@@ -132,6 +133,8 @@ def _topics_in_turn(runs: Sequence[Path], qrels: Path) -> list[RankingData]:
     ranks = np.column_stack([mean_ranks(np.ascontiguousarray(column), groups) for column in found.S.T])
     kept: NDArray[np.bool_] = np.any((ranks <= DEPTH) & ~np.isnan(found.S), axis=1)
     whole = RankingData(found.S[kept], found.y[kept], found.qid[kept], groups.counts(kept))
+    if whole.n_queries < N_PARTS:
+        raise ValueError(f"--data: {qrels} and the runs must have {N_PARTS} topics in common; got {whole.n_queries}")
     return [whole.select_queries(np.arange(part, whole.n_queries, N_PARTS)) for part in range(N_PARTS)]
 
 

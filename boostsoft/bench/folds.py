@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
+
+from ..datasets import RankingData
 from ..experiment import N_PARTS, cyclic
 
 _FOLD = re.compile(r"Fold([1-9][0-9]{0,2})")
@@ -33,6 +36,15 @@ def five_files(folder: Path, letter: str) -> list[Path] | None:
     files = [part_file(folder, f"{letter}{number}") for number in range(1, N_PARTS + 1)]
     found = [file for file in files if file is not None]
     return found if len(found) == N_PARTS else None
+
+
+def fit_width(data: RankingData, width: int) -> RankingData:
+    """The same with columns of 0 added, or without the last columns, which no training document has."""
+    missing = width - data.X.shape[1]
+    if missing == 0:
+        return data
+    X = data.X[:, :width] if missing < 0 else np.pad(data.X, ((0, 0), (0, missing)))
+    return replace(data, X=np.ascontiguousarray(X), feature_names=())
 
 
 def find_folds(folder: Path) -> list[FoldFiles]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
 
 from ...datasets import RankingData, load_letor
-from ..folds import FoldFiles, find_folds
+from ..folds import FoldFiles, find_folds, fit_width
 
 _CHUNK = 1 << 20
 _ORDER = 1_000_003  # keeps the orders of the seeds apart from the draws of the search
@@ -66,15 +66,6 @@ def reordered(files: FoldFiles, seed: int) -> RankingData:
 def test_data(files: FoldFiles) -> RankingData:
     """The test part of a fold, as wide as its training part."""
     return fit_width(load_letor(list(files.test)), training_data(files)[0].X.shape[1])
-
-
-def fit_width(data: RankingData, width: int) -> RankingData:
-    """The same with columns of 0 added, or without the last columns, which no training document has."""
-    missing = width - data.X.shape[1]
-    if missing == 0:
-        return data
-    X = data.X[:, :width] if missing < 0 else np.pad(data.X, ((0, 0), (0, missing)))
-    return replace(data, X=np.ascontiguousarray(X), feature_names=())
 
 
 def fingerprints(sets: Iterable[DataSet], *parts: str) -> dict[str, dict[str, str]]:
