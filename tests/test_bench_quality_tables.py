@@ -94,6 +94,18 @@ def test_an_interval_of_nothing_but_0_is_not_above_it(target):
     assert (target.judge(0.0).met, target.judge(1e-9).met) == (False, True)
 
 
+@pytest.mark.filterwarnings("error")
+def test_test_parts_without_anything_relevant_give_no_numbers():
+    found = made_up(soft_lightgbm=0.5, lambdarank=0.4)
+    for tested in found.values():
+        for values in tested.values.values():
+            values[:] = np.nan
+    [section, _] = analysis.quality_sections({"A": found}, 1, "1", {})
+    assert "0 of 50 have something relevant" in section.note
+    assert [row["ndcg@10_text"] for row in section.rows] == ["nan", "nan"]
+    assert [verdict.met for verdict in section.verdicts] == [False, False]
+
+
 def test_ours_in_xgboost_stands_in_where_lightgbm_is_not_asked_for():
     [section, booster] = analysis.quality_sections({"A": made_up(soft_xgboost=0.5, xgb_ndcg=0.4)}, 1, "1", {})
     assert section.rows[1]["less_interval"][0] == pytest.approx(0.1)

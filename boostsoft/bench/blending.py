@@ -68,8 +68,8 @@ _FOLDS_NOTE = (
 )
 _FEW_NOTE = (
     "The same with {few} training queries, drawn {draws} times, tested on all others. A query's value is its mean over "
-    "the draws that test it; intervals over queries. Over draws, the last column has Student's interval of the mean "
-    "difference in NDCG@10."
+    "the draws that test it; intervals over queries. Over draws: Student's interval of ours less it, the mean "
+    "difference in NDCG@10 of a draw."
 )
 
 

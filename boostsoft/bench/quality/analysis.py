@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...arguments import FloatArray
-from ...statistics import paired_interval
+from ...statistics import counted_mean, paired_interval
 from ..results import ABOVE_0, Column, Section, Target, difference_cells, seed_cells
 from ..timing import Spread
 from .methods import LAMBDARANK, LIBRARIES, METHODS, OURS_LIGHTGBM, OURS_XGBOOST, ours_first
@@ -63,7 +63,7 @@ class Tested:
 
     def mean(self, metric: str) -> float:
         """Over queries that count, and seeds."""
-        return float(np.nanmean(self.values[metric]))
+        return counted_mean(self.values[metric])
 
     def per_query(self, metric: str) -> FloatArray:
         """Means over seeds, (n_queries,)."""
@@ -115,7 +115,7 @@ def _row(method: str, tested: Mapping[str, Tested], ours: str | None) -> dict[st
     row: dict[str, Any] = {
         "name": METHODS[method].name,
         "method": method,
-        **seed_cells(np.nanmean(runs.values[MAIN], axis=1)),
+        **seed_cells(np.array([counted_mean(values) for values in runs.values[MAIN]])),
         "trees": float(runs.trees.mean()),
         "seconds": Spread.of(runs.seconds),
         "median": float(np.median(runs.seconds)),
