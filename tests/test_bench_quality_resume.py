@@ -294,6 +294,15 @@ def test_the_settings_of_the_file_are_those_that_are_tested(split, tmp_path):
     assert records(tmp_path / "out")["test/SPLIT/1/lambdarank/0"]["setting"]["trees"]["num_leaves"] == 3
 
 
+def test_settings_that_were_chosen_with_other_trees_are_reported_so(small, folder, tmp_path):
+    run.run_quality(options(folder, tmp_path / "out", settings=small / "settings.json", trees=2))
+    about = (tmp_path / "out" / "bench-quality.md").read_text()
+    assert "3 settings per method and fold" in about
+    assert "trained with up to 8 trees, ended after" in about
+    assert "then trained with 2 seeds and up to 2 trees, queries in another order" in about
+    assert "then trained with 2 seeds, queries in another order" in (small / "bench-quality.md").read_text()
+
+
 MISSING = {
     "method": (lambda found: found.pop("lambdarank"), "every method that is asked for; lambdarank is missing"),
     "data set": (lambda found: found["lambdarank"].pop("TINY"), "every data set that is asked for; TINY of method"),

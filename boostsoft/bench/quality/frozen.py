@@ -21,11 +21,12 @@ _ABOUT = "boostsoft bench quality: the settings with the best hard NDCG@10 on th
 
 @dataclass(frozen=True, eq=False)
 class Frozen:
-    """Settings by place, best first, the SHA-256 of their file, and of how many trials they are, if it says so."""
+    """Settings by place, best first, the SHA-256 of their file; of how many trials and trees, if it says so."""
 
     settings: Mapping[Place, Sequence[Setting]]
     sha256: str
     trials: int | None
+    trees: int | None
 
 
 def choose(log: RunLog, trials: Sequence[Task], average: int = 1) -> dict[Place, dict[str, Any]]:
@@ -98,11 +99,13 @@ def read_settings(path: Path, places: Sequence[Place], average: int = 1) -> Froz
     try:
         document = json.loads(content)
         settings = document["settings"]
-        trials = document.get("protocol", {}).get("tuning", {}).get("trials")
+        protocol = document.get("protocol", {})
+        trials = protocol.get("tuning", {}).get("trials")
+        trees = protocol.get("runs", {}).get("options", {}).get("trees")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ValueError(f"--settings: {path} must be a file that bench quality wrote: {error!r}") from error
     found = {place: _some(settings, place, path, average) for place in places}
-    return Frozen(found, hashlib.sha256(content).hexdigest(), trials)
+    return Frozen(found, hashlib.sha256(content).hexdigest(), trials, trees)
 
 
 def _some(settings: Any, place: Place, path: Path, average: int) -> list[Setting]:

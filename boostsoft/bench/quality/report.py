@@ -28,11 +28,13 @@ _ABOUT = (
     "SHA-256 of the settings: `{sha}`. Gains are 2^label - 1 (CatBoost's YetiRank and QueryRMSE have none: they take "
     "labels as they are); ERR stops at a label with probability (2^label - 1) / 2^highest."
 )
-_BEST = "The best of each fold was then trained with {seeds} seeds, queries in another order each time, and tested."
+_BEST = (
+    "The best of each fold was then trained with {seeds} seeds{but}, queries in another order each time, and tested."
+)
 _MEAN = (
-    "The {average} best of each fold were then trained with {seeds} seeds, queries in another order each time, and the "
-    "mean of their scores was tested (in units of their spread on the validation part; trees and times are those of "
-    "all {average})."
+    "The {average} best of each fold were then trained with {seeds} seeds{but}, queries in another order each time, "
+    "and the mean of their scores was tested (in units of their spread on the validation part; trees and times are "
+    "those of all {average})."
 )
 
 
@@ -93,9 +95,13 @@ def about_in_words(comparison: Comparison, frozen: Frozen) -> str:
     options = comparison.options
     return _ABOUT.format(
         trials=frozen.trials or "Several",
-        trees=options.trees,
+        trees=frozen.trees or options.trees,
         patience=options.patience,
-        tested=(_BEST if options.average == 1 else _MEAN).format(average=options.average, seeds=options.seeds),
+        tested=(_BEST if options.average == 1 else _MEAN).format(
+            average=options.average,
+            seeds=options.seeds,
+            but=f" and up to {options.trees} trees" if frozen.trees not in (None, options.trees) else "",
+        ),
         sha=frozen.sha256,
     )
 
