@@ -8,6 +8,7 @@ colour-blind readers (Okabe and Ito 2008), and every line carries its name.
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -196,6 +197,24 @@ def _draw_interval(axes: Axes, place: float, interval: PairedInterval, *, strong
 def _seed_difference(folds: Folds, chosen: list[int], seed: int) -> float:
     ours, theirs = (folds.values(arm, "zero", folds=chosen, seeds=[seed]) for arm in (OURS, BASELINE))
     return float((ours - theirs).mean())
+
+
+def brief(names: Sequence[str], most: int = 28) -> list[str]:
+    """Names of at most so many letters, since longer ones leave no room for the picture.
+
+    What is left out is the middle or, where that would make two alike, what all begin with.
+
+    >>> brief(["ndcg@10", "relevance_by_editors_v2"], 10), brief(["team_search_ndcg_visits", "team_search_err_visits"], 10)
+    (['ndcg@10', 'relev…s_v2'], ['…ndcg_vis…', '…err_visi…'])
+    """
+    found = [
+        name if len(name) <= most else f"{name[: most // 2]}…{name[len(name) - (most - 1) // 2 :]}" for name in names
+    ]
+    if len(set(found)) == len(set(names)):
+        return found
+    start = next((i for i, letters in enumerate(zip(*names, strict=False)) if len(set(letters)) > 1), 0)
+    tails = [f"…{name[start:]}" if start else name for name in names]
+    return [tail if len(tail) <= most else f"{tail[: most - 1]}…" for tail in tails]
 
 
 def literal(text: str) -> str:

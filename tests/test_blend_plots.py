@@ -145,7 +145,7 @@ def test_a_constant_surface_is_drawn(data):
         np.testing.assert_array_equal(mesh.get_array(), getattr(flat, kind))
         corners = np.array([text.xy for text in axes.texts])
         np.testing.assert_allclose(np.ravel(axes.get_lines()[-1].get_data()), corners.mean(axis=0))  # all are best
-        assert f"best {getattr(flat, kind).max():.4f}: model 1 0.33" in axes.get_title(loc="left")
+        assert f"best {getattr(flat, kind).max():.4f}: the first model 0.33" in axes.get_title(loc="left")
     with Image.open(io.BytesIO(png(figure))) as image:
         assert np.asarray(image.convert("L")).min() < 100
 
@@ -237,6 +237,25 @@ def test_figures_are_pictures(curve, surface, blender):
         assert shades.min() < 100
         assert np.mean(shades == 255) > 0.3
     assert blend_curve_figure(curve, names=NAMES[:2]).get_suptitle() == "NDCG@10 between BM25 and a language model"
+
+
+def test_long_names_leave_room_for_the_picture(data, curve, surface):
+    names = ["a language model that was distilled from a larger one", "BM25 over title and body, with synonyms"] * 2
+    names[2:] = ["the date of the last change of a page, in days", "d" * 80]
+    S, y, group = data
+    blender = SoftBlender(method="equal").fit(np.column_stack([S, -S[:, 0]]), y, group=group)
+    short = ["a language mo…a larger one", "BM25 over tit…ith synonyms"]
+    drawn = blend_curve_figure(curve, names=names[:2])
+    assert texts(drawn.axes[0])[-2:] == short
+    assert drawn.get_suptitle() == f"NDCG@10 between {short[0]} and {short[1]}"
+    for figure in (drawn, blend_surface_figure(surface, names=names[:3]), weights_figure(blender, names=names)):
+        figure.draw_without_rendering()
+        written = [text for text in figure.findobj(Text) if "…" in text.get_text()]
+        assert len(written) > 1
+        boxes = {text.get_text(): text.get_window_extent() for text in written}
+        outside = {text: box for text, box in boxes.items() if box.x0 < -1 or box.x1 > figure.bbox.x1 + 1}
+        assert not outside
+        assert figure.axes[0].get_position().width > 0.35
 
 
 def test_dollars_in_names_are_dollars(curve, surface, blender, data):

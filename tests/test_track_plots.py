@@ -165,6 +165,35 @@ def test_labels_neither_collide_nor_leave_the_picture(tracks):
     assert_nothing_collides(track_plots.plot_curves(tracks, chosen, n_boot=20).figure)
 
 
+LONG = "relevance_by_our_editors_{}ndcg_at_10_weighted_by_visits"
+
+
+@pytest.mark.parametrize("n", [1, 2, 8])
+def test_long_names_leave_room_for_the_picture(n):
+    hard = Metric("ndcg@10", name=LONG.format(""))
+    soft = SoftMetric("ndcg@10", sigma=0.2, sigma_unit="spread", name=LONG.format("soft_"))
+    tracks = [track_of(seed=i, metrics=(hard, soft), label=f"XGBoost, {LONG.format(i)}") for i in range(n)]
+    figures = [
+        track_plots.plot_curves(tracks, 0 if n > 1 else None, n_boot=20).figure,
+        track_plots.hard_soft_figure(tracks),
+        track_plots.plot_comparison(compare(tracks[0], tracks[0], step_a=3, n_boot=20)).figure,
+    ]
+    if n == 1:
+        assert [text.get_text() for text in figures[0].axes[0].texts][::2] == [
+            "…ndcg_at_10_weighted_by_visits", "…soft_ndcg_at_10_weighted_by_visits"]  # fmt: skip
+        figures += [track_plots.plot_changes(tracks[0]).figure, track_plots.plot_hard_soft(tracks[0]).figure]
+    for figure in figures:
+        assert_nothing_collides(figure)
+        widths = [round(axes.get_position().width, 2) for axes in figure.axes]
+        assert min(widths) > 0.28 / len(widths), widths
+
+
+def test_thousands_of_steps_of_every_kind_leave_room_for_the_changes():
+    figure = track_plots.plot_changes(track_of(4000, metrics=(Metric("ndcg@10", name="d" * 80),), fall=0.0005)).figure
+    figure.draw_without_rendering()
+    assert figure.axes[0].get_position().width > 0.8
+
+
 @pytest.mark.parametrize("gap", [0.1, 1.0, 5.0])
 def test_heights_are_moved_apart_and_no_further(gap):
     rng = np.random.default_rng(0)

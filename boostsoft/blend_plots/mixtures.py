@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arguments import FloatArray
-from ..plots import INK, QUIET, frame, literal, new_figure
+from ..plots import INK, QUIET, brief, frame, literal, new_figure
 from .shared import HARD, OTHER_COLOUR, OURS_COLOUR, SOFT, head, noise_words, title
 
 if TYPE_CHECKING:
@@ -38,9 +38,7 @@ def blend_curve_figure(curve: BlendCurve, *, names: Sequence[str] | None = None)
     """
     figure = new_figure(9.5, 5.4)
     plot_blend_curve(curve, names=names, ax=figure.add_subplot())
-    between = (
-        "of the mixture of two models" if names is None else f"between {literal(names[0])} and {literal(names[1])}"
-    )
+    between = "of the mixture of two models" if names is None else f"between {' and '.join(_written(names[:2]))}"
     head(figure, f"{title(curve)} {between}")
     return figure
 
@@ -76,11 +74,15 @@ def plot_blend_curve(
     axes.set_ylim(low - 1.2 * _BAR * (len(kinds) + 0.5) * (high - low), high)  # room below for the bars
     for place, kind in enumerate(kinds):
         _draw_optimum(axes, curve, kind, _BAR * (place + 0.8))
-    _label_ends(axes, curve.t, [literal(name) for name in names or ("the first model", "the second")])
+    _label_ends(axes, curve.t, _written(names or ("the first model", "the second")))
     words = "; ".join(_KIND_WORDS[kind].format(noise_words(curve)) for kind in kinds)
     axes.set_ylabel(f"{title(curve)}, mean over queries", color=QUIET)
     axes.set_title(f"{words}; band and bars: 95 % over queries".capitalize(), loc="left", fontsize=9.5, color=QUIET)
     return axes
+
+
+def _written(names: Sequence[str], most: int = 26) -> list[str]:
+    return [literal(name) for name in brief(names, most)]
 
 
 def _draw_optimum(axes: Axes, curve: BlendCurve, kind: str, height: float) -> None:
@@ -117,7 +119,7 @@ def blend_surface_figure(surface: BlendSurface, *, names: Sequence[str] | None =
     names : three str, optional
         What the models are called.
     """
-    figure = new_figure(12.0, 5.2)
+    figure = new_figure(12.6, 5.2)
     for kind, axes in zip((HARD, SOFT), figure.subplots(1, 2), strict=True):
         plot_blend_surface(surface, kind, names=names, ax=axes)
     head(figure, f"{title(surface)} of mixtures of three models")
@@ -154,7 +156,7 @@ def plot_blend_surface(
     at = best.weights @ _CORNERS
     axes.plot(*at, "o", ms=10, mfc="none", mec="white", mew=4.0, zorder=4, clip_on=False)
     axes.plot(*at, "o", ms=10, mfc="none", mec=OTHER_COLOUR, mew=2.2, zorder=5, clip_on=False)
-    corners = [literal(name) for name in names or ("model 1", "model 2", "model 3")]
+    corners = _written(names or ("the first model", "the second", "the third"), 16)
     mixture = ", ".join(f"{name} {share:.2f}" for name, share in zip(corners, best.weights, strict=True))
     words = "Hard: the metric itself" if kind == HARD else f"Soft: under {noise_words(surface)}"
     axes.set_title(f"{words}\nbest {best.value:.4f}: {mixture}", loc="left", fontsize=9.5, color=QUIET)

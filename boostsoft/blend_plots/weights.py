@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..blending.interval import LEVEL
-from ..plots import INK, QUIET, frame, literal, new_figure
+from ..plots import INK, QUIET, brief, frame, literal, new_figure
 from .shared import OTHER_COLOUR, OURS_COLOUR, head
 
 if TYPE_CHECKING:
@@ -49,7 +49,8 @@ def plot_weights(blender: SoftBlender, *, names: Sequence[str] | None = None, ax
     weights = blender.weights_
     axes = new_figure(8.0, 1.6 + 0.27 * len(weights)).add_subplot() if ax is None else ax
     known = names if names is not None else getattr(blender, "feature_names_in_", None)
-    labels = [f"model {at}" for at in range(len(weights))] if known is None else [literal(str(name)) for name in known]
+    known = [f"model {at}" for at in range(len(weights))] if known is None else [str(name) for name in known]
+    labels = [literal(name) for name in brief(known, 40)]
     order = np.argsort(-weights, kind="stable")
     intervals = getattr(blender, "weights_interval_", None)
     for place, at in zip(range(len(weights) - 1, -1, -1), order.tolist(), strict=True):

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..arguments import fraction
 from ..metrics import SoftMetric
-from ..plots import INK, QUIET, frame, literal, new_figure
+from ..plots import INK, QUIET, brief, frame, literal, new_figure
 from ..tracks.effects import STILL, TreeEffects, tree_effects
 from ..tracks.tree_track import TreeTrack
 from .curves import MetricChoice
@@ -149,10 +149,11 @@ def _say_counts(axes: Axes, effects: TreeEffects, kinds: NDArray[np.str_], *, ra
     """One line over the picture, raised over a remark at its edge: what is drawn, and how many steps of each kind."""
     what = "tree" if np.all(np.diff(effects.steps) == 1) else "step"
     chance = f"{effects.by_chance:.0f}" if effects.by_chance >= 10 else f"{effects.by_chance:.2g}"
-    title, pad = f"Change of {literal(effects.metric)} by {what}", 20 if raised else 9
+    title, pad = f"Change of {literal(*brief([effects.metric], 20))} by {what}", 20 if raised else 9
     shown: Any = axes.set_title(title, loc="left", fontsize=10, color=QUIET, pad=pad)
     for kind, words in (("helps", "help"), ("unsure", "unsure"), ("hurts", f"hurt (by chance alone {chance})")):
         shown = axes.annotate(
             f"{(kinds == kind).sum():,} {words}", (1, 0), xycoords=shown, xytext=(10, 0), textcoords="offset points",
             va="bottom", fontsize=10, color=COLOURS[kind], fontweight="bold", annotation_clip=False,
         )  # fmt: skip
+        shown.set_in_layout(False)  # a line longer than the picture would take its width from the axes, in vain

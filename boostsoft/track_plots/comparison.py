@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..plots import INK, QUIET, frame, literal, new_figure
+from ..plots import INK, QUIET, brief, frame, literal, new_figure
 from ..tracking.compared import ComparedMetric, Comparison
 from .changes import COLOURS
 from .labels import signed
@@ -54,11 +55,11 @@ def plot_comparison(comparison: Comparison, *, ax: Axes | None = None) -> Axes:
         _draw_row(axes, place, row)
     frame(axes, grid="x")
     axes.axvline(0, color=INK, lw=0.9, zorder=1)
-    axes.set_yticks(range(len(rows), 0, -1), [literal(_name(row)) for row in rows], color=INK)
+    axes.set_yticks(range(len(rows), 0, -1), _names(rows), color=INK)
     axes.set_ylim(0.4, len(rows) + 0.6)
     axes.locator_params(axis="x", nbins=6)
     axes.xaxis.set_major_formatter(lambda value, _: signed(value))
-    first, second = map(literal, comparison.labels)
+    first, second = map(literal, brief(comparison.labels))
     axes.set_xlabel(f"{second} minus {first}, {100 * comparison.level:g} % intervals", color=QUIET)
     axes.set_title("Difference over queries", loc="left", fontsize=10, color=QUIET)
     axes.annotate(
@@ -68,8 +69,9 @@ def plot_comparison(comparison: Comparison, *, ax: Axes | None = None) -> Axes:
     return axes
 
 
-def _name(row: ComparedMetric) -> str:
-    return f"control of {row.metric}" if row.kind == "control" else row.metric
+def _names(rows: Sequence[ComparedMetric]) -> list[str]:
+    names = map(literal, brief([row.metric for row in rows]))
+    return [f"control of {name}" if row.kind == "control" else name for name, row in zip(names, rows, strict=True)]
 
 
 def _draw_row(axes: Axes, place: float, row: ComparedMetric) -> None:

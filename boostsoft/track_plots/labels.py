@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arguments import FloatArray, IntArray
-from ..plots import QUIET, literal
+from ..plots import QUIET, brief, literal
 from ..tracks.effects import STILL
 from ..tracks.tree_track import TreeTrack
 
@@ -20,6 +20,7 @@ PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#2
 Tracks = TreeTrack | Sequence[TreeTrack]
 _TWO_LINES, _ONE_LINE = 27.0, 13.5  # heights of a label, in points
 _MOST_TWO_LINES = 5
+_LETTERS_BESIDE, _LETTERS_ABOVE = 4.0, 6.0  # of a name, for each inch of the axes
 FEW_STEPS = 15  # each of so few is marked by a dot
 _TICK_LETTERS = 40  # that the labels of an axis may have together
 
@@ -74,11 +75,12 @@ def label_ends(axes: Axes, labels: Sequence[EndLabel]) -> None:
     """Write the labels into the right margin, each at the height of its line's end or as near as the others allow."""
     low, high = axes.get_ylim()
     short = len(labels) > _MOST_TWO_LINES
-    points = axes.get_window_extent().height / axes.figure.dpi * 72
-    gap = (_ONE_LINE if short else _TWO_LINES) / points * (high - low)
+    width, height = np.asarray(axes.get_window_extent().size) / axes.figure.dpi
+    gap = (_ONE_LINE if short else _TWO_LINES) / (72 * height) * (high - low)
     wanted = [label.height if np.isfinite(label.height) else low for label in labels]
-    for label, height in zip(labels, apart(np.clip(wanted, low, high), gap), strict=True):
-        name = literal(label.name)
+    most = int(width * (_LETTERS_BESIDE if short else _LETTERS_ABOVE))
+    names = map(literal, brief([label.name for label in labels], most))
+    for label, name, height in zip(labels, names, apart(np.clip(wanted, low, high), gap), strict=True):
         place: dict[str, Any] = {"xy": (1.015, height), "xycoords": ("axes fraction", "data")}
         place |= {"textcoords": "offset points", "color": label.colour, "annotation_clip": False}
         if short:
