@@ -88,6 +88,12 @@ def one_of(caller: str, argument: str, value: Any, known: Any) -> str:
     return str(value)
 
 
+def refuse_other_text(caller: str, argument: str, value: str, only: str, otherwise: str) -> None:
+    """Raise if a text is not the only one that an argument, which takes more than texts, knows."""
+    if value != only:
+        raise ValueError(f"{caller}: {argument} must be {only!r} or {otherwise}; got {value!r}")
+
+
 def as_flag(caller: str, argument: str, value: Any) -> bool:
     """True or False."""
     if not isinstance(value, (bool, np.bool_)):

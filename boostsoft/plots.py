@@ -204,7 +204,7 @@ def brief(names: Sequence[str], most: int = 28) -> list[str]:
 
     What is left out is the middle or, where that would make two alike, what all begin with.
 
-    >>> brief(["ndcg@10", "relevance_by_editors_v2"], 10), brief(["team_search_ndcg_visits", "team_search_err_visits"], 10)
+    >>> brief(["ndcg@10", "relevance_by_editors_v2"], 10), brief(["search_ndcg_visits", "search_err_visits"], 10)
     (['ndcg@10', 'relev…s_v2'], ['…ndcg_vis…', '…err_visi…'])
     """
     found = [

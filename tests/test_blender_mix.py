@@ -102,7 +102,7 @@ def test_resampled_queries_climb_the_same_mix(data):
 @pytest.mark.parametrize(
     ("mix", "error", "message"),
     [
-        ("tau", ValueError, r"SoftBlender\.fit: mix must be one of 'auto'; got 'tau'"),
+        ("tau", ValueError, r"SoftBlender\.fit: mix must be 'auto' or a mapping from metrics to weights; got 'tau'"),
         (0.3, TypeError, r"SoftBlender\.fit: mix must be a mapping from metrics to weights; got 0\.3"),
         ({"kendall": -1}, ValueError, r"SoftBlender\.fit: mix\['kendall'\] must be .*above 0.*; got -1"),
         ({"bpref": 1}, ValueError, r"SoftBlender\.fit: bpref has no exact expectation"),

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import FloatArray, one_of
+from ..arguments import FloatArray, refuse_other_text
 from ..metrics.hard import Metric
 from ..metrics.prepared import PreparedQueries, prepare
 from ..objectives.soft import checked_mix
@@ -27,7 +27,8 @@ _LEAST_ROOM = 0.5  # longer lists take longer over their whole order than over t
 def check_mix(caller: str, mix: Any) -> Mix | str:
     """The metrics and their weights, or "auto"."""
     if isinstance(mix, str):
-        return one_of(caller, "mix", mix, (AUTO,))
+        refuse_other_text(caller, "mix", mix, AUTO, "a mapping from metrics to weights")
+        return mix
     checked = checked_mix(caller, mix)
     for metric, _ in checked:
         refuse_cutoffs_per_query(caller, metric)

@@ -11,7 +11,15 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from ..adapters import MetricList
-from ..arguments import as_flag, finite_number, non_negative_number, one_of, positive_number, whole_number
+from ..arguments import (
+    as_flag,
+    finite_number,
+    non_negative_number,
+    one_of,
+    positive_number,
+    refuse_other_text,
+    whole_number,
+)
 from ..metrics.hard import Metric
 from ..metrics.registry import REGISTRY
 from ..metrics.soft import AnyMetric, MetricWeights, as_metric, watched_soft
@@ -76,7 +84,7 @@ def check_settings(ranker: Any) -> Settings:
     """Check a ranker's parameters and build the objective and the metrics."""
     by_data = isinstance(ranker.losses, str)
     if by_data:
-        one_of(FIT, "losses", ranker.losses, (AUTO,))
+        refuse_other_text(FIT, "losses", ranker.losses, AUTO, "a mapping from names of losses to weights")
     with _named():
         objective = SoftObjective(
             ranker.metric,
@@ -160,14 +168,14 @@ def refuse_cutoffs_per_query(caller: str, metric: Metric) -> None:
 
 def _random_trees(value: Any) -> bool | None:
     if isinstance(value, str):
-        one_of(FIT, "random_trees", value, (AUTO,))
+        refuse_other_text(FIT, "random_trees", value, AUTO, "a flag, True or False")
         return None
     return as_flag(FIT, "random_trees", value)
 
 
 def _reg_lambda(value: Any) -> float | None:
     if isinstance(value, str):
-        one_of(FIT, "reg_lambda", value, (AUTO,))
+        refuse_other_text(FIT, "reg_lambda", value, AUTO, "a number")
         return None
     return non_negative_number(FIT, "reg_lambda", value)
 
@@ -178,7 +186,7 @@ def _mix(ranker: Any) -> MetricWeights | None:
     if not isinstance(mix, str):
         given: MetricWeights | None = mix
         return given
-    one_of(FIT, "mix", mix, (AUTO,))
+    refuse_other_text(FIT, "mix", mix, AUTO, "a mapping from metrics to weights")
     return None if REGISTRY[as_metric(FIT, ranker.metric, {}).metric].pairwise else WHOLE_ORDER
 
 
