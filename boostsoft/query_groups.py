@@ -255,7 +255,7 @@ def _refuse_second_run(caller: str, names: list[Any], starts: list[int]) -> None
         if name in firsts:
             raise ValueError(
                 f"{caller}: documents of a query must be adjacent; qid {name!r} of position {firsts[name]} "
-                f"comes back at position {start} after another query"
+                f"comes back at position {start} after another query: sort the rows by qid"
             )
         firsts[name] = start
 

@@ -268,9 +268,10 @@ def test_missing_query_ids(qid):
     ],
 )
 def test_a_query_that_comes_back_is_named(qid, text):
-    with pytest.raises(ValueError, match="^QueryGroups.from_query_ids: documents of a query must be adjacent; " + text):
+    whole = f"documents of a query must be adjacent; {text}: sort the rows by qid$"
+    with pytest.raises(ValueError, match=f"^QueryGroups.from_query_ids: {whole}"):
         QueryGroups.from_query_ids(qid)
-    with pytest.raises(ValueError, match="^Metric: documents of a query must be adjacent; " + text):
+    with pytest.raises(ValueError, match=f"^Metric: {whole}"):
         Metric("dcg")([0] * len(qid), [0] * len(qid), qid=qid)
 
 
