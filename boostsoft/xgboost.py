@@ -297,8 +297,8 @@ def train(
     ImportError
         If XGBoost is not installed.
     TypeError
-        If ``params`` is no mapping, or ``custom_metric`` is a function of another kind: maximised, an error would
-        keep the worst tree.
+        If ``params`` is no mapping, ``obj`` is something else, or ``custom_metric`` is a function of another kind:
+        maximised, an error would keep the worst tree.
     ValueError
         If ``params`` holds an objective, or an early stopping would minimise one of these metrics, or one of a
         :class:`TrackCallback`.
@@ -318,6 +318,11 @@ def train(
     5
     """
     xgboost = import_xgboost("boostsoft.xgboost.train")
+    if not isinstance(obj, (str, Metric, XGBoostObjective, type(None))):
+        raise TypeError(
+            "boostsoft.xgboost.train: obj must be a string such as 'ndcg@10', a Metric or what "
+            f"boostsoft.xgboost.objective builds; got {obj!r}"
+        )
     rule = obj if isinstance(obj, XGBoostObjective) else objective("ndcg@10" if obj is None else obj)
     metrics = watched_metrics(custom_metric, rule)
     settled = settle(params, arguments.get("xgb_model"))

@@ -188,6 +188,13 @@ def test_a_metric_of_another_kind_is_refused_with_the_remedy(data, given):
         bx.train({}, data, 3, custom_metric=given)
 
 
+@pytest.mark.parametrize("obj", [bs.SoftMetric("ndcg@10"), ["ndcg@10"], lambda predt, dtrain: None])
+def test_what_cannot_be_trained_on_is_refused_by_the_name_of_the_argument(data, obj):
+    match = r"^boostsoft\.xgboost\.train: obj must be a string such as 'ndcg@10', a Metric or what .* builds; got"
+    with pytest.raises(TypeError, match=match):
+        bx.train({}, data, 3, obj=obj)
+
+
 @pytest.mark.parametrize("params", [None, [("eta", 0.1)], "eta=1"])
 def test_params_that_are_no_mapping_are_refused(data, params):
     with pytest.raises(TypeError, match=r"xgboost\.train: params must be a dict, \{\} for XGBoost's defaults; got"):
