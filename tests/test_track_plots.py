@@ -416,6 +416,10 @@ def test_a_new_figure_is_made_without_ax_and_pyplot_stays_out():
     [
         (lambda: track_plots.plot_curves([]), TypeError, r"^plot_curves: tracks must be a TreeTrack or"),
         (lambda: track_plots.plot_curves([track_of(), 3]), TypeError, r"a sequence of them; got 3$"),
+        (lambda: track_plots.plot_curves(None), TypeError, r"^plot_curves: tracks must be .* them; got None$"),
+        (lambda: track_plots.hard_soft_figure([None]), TypeError, r"^hard_soft_figure: tracks .* them; got None$"),
+        (lambda: track_plots.plot_curves(track_of(), 1.5), TypeError, r"a position, a name or a metric; got 1\.5$"),
+        (lambda: track_plots.plot_curves(track_of(), []), ValueError, r"^plot_curves: metrics must hold .*; got \[\]$"),
         (lambda: track_plots.plot_curves(track_of(), "map"), ValueError, r"one of 'ndcg@10', 'ndcg_gaussian@10'"),
         (
             lambda: track_plots.plot_curves(track_of(), band="sd"),

@@ -525,6 +525,7 @@ REFUSED = {
     "steps must rise from above start=1; got 1 at position 0": {"steps": [1, 3, 5, 8]},
     "steps must rise from above start=1; got 3 at position 2": {"steps": [2, 3, 3, 8]},
     r"steps must have the shape \(n_steps\), \(4,\); got \(3,\)": {"steps": [2, 3, 5]},
+    r"steps must be whole numbers up to 2\^53; got 3\.5 at position 1": {"steps": [2, 3.5, 5, 8]},
     r"spread must have the shape \(n_steps\), \(4,\); got \(2,\)": {"spread": [1, 2]},
     r"beginning must have the shape \(n_metrics, n_queries\), \(2, 6\); got \(1, 6\)": {"beginning": np.ones((1, 6))},
     r"query_weight must have the shape \(n_queries\), \(6,\); got \(5,\)": {"query_weight": np.ones(5)},

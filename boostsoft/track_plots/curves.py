@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ..arguments import FloatArray, fraction, one_of
-from ..metrics import Metric, SoftMetric
+from ..metrics import SoftMetric
 from ..metrics.soft import AnyMetric
 from ..plots import INK, QUIET, frame, literal, new_figure
 from ..statistics import check_resamples
@@ -109,10 +107,8 @@ def plot_curves(
 
     Raises
     ------
-    TypeError
-        If ``tracks`` holds something else.
-    ValueError
-        If a track has no such metric, or an option is out of range.
+    TypeError, ValueError
+        If ``tracks`` holds something else, a track has no such metric, or an option is not as described.
 
     Examples
     --------
@@ -162,10 +158,8 @@ def plot_hard_soft(
 
     Raises
     ------
-    TypeError
-        If ``track`` is none.
-    ValueError
-        If the track holds no hard or no soft metric, or an option is out of range.
+    TypeError, ValueError
+        If ``track`` is none, the track holds no hard or no soft metric, or an option is not as described.
 
     Examples
     --------
@@ -204,10 +198,8 @@ def hard_soft_figure(tracks: Tracks, *, band: str | None = "paired", level: floa
 
     Raises
     ------
-    TypeError
-        If ``tracks`` holds something else.
-    ValueError
-        If a track holds no hard or no soft metric, or an option is out of range.
+    TypeError, ValueError
+        If ``tracks`` holds something else, a track holds no hard or no soft metric, or an option is not as described.
 
     Examples
     --------
@@ -271,8 +263,11 @@ def _band_choice(caller: str, band: str | None, level: float, n_boot: int) -> _B
 def _chosen(track: TreeTrack, metrics: Any) -> list[int]:
     if metrics is None:
         return list(range(track.n_metrics))
-    single = isinstance(metrics, (int, str, np.integer, Metric, SoftMetric))
-    return [track.index(metric) for metric in ([metrics] if single else metrics)]
+    several = isinstance(metrics, Iterable) and not isinstance(metrics, str)
+    chosen = [track.index(metric) for metric in (metrics if several else [metrics])]
+    if not chosen:
+        raise ValueError(f"plot_curves: metrics must hold a metric at least; got {metrics!r}")
+    return chosen
 
 
 def _curve(track: TreeTrack, metric: int, name: str, colour: str, dashes: Any, bands: _BandChoice | None) -> _Curve:

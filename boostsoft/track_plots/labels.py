@@ -44,9 +44,10 @@ def as_tracks(caller: str, tracks: Any) -> tuple[TreeTrack, ...]:
     if isinstance(tracks, TreeTrack):
         return (tracks,)
     found = tuple(tracks) if isinstance(tracks, Iterable) else (tracks,)
-    wrong = next((track for track in found if not isinstance(track, TreeTrack)), None)
-    if wrong is not None or not found:
-        raise TypeError(f"{caller}: tracks must be a TreeTrack or a sequence of them; got {wrong or tracks!r}")
+    wrong = [track for track in found if not isinstance(track, TreeTrack)]
+    if wrong or not found:
+        got = wrong[0] if wrong else tracks
+        raise TypeError(f"{caller}: tracks must be a TreeTrack or a sequence of them; got {got!r}")
     return found
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..adapters import refuse_equal_names
-from ..arguments import FloatArray, IntArray, as_array, whole_number
+from ..arguments import FloatArray, IntArray, as_array, whole_number, whole_numbers
 from ..metrics.hard import Metric
 from ..metrics.soft import AnyMetric, SoftMetric
 from ..query_groups import QueryGroups, query_weights
@@ -70,10 +70,10 @@ def read_only(values: Any) -> NDArray[Any]:
 
 
 def _array(name: str, values: Any) -> NDArray[Any]:
-    array = as_array(CALLER, name, values)
-    if name != "qid":
+    array = whole_numbers(CALLER, name, values) if name == "steps" else as_array(CALLER, name, values)
+    if name not in ("steps", "qid"):
         try:
-            array = np.ascontiguousarray(array, np.int64 if name == "steps" else np.float64)
+            array = np.ascontiguousarray(array, np.float64)
         except (TypeError, ValueError) as error:
             raise TypeError(f"{CALLER}: {name} must hold numbers; got dtype {array.dtype}") from error
     return read_only(array)
