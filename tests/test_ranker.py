@@ -360,6 +360,7 @@ def test_what_xgboost_does_not_know_is_warned_of(data):
         ({"validation_fraction": 1.0}, ValueError, "validation_fraction must be a share between 0 and 1; got 1.0"),
         ({"n_jobs": 0}, ValueError, "n_jobs must not be 0"),
         ({"random_state": -1}, ValueError, "random_state must be from 0"),
+        ({"random_state": "x"}, ValueError, r"^SoftRanker\.fit: random_state must be a seed or a RandomState; got 'x'"),
         ({"random_state": 2**31}, ValueError, "random_state must be up to 2"),
     ],
     ids=str,

@@ -8,6 +8,7 @@ import pickle
 import numpy as np
 import pytest
 import sklearn
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score, cross_validate
 from sklearn.pipeline import make_pipeline
@@ -117,6 +118,8 @@ def test_query_ids_in_a_column_are_found_within(data):
     # the column is one of what reaches the ranker
     turned = reversed_columns.fit(X, data.y)
     assert scorer(turned, X, data.y) == pytest.approx(scorer(turned, X, data.y, qid=data.qid), abs=1e-15)
+    with pytest.raises(NotFittedError, match="This SoftRanker instance is not fitted"):
+        scorer(make_pipeline(FunctionTransformer(), ranker(qid_column=0)), X, data.y)
     with pytest.raises(ValueError, match=r"qid is missing: .* or a SoftRanker with qid_column"):
         scorer(make_pipeline(FunctionTransformer(), Ridge()).fit(data.X, data.y), data.X, data.y)
 

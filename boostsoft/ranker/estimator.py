@@ -363,6 +363,7 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
 
     def _query_ids(self, X: Any) -> Any:
         """The query ids in X if a column of it holds them: what a scorer asks."""
+        check_is_fitted(self)
         if self._encoder.qid_column is None:
             return None
         return ids_in("SoftRanker", checked_columns("SoftRanker", self, X, reset=False), self._encoder.qid_column)

@@ -250,7 +250,11 @@ def _seed(random_state: Any) -> int:
         return 0
     if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool):
         return int(check_seed(random_state))
-    return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+    try:
+        state = check_random_state(random_state)
+    except ValueError as error:
+        raise ValueError(f"{FIT}: random_state must be a seed or a RandomState; got {random_state!r}") from error
+    return int(state.randint(np.iinfo(np.int32).max))
 
 
 def check_seed(value: Any) -> int:
