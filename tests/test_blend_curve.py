@@ -204,7 +204,7 @@ def test_surface_has_the_curves_at_its_edges(data):
         ({"sigma": 0}, "sigma must be finite and above 0"),
         ({"sigma_unit": "rank"}, "sigma_unit must be one of"),
         ({"metric": Metric("auc", pooled=True)}, "pooled=True"),
-        ({"metric": "bpref"}, "no exact expectation"),
+        ({"metric": "bpref"}, "^blend_curve: bpref has no exact expectation here; take another metric, ndcg or map"),
         ({"n_bootstrap": 19}, "blend_curve: n_bootstrap must be from 20 "),
         ({"normalize": "log"}, "normalize must be one of"),
     ],

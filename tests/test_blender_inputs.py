@@ -168,6 +168,7 @@ def with_value(S, row, column, value):
         (None, {"lower_is_better": 1}, "True, False or one of them per model"),
         (None, {"l2": -1.0}, "l2 must not be negative"),
         (None, {"n_starts": 0}, r"^SoftBlender\.fit: n_starts must be from 1"),
+        (None, {"n_starts": 0, "method": "equal"}, r"^SoftBlender\.fit: n_starts must be from 1"),
         (None, {"n_bootstrap": -1}, "n_bootstrap must be from 0"),
         (None, {"n_bootstrap": 1}, r"fit: n_bootstrap must be 0 \(no intervals\) or at least 20; got 1"),
         (None, {"n_bootstrap": 19}, r"fit: n_bootstrap must be 0 \(no intervals\) or at least 20; got 19"),

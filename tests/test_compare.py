@@ -449,6 +449,7 @@ def test_table():
     assert "agrees, 6" in lines[1]
     assert [line.split("  ")[0] for line in lines[2:4]] == ["ndcg@10", "ndcg_gaussian@10"]
     assert lines[4].startswith("  control of ndcg_gaussian@10")
+    assert "np.float64" not in repr(found.rows)
     row = found.rows[0]
     assert f"{row.a:.4f}  {row.b:.4f}  +{row.difference:.4f}  [+{row.low:.4f}, +{row.high:.4f}]" in lines[2]
     assert f"{row.queries_needed:.0f}" in lines[2].split()

@@ -13,7 +13,7 @@ from ..arguments import FloatArray, IntArray, one_of, positive_number, whole_num
 from ..kernels.noise import LAWS
 from ..metrics.hard import Metric
 from ..metrics.prepared import PreparedQueries, prepare
-from ..metrics.soft import AnyMetric, SoftMetric, as_metric
+from ..metrics.soft import AnyMetric, SoftMetric, as_metric, refuse_inexact
 from ..query_groups import warn_of_one_query
 from ..ranker.queries import read_queries, weigh
 from ..ranker.rows import read_labels
@@ -101,6 +101,7 @@ def read_mixed(
     hard = as_metric(caller, metric, {})
     refuse_cutoffs_per_query(caller, hard)
     hard.refuse_pooled(caller)
+    refuse_inexact(caller, hard, "take another metric, ndcg or map say")
     labels = read_labels(caller, y, matrix.shape[0])
     queries = read_queries(caller, matrix.shape[0], group, qid)
     queries, given = weigh(caller, queries, sample_weight, query_weight)

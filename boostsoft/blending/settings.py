@@ -124,6 +124,7 @@ def _method_params(blender: Any, method: str) -> Mapping[str, Any]:
         if name not in taken:
             rule = f"method_params of {method!r} must be among {', '.join(taken)}"
             raise TypeError(f"{FIT}: {rule if taken else f'method {method!r} takes no method_params'}; got {name!r}")
+    n_starts = whole_number(FIT, "n_starts", blender.n_starts, 1)
     if method == SOFT:
-        params.setdefault("n_starts", whole_number(FIT, "n_starts", blender.n_starts, 1))
+        params.setdefault("n_starts", n_starts)
     return params

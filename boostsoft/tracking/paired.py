@@ -180,4 +180,4 @@ def _over(value: float, by: float) -> float:
     """A quotient with 0 / 0 = NaN and an infinite one of other numbers by 0."""
     if by == 0:
         return np.nan if value == 0 else float(np.copysign(np.inf, value))
-    return value / by
+    return float(value / by)
