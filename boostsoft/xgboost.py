@@ -277,8 +277,8 @@ def train(
         What to train on, ``"ndcg@10"`` by default.
     custom_metric : metrics, or what :func:`custom_metric` builds
         What to evaluate on ``evals``; by default what ``obj`` trains on, hard, and then soft, with noise of a fifth
-        of the scores' spread. Early stopping watches the last one, on the last set of ``evals``; without ``evals``,
-        what a :class:`TrackCallback` records.
+        of the scores' spread (of an objective of the literature ndcg@10, hard). Early stopping watches the last one,
+        on the last set of ``evals``; without ``evals``, what a :class:`TrackCallback` records.
     evals
         As ``xgb.train``.
     maximize : bool
@@ -297,8 +297,8 @@ def train(
     ImportError
         If XGBoost is not installed.
     TypeError
-        If ``params`` is no mapping, ``obj`` is something else, or ``custom_metric`` is a function of another kind:
-        maximised, an error would keep the worst tree.
+        If ``params`` is no mapping, or ``obj`` or ``custom_metric`` is a function of another kind: maximised, an error
+        would keep the worst tree.
     ValueError
         If ``params`` holds an objective, or an early stopping would minimise one of these metrics, or one of a
         :class:`TrackCallback`.
@@ -318,12 +318,7 @@ def train(
     5
     """
     xgboost = import_xgboost("boostsoft.xgboost.train")
-    if not isinstance(obj, (str, Metric, XGBoostObjective, type(None))):
-        raise TypeError(
-            "boostsoft.xgboost.train: obj must be a string such as 'ndcg@10', a Metric or what "
-            f"boostsoft.xgboost.objective builds; got {obj!r}"
-        )
-    rule = obj if isinstance(obj, XGBoostObjective) else objective("ndcg@10" if obj is None else obj)
+    rule = trained_objective(obj)
     metrics = watched_metrics(custom_metric, rule)
     settled = settle(params, arguments.get("xgb_model"))
     if not maximize:
@@ -412,6 +407,18 @@ def settle(params: Mapping[str, Any], start: Any, caller: str = "boostsoft.xgboo
         )
     base = {"base_score": 0} if start is None else {}
     return {**base, "disable_default_eval_metric": True, **params}
+
+
+def trained_objective(given: Any, caller: str = "boostsoft.xgboost.train") -> XGBoostObjective:
+    """The objective to train on: the given one, or that of a metric."""
+    if isinstance(given, XGBoostObjective):
+        return given
+    if given is not None and not isinstance(given, (str, Metric)):
+        raise TypeError(
+            f"{caller}: obj must be a string such as 'ndcg@10', a Metric or what boostsoft.xgboost.objective builds; "
+            f"got {given!r}"
+        )
+    return objective("ndcg@10" if given is None else given)
 
 
 def watched_metrics(given: Any, rule: XGBoostObjective, caller: str = "boostsoft.xgboost.train") -> XGBoostMetrics:

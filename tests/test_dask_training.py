@@ -320,6 +320,7 @@ def test_what_no_worker_can_do_alone_is_refused(client, frame):
 
     train(r"the objective must not have query_weight", obj=bx.objective(query_weight=[1, 2]))
     train(r".* must not be pooled", custom_metric=["ndcg@10", bs.Metric("auc", pooled=True)])
+    train(r"obj must be a string such as 'ndcg@10', a Metric or .* got 3", obj=3)
     train(r"params must not hold an objective", params={"objective": "rank:ndcg"})
     train(r"evals must be \(X, y, qid\) or \(X, y, qid, weight\)", evals={"valid": (X, y)})
     train(r"evals must be a dict from name to \(X, y, qid\); got \[", evals=[(X, y, qid)])

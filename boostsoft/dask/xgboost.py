@@ -12,7 +12,7 @@ from ..metrics.hard import Metric
 from ..metrics.soft import SoftMetric
 from ..objectives import Objective
 from ..pooling import refuse_undivided
-from ..xgboost import XGBoostMetrics, XGBoostObjective, objective, settle, watched_metrics
+from ..xgboost import XGBoostMetrics, XGBoostObjective, settle, trained_objective, watched_metrics
 from ..xgboost_data import THREADS, import_xgboost
 from .parts import check_parts, client_of, keep, numbers_of, refuse_recording, refuse_undivided_rule
 from .watch import run_watched
@@ -95,7 +95,7 @@ def train_xgboost(
     xgboost = import_xgboost(_CALLER)
     import xgboost.dask as engine
 
-    rule = obj if isinstance(obj, XGBoostObjective) else objective("ndcg@10" if obj is None else obj)
+    rule = trained_objective(obj, _CALLER)
     refuse_undivided_rule(_CALLER, rule.rule)
     metrics = watched_metrics(custom_metric, rule, _CALLER)
     for metric in metrics.metrics.metrics:
