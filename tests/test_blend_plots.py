@@ -10,6 +10,7 @@ from matplotlib.cbook import is_math_text
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 from PIL import Image
+from sklearn.exceptions import NotFittedError
 
 from boostsoft import Metric
 from boostsoft.blend_plots import (
@@ -280,3 +281,24 @@ def test_dollars_in_names_are_dollars(curve, surface, blender, data):
 def test_matplotlib_is_imported_when_something_is_drawn():
     code = "import sys, boostsoft.blend_plots; raise SystemExit('matplotlib' in sys.modules)"
     passes_alone(code)
+
+
+def test_wrong_names_and_kinds_are_refused(curve, surface, data):
+    S, y, group = data
+    blender = SoftBlender(method="equal").fit(S, y, group=group)
+    for plot, found, n in (
+        (plot_blend_curve, curve, 2), (blend_curve_figure, curve, 2), (plot_blend_surface, surface, 3),
+        (blend_surface_figure, surface, 3), (plot_weights, blender, 3), (weights_figure, blender, 3),
+    ):  # fmt: skip
+        for names in (["a"], ["a", "b", "c", "d"], "abc"[:n]):
+            with pytest.raises(ValueError, match=rf"^plot_\w+: names must be one for each of {n} models; got "):
+                plot(found, names=names)
+    with pytest.raises(ValueError, match=r"^plot_blend_curve: kinds must be one of 'hard', 'soft'; got 'hrd'$"):
+        plot_blend_curve(curve, kinds=["hrd"])
+    with pytest.raises(ValueError, match=r"^plot_blend_curve: kinds must hold 'hard' or 'soft'; got none$"):
+        plot_blend_curve(curve, kinds=[])
+    with pytest.raises(ValueError, match=r"^plot_blend_surface: kind must be one of 'hard', 'soft'; got 'hrd'$"):
+        plot_blend_surface(surface, "hrd")
+    for plot in (plot_weights, weights_figure):
+        with pytest.raises(NotFittedError, match="This SoftBlender instance is not fitted"):
+            plot(SoftBlender())

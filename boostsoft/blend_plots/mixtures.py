@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arguments import FloatArray
-from ..plots import INK, QUIET, brief, frame, literal, new_figure
-from .shared import HARD, OTHER_COLOUR, OURS_COLOUR, SOFT, head, noise_words, title
+from ..arguments import FloatArray, one_of
+from ..plots import INK, QUIET, frame, new_figure
+from .shared import HARD, OTHER_COLOUR, OURS_COLOUR, SOFT, head, model_names, noise_words, title
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,6 +24,7 @@ _KIND_WORDS = {HARD: "thin: the metric itself", SOFT: "broad: its expectation un
 _DARKEST = 0.1  # share of the mixtures below the darkest colour: one poor model alone would take up the whole scale
 _HEIGHT = float(np.sqrt(3.0) / 2.0)
 _CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, _HEIGHT]])
+_TWO = ("the first model", "the second")
 
 
 def blend_curve_figure(curve: BlendCurve, *, names: Sequence[str] | None = None) -> Figure:
@@ -35,10 +36,16 @@ def blend_curve_figure(curve: BlendCurve, *, names: Sequence[str] | None = None)
         What :func:`boostsoft.blend_curve` returns.
     names : two str, optional
         What the models are called.
+
+    Raises
+    ------
+    ValueError
+        If there are not two names.
     """
     figure = new_figure(9.5, 5.4)
     plot_blend_curve(curve, names=names, ax=figure.add_subplot())
-    between = "of the mixture of two models" if names is None else f"between {' and '.join(_written(names[:2]))}"
+    first, second = model_names("blend_curve_figure", names, _TWO)
+    between = "of the mixture of two models" if names is None else f"between {first} and {second}"
     head(figure, f"{title(curve)} {between}")
     return figure
 
@@ -62,7 +69,17 @@ def plot_blend_curve(
         Which of them to draw; the band is that of the last.
     ax : Axes, optional
         Where to draw.
+
+    Raises
+    ------
+    ValueError
+        If ``names`` or ``kinds`` is not as described.
     """
+    caller = "plot_blend_curve"
+    called = model_names(caller, names, _TWO)
+    kinds = [one_of(caller, "kinds", kind, (HARD, SOFT)) for kind in kinds]
+    if not kinds:
+        raise ValueError(f"{caller}: kinds must hold 'hard' or 'soft'; got none")
     axes = new_figure(8.5, 5.0).add_subplot() if ax is None else ax
     for kind in kinds:
         axes.plot(curve.t, getattr(curve, kind), color=KIND_COLOURS[kind], solid_capstyle="round", **_LINES[kind])
@@ -74,15 +91,11 @@ def plot_blend_curve(
     axes.set_ylim(low - 1.2 * _BAR * (len(kinds) + 0.5) * (high - low), high)  # room below for the bars
     for place, kind in enumerate(kinds):
         _draw_optimum(axes, curve, kind, _BAR * (place + 0.8))
-    _label_ends(axes, curve.t, _written(names or ("the first model", "the second")))
+    _label_ends(axes, curve.t, called)
     words = "; ".join(_KIND_WORDS[kind].format(noise_words(curve)) for kind in kinds)
     axes.set_ylabel(f"{title(curve)}, mean over queries", color=QUIET)
     axes.set_title(f"{words}; band and bars: 95 % over queries".capitalize(), loc="left", fontsize=9.5, color=QUIET)
     return axes
-
-
-def _written(names: Sequence[str], most: int = 26) -> list[str]:
-    return [literal(name) for name in brief(names, most)]
 
 
 def _draw_optimum(axes: Axes, curve: BlendCurve, kind: str, height: float) -> None:
@@ -118,6 +131,11 @@ def blend_surface_figure(surface: BlendSurface, *, names: Sequence[str] | None =
         What :func:`boostsoft.blend_surface` returns.
     names : three str, optional
         What the models are called.
+
+    Raises
+    ------
+    ValueError
+        If there are not three names.
     """
     figure = new_figure(12.6, 5.2)
     for kind, axes in zip((HARD, SOFT), figure.subplots(1, 2), strict=True):
@@ -141,7 +159,14 @@ def plot_blend_surface(
         What the models are called.
     ax : Axes, optional
         Where to draw.
+
+    Raises
+    ------
+    ValueError
+        If ``kind`` or ``names`` is not as described.
     """
+    corners = model_names("plot_blend_surface", names, (*_TWO, "the third"), 16)
+    one_of("plot_blend_surface", "kind", kind, (HARD, SOFT))
     axes = new_figure(6.4, 5.6).add_subplot() if ax is None else ax
     places, values = surface.weights @ _CORNERS, getattr(surface, kind)
     low, high = float(np.quantile(values, _DARKEST)), float(values.max())
@@ -156,7 +181,6 @@ def plot_blend_surface(
     at = best.weights @ _CORNERS
     axes.plot(*at, "o", ms=10, mfc="none", mec="white", mew=4.0, zorder=4, clip_on=False)
     axes.plot(*at, "o", ms=10, mfc="none", mec=OTHER_COLOUR, mew=2.2, zorder=5, clip_on=False)
-    corners = _written(names or ("the first model", "the second", "the third"), 16)
     mixture = ", ".join(f"{name} {share:.2f}" for name, share in zip(corners, best.weights, strict=True))
     words = "Hard: the metric itself" if kind == HARD else f"Soft: under {noise_words(surface)}"
     axes.set_title(f"{words}\nbest {best.value:.4f}: {mixture}", loc="left", fontsize=9.5, color=QUIET)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ..plots import COLOURS, INK, literal
+from ..plots import COLOURS, INK, brief, literal
 from ..report import metric_title
 
 if TYPE_CHECKING:
@@ -26,6 +27,13 @@ def noise_words(found: BlendCurve | BlendSurface) -> str:
 def title(found: BlendCurve | BlendSurface) -> str:
     """The metric as it is written in prose."""
     return literal(metric_title(found.metric.spec))
+
+
+def model_names(caller: str, names: Sequence[str] | None, otherwise: Sequence[str], most: int = 26) -> list[str]:
+    """What the models are called, one name each of at most so many letters."""
+    if isinstance(names, str) or (names is not None and len(names) != len(otherwise)):
+        raise ValueError(f"{caller}: names must be one for each of {len(otherwise)} models; got {names!r}")
+    return [literal(name) for name in brief([str(name) for name in (otherwise if names is None else names)], most)]
 
 
 def head(figure: Figure, text: str) -> None:

@@ -40,6 +40,11 @@ def sigma_figure(choice: SigmaChoice) -> Figure:
     ----------
     choice : SigmaChoice
         What :func:`boostsoft.choose_sigma` returns.
+
+    Raises
+    ------
+    ValueError
+        If the choice is by "residual", which compares no sigmas.
     """
     figure = new_figure(8.5, 4.8)
     plot_sigma_choice(choice, ax=figure.add_subplot())

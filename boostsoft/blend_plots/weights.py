@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from ..blending.interval import LEVEL
-from ..plots import INK, QUIET, brief, frame, literal, new_figure
-from .shared import OTHER_COLOUR, OURS_COLOUR, head
+from ..plots import INK, QUIET, frame, new_figure
+from .shared import OTHER_COLOUR, OURS_COLOUR, head, model_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,7 +28,13 @@ def weights_figure(blender: SoftBlender, *, names: Sequence[str] | None = None) 
         Fitted.
     names : n_models str, optional
         What the models are called.
+
+    Raises
+    ------
+    ValueError
+        If the blender is not fitted, or there are not as many names as models.
     """
+    check_is_fitted(blender)
     figure = new_figure(8.0, 1.6 + 0.27 * len(blender.weights_))
     plot_weights(blender, names=names, ax=figure.add_subplot())
     head(figure, "Weights of the blend")
@@ -45,12 +52,17 @@ def plot_weights(blender: SoftBlender, *, names: Sequence[str] | None = None, ax
         What the models are called; those of the columns that it was fitted on, or numbers.
     ax : Axes, optional
         Where to draw.
+
+    Raises
+    ------
+    ValueError
+        If the blender is not fitted, or there are not as many names as models.
     """
+    check_is_fitted(blender)
     weights = blender.weights_
+    known = getattr(blender, "feature_names_in_", [f"model {at}" for at in range(len(weights))])
+    labels = model_names("plot_weights", names, known, 40)
     axes = new_figure(8.0, 1.6 + 0.27 * len(weights)).add_subplot() if ax is None else ax
-    known = names if names is not None else getattr(blender, "feature_names_in_", None)
-    known = [f"model {at}" for at in range(len(weights))] if known is None else [str(name) for name in known]
-    labels = [literal(name) for name in brief(known, 40)]
     order = np.argsort(-weights, kind="stable")
     intervals = getattr(blender, "weights_interval_", None)
     for place, at in zip(range(len(weights) - 1, -1, -1), order.tolist(), strict=True):
