@@ -24,7 +24,7 @@ from functools import partial
 from typing import Any
 
 from .adapters import MetricList, PreparedCache, as_booster
-from .arguments import FloatArray, finite_vector
+from .arguments import FloatArray, as_flag, finite_vector
 from .lightgbm_callback import LightGBMTrack
 from .lightgbm_data import query_means, read_groups, refuse_cut_queries, refuse_traps, row_weights
 from .lightgbm_data import threads as _threads
@@ -435,7 +435,8 @@ def track_callback(
         :class:`boostsoft.tracks.StoppingRule`. ``best_iteration`` is then the tree of the highest mean. One tree more
         is grown and taken back, so that the other callbacks see the last one.
     confidence : float
-        One-sided, in (0, 1): how sure the improvement must be for the training to go on.
+        One-sided, in (0, 1): how sure the improvement must be for the training to go on. A
+        StoppingRule has its own.
     watch : int, str or metric, optional
         What ``stop`` and the progress bar look at, by position, name or value: by default the first soft metric, or
         else the first one.
@@ -457,6 +458,8 @@ def track_callback(
 
     Raises
     ------
+    TypeError, ValueError
+        If an argument is not as described, a metric is pooled, or two have one name.
     ValueError
         While training: if there are no ``valid_sets`` or no groups, if LightGBM's log holds a metric of this name
         already, on several machines, or if ``stop`` is given for dart, which goes on rescaling the best trees.
@@ -493,7 +496,7 @@ def track_callback(
         "boostsoft.lightgbm.track_callback", metrics, every=every, stop=stop, confidence=confidence, watch=watch,
         watch_data=watch_data, progress=progress, writer=writer,
     )  # fmt: skip
-    return LightGBMTrack(live, training)
+    return LightGBMTrack(live, None if training is None else as_flag(live.caller, "training", training))
 
 
 class LightGBMObjective:

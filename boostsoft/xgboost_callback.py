@@ -50,7 +50,8 @@ class TrackCallback(Recording, TrainingCallback):  # type: ignore[misc]
         :class:`boostsoft.tracks.StoppingRule`. ``best_iteration`` and ``best_score`` of the booster are then those
         of the highest mean, as after XGBoost's own early stopping.
     confidence : float
-        One-sided, in (0, 1): how sure the improvement must be for the training to go on.
+        One-sided, in (0, 1): how sure the improvement must be for the training to go on. A
+        StoppingRule has its own.
     watch : int, str or metric, optional
         What ``stop`` and the progress bar look at, by position, name or value: by default the first soft metric, or
         else the first one.
@@ -69,6 +70,8 @@ class TrackCallback(Recording, TrainingCallback):  # type: ignore[misc]
 
     Raises
     ------
+    TypeError, ValueError
+        If an argument is not as described, a metric is pooled, or two have one name.
     ValueError
         While training: if a DMatrix has no groups, in ``xgb.cv`` and on several machines, if ``evals_log`` holds a
         metric of this name already, or if ``stop`` is given for dart or gblinear, whose best model cannot be cut out

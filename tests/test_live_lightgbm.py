@@ -356,6 +356,10 @@ def test_lightgbms_cross_validation(data):
 
 
 def test_what_lightgbm_is_refused(data, valid):
+    with pytest.raises(
+        TypeError, match=r"^boostsoft\.lightgbm\.track_callback: training must be True or False; got 'x'"
+    ):
+        bl.track_callback(training="x")
     with pytest.raises(ValueError, match=r"stop must be None with boosting='dart'"):
         train(data, valid, [tracked(stop=3)], params={"boosting_type": "dart"})
     with pytest.raises(ValueError, match=r"nothing to record on; give valid_sets"):

@@ -43,6 +43,7 @@ def test_what_is_watched():
         (("ndcg@10",), {"stop": "3"}, TypeError, "stop must be a whole number or a StoppingRule; got '3'"),
         (("ndcg@10",), {"stop": True}, TypeError, "stop must be a whole number or a StoppingRule; got True"),
         (("ndcg@10",), {"stop": 3, "confidence": 1.0}, ValueError, "confidence must be below 1; got 1.0"),
+        (("ndcg@10",), {"confidence": 1.0}, ValueError, "confidence must be below 1; got 1.0"),
         (("ndcg@10",), {"stop": 3, "confidence": 0}, ValueError, "confidence must be finite and above 0; got 0"),
         (("ndcg@10",), {"watch": "map"}, ValueError, "watch must be one of 'ndcg@10' or its position; got 'map'"),
         (("ndcg@10",), {"watch": 1}, ValueError, "watch must be one of"),

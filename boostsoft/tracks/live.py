@@ -286,11 +286,12 @@ def _refuse(caller: str, metrics: Sequence[AnyMetric]) -> None:
 
 
 def _rule(caller: str, stop: Any, confidence: Any) -> StoppingRule | None:
+    confidence = fraction(caller, "confidence", confidence)
     if stop is None or isinstance(stop, StoppingRule):
         return stop
     if isinstance(stop, bool) or not isinstance(stop, (int, np.integer)):
         raise TypeError(f"{caller}: stop must be a whole number or a StoppingRule; got {stop!r}")
-    return StoppingRule(whole_number(caller, "stop", stop, 1), fraction(caller, "confidence", confidence))
+    return StoppingRule(whole_number(caller, "stop", stop, 1), confidence)
 
 
 def _warn_of_growth(caller: str, metric: AnyMetric) -> None:
