@@ -227,7 +227,8 @@ def load_digits_ranking(
     n_queries : tuple of three int
         Queries of the training, validation and test set, at most 1,079, 359 and 359.
     n_candidates : tuple of two int
-        Least and largest number of candidates; each query draws its own, uniformly, both ends included.
+        Least and largest number of candidates, from 1 to 357; each query draws its own, uniformly, both ends
+        included.
     graded : bool
         False: label 1 for the digit of the query, else 0. True: label 2 for the digit of the first example,
         1 for that of the second, else 0; 32 features compare with the first, 32 with the second.

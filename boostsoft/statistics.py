@@ -76,8 +76,8 @@ def paired_interval(
 
     Raises
     ------
-    ValueError
-        If the shapes differ, a query is NaN in one system only, or an option is out of range.
+    TypeError, ValueError
+        If the shapes differ, a query is NaN in one system only, or an option is not as described.
 
     Examples
     --------

@@ -161,9 +161,9 @@ def write_trec_run(
 
     Raises
     ------
-    ValueError
-        If the lengths differ, a score is not finite, an id is missing, it or the name is not one word, or a document is
-            there twice in a topic.
+    TypeError, ValueError
+        If the lengths differ, a score is not finite, an id is missing, it or the name is not one word, a document is
+        there twice in a topic, or ``depth`` is no whole number from 1.
     """
     caller = "write_trec_run"
     values = finite_vector(caller, "scores", scores)

@@ -33,6 +33,8 @@ def evaluate(metric: str | Metric | SoftMetric, y_true: Any, y_score: Any, qid: 
 
     Raises
     ------
+    TypeError
+        If data is no Dask collection, or the metric is of another kind.
     ValueError
         If a query is split over partitions, weights are negative or all 0, or the metric is pooled or has one cutoff
         per query.

@@ -117,6 +117,8 @@ def group_sizes(qid: Any) -> Any:
 
     Raises
     ------
+    TypeError
+        If ``qid`` is no Dask collection.
     ValueError
         If the rows of a query are not adjacent within one partition.
 

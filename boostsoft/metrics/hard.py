@@ -71,7 +71,8 @@ class Metric:
         What the metric is called in a booster's log; no spaces, no colon.
     gain : "exp2", "linear", table or callable
         Gain of a label: 2^label - 1, the label, ``table[label]`` (a sequence, or a mapping from all labels from 0
-        on), or a function of the array of labels. The gains of a query may add up to 1e300.
+        on), or a function of the array of labels. The gains of a query, times the largest discount, may add up to
+        1e300.
     discount : "log2", "reciprocal", table or callable
         Weight of a rank: 1/log2(1 + rank), 1/rank, ``table[rank - 1]`` (or a mapping from all ranks from 1 on), or a
         function of the array of ranks.
@@ -118,8 +119,9 @@ class Metric:
     Notes
     -----
     pnr of a query without a wrong pair is infinite, and so is then the mean; ``pooled=True`` divides all pairs in
-    order by all others. kendall and spearman are 0 where all scores are equal. bpref ignores documents of a label
-    below 0 (not judged), and gives 1 for a relevant document with no judged irrelevant one above it.
+    order by all others. kendall and spearman are 0 where all scores are equal, unless ``ties`` puts these in an order.
+    bpref ignores documents of a label below 0 (not judged), and gives 1 for a relevant document with no judged
+    irrelevant one above it.
 
     A query of one document has the value of the formula (ndcg, mrr, recall and map 1 if it is relevant, precision@10
     .1), but auc, pnr, kendall and spearman are undefined on it. A label below 0 is irrelevant in binary metrics, unless

@@ -57,8 +57,8 @@ class SoftMetric:
         discounts that rises again, where ranks cancel, the error is relative to the gradient of one that falls by as
         much wherever this one rises or falls.
     n_samples, seed : int, optional
-        Draws per query (100) and what seeds them (0), with ``ranks="sampled"`` only. Query q draws from its own
-        stream, seeded by (seed, q): the result does not depend on threads.
+        Draws per query (100; 2 at least) and what seeds them (0), with ``ranks="sampled"`` only. Query q draws from its
+        own stream, seeded by (seed, q): the result does not depend on threads.
     name : str, optional
         In place of ``ndcg_gaussian@10`` (``ndcg_softrank@10``, ``ndcg_sampled@10``).
     **options
@@ -202,7 +202,10 @@ class SoftMetric:
     def gradient(
         self, y_true: Any, y_score: Any, *, group: Any = None, qid: Any = None, query_weight: Any = None
     ) -> FloatArray:
-        """Gradient of the mean with respect to the scores, shape (n_docs,); its sum over a query is 0, to its error."""
+        """Gradient of the mean with respect to the scores, shape (n_docs,).
+
+        Its sum over a query, or over all documents if the metric is pooled, is 0 to its error.
+        """
         caller = "SoftMetric.gradient"
         groups, scores, weights = check_call(caller, y_true, y_score, group, qid, query_weight)
         return self._derivatives(prepare(self.metric, caller, y_true, groups), scores, weights, derive=1)[1]

@@ -104,8 +104,8 @@ class LambdaObjective:
         Raises
         ------
         ValueError
-            If a higher label has a lower gain, or no query has documents of different gain (unless this is but
-            ``part`` of the data).
+            If a higher label has a lower gain, no query has documents of different gain (unless this is but ``part``
+            of the data), labels do not suit the gain, or ``query_weight`` does not suit the queries.
         """
         return _prepared(caller, self, y_true, groups, part)
 
@@ -201,8 +201,8 @@ class LambdaLossObjective:
         Raises
         ------
         ValueError
-            If a higher label has a lower gain, or no query has documents of different gain (unless this is but
-            ``part`` of the data).
+            If a higher label has a lower gain, no query has documents of different gain (unless this is but ``part``
+            of the data), labels do not suit the gain, or ``query_weight`` does not suit the queries.
         """
         return _prepared(caller, self, y_true, groups, part)
 

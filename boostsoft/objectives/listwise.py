@@ -84,7 +84,8 @@ class ListNetObjective:
         Raises
         ------
         ValueError
-            If no query has documents of different gain (unless this is but ``part`` of the data).
+            If no query has documents of different gain (unless this is but ``part`` of the data), labels do not suit
+            the gain, or ``query_weight`` does not suit the queries.
         """
         return prepare_labels(self.metric, caller, y_true, groups, self.query_weight, part)
 
@@ -176,8 +177,8 @@ class XENDCGObjective:
         Raises
         ------
         ValueError
-            If a gain is negative, there are not as many gammas as documents, or no query has documents of different
-            gain (unless this is but ``part`` of the data).
+            If a gain is negative, there are not as many gammas as documents, no query has documents of different gain
+            (unless this is but ``part`` of the data), or ``query_weight`` does not suit the queries.
         """
         if isinstance(self.gamma, tuple):
             finite_vector(caller, "gamma", self.gamma, groups.n_docs)
@@ -252,7 +253,8 @@ class QueryRMSEObjective:
         Raises
         ------
         ValueError
-            If no query has documents of different gain (unless this is but ``part`` of the data).
+            If no query has documents of different gain (unless this is but ``part`` of the data), labels do not suit
+            the gain, or ``query_weight`` does not suit the queries.
         """
         return prepare_labels(self.metric, caller, y_true, groups, self.query_weight, part)
 

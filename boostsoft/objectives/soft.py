@@ -51,7 +51,8 @@ class SoftObjective:
     hessian : "flow", "exact" or "constant"
         The curvature: a quarter of U + L, where the gradient is U - L, pulls up minus pushes down, with gains
         counted from the least of the query (Notes); the negative exact diagonal, floored at \|gradient\| / sigma (under
-        Gumbel and logistic noise nearly always the floor, so that all steps are of one length); or 1.
+        Gumbel and logistic noise nearly always the floor, so that all steps are of one length); or
+        1 / sigma^2, which is returned as 1.
     query_weight : (n_queries,), optional
         Multiplies gradient and curvature of each query.
     accuracy : "fast", "default" or "high"

@@ -126,7 +126,8 @@ class SoftLambdaObjective:
         ------
         ValueError
             If no query has documents of different gain (unless this is but ``part`` of the data), the discount rises
-            or falls below 0, or a query is too long for its pairs to be gone through.
+            or falls below 0, a query is too long for its pairs to be gone through, labels do not suit the metric, or
+            ``query_weight`` does not suit the queries.
         """
         queries = prepare_labels(self.metric, caller, y_true, groups, self.query_weight, part)
         refuse_rising_discount(caller, self.metric, queries)

@@ -123,6 +123,8 @@ class BatchValues:
 
         Raises
         ------
+        ValueError
+            If ``kind`` is neither.
         ImportError
             If the library is not installed.
         """

@@ -106,8 +106,8 @@ def marginal_value(
     ------
     TypeError, ValueError
         Before any training: if the model is of another kind, has no trees, several scores per document, is a random
-        forest, a linear model or XGBoost's dart, which changes the trees that it has; if parameters lack an objective;
-        if the pool or a batch does not fit. If training fails on every batch, the first batch's error is raised.
+        forest, XGBoost's gblinear or its dart, which changes the trees that it has; if parameters lack an objective; if
+        the pool or a batch does not fit. If training fails on every batch, the first batch's error is raised.
 
     Notes
     -----

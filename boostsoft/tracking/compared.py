@@ -128,6 +128,8 @@ class Comparison:
 
         Raises
         ------
+        ValueError
+            If ``kind`` is neither.
         ImportError
             If the library is not installed.
         """

@@ -75,12 +75,11 @@ def track_trees(
 
     Raises
     ------
-    TypeError
-        If the model is of another kind.
-    ValueError
-        If it has no trees, or none of an order (gblinear), or several scores per document (classes, targets); if X
-        has another number of features or of rows; if neither ``group`` nor ``qid`` is given; if a metric is pooled
-        or two have one name; if ``init_score`` or ``base_margin`` is of the other library.
+    TypeError, ValueError
+        If the model is of another kind; if it has no trees, or none of an order (gblinear), or several scores per
+        document (classes, targets); if X has another number of features or of rows; if neither ``group`` nor ``qid`` is
+        given; if a metric is pooled or two have one name; if ``init_score`` or ``base_margin`` is of the other library;
+        if ``start`` leaves no tree to measure, or another argument is not as described.
 
     Notes
     -----

@@ -153,6 +153,8 @@ class TreeEffects:
 
         Raises
         ------
+        ValueError
+            If ``kind`` is neither.
         ImportError
             If the library is not installed.
         """

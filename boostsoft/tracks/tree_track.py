@@ -310,6 +310,8 @@ class TreeTrack:
 
         Raises
         ------
+        ValueError
+            If ``kind`` is neither.
         ImportError
             If the library is not installed.
         """
