@@ -227,6 +227,25 @@ def test_categories():
     assert there > 0.01
 
 
+def test_categories_of_an_xgboost_model_that_stopped_early():
+    pandas = pytest.importorskip("pandas")
+    xgboost = pytest.importorskip("xgboost", minversion="3.1")  # before, a booster goes by codes
+    X, codes = documents(1)[0], np.random.default_rng(0).integers(0, 6, 400)
+    frame = pandas.DataFrame(X[:, :2]).add_prefix("x").assign(c=pandas.Categorical.from_codes(codes, list("uvwxyz")))
+    turned = frame.assign(c=frame["c"].cat.set_categories(list("zyxwvu")))
+    labels = (codes % 2) + (X[:, 0] > 1)
+    options = {"n_jobs": 1, "n_estimators": 12, "early_stopping_rounds": 3, "enable_categorical": True}
+    valid = {"eval_set": [(frame, np.random.default_rng(2).permutation(labels))], "eval_group": [SIZES]}
+    model = xgboost.XGBRanker(**options).fit(frame, labels, group=SIZES, **valid, verbose=False)
+    assert model.best_iteration + 1 < model.get_booster().num_boosted_rounds()
+    there, back = (
+        marginal_value(model, [(batch, labels, SIZES)], pool, labels, group=SIZES, progress=False)
+        for pool, batch in ((frame, frame), (turned, turned))
+    )
+    assert there.hard_before == back.hard_before == NDCG(labels, model.predict(frame), group=SIZES)
+    assert there.best.change == back.best.change
+
+
 # ---------------------------------------------------------------------------------------------------------
 # Other models
 # ---------------------------------------------------------------------------------------------------------

@@ -314,6 +314,17 @@ def test_xgboost_reads_categories():
     np.testing.assert_array_equal(staged(model, frame)[-1], model.predict(data, output_margin=True))
 
 
+@pytest.mark.skipif(not hasattr(xgb.Booster, "get_categories"), reason="XGBoost before 3.1 goes by codes")
+@pytest.mark.parametrize("params", [{}, {"booster": "dart", "rate_drop": 0.5}, {"num_parallel_tree": 2}], ids=str)
+def test_xgboost_reads_categories_by_name(params):
+    frame = frame_of_categories()
+    model = xgboost_model(frame, types=None, **params)
+    turned = frame.assign(kind=frame["kind"].cat.reorder_categories(list("yxwvutsrqp")))
+    for trees, found in enumerate(staged(model, turned)[1:], start=1):
+        expected = model.predict(xgb.DMatrix(turned, enable_categorical=True), iteration_range=(0, trees))
+        np.testing.assert_array_equal(found, expected)
+
+
 def test_an_array_goes_to_a_model_of_a_frame():
     frame = pd.DataFrame(filled, columns=list("abcde"))
     model = xgboost_model(frame, types=None)

@@ -36,7 +36,17 @@ def on_data(caller: str, model: Any, X: Any) -> tuple[Any, Any]:
         options |= {"feature_names": booster.feature_names, "feature_types": booster.feature_types}
     elif hasattr(X, "get_columns"):  # polars, whose names older versions do not see
         options |= {"feature_names": list(X.columns)}
-    return booster, xgboost.DMatrix(X, **options)
+    data = xgboost.DMatrix(X, **options)
+    if _categories(data) is None or (known := _categories(booster)) is None:
+        return booster, data
+    # predict goes by names of categories, but slices of the booster have forgotten them: give the codes of training
+    return booster, xgboost.DMatrix(X, **options, feature_types=known)
+
+
+def _categories(holder: Any) -> Any:
+    """The names of categories that a booster or a DMatrix has kept; None without any, and before XGBoost 3.1."""
+    found = holder.get_categories() if hasattr(holder, "get_categories") else None
+    return None if found is None or found.empty() else found
 
 
 def stages(caller: str, booster: Any, data: Any, base_margin: FloatArray | None) -> tuple[int, Iterator[FloatArray]]:
