@@ -33,7 +33,7 @@ def threads(data: Any = None) -> int | None:
 
 def read_groups(caller: str, labels: Any, group: Any) -> QueryGroups:
     """The queries, from the documents of each."""
-    if group is None:
+    if group is None or len(group) == 0:  # empty: of a subset of a subset that was never constructed
         raise ValueError(f"{caller}: the data has no groups; give lgb.Dataset or fit group= (documents per query)")
     return QueryGroups.from_sizes(group, np.asarray(labels).size)
 
@@ -58,7 +58,9 @@ def query_means(caller: str, weight: Any, groups: QueryGroups) -> FloatArray:
 
 def refuse_traps(caller: str, train_data: Any) -> None:
     """Raise if a custom objective could not train on this Dataset."""
-    if train_data.get_position() is not None:
+    # a subset, such as a fold of lgb.cv, has lost them
+    whole = train_data if getattr(train_data, "used_indices", None) is None else train_data.reference
+    if train_data.get_position() is not None or whole.get_position() is not None:
         raise ValueError(f"{caller}: the Dataset has positions; correcting position bias is not supported")
     if str((train_data.params or {}).get("bagging_by_query")).lower() in ("true", "+", "1"):
         raise ValueError(

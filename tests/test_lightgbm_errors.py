@@ -77,8 +77,12 @@ def test_bagging_by_query_is_refused(data):
 
 
 def test_positions_are_refused(data):
-    with pytest.raises(ValueError, match="objective: the Dataset has positions; correcting position bias is not supp"):
-        train(data.dataset(position=np.arange(data.y.size) % 5))
+    message = "objective: the Dataset has positions; correcting position bias is not supp"
+    dataset, again = (data.dataset(position=np.arange(data.y.size) % 5) for _ in range(2))
+    with pytest.raises(ValueError, match=message):
+        train(dataset)
+    with pytest.raises(ValueError, match=message):  # which its folds have lost
+        lgb.cv({**SMALL, "objective": bl.objective()}, again, 3, folds=GroupKFold(3))
 
 
 def test_missing_groups_are_named(data):
@@ -89,6 +93,8 @@ def test_missing_groups_are_named(data):
     dataset = lgb.Dataset(data.X, data.y)
     with pytest.raises(ValueError, match=r"boostsoft.lightgbm.feval: the data has no groups"):
         train(dataset, "regression", valid_sets=[dataset], feval=bl.feval("ndcg@5"))
+    with pytest.raises(ValueError, match=r"boostsoft.lightgbm.objective: the data has no groups"):
+        train(data.dataset().subset(range(data.y.size)).subset(range(data.y.size)))  # LightGBM forgets them
 
 
 @pytest.mark.parametrize(
