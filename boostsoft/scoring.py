@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import signature
 from typing import Any
 
 from sklearn.pipeline import Pipeline
@@ -84,7 +85,8 @@ class RankingScorer:
         Parameters
         ----------
         estimator : fitted estimator
-            Anything whose ``predict`` gives a score per row, higher ranks first.
+            Anything whose ``predict`` gives a score per row, higher ranks first; it gets ``qid`` too if it has such a
+            parameter, as that of :class:`SoftBlender`.
         X, y : (n_docs, n_features), (n_docs,)
             Documents and labels.
         qid : (n_docs,)
@@ -100,7 +102,7 @@ class RankingScorer:
                 f"{caller}: qid is missing: call set_score_request(qid=True) on the scorer, with metadata routing "
                 "enabled, and give the cross-validation params={'qid': ...}, or a SoftRanker with qid_column"
             )
-        scores: FloatArray = finite_vector(caller, "predictions", estimator.predict(X))
+        scores: FloatArray = finite_vector(caller, "predictions", _predict(estimator, X, qid))
         queries, weights = weigh(caller, read_queries(caller, scores.size, None, qid), sample_weight)
         return mean_of(
             self.metric,
@@ -126,6 +128,12 @@ class RankingScorer:
 
     def __repr__(self) -> str:
         return f"make_ranking_scorer({self.metric!r})"
+
+
+def _predict(estimator: Any, X: Any, qid: Any) -> Any:
+    """The predictions; with the query ids if they need them, as a SoftBlender's do."""
+    predict = getattr(estimator, "best_estimator_", estimator).predict
+    return predict(X, qid=qid) if "qid" in signature(predict).parameters else predict(X)
 
 
 def _ids_within(estimator: Any, X: Any) -> Any:

@@ -14,7 +14,7 @@ from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score, c
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from boostsoft import Metric, SoftMetric, make_ranking_scorer
+from boostsoft import Metric, SoftBlender, SoftMetric, make_ranking_scorer
 
 from .ranker_cases import ranker, shuffled, task
 
@@ -122,6 +122,19 @@ def test_query_ids_in_a_column_are_found_within(data):
         scorer(make_pipeline(FunctionTransformer(), ranker(qid_column=0)), X, data.y)
     with pytest.raises(ValueError, match=r"qid is missing: .* or a SoftRanker with qid_column"):
         scorer(make_pipeline(FunctionTransformer(), Ridge()).fit(data.X, data.y), data.X, data.y)
+
+
+def test_a_blender_predicts_with_the_query_ids(data):
+    scorer = make_ranking_scorer("map").set_score_request(qid=True)
+    with sklearn.config_context(enable_metadata_routing=True):
+        blender = SoftBlender(progress=False).set_fit_request(qid=True)
+        search = GridSearchCV(blender, {"normalize": ["rank", "zscore"]}, cv=GroupKFold(2), scoring=scorer)
+        search.fit(data.X, data.y, qid=data.qid, groups=data.qid)
+        value = search.score(data.X, data.y, qid=data.qid)
+    order = np.argsort(data.qid, kind="stable")
+    scores = search.best_estimator_.predict(data.X, qid=data.qid)[order]
+    assert value == pytest.approx(Metric("map")(data.y[order], scores, qid=data.qid[order]), abs=1e-15)
+    assert scorer(search, data.X, data.y, qid=data.qid) == value
 
 
 def test_repr():
