@@ -122,6 +122,15 @@ def refuse_masked(caller: str, argument: str, values: Any) -> None:
         raise ValueError(f"{caller}: {argument} must not have masked entries; got {_short(values)}")
 
 
+def refuse_lazy(caller: str, argument: str, values: Any) -> None:
+    """Raise if a frame is not computed yet; to ask it for anything else may be work."""
+    if hasattr(values, "collect") and hasattr(values, "lazy"):
+        raise TypeError(
+            f"{caller}: {argument} must be a DataFrame or an array; got a {type(values).__name__}, which .collect() "
+            "makes one"
+        )
+
+
 def as_array(caller: str, argument: str, values: Any) -> NDArray[Any]:
     """Whatever NumPy can read as an array without ignoring a mask."""
     refuse_masked(caller, argument, values)

@@ -186,6 +186,13 @@ def test_bad_input(change, options, message, data):
         SoftBlender(**options).fit(S, y, group=sizes)
 
 
+def test_a_lazy_frame_must_be_collected(data):
+    polars = pytest.importorskip("polars")
+    S, y, sizes = data
+    with pytest.raises(TypeError, match=r"^SoftBlender.fit: S must be a DataFrame or an array; got a LazyFrame, which"):
+        SoftBlender().fit(polars.DataFrame(S).lazy(), y, group=sizes)
+
+
 def test_a_generator_is_drawn_from(data):
     S, y, sizes = data
     options = {"method": "random", "method_params": {"evaluations": 20}}

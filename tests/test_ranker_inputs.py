@@ -384,7 +384,7 @@ def test_names_with_spaces_are_kept(data):
 def test_a_lazy_frame_must_be_collected(data):
     frame = pl.DataFrame(data.X, schema=["a", "b", "c", "d"])
     model = ranker().fit(frame, data.y, qid=data.qid)
-    message = r"X must be a DataFrame, an array or a sparse matrix; got a LazyFrame, which .collect\(\) makes one"
+    message = r"X must be a DataFrame or an array; got a LazyFrame, which .collect\(\) makes one"
     for call, caller in (
         (lambda: ranker().fit(frame.lazy(), data.y, qid=data.qid), "SoftRanker.fit"),
         (lambda: model.predict(frame.lazy()), "SoftRanker.predict"),

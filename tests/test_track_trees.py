@@ -470,6 +470,11 @@ def test_other_models_check_their_width_too():
     refused("X must have the 5 features of the model; got 4", model, X[:, :4])
 
 
+def test_a_lazy_frame_must_be_collected():
+    with pytest.raises(TypeError, match=r"^track_trees: X must be a DataFrame or an array; got a LazyFrame, which"):
+        track_trees(lightgbm_model(), pl.DataFrame(filled).lazy(), Y, **small())
+
+
 def test_containers_of_the_boosters_are_no_matrix():
     refused("X must have a row per document .*; got Dataset", data=lgb.Dataset(X))
     refused("X must have a row per document .*; got DMatrix", data=xgb.DMatrix(X))

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..arguments import FloatArray, refuse_masked
+from ..arguments import FloatArray, refuse_lazy, refuse_masked
 from ..metrics.hard import Metric, mean_of
 from ..metrics.soft import as_metric
 from ..ranker.queries import Queries, read_queries, weigh
@@ -316,6 +316,7 @@ class SoftBlender(BaseEstimator):  # type: ignore[misc]
 
     def _matrix(self, caller: str, S: Any, *, reset: bool) -> tuple[FloatArray, list[str]]:
         """Scores of shape (n_docs, n_models), with names for messages."""
+        refuse_lazy(caller, "S", S)
         if self.models is not None:
             validate_data(self, S, reset=reset, skip_check_array=True)
             scores = model_scores(caller, self.models, S)

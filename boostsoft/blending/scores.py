@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 from sklearn.utils import check_array
 
-from ..arguments import FloatArray, as_array, one_of, refuse_masked
+from ..arguments import FloatArray, as_array, one_of, refuse_lazy, refuse_masked
 from ..kernels.ranks import mean_ranks as ranks_of_queries
 from ..kernels.threads import over_queries
 from ..query_groups import QueryGroups
@@ -26,6 +26,7 @@ def score_matrix(caller: str, S: Any) -> tuple[FloatArray, list[str]]:
 
     Arrays and frames of pandas and polars are taken; anything else, infinite scores included, raises.
     """
+    refuse_lazy(caller, "S", S)
     refuse_masked(caller, "S", S)
     try:
         matrix: FloatArray = check_array(S, dtype=np.float64, order="C", ensure_all_finite=False, input_name="S")

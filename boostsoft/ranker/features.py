@@ -14,7 +14,7 @@ from scipy import sparse
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
-from ..arguments import refuse_masked
+from ..arguments import refuse_lazy, refuse_masked
 
 CHECKS = {"dtype": [np.float64, np.float32], "accept_sparse": "csr", "ensure_all_finite": "allow-nan"}
 
@@ -115,11 +115,7 @@ def is_frame(X: Any) -> bool:
 
 def checked_columns(caller: str, ranker: Any, X: Any, *, reset: bool) -> Any:
     """X after scikit-learn's checks of shape and names: an array, a CSR matrix, or the frame itself."""
-    if hasattr(X, "collect") and hasattr(X, "lazy"):  # first: to ask it for its columns may be work
-        raise TypeError(
-            f"{caller}: X must be a DataFrame, an array or a sparse matrix; got a {type(X).__name__}, which "
-            ".collect() makes one"
-        )
+    refuse_lazy(caller, "X", X)
     refuse_masked(caller, "X", X)
     least = 2 if reset else 1  # one document alone has nothing to be ranked against
     if not is_frame(X):

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arguments import FloatArray, as_array, finite_vector, refuse_masked
+from ..arguments import FloatArray, as_array, finite_vector, refuse_lazy, refuse_masked
 from ..query_groups import QueryGroups, resolve_groups
 from . import staged_lightgbm, staged_other, staged_xgboost
 
@@ -123,6 +123,7 @@ def is_of(model: Any, library: str, *names: str) -> bool:
 
 def feature_matrix(caller: str, X: Any, n_docs: int) -> Any:
     """X if it has rows and columns, an array if it can become one."""
+    refuse_lazy(caller, "X", X)
     refuse_masked(caller, "X", X)
     found = X if hasattr(X, "shape") else as_array(caller, "X", X)
     if hasattr(X, "get_label") or len(found.shape) != 2:
