@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from scipy import sparse
 
@@ -81,7 +82,7 @@ def test_qid_as_a_column(booster, data):
     frame = pd.DataFrame(wide, columns=["a", "b", "q", "c", "d"]).astype({"q": int})
     text = frame.assign(q=[f"q{i}" for i in data.qid])
     inputs = [(wide, 2), (wide, -3), (sparse.csr_array(wide), 2), (frame, "q"), (frame, 2), (text, "q")]
-    inputs += [(pl.from_pandas(frame), "q"), (pl.from_pandas(text), "q")]
+    inputs += [(pl.from_pandas(frame), "q"), (pl.from_pandas(text), "q"), (pa.Table.from_pandas(frame), "q")]
     for X, column in inputs:
         model = ranker(booster, qid_column=column).fit(X, data.y, eval_set=[(X, data.y)])
         if not (sparse.issparse(X) and booster == "xgboost"):

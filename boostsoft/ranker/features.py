@@ -128,14 +128,14 @@ def checked_columns(caller: str, ranker: Any, X: Any, *, reset: bool) -> Any:
     return X
 
 
-def find_column(caller: str, X: Any, column: Any) -> int | None:
-    """The position of ``qid_column`` in X."""
+def find_column(caller: str, ranker: Any, X: Any, column: Any) -> int | None:
+    """The position of ``qid_column`` in X, of whose names the ranker knows those that are text."""
     if column is None:
         return None
     if X.shape[1] == 1:
         raise ValueError(f"{caller}: X must have a feature besides qid_column; got one column")
     if isinstance(column, str):
-        names = list(X.columns) if is_frame(X) else []
+        names = list(X.columns if is_frame(X) else getattr(ranker, "feature_names_in_", ()))
         if column not in names:
             raise ValueError(
                 f"{caller}: qid_column must be a column of X; got {column!r} and "
