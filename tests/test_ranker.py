@@ -318,10 +318,15 @@ def test_what_lightgbm_does_not_know_is_refused(data, monkeypatch):
     fit(ranker(booster_params={"min_gain_to_spilt": 1e9}), data)
 
 
-def test_random_trees_of_xgboost_are_not_exact(data):
+def test_what_exact_trees_of_xgboost_ignore_is_refused(data):
+    exact = {"random_trees": False, "booster_params": {"tree_method": "exact"}}
     with pytest.raises(ValueError, match=r"^SoftRanker.fit: random_trees must be False with tree_method='exact'"):
-        fit(ranker("xgboost", random_trees=True, booster_params={"tree_method": "exact"}), data)
-    fit(ranker("xgboost", random_trees=False, max_depth=3, booster_params={"tree_method": "exact"}), data)
+        fit(ranker("xgboost", **{**exact, "random_trees": True}), data)
+    for depth, leaves in ((-1, 31), (3, 7)):
+        with pytest.raises(ValueError, match=rf"fit: max_depth must .* num_leaves be .*; got max_depth={depth} and n"):
+            fit(ranker("xgboost", **exact, max_depth=depth, num_leaves=leaves), data)
+    model = fit(ranker("xgboost", **exact, max_depth=3, num_leaves=8), data)
+    assert max(tree.count("leaf=") for tree in model.booster_.get_dump()) == 8
 
 
 def test_what_xgboost_does_not_know_is_warned_of(data):

@@ -70,8 +70,8 @@ def check(settings: Settings) -> None:
 def parameters(settings: Settings, curvature: float) -> dict[str, Any]:
     """XGBoost's ``params``, given the average curvature of a document before the first tree, in LightGBM's units."""
     random = RANDOM_TREES[NAME] if settings.random_trees else {}
-    if random and settings.more.get("tree_method") == "exact":
-        raise ValueError(f"{FIT}: random_trees must be False with tree_method='exact', which draws no features by node")
+    if settings.more.get("tree_method") == "exact":
+        _refuse_what_exact_ignores(settings)
     found: dict[str, Any] = {
         "tree_method": "hist",
         "grow_policy": "lossguide",
@@ -94,6 +94,17 @@ def parameters(settings: Settings, curvature: float) -> dict[str, Any]:
     if settings.n_jobs is not None:
         found["nthread"] = settings.n_jobs
     return found
+
+
+def _refuse_what_exact_ignores(settings: Settings) -> None:
+    if settings.random_trees:
+        raise ValueError(f"{FIT}: random_trees must be False with tree_method='exact', which draws no features by node")
+    depth, leaves = settings.max_depth, settings.num_leaves
+    if depth < 1 or np.log2(leaves) < depth:
+        raise ValueError(
+            f"{FIT}: max_depth must be given with tree_method='exact', and num_leaves be 2^max_depth or more, since it "
+            f"limits no leaves; got max_depth={depth} and num_leaves={leaves}"
+        )
 
 
 def load(source: Any) -> Any:
