@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -22,6 +23,7 @@ class Kernels(BuildHookInterface):
         done = subprocess.run(
             [sys.executable, "-B", "-m", "boostsoft.ahead", str(Path(self.root, COMPILED))],
             cwd=self.root,
+            env={**os.environ, "PYTHONSAFEPATH": ""},  # else an installed boostsoft is found, or none
             capture_output=True,
             text=True,
             check=False,

@@ -95,4 +95,6 @@ def _made_for() -> bytes:
 if __name__ == "__main__":
     if len(sys.argv) != 2:
         sys.exit("usage: python -m boostsoft.ahead FOLDER")
+    if numba.config.DISABLE_JIT:  # a folder without a kernel would pass for complete from then on
+        sys.exit("ahead: NUMBA_DISABLE_JIT must not be set; got 1")
     ship(Path(sys.argv[1]))

@@ -155,6 +155,15 @@ def test_without_a_folder_it_says_how_it_is_called():
     assert (found.returncode, found.stderr) == (1, "usage: python -m boostsoft.ahead FOLDER\n")
 
 
+def test_without_the_compiler_no_folder_passes_for_a_complete_one(tmp_path):
+    found = subprocess.run(
+        [sys.executable, "-m", "boostsoft.ahead", str(tmp_path / "compiled")],
+        env={**os.environ, "NUMBA_DISABLE_JIT": "1"}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (found.returncode, found.stderr) == (1, "ahead: NUMBA_DISABLE_JIT must not be set; got 1\n")
+    assert not [*tmp_path.iterdir()]
+
+
 def test_two_may_make_one_folder(tmp_path, monkeypatch):
     folder, late = tmp_path / "compiled", [True]
     remove = shutil.rmtree
@@ -217,6 +226,12 @@ def test_a_wheel_is_given_the_folder_that_was_compiled(hook):
     asked = Path(hook.root, "asked").read_text(encoding="utf-8")
     assert Path(asked) == Path(hook.root, "boostsoft", "kernels", "compiled")
     assert hook.said == []
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="PYTHONSAFEPATH is of Python 3.11")
+def test_a_wheel_compiles_its_own_sources_wherever_modules_are_sought(hook, monkeypatch):
+    monkeypatch.setenv("PYTHONSAFEPATH", "1")
+    test_a_wheel_is_given_the_folder_that_was_compiled(hook)
 
 
 def test_a_wheel_is_made_without_it_where_compiling_fails(hook):
