@@ -428,6 +428,12 @@ def test_memory_that_is_given_back_counts():
     assert 55 < children._peak() - before < 90
 
 
+def test_memory_is_unknown_where_the_system_does_not_tell(monkeypatch, tmp_path):
+    monkeypatch.setattr(children, "_SELF", tmp_path / "none")
+    monkeypatch.setitem(sys.modules, "resource", None)  # as on Windows
+    assert np.isnan(children._memory(10, "gaussian", 1.0)["megabytes"])
+
+
 @pytest.mark.parametrize("brought", [False, True])
 def test_cold_start_compiles_once_into_a_new_folder_and_reads_it_afterwards(brought, monkeypatch, tmp_path):
     asked = []

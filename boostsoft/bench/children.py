@@ -6,6 +6,7 @@ The parent starts ``python -c`` with a task and its arguments as JSON and reads 
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import subprocess
@@ -147,11 +148,13 @@ def _restart_peak() -> float:
 
 
 def _peak() -> float:
-    """Peak memory in MB."""
+    """Peak memory in MB, NaN where the system does not tell."""
     if _SELF.is_dir():
         return _status("VmHWM")
-    import resource
-
+    try:
+        import resource
+    except ImportError:  # on Windows
+        return math.nan
     unit = 1 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from .children import ask
@@ -58,7 +59,9 @@ def _long_query(settings: Settings, watcher: Watcher) -> Section:
         time = rounds.spread(name)
         row: dict[str, Any] = {"noise": noise, "sigma": sigma, "time": time.times(1e3), "memory": memory}
         if settings.longest >= 100_000:
-            row["targets"] = [LONG_TIME.judge(time), LONG_MEMORY.judge(memory)]
+            row["targets"] = [LONG_TIME.judge(time)]
+            if not math.isnan(memory):
+                row["targets"].append(LONG_MEMORY.judge(memory))
         rows.append(row)
     title = f"One query of {settings.longest:,} documents"
     return Section("long_query", title, _LONG_NOTE, _LONG_COLUMNS, rows, rounds)
