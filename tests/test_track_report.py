@@ -205,6 +205,11 @@ def test_names_are_shown_as_they_are(tmp_path):
     assert not set("<>&") & set(raw)
 
 
+def test_a_name_that_is_no_unicode_is_written_out(tmp_path):
+    page = page_of(track_of(label="a\udcff"), tmp_path)
+    assert page.title == "a\\udcff"
+
+
 def test_queries_that_no_order_changes_are_left_out(tmp_path):
     track = track_of()
     labels = track.y_true.copy()

@@ -60,7 +60,7 @@ def write_report(tracks: Tracks, path: str | Path, *, title: str | None = None, 
         raise ValueError(f"{CALLER}: path must be a file; got the folder {target}")
     script = optional(CALLER, "plotly.offline", "report").get_plotlyjs()
     page = _page(found, title or (found[0].label if len(found) == 1 else "") or "What each tree adds", level, script)
-    write_files(target.parent, {target.name: page.encode()})
+    write_files(target.parent, {target.name: page.encode(errors="backslashreplace")})
     return target
 
 
