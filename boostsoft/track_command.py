@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -145,9 +146,10 @@ def read_model(path: Path) -> tuple[Any, int]:
 
 
 def _read_lightgbm(path: Path) -> tuple[Any, int]:
-    if b"\nend of trees" not in path.read_bytes():  # LightGBM would end the process
+    content = path.read_bytes()  # not every name that the system has is one to LightGBM
+    if b"\nend of trees" not in content:  # LightGBM would end the process
         raise ValueError("it is cut off: the line 'end of trees' is missing")
-    booster = optional("track", "lightgbm", "all").Booster(model_file=path)
+    booster = optional("track", "lightgbm", "all").Booster(model_str=content.decode(errors="replace"))
     return booster, int(booster.num_feature())
 
 
@@ -163,7 +165,7 @@ def _read_xgboost(path: Path) -> tuple[Any, int]:
 
 
 def _read_catboost(path: Path) -> tuple[Any, int]:
-    model = optional("track", "catboost", "bench").CatBoost().load_model(str(path))
+    model = optional("track", "catboost", "bench").CatBoost().load_model(blob=path.read_bytes())
     return model, len(model.feature_names_)
 
 
@@ -204,7 +206,7 @@ def _check_different(targets: Sequence[tuple[str, Path]], out: Path | None) -> N
     first: dict[Path, Path] = {}
     options = {path: "--out" if path.parent == out else f"--{kind}" for kind, path in targets}
     for _, path in targets:
-        other = first.setdefault(path.resolve(), path)
+        other = first.setdefault(Path(os.path.realpath(path)), path)  # resolve() would raise of a link to itself
         if other is not path:
             raise ValueError(f"{options[other]} and {options[path]}: must be different files; got {other} and {path}")
 

@@ -202,6 +202,22 @@ def test_absent_features_may_be_missing_ones(folder, xgboost_models, tmp_path, c
     assert not np.array_equal(*found)
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such names")
+@pytest.mark.parametrize("kind", ["lightgbm.txt", "xgboost.json", "model.cbm"])
+def test_a_model_may_have_a_name_that_is_no_unicode(kind, folder, xgboost_models, tmp_path, capsys):
+    """Neither LightGBM nor CatBoost opens such a file; on Windows, no name beyond the code page either."""
+    if kind == "model.cbm":
+        catboost = pytest.importorskip("catboost")
+        train = load_letor(folder / "a.txt")
+        model = catboost.CatBoost({"iterations": 2, "verbose": False, "allow_writing_files": False})
+        model.fit(train.X, train.y).save_model(str(folder / kind))
+    named = tmp_path / f"m\udcff{kind}"
+    named.write_bytes((folder / kind).read_bytes())
+    code, shown = run(capsys, named, folder / "a.txt")
+    assert (code, shown.err) == (0, "")
+    assert shown.out.startswith("m\\udcff")
+
+
 def test_catboost_models(folder, capsys):
     catboost = pytest.importorskip("catboost")
     train = load_letor(folder / "a.txt")
