@@ -181,7 +181,10 @@ def _check_tree_parameters(parameters: Mapping[str, str]) -> None:
 
 @contextmanager
 def _silent_errors() -> Iterator[None]:
-    """Drop what a library in C writes to the error stream."""
+    """Drop what a library in C writes to the error stream, if there is one."""
+    if sys.stderr is None:
+        yield
+        return
     sys.stderr.flush()
     kept = os.dup(2)
     try:

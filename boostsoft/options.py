@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import os
 import re
 import sys
 import tempfile
@@ -17,7 +19,8 @@ FAILED, INTERRUPTED = 2, 130
 
 def stop(message: str, code: int) -> int:
     """Say in one line on stderr why a command ends; returns its exit code."""
-    sys.stderr.write(f"boostsoft: {' '.join(message.split())}\n")
+    with contextlib.suppress(AttributeError, OSError):  # no such stream, or nowhere to write: the code says it, too
+        sys.stderr.write(f"boostsoft: {' '.join(message.split())}\n")
     return code
 
 
@@ -84,8 +87,10 @@ def refuse_pnr(command: str, metric: str) -> None:
 def check_folder(folder: Path, *names: str, option: str = "--out") -> None:
     """Refuse a folder that cannot be written to, or where files of these names cannot be; it is not made yet."""
     nearest = folder
-    while not nearest.exists() and nearest != nearest.parent:
+    while not os.path.lexists(nearest) and nearest != nearest.parent:
         nearest = nearest.parent
+    if not os.path.exists(nearest):
+        raise ValueError(f"{option}: {nearest} is a link to nothing")
     if not nearest.is_dir():
         raise ValueError(f"{option}: {nearest} is a file, not a folder")
     try:

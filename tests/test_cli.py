@@ -484,6 +484,28 @@ def test_to_be_terminated_is_to_be_interrupted():
     assert_interrupted(code)
 
 
+@pytest.mark.parametrize("closed", ["stdout", "stderr"])
+def test_a_closed_stream_changes_no_exit_code(closed, parts, tmp_path):
+    """As of a service, or of pythonw: Python then has None in the stream's place."""
+    start = f"import os, sys; os.close({1 if closed == 'stdout' else 2}); sys.{closed} = None\n"
+    code = start + "from boostsoft import cli\nsys.exit(cli.main())\n"
+    train = [*split_arguments(parts), "--out", str(tmp_path / "out"), *SMALL_TREES, "--trees", "2"]
+    for arguments, expected in ((train, 0), (["track", "none.txt", "none.txt"], 2)):
+        done = subprocess.run([sys.executable, "-c", code, *arguments], stdin=subprocess.DEVNULL, check=False)
+        assert done.returncode == expected
+
+
+@pytest.mark.skipif(not hasattr(os, "symlink") or os.name == "nt", reason="links need rights on Windows")
+@pytest.mark.parametrize("target", ["nothing", "link"])
+def test_a_link_to_nothing_is_refused_before_training(target, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(cli, "_compare", None)
+    link = tmp_path / "link"
+    link.symlink_to(tmp_path / target)
+    for place in (link, link / "deep"):
+        assert cli.main(["demo", "--out", str(place)]) == 2
+        assert capsys.readouterr().err == f"boostsoft: --out: {link} is a link to nothing\n"
+
+
 def test_files_are_whole_or_not_there(tmp_path, monkeypatch):
     real = os.replace
 
