@@ -108,6 +108,31 @@ def test_an_edit_of_any_file_makes_every_kernel_stale(small, tmp_path):
     assert call(small, NUMBA_CACHE_DIR=folder) == (81, 0, "")
 
 
+def test_an_archive_with_another_file_makes_every_kernel_stale(small, tmp_path):
+    """Numba keeps kernels of a package within a .zip, whose folders hold no files that could be listed."""
+
+    def from_archive():
+        shutil.make_archive(str(tmp_path / "packed"), "zip", tmp_path, "small")
+        packed = {"PYTHONPATH": str(tmp_path / "packed.zip"), "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+        (tmp_path / "elsewhere").mkdir(exist_ok=True)
+        return ended(start(CALL, tmp_path / "elsewhere", **packed))
+
+    assert [from_archive() for _ in range(2)] == [(["41", "0"], ""), (["41", "1"], "")]
+    edit(small / "g.py", "10", "20")
+    assert [from_archive() for _ in range(2)] == [(["81", "0"], ""), (["81", "1"], "")]
+
+
+def test_a_frozen_program_is_its_own_stamp(tmp_path, monkeypatch):
+    program = tmp_path / "program"
+    monkeypatch.setattr(sys, "frozen", True, raising=False)
+    monkeypatch.setattr(sys, "executable", str(program))
+    stamps = set()
+    for content in (b"one", b"two"):
+        program.write_bytes(content)
+        stamps.add(cache.sources.__wrapped__(tmp_path / "library" / "small"))
+    assert len(stamps) == 2
+
+
 def test_an_installation_that_cannot_be_written_to(small, tmp_path):
     make_read_only(small)
     home = {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "home"), "LOCALAPPDATA": str(tmp_path / "home")}

@@ -62,11 +62,18 @@ def shipping(folder: Path) -> Iterator[None]:
 
 @functools.cache
 def sources(folder: Path) -> str:
-    """A digest of the names and contents of a folder's modules."""
+    """A digest of the names and contents of a folder's modules, or of the file that holds them all."""
     digest = hashlib.sha256()
-    for path in sorted(folder.glob("*.py")):
+    for path in sorted(folder.glob("*.py")) or _one_file(folder):
         digest.update(f"{path.name} {path.stat().st_size} ".encode() + path.read_bytes())
     return digest.hexdigest()
+
+
+def _one_file(folder: Path) -> list[Path]:
+    """The program, if it is frozen, or the archive that a folder is in."""
+    if getattr(sys, "frozen", False):
+        return [Path(sys.executable)]
+    return [path for path in folder.parents if path.is_file()]
 
 
 def _stamp(function: Any) -> tuple[str, ...]:
