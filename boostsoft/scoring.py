@@ -5,6 +5,7 @@ from __future__ import annotations
 from inspect import signature
 from typing import Any
 
+import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import UNCHANGED, MetadataRequest, get_routing_for_object
 
@@ -34,7 +35,8 @@ def make_ranking_scorer(metric: str | Metric = "ndcg@10", **options: Any) -> Ran
     Returns
     -------
     RankingScorer
-        A callable ``(estimator, X, y, *, qid, sample_weight) -> float``: the metric of ``estimator.predict(X)``.
+        A callable ``(estimator, X, y, *, qid, sample_weight) -> float``: the metric of ``estimator.predict(X)``, or,
+        of a classifier with two classes, of its decision function or else of the second class's probability.
 
     Raises
     ------
@@ -86,7 +88,8 @@ class RankingScorer:
         ----------
         estimator : fitted estimator
             Anything whose ``predict`` gives a score per row, higher ranks first; it gets ``qid`` too if it has such a
-            parameter, as that of :class:`SoftBlender`.
+            parameter, as that of :class:`SoftBlender`. A classifier with two classes, whose ``predict`` would tie most
+            rows, ranks by its ``decision_function``, or else by the probability of the second class.
         X, y : (n_docs, n_features), (n_docs,)
             Documents and labels.
         qid : (n_docs,)
@@ -131,7 +134,12 @@ class RankingScorer:
 
 
 def _predict(estimator: Any, X: Any, qid: Any) -> Any:
-    """The predictions; with the query ids if they need them, as a SoftBlender's do."""
+    """The predictions, with the query ids if they need them, as a SoftBlender's do; of two classes, how sure it is."""
+    if np.size(getattr(estimator, "classes_", 0)) == 2:
+        if hasattr(estimator, "decision_function"):
+            return estimator.decision_function(X)
+        if hasattr(estimator, "predict_proba"):
+            return estimator.predict_proba(X)[:, 1]
     predict = getattr(estimator, "best_estimator_", estimator).predict
     return predict(X, qid=qid) if "qid" in signature(predict).parameters else predict(X)
 

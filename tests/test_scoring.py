@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 import sklearn
 from sklearn.exceptions import NotFittedError
-from sklearn.linear_model import Ridge
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score, cross_validate
+from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from boostsoft import Metric, SoftBlender, SoftMetric, make_ranking_scorer
 
@@ -135,6 +136,25 @@ def test_a_blender_predicts_with_the_query_ids(data):
     scores = search.best_estimator_.predict(data.X, qid=data.qid)[order]
     assert value == pytest.approx(Metric("map")(data.y[order], scores, qid=data.qid[order]), abs=1e-15)
     assert scorer(search, data.X, data.y, qid=data.qid) == value
+
+
+def test_two_classes_rank_by_how_sure_the_classifier_is(data):
+    """Their predictions are 0 and 1, ties but for one cut."""
+    X, y, qid = data.X, (data.y > 0).astype(int), data.qid
+    order, scorer = np.argsort(qid, kind="stable"), make_ranking_scorer("auc")
+
+    def auc(scores):
+        return Metric("auc")(y[order], scores[order], qid=qid[order])
+
+    linear, bayes = LogisticRegression().fit(X, y), GaussianNB().fit(X, y)  # which has no decision function
+    assert scorer(linear, X, y, qid=qid) == auc(linear.decision_function(X)) != auc(linear.predict(X))
+    assert scorer(bayes, X, y, qid=qid) == auc(bayes.predict_proba(X)[:, 1]) != auc(bayes.predict(X))
+    search = GridSearchCV(LogisticRegression(), {"C": [0.1]}).fit(X, y)
+    for wrapped in (search, make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y)):
+        assert scorer(wrapped, X, y, qid=qid) == auc(wrapped.decision_function(X))
+    grades = GaussianNB().fit(X, data.y)  # of more than two classes the prediction is an order of its own
+    assert np.unique(data.y).size > 2
+    assert scorer(grades, X, y, qid=qid) == auc(grades.predict(X))
 
 
 def test_repr():
