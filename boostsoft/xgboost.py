@@ -103,6 +103,9 @@ def objective(
     for curvatures of about .25 per document; those of a whole query add up to about .1 here, whatever its length.
     What :func:`lambda_objective` and :func:`reference_objective` build is not multiplied.
 
+    Of a pooled metric, whose pairs are of several queries, the DMatrix's weights multiply each document's gradient
+    afterwards, as LightGBM's weights of rows do; ``query_weight`` weighs the pairs.
+
     ``xgb.cv`` keeps queries whole and drops their weights, under any objective. A saved Booster needs no boostsoft to
     be served.
 
