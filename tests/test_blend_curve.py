@@ -153,6 +153,18 @@ def test_optimum_and_its_interval(data, curve):
     assert not np.array_equal(other.soft_interval, curve.soft_interval)
 
 
+def test_a_line_says_what_was_found(data, curve):
+    best = curve.hard_optimum
+    assert repr(curve).startswith(
+        f"BlendCurve(ndcg@10, 11 mixtures; best hard {best.value:.4f} at t = {best.t:g}, soft "
+    )
+    S, y, group = data
+    surface = blend_surface(S, y, group=group, n=3, n_bootstrap=20)
+    weights = ", ".join(f"{weight:.3g}" for weight in surface.soft_optimum.weights)
+    assert repr(surface).startswith("BlendSurface(ndcg@10, 6 mixtures; best hard ")
+    assert repr(surface).endswith(f", soft {surface.soft_optimum.value:.4f} at ({weights}))")
+
+
 def test_summit_of_a_stepped_curve():
     assert summit(np.array([0.0, 2.0, 1.0, 2.0, 2.0, 2.0, 0.0])) == 4
     assert summit(np.array([2.0, 2.0, 1.0, 2.0, 2.0])) == 0

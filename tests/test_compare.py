@@ -443,6 +443,7 @@ def test_tracks_of_other_queries():
 def test_table():
     y, a, b = scores()
     found = compare(a, b, y_true=y, group=SIZES, level=0.9)
+    assert repr(found) == str(found)
     lines = str(found).splitlines()
     assert lines[0] == "a: a, b: b"
     assert "90% interval" in lines[1]

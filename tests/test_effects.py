@@ -152,6 +152,7 @@ def test_advice():
     found = tree_effects(worse)
     added = "the next 88 add 0.0100 +- 0.0354 (not told from 0)"
     assert found.advice == f"keep 412 trees: {added}, the last 100 lose 0.2100 +- 0.0354"
+    assert repr(found) == str(found)
     assert str(found).startswith(f"ndcg@10: {found.advice}\nbest with 500 trees (95% interval ")
     assert str(found).endswith("steps that hurt: 1 of 3 (to 600); by chance 0.075")
 

@@ -422,6 +422,7 @@ def test_a_generator_of_batches():
 
 def test_table_and_frame():
     found = value(lightgbm_model(), candidates())
+    assert repr(found) == str(found)
     lines = str(found).splitlines()
     assert lines[0].split()[:6] == ["batch", "queries", "documents", "trees", "change", "of"]
     assert [line.split()[0] for line in lines[1:5]] == ["good", "empty", "small", "wrong"]

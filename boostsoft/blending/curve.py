@@ -62,6 +62,10 @@ class BlendCurve:
     metric: Metric
     soft_metric: SoftMetric
 
+    def __repr__(self) -> str:
+        hard, soft = (f"{best.value:.4f} at t = {best.t:g}" for best in (self.hard_optimum, self.soft_optimum))
+        return f"BlendCurve({self.metric.name}, {self.t.size} mixtures; best hard {hard}, soft {soft})"
+
 
 def blend_curve(
     S: Any,

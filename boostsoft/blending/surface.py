@@ -56,6 +56,13 @@ class BlendSurface:
     metric: Metric
     soft_metric: SoftMetric
 
+    def __repr__(self) -> str:
+        hard, soft = (
+            f"{best.value:.4f} at ({', '.join(f'{weight:.3g}' for weight in best.weights)})"
+            for best in (self.hard_optimum, self.soft_optimum)
+        )
+        return f"BlendSurface({self.metric.name}, {len(self.weights)} mixtures; best hard {hard}, soft {soft})"
+
 
 def blend_surface(
     S: Any,

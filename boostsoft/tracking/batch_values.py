@@ -134,7 +134,7 @@ class BatchValues:
             columns[field.name] = [getattr(self.batches[at], field.name) for at in order]
         return as_frame("BatchValues.to_frame", kind, columns)
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         head, rows, notes = self._table()
         return "\n".join([text_table(head, rows), *notes])
 

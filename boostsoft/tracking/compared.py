@@ -138,7 +138,7 @@ class Comparison:
             "Comparison.to_frame", kind, {name: [getattr(row, name) for row in self.rows] for name in names}
         )
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         head, rows, notes = self._table()
         return "\n".join([f"a: {self.labels[0]}, b: {self.labels[1]}", text_table(head, rows), *notes])
 

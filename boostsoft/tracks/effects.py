@@ -162,7 +162,7 @@ class TreeEffects:
         hurts = self.high < -STILL
         return as_frame("TreeEffects.to_frame", kind, {"trees": self.steps, **columns, "hurts": hurts})
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         hurting = ", ".join(map(str, self.hurting[:10].tolist())) + (", ..." if self.hurting.size > 10 else "")
         reach = f"{self.level:.0%} interval {self.best_low} to {self.best_high}"
         reach = reach if self.queries > 1 else "one query gives no interval"
