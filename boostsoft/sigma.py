@@ -19,7 +19,7 @@ from .blending.scores import score_matrix
 from .blending.soft_value import SoftValue
 from .blending.solve import climb
 from .metrics.hard import Metric
-from .metrics.soft import SoftMetric
+from .metrics.soft import SoftMetric, as_metric
 from .query_groups import warn_of_one_query
 from .ranker.queries import read_queries, weigh
 from .smoothness import approximation_error, smoothness_error
@@ -154,6 +154,7 @@ def choose_sigma(
     n_models = score_matrix(caller, S)[0].shape[1]
     if n_models < 2:
         raise ValueError(f"{caller}: S must have two models at least; got {n_models}")
+    metric = as_metric(caller, metric, {})
     mixed = read_mixed(
         caller, S, y, [("S", at) for at in range(n_models)], group=group, qid=qid, sample_weight=sample_weight,
         query_weight=query_weight, metric=metric, normalize=normalize, lower_is_better=lower_is_better, noise=noise,

@@ -79,6 +79,23 @@ def test_each_point_is_the_metric_of_the_mixture(data, curve):
     assert curve.hard[4] > max(curve.hard[0], curve.hard[-1])
 
 
+@pytest.mark.parametrize("ranks", ["exact", "softrank"])
+def test_a_soft_metric_is_the_soft_curve(data, ranks):
+    S, y, group = data
+    soft = SoftMetric("ndcg@5", noise="gumbel", sigma=0.7, sigma_unit="score", accuracy="high", ranks=ranks)
+    found = blend_curve(S, y, group=group, n=3, metric=soft, n_bootstrap=20)
+    assert (found.soft_metric, found.metric) == (soft, soft.hard)
+    for t, value, hard in zip(found.t, found.soft, found.hard, strict=True):
+        blend = (1 - t) * S[:, 0] + t * S[:, 1]
+        assert value == pytest.approx(soft(y, blend, group=group), rel=1e-12)
+        assert hard == pytest.approx(soft.hard(y, blend, group=group), rel=1e-12)
+    surface = blend_surface(S, y, group=group, n=2, metric=soft, n_bootstrap=20)
+    assert surface.soft_metric == soft
+    for own in ({"noise": "logistic"}, {"sigma": 0.2}, {"sigma_unit": "score"}):
+        with pytest.raises(TypeError, match=r"^blend_curve: give noise, sigma and sigma_unit to the SoftMetric"):
+            blend_curve(S, y, group=group, metric=soft, **own)
+
+
 def test_models_by_position(data, curve):
     S, y, sizes = data
     back = blend_curve(S, y, group=sizes, n=11, sigma=0.5, i=1, j=-3)

@@ -248,3 +248,8 @@ def test_bad_scores(data):
         choose_sigma(np.where(S > 2, np.nan, S), method="residual", group=sizes)
     with pytest.raises(ValueError, match="it is constant"):
         choose_sigma(S[:, [0, 0]], y, method="tradeoff", group=sizes)
+
+
+def test_a_soft_metric_has_its_sigma_already():
+    with pytest.raises(TypeError, match=r"^choose_sigma: metric must be a string such as 'ndcg@10' or a Metric; got S"):
+        choose_sigma(np.zeros((4, 2)), np.arange(4), group=[4], metric=SoftMetric("ndcg@10", sigma=0.2))

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..arguments import FloatArray, IntArray, whole_number
 from ..metrics.hard import Metric
-from ..metrics.soft import SoftMetric
+from ..metrics.soft import AnyMetric, SoftMetric
 from .interval import percentiles
 from .mixtures import largest, read_mixed, read_resampling
 
@@ -75,7 +75,7 @@ def blend_curve(
     qid: Any = None,
     sample_weight: Any = None,
     query_weight: Any = None,
-    metric: str | Metric = "ndcg@10",
+    metric: str | AnyMetric = "ndcg@10",
     i: int = 0,
     j: int = 1,
     n: int = 101,
@@ -97,8 +97,9 @@ def blend_curve(
         Labels.
     group, qid, sample_weight, query_weight : optional
         The queries and their weights, as in :meth:`SoftBlender.fit`.
-    metric : str or Metric
-        What to measure: a metric with an exact expectation.
+    metric : str, Metric or SoftMetric
+        What to measure: a metric with an exact expectation. A SoftMetric is the soft curve, and its ``hard`` metric the
+        other one; noise and sigma are then its own.
     i, j : int
         The models, by their columns, from the end if negative: the mixture is (1 - t) S_i + t S_j.
     n : int

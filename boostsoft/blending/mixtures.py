@@ -21,6 +21,7 @@ from ..ranker.settings import refuse_cutoffs_per_query
 from ..statistics import check_resamples
 from ..tracks.checks import refuse_infinite
 from .annealing import automatic_sigma, counting_queries
+from .mix import AUTO
 from .problem import blended
 from .scores import directions, normalized, refuse_unscored, score_matrix
 
@@ -88,7 +89,7 @@ def read_mixed(
     qid: Any,
     sample_weight: Any,
     query_weight: Any,
-    metric: str | Metric,
+    metric: str | AnyMetric,
     normalize: str,
     lower_is_better: Any,
     noise: str,
@@ -98,7 +99,7 @@ def read_mixed(
     """Check everything that a curve and a surface are given; ``columns`` with the arguments that named them."""
     matrix, names = score_matrix(caller, S)
     chosen = [_column(caller, argument, at, matrix.shape[1]) for argument, at in columns]
-    hard = as_metric(caller, metric, {})
+    hard = metric.hard if isinstance(metric, SoftMetric) else as_metric(caller, metric, {})
     refuse_cutoffs_per_query(caller, hard)
     hard.refuse_pooled(caller)
     refuse_inexact(caller, hard, "take another metric, ndcg or map say")
@@ -114,10 +115,8 @@ def read_mixed(
     if counting_queries(prepared, weights) == 0:
         raise ValueError(f"{caller}: a query must have documents worth telling apart; none has a relevant document")
     scores = normalized(caller, normalize, queries.bring_together(rows), queries.groups)
-    unit = one_of(caller, "sigma_unit", sigma_unit, ("spread", "score"))
-    size = _sigma(caller, sigma, unit, prepared, weights)
-    law = one_of(caller, "noise", noise, LAWS)
-    return Mixed(scores, prepared, weights, SoftMetric(hard, noise=law, sigma=size, sigma_unit=unit))
+    soft = _soft_twin(caller, metric, hard, noise, sigma, sigma_unit, prepared, weights)
+    return Mixed(scores, prepared, weights, soft)
 
 
 def read_resampling(caller: str, n_bootstrap: Any, random_state: Any) -> tuple[int, int]:
@@ -146,11 +145,24 @@ def _column(caller: str, argument: str, at: int, n_models: int) -> int:
     return at % n_models
 
 
+def _soft_twin(
+    caller: str, metric: Any, hard: Metric, noise: Any, sigma: Any, unit: Any, prepared: PreparedQueries,
+    weights: FloatArray,
+) -> SoftMetric:  # fmt: skip
+    """The soft metric that was given, which has its own noise, or that of a hard one."""
+    law, unit = one_of(caller, "noise", noise, LAWS), one_of(caller, "sigma_unit", unit, ("spread", "score"))
+    if not isinstance(metric, SoftMetric):
+        return SoftMetric(hard, noise=law, sigma=_sigma(caller, sigma, unit, prepared, weights), sigma_unit=unit)
+    if law != "gaussian" or unit != "spread" or not (isinstance(sigma, str) and sigma == AUTO):
+        raise TypeError(f"{caller}: give noise, sigma and sigma_unit to the SoftMetric, which has its own already")
+    return metric
+
+
 def _sigma(caller: str, sigma: Any, unit: str, prepared: PreparedQueries, weights: FloatArray) -> float:
     if not isinstance(sigma, str):
         return positive_number(caller, "sigma", sigma)
-    if sigma != "auto" or unit != "spread":
+    if sigma != AUTO or unit != "spread":
         raise ValueError(
-            f"{caller}: sigma must be a number, or 'auto' in units of the spread; got {sigma!r}, sigma_unit={unit!r}"
+            f"{caller}: sigma must be a number, or {AUTO!r} in units of the spread; got {sigma!r}, sigma_unit={unit!r}"
         )
     return automatic_sigma(prepared, weights)

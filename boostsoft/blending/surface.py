@@ -9,7 +9,7 @@ import numpy as np
 
 from ..arguments import FloatArray, whole_number
 from ..metrics.hard import Metric
-from ..metrics.soft import SoftMetric
+from ..metrics.soft import AnyMetric, SoftMetric
 from .baselines.grid import compositions
 from .curve import N_BOOTSTRAP
 from .interval import percentiles
@@ -72,7 +72,7 @@ def blend_surface(
     qid: Any = None,
     sample_weight: Any = None,
     query_weight: Any = None,
-    metric: str | Metric = "ndcg@10",
+    metric: str | AnyMetric = "ndcg@10",
     models: tuple[int, int, int] = (0, 1, 2),
     n: int = 21,
     normalize: str = "none",
