@@ -276,6 +276,18 @@ def test_lightgbm_reads_any_matrix(kind):
     np.testing.assert_array_equal(staged(model, data)[-1], expected)
 
 
+@pytest.mark.parametrize("kind", [np.int64, np.uint32, np.longdouble, object], ids=str)
+def test_lightgbm_reads_other_numbers_as_float32(kind):
+    """In float32 whole numbers beyond 2^24 become others, of which LightGBM's predict goes another way."""
+    large = 2**24 + np.random.default_rng(0).integers(0, 40, (N_DOCS, 2))
+    labels = large[:, 0] % 2 + (large[:, 1] > 2**24 + 20)
+    model = lightgbm_model(large.astype(np.float64), labels, categorical=())
+    data = large.astype(kind)
+    assert (model.predict(data) != model.predict(large.astype(np.float64))).any()
+    for trees, found in enumerate(staged(model, data)[1:], start=1):
+        np.testing.assert_array_equal(found, model.predict(data, num_iteration=trees, raw_score=True))
+
+
 def test_lightgbm_reads_arrow_tables():
     pytest.importorskip("cffi")  # by which LightGBM before 4.7 reads them
     model = lightgbm_model(filled, categorical=())
@@ -305,6 +317,17 @@ def test_lightgbm_reads_categories_by_name():
     model = lightgbm_model(frame, categorical=("kind",))
     turned = frame.assign(kind=frame["kind"].cat.reorder_categories(list("yxwvutsrqp")))
     np.testing.assert_array_equal(staged(model, turned)[-1], model.predict(frame, raw_score=True))
+
+
+def test_lightgbm_takes_no_numbers_for_categories():
+    """A category of the number 20 is not the twentieth."""
+    frame = frame_of_categories()
+    frame["kind"] = pd.Categorical(10 * X[:, 4].astype(int))
+    model = lightgbm_model(frame, categorical=("kind",))
+    numbers = frame.astype({"kind": int})
+    for read in (model.predict, lambda data: staged(model, data)):
+        with pytest.raises(ValueError, match="categorical_feature do not match"):
+            read(numbers)
 
 
 def test_xgboost_reads_categories():

@@ -29,7 +29,7 @@ def stages(
     n_trees = int(booster.num_trees())
     refuse_no_trees(caller, n_trees)
     refuse_other_width(caller, X, int(booster.num_feature()))
-    return n_trees, _scores(booster, as_lightgbm_reads(X), n_trees, init_score, threads)
+    return n_trees, _scores(booster, as_lightgbm_reads(booster, X), n_trees, init_score, threads)
 
 
 def _scores(
@@ -74,14 +74,15 @@ def is_averaged(booster: Any) -> bool:
     return _AVERAGE in booster.model_to_string(num_iteration=1).splitlines()
 
 
-def as_lightgbm_reads(X: Any) -> Any:
-    """X as LightGBM would convert it at every call, converted once; frames with categories are left to it."""
+def as_lightgbm_reads(booster: Any, X: Any) -> Any:
+    """X as LightGBM would convert it at every call, converted once; what has to do with categories is left to it."""
     if sparse.issparse(X):
         return sparse.csr_matrix(X)  # LightGBM knows SciPy's matrices, and not its arrays
     if hasattr(X, "dtypes"):  # an Arrow table, which LightGBM reads itself, has none
-        return _numbers(X)
-    if isinstance(X, np.ndarray):
-        return np.ascontiguousarray(X, X.dtype if X.dtype in (np.float32, np.float64) else np.float64)
+        # numbers in place of categories that the booster knows by name: LightGBM raises
+        return X if hasattr(X, "iloc") and booster.pandas_categorical else _numbers(X)
+    if isinstance(X, np.ndarray):  # of whole numbers too LightGBM makes float32
+        return np.ascontiguousarray(X, X.dtype if X.dtype in (np.float32, np.float64) else np.float32)
     return X
 
 
