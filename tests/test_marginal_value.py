@@ -506,3 +506,16 @@ def test_xgboosts_other_boosters_are_refused(booster, says):
     model = xgb.train(params, xgb.DMatrix(X, y, group=SIZES), 2)
     with pytest.raises(ValueError, match=f"model must be a gbtree; {says}"):
         value(model, [(X, y, SIZES)])
+
+
+@pytest.mark.parametrize("other", [{"booster": "dart"}, {"booster": "gblinear"}, {"process_type": "update"}], ids=str)
+def test_xgboosts_parameters_must_let_the_trees_stand(other):
+    """With more new rounds than there were, a start from nothing would look like a continuation."""
+    xgb = pytest.importorskip("xgboost")
+    X, y = documents(0)
+    model = xgb.train({"objective": "rank:ndcg"}, xgb.DMatrix(X, y, group=SIZES), 2)
+    name, given = next(iter(other.items()))
+    with pytest.raises(ValueError, match=f"params must leave {name} at '.*', to go on; got '{given}'"):
+        value(model, [(X, y, SIZES)], params=other)
+    same = {"booster": "gbtree", "process_type": "default"}
+    assert value(model, [(X, y, SIZES)], params=same).best.change == value(model, [(X, y, SIZES)]).best.change

@@ -26,6 +26,7 @@ _ROUNDS = tuple(name for name, word in TAKEN.items() if word == "n_estimators")
 _STOPS = tuple(name for name, word in TAKEN.items() if word == "early_stopping_rounds")
 _METRICS = tuple(name for name, word in TAKEN.items() if word == "eval_metric")
 _CATEGORIES = tuple(name for name, why in SETTLED.items() if "categories" in why)
+_GROWS = {"booster": "gbtree", "process_type": "default"}  # with others XGBoost forgets or changes the trees it has
 _RANKING = ("lambdarank", "rank_xendcg", "xendcg", "xe_ndcg", "xe_ndcg_mart", "xendcg_mart")
 
 
@@ -221,6 +222,9 @@ def _check_params(params: Mapping[str, Any]) -> None:
 def _xgboost_params(params: Mapping[str, Any] | None, remembered: str) -> tuple[dict[str, Any], Any, bool]:
     """Parameters without an objective that is a function, that function, and whether the objective ranks."""
     given = {name: value for name, value in (params or {}).items() if name not in _STOPS}
+    for name, grows in _GROWS.items():
+        if given.get(name, grows) != grows:
+            raise ValueError(f"{CALLER}: params must leave {name} at {grows!r}, to go on; got {given[name]!r}")
     objective = given.get("objective")
     if callable(objective):
         del given["objective"]
