@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -46,6 +47,7 @@ a page:       python -m boostsoft track model.json S4.txt S5.txt --metric ndcg@1
 everything:   python -m boostsoft track model.txt S5.txt --out tracked
 """
 _LIGHTGBM, _XGBOOST, _CATBOOST = b"tree", b"{", b"CBM1"  # how a model's file begins
+_SIZES = re.compile(rb"\ntree_sizes=(.*)")  # a line of LightGBM's: the bytes of each tree
 _LEVEL = 0.95
 
 
@@ -147,9 +149,14 @@ def read_model(path: Path) -> tuple[Any, int]:
 
 def _read_lightgbm(path: Path) -> tuple[Any, int]:
     content = path.read_bytes()  # not every name that the system has is one to LightGBM
-    if b"\nend of trees" not in content:  # LightGBM would end the process
+    if b"\nend of trees" not in content:
         raise ValueError("it is cut off: the line 'end of trees' is missing")
-    booster = optional("track", "lightgbm", "all").Booster(model_str=content.decode(errors="replace"))
+    # told how long each tree is, LightGBM ends the process at a text that is damaged or has other ends of lines
+    sizes = _SIZES.search(content)
+    text = content if sizes is None else content.replace(sizes[0], b"", 1)
+    booster = optional("track", "lightgbm", "all").Booster(model_str=text.decode(errors="replace"))
+    if sizes is not None and booster.num_trees() != (stated := len(sizes[1].split())):
+        raise ValueError(f"it is damaged: of its {stated} trees it has {booster.num_trees()}")
     return booster, int(booster.num_feature())
 
 

@@ -318,6 +318,36 @@ def test_bad_input_is_one_line_and_leaves_nothing(folder, tmp_path, capsys, monk
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["track.png"]
 
 
+DAMAGES = {
+    "a line is missing": (rb"leaf_value=.*", b"", "Tree model string format error"),
+    "a line is cut off": (rb"(leaf_value=\S+) .*", rb"\1", "Check failed"),
+    "a tree is missing": (rb"Tree=1\n(.|\n)*?(?=Tree=2\n)", b"", "it is damaged: of its 6 trees it has 5"),
+}
+
+
+@pytest.mark.parametrize(("lost", "kept", "message"), DAMAGES.values(), ids=DAMAGES.keys())
+def test_damaged_lightgbm_models(folder, tmp_path, lost, kept, message):
+    """In a process of its own: LightGBM would end it."""
+    content = (folder / "lightgbm.txt").read_bytes()
+    (tmp_path / "model.txt").write_bytes(re.sub(lost, kept, content, count=1))
+    command = [sys.executable, "-m", "boostsoft", "track", tmp_path / "model.txt", folder / "a.txt"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert f"boostsoft: track: cannot read the model {tmp_path / 'model.txt'}: {message}" in done.stderr
+
+
+def test_a_lightgbm_model_with_other_ends_of_lines(folder, tmp_path):
+    lgb = pytest.importorskip("lightgbm")
+    content = (folder / "lightgbm.txt").read_bytes()
+    (tmp_path / "model.txt").write_bytes(content.replace(b"\n", b"\r\n"))
+    X = np.random.default_rng(0).normal(size=(50, N_FEATURES))
+    found, expected = (
+        track_command.read_model(tmp_path / "model.txt")[0],
+        lgb.Booster(model_file=folder / "lightgbm.txt"),
+    )
+    np.testing.assert_array_equal(found.predict(X), expected.predict(X))
+
+
 def test_damaged_models_of_other_libraries(tmp_path, capsys):
     for library, head in (("xgboost", b'{"learner": 3}'), ("catboost", b"CBM1 and nothing else")):
         pytest.importorskip(library)
