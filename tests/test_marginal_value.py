@@ -162,6 +162,15 @@ def test_parameters_are_the_models_own_unless_given():
     np.testing.assert_allclose(value(reread, [(X, y, SIZES)]).changes, own.changes, atol=1e-12)
 
 
+@pytest.mark.parametrize("name", ["application", "objective_type", "loss"])
+def test_an_objective_by_its_other_names(name):
+    X, y = documents(1)
+    params = {**PARAMS, "objective": "rank_xendcg"}
+    others = {name if key == "objective" else key: given for key, given in params.items()}
+    there, here = (value(lightgbm_model(), [(X, y, SIZES)], params=given).best for given in (params, others))
+    assert there.change == here.change != value(lightgbm_model(), [(X, y, SIZES)]).best.change
+
+
 def test_weights_of_the_pool_and_of_a_batch():
     X, y = documents(1)
     weights = np.arange(20.0)

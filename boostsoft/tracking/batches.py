@@ -116,6 +116,9 @@ def marginal_value(
     it is not trained on. A batch may also be too small for the model's parameters (LightGBM wants 20 documents in a
     leaf): then no tree has a split, ``n_trees`` is 0, and so is the change.
 
+    With LightGBM's ``linear_tree`` the first new tree has constants in its leaves, as whenever LightGBM starts from an
+    ``init_score``.
+
     Errors are those of the pool's queries, not of the batch: another draw of documents would teach something else. The
     best of many batches looks better than it is; ``first`` says how often another would have come first.
 

@@ -25,6 +25,7 @@ KNOWN = "a LightGBM Booster or LGBMRanker, an XGBoost Booster or XGBRanker, or a
 _ROUNDS = tuple(name for name, word in TAKEN.items() if word == "n_estimators")
 _STOPS = tuple(name for name, word in TAKEN.items() if word == "early_stopping_rounds")
 _METRICS = tuple(name for name, word in TAKEN.items() if word == "eval_metric")
+_OBJECTIVES = tuple(name for name, why in SETTLED.items() if "trains on its metric" in why)
 _CATEGORIES = tuple(name for name, why in SETTLED.items() if "categories" in why)
 _GROWS = {"booster": "gbtree", "process_type": "default"}  # with others XGBoost forgets or changes the trees it has
 _RANKING = ("lambdarank", "rank_xendcg", "xendcg", "xe_ndcg", "xe_ndcg_mart", "xendcg_mart")
@@ -127,6 +128,9 @@ class LightGBMGrower:
 
     def _settled(self, model: Any, params: Mapping[str, Any] | None) -> dict[str, Any]:
         found = dict(self.booster.params if params is None else params)
+        for name in _OBJECTIVES:
+            if name in found:
+                found.setdefault("objective", found.pop(name))
         forest = any(found.get(name) in ("rf", "random_forest") for name in BOOSTING)
         if forest or staged_lightgbm.is_averaged(self.booster):
             raise ValueError(f"{CALLER}: model must be boosted: a random forest's trees do not continue one another")
