@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import lightgbm as lgb
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -346,6 +347,10 @@ def test_frames_are_checked(data):
         model.predict(frame.assign(x=pd.Categorical(colour)))
     with pytest.raises(ValueError, match="only a SoftRanker remembers"):
         ranker().fit(frame, y, qid=data.qid, init_model=model.booster_)
+    booster = lgb.train({"verbosity": -1}, lgb.Dataset(frame, y), 1)
+    numbers = frame.assign(colour=frame.colour.cat.codes)
+    with pytest.raises(ValueError, match="must know no categories by name, since X is a frame of numbers"):
+        ranker().fit(numbers, y, qid=data.qid, init_model=booster)
     with pytest.raises(ValueError, match="fitted on the columns of X, in their order"):
         ranker().fit(frame[["colour", "x"]], y, qid=data.qid, init_model=model)
     when = pd.Series(pd.date_range("2020", periods=len(y)))

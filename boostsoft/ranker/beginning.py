@@ -6,12 +6,12 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from .features import Encoder
+from .features import Encoder, is_frame
 from .settings import FIT
 from .training import Trees
 
 
-def beginning(ranker: Any, init_model: Any, trees: Trees, encoder: Encoder) -> tuple[Any, Encoder]:
+def beginning(ranker: Any, X: Any, init_model: Any, trees: Trees, encoder: Encoder) -> tuple[Any, Encoder]:
     """The booster to continue, if any, and the columns, of which another ranker has its own idea."""
     if init_model is None:
         return None, encoder
@@ -30,5 +30,10 @@ def beginning(ranker: Any, init_model: Any, trees: Trees, encoder: Encoder) -> t
     if start is None:
         raise TypeError(
             f"{FIT}: init_model must be a SoftRanker, a Booster of {trees.NAME} or a file; got {init_model!r}"
+        )
+    if is_frame(X) and getattr(start, "pandas_categorical", None):  # LightGBM would take numbers for codes
+        raise ValueError(
+            f"{FIT}: init_model must know no categories by name, since X is a frame of numbers: continue a SoftRanker "
+            f"that was fitted on categories; got {type(init_model).__name__}"
         )
     return start, encoder

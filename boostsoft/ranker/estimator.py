@@ -374,7 +374,7 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         trees.check(settings)
         X = checked_columns(FIT, self, X, reset=True)
         start, encoder = beginning(
-            self, init_model, trees, Encoder.learn(self, X, find_column(FIT, self, X, self.qid_column))
+            self, X, init_model, trees, Encoder.learn(self, X, find_column(FIT, self, X, self.qid_column))
         )
         train, named = read_rows(FIT, encoder, X, y, *queries)
         if not named:
