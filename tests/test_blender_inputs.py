@@ -186,6 +186,17 @@ def test_bad_input(change, options, message, data):
         SoftBlender(**options).fit(S, y, group=sizes)
 
 
+def test_a_fit_that_fails_leaves_the_blender_as_it_was(data):
+    S, y, sizes = data
+    blender = SoftBlender().fit(S, y, group=sizes)
+    before = blender.predict(S, group=sizes)
+    for labels in (np.zeros(y.size), np.full(y.size, np.nan)):
+        with pytest.raises(ValueError, match=r"^SoftBlender\.fit: "):
+            blender.fit(S[:, :2], labels, group=sizes)
+    assert blender.n_features_in_ == 3
+    np.testing.assert_array_equal(blender.predict(S, group=sizes), before)
+
+
 def test_a_lazy_frame_must_be_collected(data):
     polars = pytest.importorskip("polars")
     S, y, sizes = data

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
+from copy import copy, deepcopy
 from dataclasses import replace
 from typing import Any
 
@@ -212,6 +212,12 @@ class SoftBlender(BaseEstimator):  # type: ignore[misc]
         UserWarning
             If neither ``group`` nor ``qid`` is given, one query alone counts, or models are constant or copies.
         """
+        fitted = copy(self)  # a fit that fails leaves the blender as it was
+        fitted._fit(S, y, group, qid, sample_weight, query_weight)
+        self.__dict__ = fitted.__dict__
+        return self
+
+    def _fit(self, S: Any, y: Any, group: Any, qid: Any, sample_weight: Any, query_weight: Any) -> None:
         settings = check_settings(self)
         matrix, names = self._matrix(FIT, S, reset=True)
         labels = read_labels(FIT, y, matrix.shape[0])
@@ -231,7 +237,6 @@ class SoftBlender(BaseEstimator):  # type: ignore[misc]
         self.sigma_ = found.path[-1].sigma
         self.mix_ = {metric.name: weight for metric, weight in task.problem.mix}
         self.n_evaluations_ = found.evaluations
-        return self
 
     def predict(self, S: Any, *, group: Any = None, qid: Any = None) -> FloatArray:
         """Blended scores of shape (n_docs,), higher ranks first; they compare within a query only.

@@ -20,7 +20,7 @@ from .scale import RECIPROCAL, Scale
 from .scores import directions, refuse_unscored
 from .settings import EQUAL, FIT, FUSION, Settings
 
-_STACKLEVEL = 4  # warnings name the user's line: this function's caller's caller's
+_STACKLEVEL = 5  # warnings name the user's line: this function's caller's caller's caller's
 
 
 @dataclass(frozen=True, eq=False)
