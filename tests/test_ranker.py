@@ -290,7 +290,10 @@ def test_every_alias_of_lightgbm_is_known():
         "num_iterations", "learning_rate", "num_leaves", "max_depth", "min_data_in_leaf", "lambda_l2",
         "feature_fraction", "bagging_fraction", "bagging_freq", "metric", "early_stopping_round", "num_threads", "seed",
         "objective", "verbosity", "boosting", "bagging_by_query", "categorical_feature", "first_metric_only",
-        "early_stopping_min_delta", "eval_at", "label_gain",
+        "early_stopping_min_delta", "eval_at", "label_gain", "lambdarank_truncation_level", "lambdarank_norm",
+        "lambdarank_position_bias_regularization", "objective_seed", "sigmoid", "scale_pos_weight", "is_unbalance",
+        "boost_from_average", "num_class", "alpha", "fair_c", "poisson_max_delta_step", "tweedie_variance_power",
+        "reg_sqrt",
     ]  # fmt: skip
     assert _ConfigAliases.get(*names) <= set(known)
 

@@ -81,7 +81,7 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         (notebooks/08_objectives.ipynb); "auto" is True below 50,000 documents to train on.
     booster_params : dict, optional
         Further parameters of the booster; those that the ranker has or settles itself raise, by any name, and so do
-        those that LightGBM does not know. XGBoost warns of what it does not know.
+        those that LightGBM does not know or reads for its own objectives only. XGBoost warns of what it does not know.
     eval_metric : str, Metric, SoftMetric or a list of them, optional
         What is evaluated after every tree. The first of them is watched; by default ``metric`` under the same noise
         of a fifth of the scores' spread.

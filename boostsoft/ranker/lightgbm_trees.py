@@ -49,7 +49,11 @@ TAKEN = by_alias(
 )
 SETTLED = by_alias(
     {
-        "the ranker trains on its metric": "objective objective_type app application loss",
+        # LightGBM's own objectives read the rest of these, and nothing else does
+        "the ranker trains on its metric": "objective objective_type app application loss lambdarank_truncation_level "
+        "lambdarank_norm lambdarank_position_bias_regularization objective_seed sigmoid scale_pos_weight is_unbalance "
+        "unbalance unbalanced_sets boost_from_average num_class num_classes alpha fair_c poisson_max_delta_step "
+        "tweedie_variance_power reg_sqrt",
         "the ranker keeps LightGBM quiet": "verbosity verbose",
         "the ranker's trees add up: gbdt": "boosting boosting_type boost",
         "with it LightGBM trains stumps under any custom objective": "bagging_by_query",

@@ -49,7 +49,7 @@ TAKEN = by_alias(
 )
 SETTLED = by_alias(
     {
-        "the ranker trains on its metric": "objective base_score disable_default_eval_metric",
+        "the ranker trains on its metric": "objective base_score disable_default_eval_metric scale_pos_weight",
         "the ranker has warnings and nothing else shown": "verbosity",
         "the ranker's trees add up: gbtree": "booster",
     }
