@@ -104,9 +104,9 @@ def check_settings(ranker: Any) -> Settings:
         watched=watched,
         n_estimators=whole_number(FIT, "n_estimators", ranker.n_estimators, 1),
         learning_rate=positive_number(FIT, "learning_rate", ranker.learning_rate),
-        num_leaves=whole_number(FIT, "num_leaves", ranker.num_leaves, 2),
+        num_leaves=_narrow_number(FIT, "num_leaves", ranker.num_leaves, 2),
         max_depth=_depth(ranker.max_depth),
-        min_child_samples=whole_number(FIT, "min_child_samples", ranker.min_child_samples, 0),
+        min_child_samples=_narrow_number(FIT, "min_child_samples", ranker.min_child_samples, 0),
         reg_lambda=_reg_lambda(ranker.reg_lambda),
         colsample=_share("colsample", ranker.colsample),
         subsample=_share("subsample", ranker.subsample),
@@ -203,7 +203,7 @@ def _beside(objective: SoftObjective, losses: Mapping[str, float]) -> SoftObject
 
 
 def _depth(value: Any) -> int:
-    depth = whole_number(FIT, "max_depth", value, -1)
+    depth = _narrow_number(FIT, "max_depth", value, -1)
     if depth == 0:
         raise ValueError(f"{FIT}: max_depth must be -1, for no limit, or at least 1; got 0")
     return depth
@@ -237,7 +237,7 @@ def check_threads(caller: str, value: Any) -> int | None:
         return None
     from joblib import effective_n_jobs  # type: ignore[import-untyped]
 
-    n_jobs = whole_number(caller, "n_jobs", value, -(2**31))
+    n_jobs = _narrow_number(caller, "n_jobs", value, -(2**31))
     if n_jobs == 0:
         raise ValueError(f"{caller}: n_jobs must not be 0; got 0")
     # joblib counts from behind below 0, and gives 1 to a worker among workers; a plain number is meant as it stands
@@ -249,7 +249,7 @@ def _seed(random_state: Any) -> int:
     if random_state is None:
         return 0
     if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool):
-        return int(check_seed(random_state))
+        return _narrow_number(FIT, "random_state", random_state, 0)
     try:
         state = check_random_state(random_state)
     except ValueError as error:
@@ -257,9 +257,9 @@ def _seed(random_state: Any) -> int:
     return int(state.randint(np.iinfo(np.int32).max))
 
 
-def check_seed(value: Any) -> int:
-    """A whole number that both boosters take."""
-    seed = whole_number(FIT, "random_state", value, 0)
-    if seed > np.iinfo(np.int32).max:
-        raise ValueError(f"{FIT}: random_state must be up to 2^31 - 1; got {value!r}")
-    return seed
+def _narrow_number(caller: str, argument: str, value: Any, least: int) -> int:
+    """A whole number of 32 bits, which is what boosters keep: LightGBM takes what is over without a word."""
+    number = whole_number(caller, argument, value, least)
+    if number > np.iinfo(np.int32).max:
+        raise ValueError(f"{caller}: {argument} must be up to 2^31 - 1; got {value!r}")
+    return number
