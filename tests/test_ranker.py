@@ -619,6 +619,20 @@ def test_stopping_by_queries_that_tell_nothing_is_warned_of(booster, data, valid
 
 
 @both
+def test_what_metrics_do_not_take_is_refused_before_training(booster, data, valid, monkeypatch):
+    monkeypatch.delattr({"lightgbm": lightgbm_trees, "xgboost": xgboost_trees}[booster], "train")
+    sets = [(data.X, data.y), (valid.X, valid.y + 2)]
+    with pytest.raises(ValueError, match=r"^SoftRanker\.fit: eval_set\[1\]: err needs probabilities .* label 5\.0 "):
+        fit(ranker(booster, eval_metric=["ndcg", "err"]), data, eval_set=sets, eval_qid=[data.qid, valid.qid])
+    share = r"^SoftRanker\.fit: validation_fraction=0\.3: "
+    with pytest.raises(ValueError, match=rf"{share}err needs probabilities"):
+        fit(ranker(booster, eval_metric="err", validation_fraction=0.3), data._replace(y=data.y + 4))
+    alone = np.where(data.qid == data.qid[0], 1.0, 0.0)
+    with pytest.raises(ValueError, match=rf"{share}a query must have a weight above 0"):
+        fit(ranker(booster, validation_fraction=0.3), data, sample_weight=alone)
+
+
+@both
 def test_an_evaluation_set_alone_stops_nothing(booster, data, valid):
     model = ranker(booster, eval_metric="ndcg@10")
     fit(model, data, eval_set=(valid.X, valid.y), eval_group=[valid.sizes])

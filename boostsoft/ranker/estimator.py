@@ -20,7 +20,7 @@ from ..metrics.soft import as_metric
 from ..query_groups import warn_of_one_query
 from . import lightgbm_trees, xgboost_trees
 from .beginning import beginning
-from .evaluation import evaluation_sets, hold_out, warn_of_blind_stopping
+from .evaluation import check_watched, evaluation_sets, hold_out, warn_of_blind_stopping
 from .features import Encoder, Features, checked_columns, find_column, ids_in
 from .queries import weigh
 from .regularization import first_curvature, leaf_l2
@@ -382,6 +382,7 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         sets = evaluation_sets(self, encoder, named, *validation)
         self._encoder, self._named, self._trees = encoder, named, settings.booster
         train, sets = hold_out(settings, train, sets)
+        check_watched(settings, sets)
         warn_of_blind_stopping(settings, sets)
         train = train.in_their_mean()
         settings = settings.on(train.groups)

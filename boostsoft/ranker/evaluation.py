@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..metrics.prepared import prepare
 from ..objectives.base import NothingToLearnError, prepare_labels
 from .features import Encoder, checked_columns
 from .queries import split_queries
@@ -43,6 +44,16 @@ def hold_out(settings: Settings, train: Rows, sets: list[Rows]) -> tuple[Rows, l
     return train, sets
 
 
+def check_watched(settings: Settings, sets: Sequence[Rows]) -> None:
+    """Raise if a set has no weight, or labels that the metrics do not take, before a tree is grown for it."""
+    for at, rows in enumerate(sets):
+        caller = f"{FIT}: {_title(settings, at)}"
+        if rows.weights is not None and not rows.weights.any():
+            raise ValueError(f"{caller}: a query must have a weight above 0; all that have documents weigh 0")
+        for metric in settings.watched:
+            prepare(metric.hard, caller, rows.labels, rows.groups)
+
+
 def warn_of_blind_stopping(settings: Settings, sets: Sequence[Rows]) -> None:
     """Warn if early stopping watches queries on which no ranking is better than another."""
     if settings.early_stopping_rounds is None:
@@ -51,13 +62,17 @@ def warn_of_blind_stopping(settings: Settings, sets: Sequence[Rows]) -> None:
     try:
         prepare_labels(metric, FIT, rows.labels, rows.groups, rows.weights, part=False)
     except NothingToLearnError:
-        share = settings.validation_fraction
-        where = f"eval_set[{len(sets) - 1}]" if share is None else f"validation_fraction={share}"
+        where = _title(settings, len(sets) - 1)
         warnings.warn(
             f"{FIT}: no query of {where} has documents whose order changes {metric!r}, by which "
             "early_stopping_rounds chooses the trees to keep",
             stacklevel=4,
         )
+
+
+def _title(settings: Settings, at: int) -> str:
+    share = settings.validation_fraction
+    return f"eval_set[{at}]" if share is None else f"validation_fraction={share}"
 
 
 def _pairs(eval_set: Any) -> list[Any]:
