@@ -30,6 +30,7 @@ from .metrics.hard import Metric
 from .metrics.soft import AnyMetric, MetricWeights, SoftMetric, watched_soft
 from .objectives import LambdaObjective, Objective, SoftObjective
 from .objectives import reference_objective as _reference
+from .objectives.base import by_rows
 from .xgboost_data import THREADS, groups_and_weights, import_xgboost, is_empty, over_workers
 from .xgboost_data import threads as _threads
 
@@ -369,8 +370,7 @@ class XGBoostObjective:
         with as_booster(_threads()):
             gradient, curvature = self.rule.gradient_curvature(queries, scores)
         unit = STOCK_UNIT if isinstance(self.rule, SoftObjective) else 1.0
-        rows = unit * groups.per_document(weights)
-        return -gradient * rows, curvature * rows
+        return by_rows(-gradient, curvature, unit * groups.per_document(weights))
 
     def __repr__(self) -> str:
         return f"{self.caller}({self.rule!r})"

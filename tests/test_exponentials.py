@@ -45,6 +45,13 @@ def test_discounts_and_their_falls_at_every_rank(name, n, tol):
     assert np.abs(weights).sum() < 2  # hardly anything cancels
 
 
+def test_terms_that_die_out_are_no_error():
+    """Of a caller who has NumPy raise at every underflow."""
+    discount = DISCOUNTS["log2"](np.arange(1.0, 1026))
+    with np.errstate(all="raise"):
+        assert exponentials(discount, 3e-7) is not None  # a tolerance that nobody else asks for: tables are kept
+
+
 def test_what_is_no_such_sum():
     for discount in (np.linspace(1, 0.5, 65), np.append(np.ones(30), np.zeros(35))):
         assert exponentials(discount, 2e-5) is None

@@ -281,6 +281,21 @@ def test_weight_two_is_the_query_twice(hessian):
         np.testing.assert_allclose(ours, np.bincount(twice, weights=theirs), rtol=1e-12, atol=1e-11)
 
 
+@pytest.mark.parametrize("hessian", CURVATURES)
+@pytest.mark.parametrize("noise", NOISES)
+def test_numbers_that_underflow_are_no_error(noise, hessian):
+    """Of a caller who has NumPy raise at every one."""
+    labels, scores = ranking()
+    rows = np.full(labels.size, 1e-300)
+    mix, losses, weights = {"kendall": 0.3}, {"ranknet": 0.5, "xendcg": 0.5}, np.geomspace(1e-300, 1, 6)
+    objective = SoftObjective(mix=mix, losses=losses, noise=noise, sigma=0.1, hessian=hessian, query_weight=weights)
+    queries = objective.prepare(labels, GROUPS)
+    wanted = objective.gradient_curvature(queries, 30 * scores, rows)
+    with np.errstate(all="raise"):
+        found = objective.gradient_curvature(queries, 30 * scores, rows)
+    np.testing.assert_array_equal(found, wanted)
+
+
 def test_weight_zero_silences_a_query():
     labels, scores = ranking()
     gradient, curvature = evaluate(SoftObjective(query_weight=[1, 1, 1, 1, 0, 1]), labels, scores)

@@ -266,6 +266,16 @@ def test_huge_scores_do_not_overflow(kind, size):
         assert abs(gradient.sum()) <= 1e-9 * np.abs(gradient).max() + 1e-12
 
 
+@pytest.mark.parametrize("kind", REFERENCES)
+def test_weighted_numbers_that_underflow_are_no_error(kind):
+    labels, scores = ranking()
+    weights, rows = np.geomspace(1e-300, 1, 6), np.full(labels.size, 1e-300)
+    wanted = evaluate(rule(kind, query_weight=weights), labels, 30 * scores, rows=rows)
+    with np.errstate(all="raise"):
+        found = evaluate(rule(kind, query_weight=weights), labels, 30 * scores, rows=rows)
+    np.testing.assert_array_equal(found, wanted)
+
+
 @pytest.mark.parametrize("terms", [1, 2, 3])
 def test_xendcg_far_from_its_target_is_the_limit_of_its_formula(terms):
     """With rho = 1 for one document, the others' terms tend to a limit: gaps of 30, 300 and 3000 give the same."""

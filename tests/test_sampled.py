@@ -126,6 +126,14 @@ def test_extreme_scores_leave_finite_gradients():
         assert np.isfinite(gradient).all()
 
 
+def test_gradients_that_underflow_are_no_error():
+    """Of a caller who has NumPy raise at every one."""
+    soft = sampled("dcg", noise="gumbel", n_samples=3)
+    for best in np.arange(710.0, 740.0):
+        with np.errstate(all="raise"):
+            assert np.isfinite(soft.gradient([0, 0, 2], [0.0, best, best - 2.0], group=[3])).all()
+
+
 def test_noise_wider_than_any_number_leaves_ties():
     soft = sampled("mrr", noise="gaussian", sigma=37.0, sigma_unit="spread", n_samples=4000)
     assert soft([0, 1], [1.7e308, -1.7e308], group=[2]) == pytest.approx(3 / 4, abs=0.03)

@@ -256,6 +256,20 @@ def test_a_gradient_that_overflows_is_the_largest_float():
     np.testing.assert_array_equal(gradient, np.array([1, -1]) * np.finfo(float).max)
 
 
+@every_metric
+@every_noise
+@pytest.mark.parametrize("unit", ["score", "spread"])
+def test_gradients_that_underflow_are_no_error(name, noise, unit):
+    """Of a caller who has NumPy raise at every one."""
+    labels, weights = [0, 1] * 20, [1e-300, 1.0]
+    soft = soft_metric(name, noise=noise, sigma_unit=unit)
+    scores = np.linspace(0, 40, 40) ** 2
+    wanted = soft.gradient(labels, scores, group=[20, 20], query_weight=weights)
+    with np.errstate(all="raise"):
+        found = soft.gradient(labels, scores, group=[20, 20], query_weight=weights)
+    np.testing.assert_array_equal(found, wanted)
+
+
 @every_noise
 def test_huge_gains(noise):
     labels, scores = [990, 989, 0, 900], [0.1, 0.2, 0.3, 0.4]

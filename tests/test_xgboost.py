@@ -176,6 +176,16 @@ def test_query_weights_multiply_gradient_and_curvature(data):
         np.testing.assert_allclose(ours, unweighted * np.repeat(weights * more, data.sizes), rtol=1e-12, atol=1e-10)
 
 
+def test_weighted_numbers_that_underflow_are_no_error(data):
+    matrix = data.matrix(weight=np.full(len(data.sizes), 1e-30))
+    scores = 1e3 * np.random.default_rng(0).normal(size=data.y.size)
+    objective = bx.reference_objective("ranknet", sigmoid=0.5)
+    wanted = objective(scores, matrix)
+    with np.errstate(all="raise"):
+        found = objective(scores, matrix)
+    np.testing.assert_array_equal(found, wanted)
+
+
 def test_weight_two_is_the_query_twice(data):
     X, y, sizes = np.round(data.X, 1), data.y, data.sizes
     starts = data.groups.offsets

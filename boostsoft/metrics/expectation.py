@@ -259,7 +259,9 @@ def _sample_query(
             slope += score.sum(axis=0)
     found.values[q] = total / n_samples
     if derive:
-        found.gradient[here] = moment / n_samples if placed else (moment - found.values[q] * slope) / (n_samples - 1)
+        with np.errstate(under="ignore"):  # of documents far from all others
+            mean = moment / n_samples if placed else (moment - found.values[q] * slope) / (n_samples - 1)
+        found.gradient[here] = mean
 
 
 def _draw(random: np.random.Generator, noise: str, shape: tuple[int, int]) -> NDArray[np.float64]:

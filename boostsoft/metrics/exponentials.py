@@ -46,7 +46,8 @@ def exponentials(discount: FloatArray, tol: float) -> FloatArray | None:
 
 @lru_cache(maxsize=32)
 def _table(discount: bytes, tol: float) -> FloatArray | None:
-    found = _terms(np.frombuffer(discount), tol)
+    with np.errstate(under="ignore"):  # a term may have died out long before the last rank
+        found = _terms(np.frombuffer(discount), tol)
     if found is None:
         return None
     constant, weights, rates = found

@@ -273,14 +273,15 @@ class SoftMetric:
         counted = np.where(queries.empty, 0.0, counted / max(float(counted.sum()), 1.0))
         slope, bend = queries.slopes(found.values)
         share, bent = (queries.groups.per_document(counted * part) for part in (slope, bend))
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore", under="ignore"):  # a document far from all others is hardly pulled
             gradient = found.gradient * share
             hessian = found.hessian * share
             if queries.odds:
                 hessian = hessian + found.gradient**2 * bent
         if deviations is not None:
-            gradient = deviations.without_growth(queries.groups, scores, gradient)
-        with np.errstate(over="ignore"):
+            with np.errstate(under="ignore"):
+                gradient = deviations.without_growth(queries.groups, scores, gradient)
+        with np.errstate(over="ignore", under="ignore"):
             gradient = np.clip(gradient / sigma, -_LARGEST, _LARGEST)
             hessian = np.clip(hessian / sigma / sigma, -_LARGEST, _LARGEST)
         return queries.mean(queries.finish(found.values), weights), gradient, hessian

@@ -51,7 +51,7 @@ def weighted(
     gradient, curvature = found
     if query_weight is not None:
         share = queries.groups.per_document(query_weights(queries.caller, query_weight, queries.groups))
-        gradient, curvature = gradient * share, curvature * share
+        gradient, curvature = by_rows(gradient, curvature, share)
     return by_rows(gradient, np.maximum(curvature, TINY), row_weight)
 
 
@@ -61,7 +61,8 @@ def by_rows(
     """Gradient and curvature times the weight of each document, if there are weights."""
     if row_weight is None:
         return gradient, curvature
-    return gradient * row_weight, curvature * row_weight
+    with np.errstate(under="ignore"):  # a document far from all others is hardly pulled
+        return gradient * row_weight, curvature * row_weight
 
 
 def prepare_labels(

@@ -158,14 +158,15 @@ class SoftObjective:
         self, queries: PreparedQueries, scores: FloatArray, row_weight: FloatArray | None = None
     ) -> tuple[FloatArray, FloatArray]:
         """Sigma^2 times the gradient of the summed metric, and the positive curvature, (n_docs,), times the weights."""
-        gradient, curvature = self._slopes(queries, scores)
         n_mixed = len(self.mix)
-        for (_, weight), further in zip(self.mix, queries.further[:n_mixed], strict=True):
-            slopes, bends = self._slopes(further, scores)
-            _add(gradient, weight, slopes)
-            _add(curvature, weight, bends)
-        if self.losses:
-            gradient, curvature = self._beside(gradient, curvature, queries.further[n_mixed:], scores / self.sigma)
+        with np.errstate(under="ignore"):  # as in by_rows
+            gradient, curvature = self._slopes(queries, scores)
+            for (_, weight), further in zip(self.mix, queries.further[:n_mixed], strict=True):
+                slopes, bends = self._slopes(further, scores)
+                _add(gradient, weight, slopes)
+                _add(curvature, weight, bends)
+            if self.losses:
+                gradient, curvature = self._beside(gradient, curvature, queries.further[n_mixed:], scores / self.sigma)
         return by_rows(gradient, curvature, row_weight)
 
     def _beside(
