@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -96,6 +97,18 @@ def test_the_curve_has_both_metrics_and_their_optima(curve):
     assert axes.get_ylabel() == "NDCG@10, mean over queries"
     bars = [line.get_ydata()[0] for line in axes.get_lines() if line.get_linewidth() == 4.0]
     assert max(bars) < min(curve.hard.min(), curve.soft_interval.min())
+
+
+def test_no_bar_strikes_through_the_words_on_an_optimum(curve):
+    everywhere = replace(curve.hard_optimum, low=0.0, high=1.0)
+    figure = blend_curve_figure(replace(curve, hard_optimum=everywhere, soft_optimum=everywhere))
+    figure.canvas.draw()
+    (axes,) = figure.axes
+    bars = [line.get_window_extent() for line in axes.get_lines() if line.get_linewidth() == 4.0]
+    words = [text.get_window_extent() for text in axes.texts if text.get_text().startswith((HARD, SOFT))]
+    assert len(bars) == len(words) == 2
+    assert not any(text.overlaps(bar.padded(2.0)) for text in words for bar in bars)
+    assert not words[0].overlaps(words[1])
 
 
 def test_the_band_is_that_of_the_last_kind(curve):

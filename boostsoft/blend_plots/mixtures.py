@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 KIND_COLOURS = {HARD: OTHER_COLOUR, SOFT: OURS_COLOUR}
 _LINES: dict[str, dict[str, Any]] = {HARD: {"lw": 1.0, "zorder": 3}, SOFT: {"lw": 2.6, "zorder": 4}}
-_BAR = 0.055  # height of the bar of an optimum, as a share of the axes
+_ROW, _BAR = 0.09, 0.03  # of an optimum, its words above its bar: height, and the bar's place in it, in axes
 _KIND_WORDS = {HARD: "thin: the metric itself", SOFT: "broad: its expectation under {}"}
 _DARKEST = 0.1  # share of the mixtures below the darkest colour: one poor model alone would take up the whole scale
 _HEIGHT = float(np.sqrt(3.0) / 2.0)
@@ -88,9 +88,10 @@ def plot_blend_curve(
     frame(axes)
     axes.set_xlim(float(curve.t[0]), float(curve.t[-1]))
     low, high = axes.get_ylim()
-    axes.set_ylim(low - 1.2 * _BAR * (len(kinds) + 0.5) * (high - low), high)  # room below for the bars
+    room = _ROW * len(kinds)
+    axes.set_ylim(low - room / (1.0 - room) * (high - low), high)
     for place, kind in enumerate(kinds):
-        _draw_optimum(axes, curve, kind, _BAR * (place + 0.8))
+        _draw_optimum(axes, curve, kind, _ROW * place + _BAR)
     _label_ends(axes, curve.t, called)
     words = "; ".join(_KIND_WORDS[kind].format(noise_words(curve)) for kind in kinds)
     axes.set_ylabel(f"{title(curve)}, mean over queries", color=QUIET)
@@ -108,9 +109,10 @@ def _draw_optimum(axes: Axes, curve: BlendCurve, kind: str, height: float) -> No
     axes.plot([best.low, best.high], [at, at], color=colour, lw=4.0, solid_capstyle="round", zorder=5, clip_on=False)
     axes.plot(best.t, at, "|", ms=9, mew=1.6, color=colour, zorder=6, clip_on=False)
     text = f"{kind}: {best.value:.4f} at {best.t:.2f} [{best.low:.2f}, {best.high:.2f}]"
-    place: dict[str, Any] = {"xycoords": ("axes fraction", "data"), "va": "center", "fontsize": 9.5}
+    place: dict[str, Any] = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points", "fontsize": 9.5}
     right = best.t < 0.5 * (curve.t[0] + curve.t[-1])
-    axes.annotate(text, (0.995 if right else 0.005, at), ha="right" if right else "left", color=colour, **place)
+    side, ha = (0.995, "right") if right else (0.005, "left")
+    axes.annotate(text, (side, at), xytext=(0, 4), va="bottom", ha=ha, color=colour, **place)
 
 
 def _label_ends(axes: Axes, t: FloatArray, names: Sequence[str]) -> None:
