@@ -246,6 +246,16 @@ def test_the_control_is_nothing_in_units_of_the_spread(noise):
     assert np.abs(rescaled).max() < 1e-9  # in every query, not in the mean alone
 
 
+def test_what_the_shape_of_the_scores_changes_is_in_no_control_and_the_table_says_so():
+    y, a, _ = scores(seed=7)
+    ranks = stats.rankdata(a.reshape(len(SIZES), -1), axis=1).ravel()
+    found = compare(a, np.exp(2 * ranks), y_true=y, group=SIZES, metrics=SPREAD)
+    assert found.row("ndcg@10").identical
+    assert found.row(SPREAD.name, "control").identical
+    assert found.row(SPREAD.name).p_t < 0.05
+    assert "scores of another shape" in str(found)
+
+
 def test_the_control_in_units_of_the_scores_is_what_growth_alone_gives():
     y, a, b = scores(seed=7)
     found = compare(a, b, y_true=y, group=SIZES, metrics=[SCORE])

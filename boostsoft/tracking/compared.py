@@ -157,7 +157,7 @@ class Comparison:
         if any(row.kind == "control" for row in self.rows):
             notes.append(
                 f"Control: scores rescaled from a's spread, {self.spreads[0]:.3g}, to b's, {self.spreads[1]:.3g}; "
-                "the ranking is the same, so this is no improvement."
+                "the ranking is the same, so this is no improvement. What scores of another shape change is not in it."
             )
         return head, [self._cells(row) for row in self.rows], [*notes, *self.notes]
 

@@ -94,6 +94,11 @@ def compare(
     Percentiles over few queries are too narrow: of 95 % intervals some 92 % hold the true difference with 20 queries,
     90 % with 10, 83 % with 5; ``p_t`` is by Student's law, which allows for that.
 
+    The control knows how large the scores are, not how they are spread out: scores replaced by their ranks differ in a
+    soft metric, in units of the spread too, where no document has moved. Of systems whose scores are of another kind,
+    of two libraries or objectives say, the hard metric tells which is better, or both on one scale, such as
+    :meth:`boostsoft.SoftBlender.normalize_scores` gives.
+
     Differences within 1e-9 count as 0. A track knows the scores of its last step only: the control then rescales
     those of a, or those of b back to a's spread; where neither step is the last, there is no control, and a note says
     so.
