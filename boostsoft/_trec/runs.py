@@ -106,8 +106,10 @@ def load_trec_runs(
     The metric of a column of S, its missing scores below all others, is not always what trec_eval gives. Documents that
     the run has not retrieved are in the list, and at their places earn gain, as in MAP or in the NDCG of a short list;
     trec_eval leaves them out, so that a topic that the run has not answered is worth 0 there or is left out of the
-    mean. Of equal scores trec_eval takes the documents by falling id, where the rows here are in rising order: reverse
-    the rows for ``ties="order"`` to agree.
+    mean. A cutoff per topic, ``k=`` the number of documents that the run has there, leaves them out here, too; NDCG's
+    best order is then cut as well. Of equal scores trec_eval takes the documents by falling id, where the rows here are
+    in rising order: reverse the rows for ``ties="order"`` to agree. It reads scores as 32-bit floats, so that more of
+    them are equal.
 
     Examples
     --------

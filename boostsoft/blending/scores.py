@@ -81,9 +81,9 @@ def normalized(caller: str, how: str, matrix: FloatArray, groups: QueryGroups) -
 
     Of a query of n documents, r of which the model has scored:
 
-    - ``"rank"``: Phi^-1((n + 1/2 - rank) / n), the normal scores of the ranks (Blom 1958; Phi is the normal
-      distribution function): ranks at either end are further apart than those in the middle. Tied documents share
-      the mean of their ranks, and those without a score the mean of the ranks left, (r + 1 + n) / 2.
+    - ``"rank"``: Phi^-1((n + 1/2 - rank) / n), the normal scores of the ranks (rankits, Bliss 1967; Phi is the
+      normal distribution function): ranks at either end are further apart than those in the middle. Tied documents
+      share the mean of their ranks, and those without a score the mean of the ranks left, (r + 1 + n) / 2.
     - ``"zscore"``: (score - mean) / standard deviation of those scored; a missing score lies one deviation below the
       lowest of them.
     - ``"minmax"``: (score - lowest) / (highest - lowest); a missing score is -1/4.
