@@ -23,6 +23,15 @@ def test_dcg_of_six_grades_with_exponential_gain():
     assert in_order("ndcg@6", [3, 2, 3, 0, 1, 2]) == pytest.approx(wanted / best, rel=1e-15)
 
 
+def test_dcg_as_first_defined():
+    """Järvelin and Kekäläinen 2002: b = 2, and the gains of their G' with the DCG that they print for it."""
+    labels = [3, 2, 3, 0, 0, 1, 2, 2, 3, 0]
+    printed = [3, 5, 6.89, 6.89, 6.89, 7.28, 7.99, 8.66, 9.61, 9.61]
+    for k, value in enumerate(printed, 1):
+        found = in_order("dcg", labels, k=k, gain="linear", discount=lambda r: 1 / np.maximum(1, np.log2(r)))
+        assert round(found, 2) == value
+
+
 def test_average_precision_of_two_rankings():
     first = in_order("map", [1, 1, 0, 1, 0, 0, 1])
     assert first == pytest.approx((1 / 1 + 2 / 2 + 3 / 4 + 4 / 7) / 4)
