@@ -116,6 +116,22 @@ def test_tables_of_discounts(noise, accuracy, bound):
 
 
 @pytest.mark.parametrize("noise", ["gaussian", "gumbel", "logistic"])
+@pytest.mark.parametrize(("accuracy", "bound", "natural"), [("default", 1e-6, 1e-8), ("fast", 1e-4, 1e-6)])
+def test_a_reader_who_never_gives_up(noise, accuracy, bound, natural):
+    """Whether he finds anything hardly depends on the order where he is all but certain to: ranks cancel."""
+    rng, groups, certain = np.random.default_rng(4), bs.QueryGroups.from_sizes([120]), 0
+    for turn in range(60):
+        labels, scores = (rng.random(120) < (0.05, 0.5)[turn % 2]) * 1.0, tuple(SHAPES.values())[turn % 6](rng, 120)
+        sigma = (np.std(scores) or 1.0) / RATIOS[turn % len(RATIOS)]
+        queries = prepare(bs.Metric("pfound@10", p_break=0), "test", labels, groups)
+        found, wanted = (expectation(queries, scores, noise, sigma, a, derive=1).gradient for a in (accuracy, "high"))
+        largest = np.abs(wanted).max()
+        certain += largest < 1e-8
+        assert np.abs(found - wanted).max() < bound * largest + natural
+    assert certain > 5
+
+
+@pytest.mark.parametrize("noise", ["gaussian", "gumbel", "logistic"])
 def test_default_error_of_a_thousand_documents(noise, monkeypatch):
     names = ("dcg", "dcg@1", "dcg@10", "cg@990", "mrr", "err@10", "map@10")
     value, gradient = worst_errors(noise, 1000, ("equal", "clusters"), monkeypatch, ratios=(0.1, 10.0), names=names)

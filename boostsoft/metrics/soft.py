@@ -55,7 +55,8 @@ class SoftMetric:
         natural scale, the range of gains over sigma); 1e-10 (1e-4 of the natural scale); or 1e-4, which is what
         objectives take. Metrics of pairs and SoftRank are within 1e-12 in each. Under a table of
         discounts that rises again, where ranks cancel, the error is relative to the gradient of one that falls by as
-        much wherever this one rises or falls.
+        much wherever this one rises or falls. Of pfound with ``p_break=0``, where ranks cancel too, the gradient is
+        off by as much as 1e-8 of the natural scale ("fast": 1e-6) where a hit is all but certain.
     n_samples, seed : int, optional
         Draws per query (100; 2 at least) and what seeds them (0), with ``ranks="sampled"`` only. Query q draws from its
         own stream, seeded by (seed, q): the result does not depend on threads.
