@@ -156,6 +156,23 @@ def test_documents_whose_distance_overflows_have_derivatives(noise, ranks):
         assert gradient[0] > 0 > gradient[1]
 
 
+@pytest.mark.parametrize("noise", NOISES)
+@pytest.mark.parametrize(("name", "ranks"), [("auc", "exact"), ("spearman", "exact"), ("precision@5", "softrank")])
+@pytest.mark.parametrize("n", [40, 400])
+def test_distances_count_where_the_difference_of_scores_overflows(name, ranks, noise, n):
+    """In steps within the noise's reach a distance beyond floats made an integral's range infinite."""
+    labels, scores = np.arange(n) % 2, np.linspace(-1.0, 1.0, n)
+    for sigma in (0.125, 0.5):
+        near, far = (bs.SoftMetric(name, noise=noise, sigma=scale * sigma, ranks=ranks) for scale in (1.0, 2.0**1023))
+        value, gradient, hessian = far.value_gradient_hessian(labels, 2.0**1023 * scores, group=[n])
+        assert (value, far(labels, 2.0**1023 * scores, group=[n])) == pytest.approx(
+            (near(labels, scores, group=[n]),) * 2, rel=1e-12
+        )
+        slopes = near.gradient(labels, scores, group=[n])
+        np.testing.assert_allclose(gradient * 2.0**1023, slopes, rtol=1e-4, atol=1e-12)
+        assert np.isfinite(hessian).all()
+
+
 def test_pnr_of_a_perfect_order_is_infinite_and_its_soft_one_finite():
     labels, scores = [2, 1, 0, 1, 0], [3.0, 2.0, 1.0, 1.0, 0.0]
     hard = bs.Metric("pnr")

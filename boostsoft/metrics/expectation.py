@@ -47,6 +47,7 @@ _FEW_IN_CASCADES = 8  # documents for which a cascade goes by rows
 _ROOM_BELOW, _DEEP = 1.75, 64
 _BY_ODDS = {PLAIN: ODDS, ABSORBING: ABSORBED, MARKED: COUNTED}  # the families that sum over ranks
 _CELLS_AT_A_TIME = 2**18  # of draws x documents: 2 MiB of noise
+_HUGE = 1e290  # no difference of scores beyond floats is within the reach of a smaller sigma, not even in steps
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,7 @@ def expectation(
     ``derive``: 0, the value; 1, gradient and push; 2, the Hessian as well, which is 0 otherwise. ``finish`` is
     called with ranges of queries when they are done, on the thread that did them.
     """
+    scores, sigma = _differing(scores, sigma)
     law, offsets = LAWS[noise], prepared.groups.offsets
     step, tol = ACCURACY[accuracy]
     found = _room(prepared, scores, derive > 0)
@@ -106,6 +108,11 @@ def expectation(
 
     over_queries(run, costs)
     return found
+
+
+def _differing(scores: FloatArray, sigma: float) -> tuple[FloatArray, float]:
+    """Scores and sigma as they are, or a quarter of them, which is the same, where differences might overflow."""
+    return (0.25 * scores, 0.25 * sigma) if sigma > _HUGE else (scores, sigma)
 
 
 def _pairs(
@@ -177,6 +184,7 @@ def softrank_expectation(
     prepared: PreparedQueries, scores: FloatArray, noise: str, sigma: float, derive: bool
 ) -> Expectation:
     """SoftRank's value of every query, which is no expectation, with its derivatives."""
+    scores, sigma = _differing(scores, sigma)
     costs = softrank_costs(prepared)
     refuse_long(prepared, costs, scores, noise, sigma, "softrank")
     found = _room(prepared, scores, derive)
