@@ -173,6 +173,18 @@ def test_distances_count_where_the_difference_of_scores_overflows(name, ranks, n
         assert np.isfinite(hessian).all()
 
 
+@pytest.mark.parametrize("light", [1.0, 1e-10, 1e-17, 1e-300])
+def test_a_pooled_query_may_weigh_next_to_nothing(light):
+    """One relevant document above one of three others: of its own query, and of one of weight 1."""
+    for empties in ([], [0]):
+        given = {"group": [2, 2, *empties], "query_weight": [light, 1.0, *[1.0] * len(empties)]}
+        auc, pnr = (
+            bs.Metric(name, pooled=True)([1, 0, 0, 0], [2.0, 1.0, 3.0, 0.0], **given) for name in ("auc", "pnr")
+        )
+        assert auc == pytest.approx((light + 1.0) / (light + 2.0), rel=1e-15)
+        assert pnr == pytest.approx(light + 1.0, rel=1e-15)
+
+
 def test_pnr_of_a_perfect_order_is_infinite_and_its_soft_one_finite():
     labels, scores = [2, 1, 0, 1, 0], [3.0, 2.0, 1.0, 1.0, 0.0]
     hard = bs.Metric("pnr")

@@ -98,9 +98,9 @@ def unequal_pairs(levels: FloatArray, weights: FloatArray, groups: QueryGroups) 
     cells = groups.per_document(np.cumsum(n_levels) - n_levels) + levels.astype(np.int64)
     weight_of = np.bincount(cells, weights=weights, minlength=int(n_levels.sum()))
     query_of: IntArray = np.repeat(np.arange(groups.n_queries), n_levels)
-    totals = np.bincount(query_of, weights=weight_of)  # of the levels' sums: one level alone leaves exactly 0
-    halves = weight_of * (totals[query_of] - weight_of)
-    pairs: FloatArray = np.bincount(query_of, weights=0.5 * halves, minlength=groups.n_queries).astype(np.float64)
+    below = np.append(0.0, np.cumsum(weight_of)[:-1])  # a level's weight taken off that of all would cancel
+    below -= below[np.cumsum(n_levels) - n_levels][query_of]
+    pairs: FloatArray = np.bincount(query_of, weights=weight_of * below, minlength=groups.n_queries).astype(np.float64)
     return pairs
 
 
