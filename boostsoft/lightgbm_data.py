@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,10 @@ from .query_groups import QueryGroups
 
 # LightGBM's names of one parameter
 BOOSTING = ("boosting", "boosting_type", "boost")
-_THREADS = ("num_threads", "num_thread", "nthread", "nthreads", "n_jobs")
+OBJECTIVE = ("objective", "objective_type", "app", "application", "loss")
+STOPPING = ("early_stopping_round", "early_stopping_rounds", "early_stopping", "n_iter_no_change")
+CATEGORIES = ("categorical_feature", "cat_feature", "categorical_column", "cat_column", "categorical_features")
+THREADS = ("num_threads", "num_thread", "nthread", "nthreads", "n_jobs")
 
 
 def threads(data: Any = None) -> int | None:
@@ -28,7 +32,7 @@ def threads(data: Any = None) -> int | None:
     try:
         return ctypes.c_int.in_dll(library, "LGBM_DEFAULT_NUM_THREADS").value  # type: ignore[arg-type]
     except (AttributeError, TypeError, ValueError):  # no library, or not exported
-        return threads_in(getattr(data, "params", None) or {}, _THREADS)
+        return threads_in(getattr(data, "params", None) or {}, THREADS)
 
 
 def read_groups(caller: str, labels: Any, group: Any) -> QueryGroups:
@@ -62,12 +66,17 @@ def refuse_traps(caller: str, train_data: Any) -> None:
     whole = train_data if getattr(train_data, "used_indices", None) is None else train_data.reference
     if train_data.get_position() is not None or whole.get_position() is not None:
         raise ValueError(f"{caller}: the Dataset has positions; correcting position bias is not supported")
-    if str((train_data.params or {}).get("bagging_by_query")).lower() in ("true", "+", "1"):
+    if bags_queries(train_data.params or {}):
         raise ValueError(
             f"{caller}: bagging_by_query=True trains stumps under any custom objective; leave it out and build a "
             "new Dataset, for this one remembers it (bagging_fraction and feature_fraction work)"
         )
     refuse_cut_queries(caller, train_data)
+
+
+def bags_queries(params: Mapping[str, Any]) -> bool:
+    """Whether trees are to see some of the queries, under which a custom objective trains stumps."""
+    return str(params.get("bagging_by_query")).lower() in ("true", "+", "1")
 
 
 def refuse_cut_queries(caller: str, data: Any) -> None:

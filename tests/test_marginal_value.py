@@ -171,6 +171,16 @@ def test_an_objective_by_its_other_names(name):
     assert there.change == here.change != value(lightgbm_model(), [(X, y, SIZES)]).best.change
 
 
+def test_parameters_of_the_objective_are_kept():
+    X, y = documents(1)
+    params = {**PARAMS, "lambdarank_truncation_level": 1, "sigmoid": 5.0, "label_gain": [0, 1, 2]}
+    model = lightgbm_model(**params)
+    found, after = value(model, [(X, y, SIZES)]), continued(model, X, y, params=params)
+    assert found.best.hard == pytest.approx(NDCG(LABELS, after, group=SIZES) - found.hard_before, abs=1e-9)
+    with pytest.raises(ValueError, match="params must hold the objective; got sigmoid"):
+        value(model, [(X, y, SIZES)], params={"sigmoid": 2.0})
+
+
 def test_weights_of_the_pool_and_of_a_batch():
     X, y = documents(1)
     weights = np.arange(20.0)

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..arguments import FloatArray
 from ..lightgbm import LightGBMObjective, SklearnMetrics, SklearnObjective
+from ..lightgbm_data import STOPPING, bags_queries
 from ..metrics.prepared import PreparedQueries
 from ..objectives import Objective
 from ..pooling import needs_spread
@@ -18,7 +19,6 @@ from .parts import check_parts, client_of, keep, refuse_recording, refuse_undivi
 from .watch import run_watched
 
 _CALLER = "boostsoft.dask.fit_lightgbm"
-_STOPPING = ("early_stopping_round", "early_stopping_rounds", "early_stopping", "n_iter_no_change")
 
 
 def fit_lightgbm(ranker: Any, X: Any, y: Any, qid: Any, *, sample_weight: Any = None, **arguments: Any) -> Any:
@@ -129,7 +129,7 @@ def _check_ranker(ranker: Any, arguments: dict[str, Any]) -> None:
     if isinstance(ranker.objective, LightGBMObjective):
         raise TypeError(f"{_CALLER}: a ranker takes boostsoft.lightgbm.sklearn_objective; got {ranker.objective!r}")
     params = ranker.get_params()
-    stops = [name for name in _STOPPING if params.get(name)]
+    stops = [name for name in STOPPING if params.get(name)]
     stops += [repr(one) for one in arguments.get("callbacks") or () if getattr(one, "stopping_rounds", None)]
     if stops:
         raise ValueError(
@@ -137,7 +137,7 @@ def _check_ranker(ranker: Any, arguments: dict[str, Any]) -> None:
             f"it; got {stops[0]}"
         )
     refuse_recording(_CALLER, arguments.get("callbacks"))
-    if callable(ranker.objective) and str(params.get("bagging_by_query")).lower() in ("true", "+", "1"):
+    if callable(ranker.objective) and bags_queries(params):
         raise ValueError(f"{_CALLER}: bagging_by_query=True trains stumps under any custom objective; leave it out")
     metrics = arguments.get("eval_metric")
     for given in metrics if isinstance(metrics, (list, tuple)) else [metrics]:

@@ -14,6 +14,7 @@ from scipy import sparse
 
 from .. import lightgbm as adapter
 from ..arguments import FloatArray
+from ..lightgbm_data import BOOSTING, CATEGORIES, OBJECTIVE, STOPPING, THREADS
 from ..xgboost import STOCK_UNIT
 from .features import Features
 from .random_trees import RANDOM_TREES
@@ -42,23 +43,22 @@ TAKEN = by_alias(
         "random_trees": "extra_trees extra_tree",
         "subsample": "bagging_fraction sub_row subsample bagging bagging_freq subsample_freq",
         "eval_metric": "metric metrics metric_types eval_at ndcg_eval_at ndcg_at map_eval_at map_at",
-        "early_stopping_rounds": "early_stopping_round early_stopping_rounds early_stopping n_iter_no_change",
-        "n_jobs": "num_threads num_thread nthread nthreads n_jobs",
+        "early_stopping_rounds": " ".join(STOPPING),
+        "n_jobs": " ".join(THREADS),
         "random_state": "seed random_seed random_state",
     }
 )
 SETTLED = by_alias(
     {
         # LightGBM's own objectives read the rest of these, and nothing else does
-        "the ranker trains on its metric": "objective objective_type app application loss lambdarank_truncation_level "
+        "the ranker trains on its metric": f"{' '.join(OBJECTIVE)} lambdarank_truncation_level "
         "lambdarank_norm lambdarank_position_bias_regularization objective_seed sigmoid scale_pos_weight is_unbalance "
         "unbalance unbalanced_sets boost_from_average num_class num_classes alpha fair_c poisson_max_delta_step "
         "tweedie_variance_power reg_sqrt",
         "the ranker keeps LightGBM quiet": "verbosity verbose",
-        "the ranker's trees add up: gbdt": "boosting boosting_type boost",
+        "the ranker's trees add up: gbdt": " ".join(BOOSTING),
         "with it LightGBM trains stumps under any custom objective": "bagging_by_query",
-        "X says which columns are categories": "categorical_feature cat_feature categorical_column cat_column "
-        "categorical_features",
+        "X says which columns are categories": " ".join(CATEGORIES),
         "the first metric is watched": "first_metric_only",
         "any better value counts": "early_stopping_min_delta",
         "the metric has its own gain": "label_gain",

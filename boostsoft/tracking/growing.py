@@ -13,8 +13,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from ..arguments import FloatArray
-from ..lightgbm_data import BOOSTING
-from ..ranker.lightgbm_trees import SETTLED, TAKEN
+from ..lightgbm_data import BOOSTING, CATEGORIES, OBJECTIVE, STOPPING
+from ..ranker.lightgbm_trees import TAKEN
 from ..xgboost_data import booster_kind
 from . import staged_lightgbm, staged_xgboost
 from .batch_data import CALLER, Batch
@@ -23,10 +23,7 @@ from .staged import is_of, refuse_other_starts, soft_ranker
 
 KNOWN = "a LightGBM Booster or LGBMRanker, an XGBoost Booster or XGBRanker, or a SoftRanker"
 _ROUNDS = tuple(name for name, word in TAKEN.items() if word == "n_estimators")
-_STOPS = tuple(name for name, word in TAKEN.items() if word == "early_stopping_rounds")
 _METRICS = tuple(name for name, word in TAKEN.items() if word == "eval_metric")
-_OBJECTIVES = tuple(name for name, why in SETTLED.items() if "trains on its metric" in why)
-_CATEGORIES = tuple(name for name, why in SETTLED.items() if "categories" in why)
 _GROWS = {"booster": "gbtree", "process_type": "default"}  # with others XGBoost forgets or changes the trees it has
 _RANKING = ("lambdarank", "rank_xendcg", "xendcg", "xe_ndcg", "xe_ndcg_mart", "xendcg_mart")
 
@@ -128,7 +125,7 @@ class LightGBMGrower:
 
     def _settled(self, model: Any, params: Mapping[str, Any] | None) -> dict[str, Any]:
         found = dict(self.booster.params if params is None else params)
-        for name in _OBJECTIVES:
+        for name in OBJECTIVE:
             if name in found:
                 found.setdefault("objective", found.pop(name))
         forest = any(found.get(name) in ("rf", "random_forest") for name in BOOSTING)
@@ -144,7 +141,7 @@ class LightGBMGrower:
             found["objective"] = _AsTrainCalls(objective)
         elif "objective" not in found:
             raise ValueError(f"{CALLER}: params must hold the objective; got {', '.join(found) or 'none'}")
-        dropped = (*_ROUNDS, *_STOPS, *_METRICS, *_CATEGORIES, "verbose", "verbosity")
+        dropped = (*_ROUNDS, *STOPPING, *_METRICS, *CATEGORIES, "verbose", "verbosity")
         kept = {name: value for name, value in found.items() if name not in dropped}
         return kept | {"metric": "None", "verbosity": -1}
 
@@ -225,7 +222,7 @@ def _check_params(params: Mapping[str, Any]) -> None:
 
 def _xgboost_params(params: Mapping[str, Any] | None, remembered: str) -> tuple[dict[str, Any], Any, bool]:
     """Parameters without an objective that is a function, that function, and whether the objective ranks."""
-    given = {name: value for name, value in (params or {}).items() if name not in _STOPS}
+    given = {name: value for name, value in (params or {}).items() if name not in STOPPING}
     for name, grows in _GROWS.items():
         if given.get(name, grows) != grows:
             raise ValueError(f"{CALLER}: params must leave {name} at {grows!r}, to go on; got {given[name]!r}")
