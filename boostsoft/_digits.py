@@ -25,16 +25,16 @@ def check_sizes(n_queries: tuple[int, int, int], n_candidates: tuple[int, int]) 
     pools = [end - start for start, end in pairwise(POOL_ENDS)]
     if np.shape(n_queries) != (3,) or np.shape(n_candidates) != (2,):
         raise ValueError(
-            "load_digits_ranking: n_queries must have three entries and n_candidates two, "
+            "load_digits_ranking: n_queries must have three entries and n_candidates two; "
             f"got {n_queries!r} and {n_candidates!r}"
         )
     for value, pool in zip(n_queries, pools, strict=True):
         if check_integer("load_digits_ranking", "n_queries", value, 1) > pool:
-            raise ValueError(f"load_digits_ranking: n_queries must be at most {tuple(pools)}, got {n_queries!r}")
+            raise ValueError(f"load_digits_ranking: n_queries must be at most {tuple(pools)}; got {n_queries!r}")
     least, largest = (check_integer("load_digits_ranking", "n_candidates", n, 1) for n in n_candidates)
     if not least <= largest <= min(pools) - 2:  # two images may be examples
         raise ValueError(
-            f"load_digits_ranking: n_candidates must be (least, largest) up to {min(pools) - 2}, got {n_candidates!r}"
+            f"load_digits_ranking: n_candidates must be (least, largest) up to {min(pools) - 2}; got {n_candidates!r}"
         )
 
 

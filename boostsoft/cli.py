@@ -152,7 +152,7 @@ def _tree_parameters(settings: Sequence[str]) -> dict[str, str]:
     for setting in settings:
         key, equals, value = (text.strip() for text in setting.partition("="))
         if not (key and equals and value):
-            raise ValueError(f"--set: expected KEY=VALUE, got {setting!r}")
+            raise ValueError(f"--set: expected KEY=VALUE; got {setting!r}")
         if key not in main_names:
             raise ValueError(f"--set: LightGBM has no parameter {key!r}")
         if main_names[key] in _SETTLED:
@@ -175,7 +175,7 @@ def _check_tree_parameters(parameters: Mapping[str, str]) -> None:
         rule = re.match(r"Check failed: \((\w+)\) *(\S+) *\((.*?)\) at ", str(error))
         if rule and rule[1] in parameters:
             raise ValueError(
-                f"--set: LightGBM needs {rule[1]} {rule[2]} {rule[3]}, got {parameters[rule[1]]}"
+                f"--set: LightGBM needs {rule[1]} {rule[2]} {rule[3]}; got {parameters[rule[1]]}"
             ) from error
 
 
@@ -275,7 +275,7 @@ def _check_labels(plan: Plan, parts: Any) -> None:
         wrong = (part.y != np.floor(part.y)) | (part.y < 0)
         if wrong.any():
             label = part.y[wrong.argmax()]
-            raise ValueError(f"lambdarank needs whole labels from 0, got {label}; --no-baseline leaves it out")
+            raise ValueError(f"lambdarank needs whole labels from 0; got {label}; --no-baseline leaves it out")
 
 
 def _read_parts(files: Mapping[str, Sequence[Path]]) -> dict[str, RankingData]:

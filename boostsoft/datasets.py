@@ -113,7 +113,7 @@ def load_letor(
             if group_sizes[-1].sum() != n_docs:
                 raise ValueError(
                     f"load_letor: the sizes in group file {group_paths[i]} must sum to the {n_docs} "
-                    f"documents of {file}, got {group_sizes[-1].sum()}"
+                    f"documents of {file}; got {group_sizes[-1].sum()}"
                 )
     if group is None:
         ids, sizes = reader.queries()
@@ -165,7 +165,7 @@ def _group_sizes(caller: str, path: Path) -> NDArray[np.int64]:
             continue
         if not _GROUP_SIZE.fullmatch(text) or int(text) < 1:
             raise ValueError(
-                f"{caller}: {path}, line {number}: a group size must be an integer of at least 1, got {show(text)}"
+                f"{caller}: {path}, line {number}: a group size must be an integer of at least 1; got {show(text)}"
             )
         sizes.append(int(text))
     if not sizes:
@@ -177,13 +177,13 @@ def _check_letor_arguments(
     paths: list[Path], group: object, group_paths: list[Path], n_features: object, absent: object
 ) -> None:
     if not paths:
-        raise ValueError("load_letor: path must name at least one file, got an empty list")
+        raise ValueError("load_letor: path must name at least one file; got an empty list")
     if group is not None and len(group_paths) != len(paths):
-        raise ValueError(f"load_letor: group must name one file per data file ({len(paths)}), got {len(group_paths)}")
+        raise ValueError(f"load_letor: group must name one file per data file ({len(paths)}); got {len(group_paths)}")
     if n_features is not None:
         check_integer("load_letor", "n_features", n_features, 1)
     if not isinstance(absent, Real) or math.isinf(absent):
-        raise ValueError(f"load_letor: absent must be a finite number or nan, got {absent!r}")
+        raise ValueError(f"load_letor: absent must be a finite number or nan; got {absent!r}")
 
 
 @dataclass(frozen=True, eq=False)

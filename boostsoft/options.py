@@ -49,7 +49,7 @@ def whole(least: int) -> Callable[[str], int]:
 
     def parse(text: str) -> int:
         if not re.fullmatch(r"[0-9]{1,9}", text) or int(text) < least:
-            raise argparse.ArgumentTypeError(f"must be a whole number of at least {least}, got {text!r}")
+            raise argparse.ArgumentTypeError(f"must be a whole number of at least {least}; got {text!r}")
         return int(text)
 
     return parse
@@ -62,7 +62,7 @@ def positive(text: str) -> float:
     except ValueError:
         value = float("nan")
     if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"must be a number above 0, got {text!r}")
+        raise argparse.ArgumentTypeError(f"must be a number above 0; got {text!r}")
     return value
 
 

@@ -56,26 +56,26 @@ class RankingData:
 
     def __post_init__(self) -> None:
         if self.X.ndim != 2:
-            raise ValueError(f"RankingData: X must have two dimensions, got shape {self.X.shape}")
+            raise ValueError(f"RankingData: X must have two dimensions; got shape {self.X.shape}")
         n_docs, n_features = self.X.shape
         for name, array in (("y", self.y), ("qid", self.qid)):
             if array.shape != (n_docs,):
-                raise ValueError(f"RankingData: {name} must have shape ({n_docs},) as X, got {array.shape}")
+                raise ValueError(f"RankingData: {name} must have shape ({n_docs},) as X; got {array.shape}")
         if self.sizes.ndim != 1 or (self.sizes < 1).any() or int(self.sizes.sum()) != n_docs:
             raise ValueError(
-                f"RankingData: sizes must be at least 1 and sum to the {n_docs} rows of X, "
+                f"RankingData: sizes must be at least 1 and sum to the {n_docs} rows of X; "
                 f"got {self.sizes.size} sizes with sum {self.sizes.sum()}"
             )
         changes = self.qid != np.repeat(self.qid[self._starts()], self.sizes)
         if changes.any():
             row = int(changes.argmax())
-            raise ValueError(f"RankingData: qid must not change within a query, got {self.qid[row]} at row {row}")
+            raise ValueError(f"RankingData: qid must not change within a query; got {self.qid[row]} at row {row}")
         if self.comments is not None and len(self.comments) != n_docs:
-            raise ValueError(f"RankingData: comments must have length {n_docs}, got {len(self.comments)}")
+            raise ValueError(f"RankingData: comments must have length {n_docs}; got {len(self.comments)}")
         if not self.feature_names:
             object.__setattr__(self, "feature_names", tuple(f"feature_{i + 1}" for i in range(n_features)))
         if len(self.feature_names) != n_features:
-            raise ValueError(f"RankingData: feature_names must have length {n_features}, got {len(self.feature_names)}")
+            raise ValueError(f"RankingData: feature_names must have length {n_features}; got {len(self.feature_names)}")
 
     def __repr__(self) -> str:
         n_features = self.X.shape[1]
@@ -103,12 +103,12 @@ class RankingData:
             If there are no comments, or one of them states no docid.
         """
         if self.comments is None:
-            raise ValueError("RankingData.docids: comments must be present (load_letor(comments=True)), got None")
+            raise ValueError("RankingData.docids: comments must be present (load_letor(comments=True)); got None")
         matches = [_DOCID.search(comment) for comment in self.comments]
         if None in matches:
             row = matches.index(None)
             raise ValueError(
-                f"RankingData.docids: every comment must state 'docid = ...', got {self.comments[row]!r} at row {row}"
+                f"RankingData.docids: every comment must state 'docid = ...'; got {self.comments[row]!r} at row {row}"
             )
         return tuple(match[1] for match in matches if match)
 
@@ -144,24 +144,24 @@ def _query_positions(queries: NDArray[Any], n_queries: int) -> NDArray[np.int64]
     name = "RankingData.select_queries: queries"
     if queries.dtype == np.bool_:
         if queries.shape != (n_queries,):
-            raise ValueError(f"{name} as a mask must have shape ({n_queries},), got {queries.shape}")
+            raise ValueError(f"{name} as a mask must have shape ({n_queries},); got {queries.shape}")
         queries = np.flatnonzero(queries)
     if queries.ndim != 1 or queries.size == 0 or queries.dtype.kind not in "iu":
         raise ValueError(
-            f"{name} must select at least one query by a mask or a one-dimensional array of integers, "
+            f"{name} must select at least one query by a mask or a one-dimensional array of integers; "
             f"got dtype {queries.dtype} and shape {queries.shape}"
         )
     outside = (queries < 0) | (queries >= n_queries)
     if outside.any():
-        raise ValueError(f"{name} must be within 0..{n_queries - 1}, got {queries[outside][0]}")
+        raise ValueError(f"{name} must be within 0..{n_queries - 1}; got {queries[outside][0]}")
     values, counts = np.unique(queries, return_counts=True)
     if len(values) < len(queries):
-        raise ValueError(f"{name} must be distinct, got {values[counts > 1][0]} more than once")
+        raise ValueError(f"{name} must be distinct; got {values[counts > 1][0]} more than once")
     return queries.astype(np.int64)
 
 
 def check_integer(caller: str, name: str, value: object, least: int) -> int:
     """A whole number of at least ``least``."""
     if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-        raise ValueError(f"{caller}: {name} must be an integer of at least {least}, got {value!r}")
+        raise ValueError(f"{caller}: {name} must be an integer of at least {least}; got {value!r}")
     return int(value)

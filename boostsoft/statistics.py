@@ -138,7 +138,7 @@ def _differences(a: ArrayLike, b: ArrayLike) -> FloatArray:
     first, second = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
     if first.ndim != 1 or first.shape != second.shape:
         raise ValueError(
-            f"paired_interval: a and b must be one-dimensional and equally long, got {first.shape} and {second.shape}"
+            f"paired_interval: a and b must be one-dimensional and equally long; got {first.shape} and {second.shape}"
         )
     one_sided = np.isnan(first) != np.isnan(second)
     if one_sided.any():

@@ -43,7 +43,7 @@ def show(text: bytes) -> str:
 def read_lines(path: Path, caller: str) -> Iterator[bytes]:
     """Yield the lines of a plain or gzip file; what gzip cannot read is a ValueError with the line."""
     if not path.exists() or path.is_dir():
-        raise FileNotFoundError(f"{caller}: path must name an existing file, got {str(path)!r}")
+        raise FileNotFoundError(f"{caller}: path must name an existing file; got {str(path)!r}")
     number = 0
     with path.open("rb") as raw:
         zipped = raw.peek(2)[:2] == b"\x1f\x8b"  # by content, so that the name does not matter

@@ -131,7 +131,7 @@ def read_model(path: Path) -> tuple[Any, int]:
     if path.is_dir():
         raise ValueError(f"track: MODEL must be a file; got the folder {path}")
     if not path.exists():
-        raise FileNotFoundError(f"track: MODEL must name an existing file, got {str(path)!r}")
+        raise FileNotFoundError(f"track: MODEL must name an existing file; got {str(path)!r}")
     with path.open("rb") as file:
         head = file.read(64)
     for known, read in ((_LIGHTGBM, _read_lightgbm), (_CATBOOST, _read_catboost), (_XGBOOST, _read_xgboost)):

@@ -163,9 +163,9 @@ def test_the_tables_are_whole_and_name_no_host(done, report):
 BAD = {
     "part": (["--parts", "objective,speed"], "--parts: must be some of objective,training,"),
     "no part": (["--parts", ""], "--parts: must be some of"),
-    "rounds": (["--rounds", "0"], "--rounds: must be a whole number of at least 1, got '0'"),
-    "queries": (["--queries", "many"], "--queries: must be a whole number of at least 1, got 'many'"),
-    "documents": (["--documents", "0"], "--documents: must be a whole number of at least 1, got '0'"),
+    "rounds": (["--rounds", "0"], "--rounds: must be a whole number of at least 1; got '0'"),
+    "queries": (["--queries", "many"], "--queries: must be a whole number of at least 1; got 'many'"),
+    "documents": (["--documents", "0"], "--documents: must be a whole number of at least 1; got '0'"),
     "seed": (["--seed", "-1"], "--seed"),
     "missing file": (["--data", "{tmp}/none"], "--data: there is no file {tmp}/none"),
     "out is a file": (

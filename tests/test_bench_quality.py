@@ -377,7 +377,7 @@ BAD = {
     "no data": (["quality"], "--data: bench quality needs folders of ranking data"),
     "a file": (["quality", "--data", "{folder}/S1.txt"], "--data: there is no folder {folder}/S1.txt"),
     "empty folder": (["quality", "--data", "{empty}"], "must have S1.txt to S5.txt, or folders Fold1 to FoldN, or"),
-    "two of a name": (["quality", "--data", "{folder}", "{folder}"], "must have different names, got TINY twice"),
+    "two of a name": (["quality", "--data", "{folder}", "{folder}"], "must have different names; got TINY twice"),
     "parts": (["quality", "--parts", "hard"], "--parts: bench quality does not take it"),
     "rounds": (["quality", "--rounds", "3"], "--rounds: bench quality does not take it"),
     "queries": (["quality", "--queries", "3"], "--queries: bench quality does not take it"),

@@ -314,7 +314,7 @@ BAD = {
     "no valid": (["train", "--train", "{S1}"], "give --train and --valid files, or --folds"),
     "both": (["train", "--folds", "{dir}", "--train", "{S1}"], "give --folds or --train, not both"),
     "folds and test": (["train", "--folds", "{dir}", "--test", "{S1}"], "give --folds or --test, not both"),
-    "missing file": (["train", "--train", "{S1}", "--valid", "{tmp}/none"], "existing file, got '{tmp}/none'"),
+    "missing file": (["train", "--train", "{S1}", "--valid", "{tmp}/none"], "existing file; got '{tmp}/none'"),
     "missing folder": (["train", "--folds", "{tmp}/none"], "there is no folder {tmp}/none"),
     "no parts": (["train", "--folds", "{tmp}"], "must have S1.txt or S1.txt.gz; neither is there"),
     "metric": (
@@ -325,11 +325,11 @@ BAD = {
     "inexact": (["train", "--folds", "{dir}", "--metric", "bpref"], "objective: bpref has no exact expectation here"),
     "cutoff": (["train", "--folds", "{dir}", "--metric", "ndcg@0"], "got 'ndcg@0'"),
     "noise": (["train", "--folds", "{dir}", "--noise", "pink"], "invalid choice: 'pink'"),
-    "trees": (["demo", "--trees", "0"], "--trees: must be a whole number of at least 1, got '0'"),
-    "rate": (["train", "--folds", "{dir}", "--learning-rate", "nan"], "must be a number above 0, got 'nan'"),
+    "trees": (["demo", "--trees", "0"], "--trees: must be a whole number of at least 1; got '0'"),
+    "rate": (["train", "--folds", "{dir}", "--learning-rate", "nan"], "must be a number above 0; got 'nan'"),
     "seeds": (["train", "--train", "{S1}", "--valid", "{S3}", "--seeds", "2"], "--seeds goes with --folds"),
     "baseline": (["train", "--folds", "{dir}", "--no-baseline"], "--no-baseline does not go with --folds"),
-    "no value": (["train", "--folds", "{dir}", "--set", "max_bin"], "expected KEY=VALUE, got 'max_bin'"),
+    "no value": (["train", "--folds", "{dir}", "--set", "max_bin"], "expected KEY=VALUE; got 'max_bin'"),
     "no parameter": (["train", "--folds", "{dir}", "--set", "leafs=3"], "LightGBM has no parameter 'leafs'"),
     "settled": (["train", "--folds", "{dir}", "--set", "n_estimators=3"], "n_estimators cannot be set: use --trees"),
     "out is a file": (["demo", "--out", "{S1}/x"], "--out: {S1} is a file, not a folder"),
@@ -379,7 +379,7 @@ def test_fractional_labels_need_no_baseline(tmp_path, capsys):
     file.write_text(letor_text(1, 1, 12).replace("2 qid", "1.5 qid"))
     arguments = ["train", "--train", str(file), "--valid", str(file), "--out", str(tmp_path / "out"), "--trees", "2"]
     assert cli.main(arguments) == 2
-    assert "lambdarank needs whole labels from 0, got 1.5; --no-baseline leaves it out" in capsys.readouterr().err
+    assert "lambdarank needs whole labels from 0; got 1.5; --no-baseline leaves it out" in capsys.readouterr().err
     assert cli.main([*arguments, "--no-baseline", *SMALL_TREES]) == 0
 
 
@@ -415,7 +415,7 @@ def test_lines_without_any_feature_are_refused(tmp_path, capfd):
 def test_a_value_that_lightgbm_refuses_is_one_line(parts, tmp_path, capfd):
     arguments = [*split_arguments(parts), "--out", str(tmp_path / "out"), "--set", "max_bins=1"]
     assert cli.main(arguments) == 2
-    assert capfd.readouterr().err == "boostsoft: --set: LightGBM needs max_bin > 1, got 1\n"
+    assert capfd.readouterr().err == "boostsoft: --set: LightGBM needs max_bin > 1; got 1\n"
 
 
 @pytest.mark.parametrize("setting", ["feature_fraction=0.5", "monotone_constraints=1,0,0,0", "max_bin=15"])

@@ -39,14 +39,14 @@ def test_ranking_data_counts_and_default_names():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"X": np.zeros(6)}, r"X must have two dimensions, got shape \(6,\)"),
-        ({"y": np.zeros(5)}, r"y must have shape \(6,\) as X, got \(5,\)"),
-        ({"qid": np.zeros(7)}, r"qid must have shape \(6,\) as X, got \(7,\)"),
-        ({"sizes": np.array([2, 2])}, "sum to the 6 rows of X, got 2 sizes with sum 4"),
+        ({"X": np.zeros(6)}, r"X must have two dimensions; got shape \(6,\)"),
+        ({"y": np.zeros(5)}, r"y must have shape \(6,\) as X; got \(5,\)"),
+        ({"qid": np.zeros(7)}, r"qid must have shape \(6,\) as X; got \(7,\)"),
+        ({"sizes": np.array([2, 2])}, "sum to the 6 rows of X; got 2 sizes with sum 4"),
         ({"sizes": np.array([2, 0, 4])}, "sizes must be at least 1"),
-        ({"sizes": np.array([3, 3])}, "qid must not change within a query, got 51 at row 2"),
-        ({"comments": ("a",)}, "comments must have length 6, got 1"),
-        ({"feature_names": ("a",)}, "feature_names must have length 2, got 1"),
+        ({"sizes": np.array([3, 3])}, "qid must not change within a query; got 51 at row 2"),
+        ({"comments": ("a",)}, "comments must have length 6; got 1"),
+        ({"feature_names": ("a",)}, "feature_names must have length 2; got 1"),
     ],
 )
 def test_ranking_data_refuses_what_does_not_fit(changes, message):
@@ -80,14 +80,14 @@ def test_select_queries_without_comments():
 @pytest.mark.parametrize(
     ("queries", "message"),
     [
-        ([True, False], r"mask must have shape \(3,\), got \(2,\)"),
+        ([True, False], r"mask must have shape \(3,\); got \(2,\)"),
         ([False, False, False], "at least one query"),
         ([], "at least one query"),
-        ([0.0], "integers, got dtype float64"),
+        ([0.0], "integers; got dtype float64"),
         ([[0]], r"one-dimensional.*shape \(1, 1\)"),
-        ([0, 3], r"within 0\.\.2, got 3"),
-        ([-1], r"within 0\.\.2, got -1"),
-        ([0, 1, 1], "distinct, got 1 more than once"),
+        ([0, 3], r"within 0\.\.2; got 3"),
+        ([-1], r"within 0\.\.2; got -1"),
+        ([0, 1, 1], "distinct; got 1 more than once"),
     ],
 )
 def test_select_queries_refuses(queries, message):
@@ -256,15 +256,15 @@ def test_a_learned_model_beats_every_single_feature(digits):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"seed": -1}, "seed must be an integer of at least 0, got -1"),
-        ({"seed": 1.5}, "seed must be an integer of at least 0, got 1.5"),
+        ({"seed": -1}, "seed must be an integer of at least 0; got -1"),
+        ({"seed": 1.5}, "seed must be an integer of at least 0; got 1.5"),
         ({"n_queries": (1, 2)}, r"n_queries must have three entries .* got \(1, 2\)"),
-        ({"n_candidates": 30}, r"n_candidates two, got .* and 30"),
-        ({"n_queries": (1, 0, 2)}, "n_queries must be an integer of at least 1, got 0"),
-        ({"n_queries": (1, 360, 2)}, r"n_queries must be at most \(1079, 359, 359\), got \(1, 360, 2\)"),
-        ({"n_candidates": (30, 20)}, r"n_candidates must be \(least, largest\) up to 357, got \(30, 20\)"),
-        ({"n_candidates": (30, 358)}, r"n_candidates must be \(least, largest\) up to 357, got \(30, 358\)"),
-        ({"n_candidates": (0, 20)}, "n_candidates must be an integer of at least 1, got 0"),
+        ({"n_candidates": 30}, r"n_candidates two; got .* and 30"),
+        ({"n_queries": (1, 0, 2)}, "n_queries must be an integer of at least 1; got 0"),
+        ({"n_queries": (1, 360, 2)}, r"n_queries must be at most \(1079, 359, 359\); got \(1, 360, 2\)"),
+        ({"n_candidates": (30, 20)}, r"n_candidates must be \(least, largest\) up to 357; got \(30, 20\)"),
+        ({"n_candidates": (30, 358)}, r"n_candidates must be \(least, largest\) up to 357; got \(30, 358\)"),
+        ({"n_candidates": (0, 20)}, "n_candidates must be an integer of at least 1; got 0"),
     ],
 )
 def test_digits_bad_argument_is_named(arguments, message):

@@ -20,40 +20,40 @@ write = letor_cases.write  # a fixture
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        (b"abc qid:1 1:1", "the label must be a finite number, got 'abc'"),
-        (b"1_0 qid:1 1:1", "the label must be a finite number, got '1_0'"),
-        (b"inf qid:1 1:1", "the label must be a finite number, got 'inf'"),
-        (b"NaN qid:1 1:1", "the label must be a finite number, got 'NaN'"),
-        (b"1e999 qid:1 1:1", "the label must be a finite number, got '1e999'"),
-        (b"qid:1 1:1", "the label must be a finite number, got 'qid:1'"),
-        (b"\x00\xff\x01", r"the label must be a finite number, got '\\x00\\\\xff\\x01'"),
-        (b"x" * 99, "the label must be a finite number, got 'x{57}...'"),
-        (b"1 1:1", r"qid:<id> must follow the label \(or pass group=\), got '1:1'"),
+        (b"abc qid:1 1:1", "the label must be a finite number; got 'abc'"),
+        (b"1_0 qid:1 1:1", "the label must be a finite number; got '1_0'"),
+        (b"inf qid:1 1:1", "the label must be a finite number; got 'inf'"),
+        (b"NaN qid:1 1:1", "the label must be a finite number; got 'NaN'"),
+        (b"1e999 qid:1 1:1", "the label must be a finite number; got '1e999'"),
+        (b"qid:1 1:1", "the label must be a finite number; got 'qid:1'"),
+        (b"\x00\xff\x01", r"the label must be a finite number; got '\\x00\\\\xff\\x01'"),
+        (b"x" * 99, "the label must be a finite number; got 'x{57}...'"),
+        (b"1 1:1", r"qid:<id> must follow the label \(or pass group=\); got '1:1'"),
         (b"1", "qid:<id> must follow the label .* got ''"),
         (b"1 qid: 1:1", "qid:<id> must follow the label .* got 'qid:'"),
         (b"1 qid:1 qid:2 1:1", "a query id must come once.* got 'qid:2'"),
-        (b"1 qid:1 1:1 2", "a feature must be written index:value, got '2'"),
-        (b"1 qid:1 1:", "a feature must be written index:value, got '1:'"),
-        (b"1 qid:1 :5", "a feature must be written index:value, got ':5'"),
-        (b"1 qid:1 1:2:3 4", "a feature must be written index:value, got '1:2:3'"),
-        (b"1 qid:1 1: 2:5", "a feature must be written index:value, got '1:'"),
-        (b"1 qid:1 1:x", "a feature must be written index:value, got '1:x'"),
-        (b"1 qid:1 1:1_0", "a feature must be written index:value, got '1:1_0'"),
-        (b"1 qid:1 1:-NULL", "a feature must be written index:value, got '1:-NULL'"),
-        (b"1 qid:1 1:NULL0", "a feature must be written index:value, got '1:NULL0'"),
-        (b"1 qid:1 1.0:2", r"a feature must be written index:value, got '1\.0:2'"),
-        (b"1 qid:1 1e0:2", "a feature must be written index:value, got '1e0:2'"),
-        (b"1 qid:1 1:1,2:1", "a feature must be written index:value, got '1:1,2:1'"),
-        (b"1 qid:1 %s:1" % (b"9" * 5000), "a feature must be written index:value, got '9999"),
-        (b"1 qid:1 0:1", r"feature indices must be within 1\.\.2147483647, got '0:1'"),
-        (b"1 qid:1 -1:1", r"feature indices must be within 1\.\.2147483647, got '-1:1'"),
-        (b"1 qid:1 2147483648:1", r"feature indices must be within 1\.\.\d+, got '2147483648:1'"),
-        (b"1 qid:1 4294967298:1", r"feature indices must be within 1\.\.\d+, got '4294967298:1'"),
-        (b"1 qid:1 2:1 1:1", "feature indices must increase within a line, got '1:1' after 2"),
-        (b"1 qid:1 2:1 2:1", "feature indices must increase within a line, got '2:1' after 2"),
+        (b"1 qid:1 1:1 2", "a feature must be written index:value; got '2'"),
+        (b"1 qid:1 1:", "a feature must be written index:value; got '1:'"),
+        (b"1 qid:1 :5", "a feature must be written index:value; got ':5'"),
+        (b"1 qid:1 1:2:3 4", "a feature must be written index:value; got '1:2:3'"),
+        (b"1 qid:1 1: 2:5", "a feature must be written index:value; got '1:'"),
+        (b"1 qid:1 1:x", "a feature must be written index:value; got '1:x'"),
+        (b"1 qid:1 1:1_0", "a feature must be written index:value; got '1:1_0'"),
+        (b"1 qid:1 1:-NULL", "a feature must be written index:value; got '1:-NULL'"),
+        (b"1 qid:1 1:NULL0", "a feature must be written index:value; got '1:NULL0'"),
+        (b"1 qid:1 1.0:2", r"a feature must be written index:value; got '1\.0:2'"),
+        (b"1 qid:1 1e0:2", "a feature must be written index:value; got '1e0:2'"),
+        (b"1 qid:1 1:1,2:1", "a feature must be written index:value; got '1:1,2:1'"),
+        (b"1 qid:1 %s:1" % (b"9" * 5000), "a feature must be written index:value; got '9999"),
+        (b"1 qid:1 0:1", r"feature indices must be within 1\.\.2147483647; got '0:1'"),
+        (b"1 qid:1 -1:1", r"feature indices must be within 1\.\.2147483647; got '-1:1'"),
+        (b"1 qid:1 2147483648:1", r"feature indices must be within 1\.\.\d+; got '2147483648:1'"),
+        (b"1 qid:1 4294967298:1", r"feature indices must be within 1\.\.\d+; got '4294967298:1'"),
+        (b"1 qid:1 2:1 1:1", "feature indices must increase within a line; got '1:1' after 2"),
+        (b"1 qid:1 2:1 2:1", "feature indices must increase within a line; got '2:1' after 2"),
         (b"1 qid:1 1:inf", "a feature must be finite.* got '1:inf'"),
         (b"1 qid:1 1:-1e999", "a feature must be finite.* got '1:-1e999'"),
-        (b"1 qid:1 10:1", "feature indices must be at most n_features=9, got '10:1'"),
+        (b"1 qid:1 10:1", "feature indices must be at most n_features=9; got '10:1'"),
     ],
 )
 @pytest.mark.parametrize("chunk_lines", [2, 2048])
@@ -69,7 +69,7 @@ def test_bad_line_is_named(write, monkeypatch, line, message, chunk_lines):
 def test_no_comment_hides_the_lines_that_follow_a_carriage_return(write, first, end):
     path = write(b"1 qid:1 1:1\n" + first + b"\r0 qid:1 1:2" + end)
     with pytest.raises(
-        ValueError, match=r"line 2: a line must end with a line feed, got a carriage return within '.*0"
+        ValueError, match=r"line 2: a line must end with a line feed; got a carriage return within '.*0"
     ):
         load_letor(path)
     assert load_letor(write(b"1 qid:1 1:1 # A\r\r\n0 qid:1 1:2 #\r\n")).y.tolist() == [1.0, 0.0]
@@ -77,13 +77,13 @@ def test_no_comment_hides_the_lines_that_follow_a_carriage_return(write, first, 
 
 def test_dense_chunk_beyond_n_features_is_named(write):
     path = write(b"1 qid:1 1:1 2:2\n0 qid:1 1:1 2:2\n")
-    with pytest.raises(ValueError, match=r"line 1: .* at most n_features=1, got '2:2'"):
+    with pytest.raises(ValueError, match=r"line 1: .* at most n_features=1; got '2:2'"):
         load_letor(path, n_features=1)
 
 
 def test_indices_that_only_add_up_to_a_dense_chunk_are_named(write):
     path = write(b"1 qid:1 1:1 2:2\n0 qid:1 1:1\n0 qid:1 2:2 1:1 2:2\n")
-    with pytest.raises(ValueError, match=r"line 3: .* must increase within a line, got '1:1' after 2"):
+    with pytest.raises(ValueError, match=r"line 3: .* must increase within a line; got '1:1' after 2"):
         load_letor(path)
 
 
@@ -107,7 +107,7 @@ def test_the_memory_that_is_available():
 
 def test_qid_beside_group_is_named(write):
     path, group = write(b"1 1:1\n1 qid:3 1:1\n"), write(b"2\n", "query")
-    with pytest.raises(ValueError, match=r"set\.txt, line 2: .*not with group=, got 'qid:3'"):
+    with pytest.raises(ValueError, match=r"set\.txt, line 2: .*not with group=; got 'qid:3'"):
         load_letor(path, group=group)
 
 
@@ -171,7 +171,7 @@ def test_missing_file_is_named(tmp_path, write):
 @pytest.mark.parametrize("size", [b"0", b"-1", b"2.5", b"a", b"1 2", b"9" * 30])
 def test_bad_group_size_is_named(write, size):
     path = write(b"1\n\n" + size + b"\n", "query")
-    message = rf"query, line 3: a group size must be an integer of at least 1, got '{re.escape(size.decode())}'"
+    message = rf"query, line 3: a group size must be an integer of at least 1; got '{re.escape(size.decode())}'"
     with pytest.raises(ValueError, match="^read_group_file: .*" + message):
         read_group_file(path)
     with pytest.raises(ValueError, match="^load_letor: .*" + message):
@@ -184,21 +184,21 @@ def test_empty_group_file_is_named(write):
 
 
 def test_group_sum_names_both_numbers(write):
-    with pytest.raises(ValueError, match=r"group file .*query must sum to the 3 documents of .*set\.txt, got 4"):
+    with pytest.raises(ValueError, match=r"group file .*query must sum to the 3 documents of .*set\.txt; got 4"):
         load_letor(write(b"1 1:1\n" * 3), group=write(b"2\n2\n", "query"))
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"path": []}, "path must name at least one file, got an empty list"),
-        ({"group": ["a", "b"]}, r"group must name one file per data file \(1\), got 2"),
-        ({"group": []}, r"group must name one file per data file \(1\), got 0"),
-        ({"n_features": 0}, "n_features must be an integer of at least 1, got 0"),
-        ({"n_features": 2.0}, "n_features must be an integer of at least 1, got 2.0"),
-        ({"n_features": True}, "n_features must be an integer of at least 1, got True"),
-        ({"absent": np.inf}, "absent must be a finite number or nan, got inf"),
-        ({"absent": "0"}, "absent must be a finite number or nan, got '0'"),
+        ({"path": []}, "path must name at least one file; got an empty list"),
+        ({"group": ["a", "b"]}, r"group must name one file per data file \(1\); got 2"),
+        ({"group": []}, r"group must name one file per data file \(1\); got 0"),
+        ({"n_features": 0}, "n_features must be an integer of at least 1; got 0"),
+        ({"n_features": 2.0}, "n_features must be an integer of at least 1; got 2.0"),
+        ({"n_features": True}, "n_features must be an integer of at least 1; got True"),
+        ({"absent": np.inf}, "absent must be a finite number or nan; got inf"),
+        ({"absent": "0"}, "absent must be a finite number or nan; got '0'"),
     ],
 )
 def test_bad_argument_is_named(write, arguments, message):

@@ -146,7 +146,7 @@ def test_less_than_two_pairs_say_nothing(method):
 @pytest.mark.parametrize(
     ("a", "b", "options", "message"),
     [
-        ([1, 2], [1], {}, r"equally long, got \(2,\) and \(1,\)"),
+        ([1, 2], [1], {}, r"equally long; got \(2,\) and \(1,\)"),
         ([[1]], [[1]], {}, "one-dimensional"),
         ([1, NAN], [1, 2], {}, "query 1 must be NaN in both or in neither"),
         ([1], [1], {"method": "z"}, "method must be one of"),

@@ -246,7 +246,7 @@ def test_without_plotly_a_folder_has_no_page_and_says_so(folder, tmp_path, capsy
 
 BAD = {
     "no data": (["{models}/lightgbm.txt"], "the following arguments are required: DATA"),
-    "missing model": (["{tmp}/none", "{data}"], "track: MODEL must name an existing file, got '{tmp}/none'"),
+    "missing model": (["{tmp}/none", "{data}"], "track: MODEL must name an existing file; got '{tmp}/none'"),
     "missing data": (["{models}/lightgbm.txt", "{tmp}/none"], "{tmp}/none"),
     "model is a folder": (["{tmp}", "{data}"], "track: MODEL must be a file; got the folder {tmp}"),
     "no model": (["{models}/note.txt", "{data}"], "track: MODEL must be a LightGBM text model, an XGBoost JSON"),
@@ -263,7 +263,7 @@ BAD = {
     "infinite metric": (["{models}/lightgbm.txt", "{data}", "--metric", "pnr"], "use auc or kendall"),
     "cutoff": (["{models}/lightgbm.txt", "{data}", "--metric", "ndcg@0"], "ndcg@0"),
     "noise": (["{models}/lightgbm.txt", "{data}", "--noise", "cauchy"], "--noise: invalid choice: 'cauchy'"),
-    "sigma": (["{models}/lightgbm.txt", "{data}", "--sigma", "0"], "--sigma: must be a number above 0, got '0'"),
+    "sigma": (["{models}/lightgbm.txt", "{data}", "--sigma", "0"], "--sigma: must be a number above 0; got '0'"),
     "every": (["{models}/lightgbm.txt", "{data}", "--every", "0"], "--every: must be a whole number of at least 1"),
     "late start": (["{models}/lightgbm.txt", "{data}", "--start", "6"], "start must be below the number of trees"),
     "save": (["{models}/lightgbm.txt", "{data}", "--save", "x.csv"], "--save: must end in .npz or .parquet; got x.csv"),

@@ -216,13 +216,13 @@ def test_a_run_whose_name_is_no_text(write):
 GOOD = b"7 Q0 d1 1 1.5 x\n"
 BAD_RUNS = {
     "five columns": (GOOD + b"7 Q0 d2 1 1.5\n" + b"7 Q0 d3 1 1.5 x x\n", r"line 2: a line must have 6 columns"),
-    "score": (b"\n" + GOOD + b"7 Q0 d2 1 high x\n", r"line 3: the score must be a finite number, got 'high'"),
-    "underscore": (b"7 Q0 d2 1 1_0 x\n", r"line 1: the score must be a finite number, got '1_0'"),
-    "infinite": (GOOD + b"7 Q0 d2 1 -inf x\n", r"line 2: the score must be a finite number, got '-inf'"),
-    "nan": (GOOD + b"7 Q0 d2 1 nan x\n", r"line 2: the score must be a finite number, got 'nan'"),
+    "score": (b"\n" + GOOD + b"7 Q0 d2 1 high x\n", r"line 3: the score must be a finite number; got 'high'"),
+    "underscore": (b"7 Q0 d2 1 1_0 x\n", r"line 1: the score must be a finite number; got '1_0'"),
+    "infinite": (GOOD + b"7 Q0 d2 1 -inf x\n", r"line 2: the score must be a finite number; got '-inf'"),
+    "nan": (GOOD + b"7 Q0 d2 1 nan x\n", r"line 2: the score must be a finite number; got 'nan'"),
     "twice": (
         GOOD + b"\n8 Q0 d1 1 1 x\n7 Q0 d1 2 1 x\n",
-        r"line 4: a document must come once in a topic, got 'd1' of topic '7' again; it is in line 1",
+        r"line 4: a document must come once in a topic; got 'd1' of topic '7' again; it is in line 1",
     ),
     "nothing": (b"\n \n", r"file: no lines"),
     "empty": (b"", r"file: no lines"),
@@ -239,7 +239,7 @@ def test_bad_runs_name_file_and_line(write, content, message):
 def test_bytes_that_are_no_blanks_separate_no_columns(write):
     """The words of the two lines would be as many as of two good ones."""
     path = write(b"7 Q0 d\0d 1 12.5\n\0 7 Q0 d2 2 1.5 x\n", "run")
-    with pytest.raises(ValueError, match=r"line 1: a line must have 6 columns .*, got 5"):
+    with pytest.raises(ValueError, match=r"line 1: a line must have 6 columns .*; got 5"):
         load_trec_runs(path)
     assert load_trec_runs(write(b"7\x0bQ0\x0cd\x1f1 1 1 x\n", "run")).docid.tolist() == ["d\x1f1"]
 
@@ -265,7 +265,7 @@ def test_a_pipe_is_read_once(tmp_path):
 
 
 BAD_QRELS = {
-    "fraction": (b"7 0 d1 0.5\n", r"qrels, line 1: the judgement must be a whole number, got '0.5'"),
+    "fraction": (b"7 0 d1 0.5\n", r"qrels, line 1: the judgement must be a whole number; got '0.5'"),
     "columns": (b"7 0 d1 1\n7 d2 1\n", r"qrels, line 2: a line must have 4 columns \(topic iteration document"),
     "twice": (b"7 0 d1 1\n7 0 d1 1\n", r"qrels, line 2: a document must come once in a topic"),
     "others": (b"8 0 d1 1\n", r"qrels must judge a topic of the runs; got none in common"),

@@ -116,34 +116,34 @@ def _parse_line(body: bytes, with_qid: bool, n_features: int | None) -> tuple[fl
     token, *fields = body.split()
     label = number_in(token)
     if label is None or not math.isfinite(label):
-        raise LineError(f"the label must be a finite number, got {show(token)}")
+        raise LineError(f"the label must be a finite number; got {show(token)}")
     qid = b""
     if with_qid:
         head = fields.pop(0) if fields else b""
         if not head.startswith(b"qid:") or head == b"qid:":
-            raise LineError(f"qid:<id> must follow the label (or pass group=), got {show(head)}")
+            raise LineError(f"qid:<id> must follow the label (or pass group=); got {show(head)}")
         qid = head[4:]
     pairs: list[tuple[int, float]] = []
     for field in fields:
         pairs.append(_parse_pair(field, pairs[-1][0] if pairs else 0))
         if n_features is not None and pairs[-1][0] > n_features:
-            raise LineError(f"feature indices must be at most n_features={n_features}, got {show(field)}")
+            raise LineError(f"feature indices must be at most n_features={n_features}; got {show(field)}")
     return label, qid, pairs
 
 
 def _parse_pair(field: bytes, previous: int) -> tuple[int, float]:
     """Parse index:value; `previous` is the index before it on the line, 0 for the first."""
     if field.startswith(b"qid:"):
-        raise LineError(f"a query id must come once, after the label, and not with group=, got {show(field)}")
+        raise LineError(f"a query id must come once, after the label, and not with group=; got {show(field)}")
     left, colon, right = field.partition(b":")
     value = math.nan if right.upper() == b"NULL" else number_in(right)
     if not colon or value is None or not INTEGER.fullmatch(left):
-        raise LineError(f"a feature must be written index:value, got {show(field)}")
+        raise LineError(f"a feature must be written index:value; got {show(field)}")
     if math.isinf(value):
-        raise LineError(f"a feature must be finite, or NULL or nan where missing, got {show(field)}")
+        raise LineError(f"a feature must be finite, or NULL or nan where missing; got {show(field)}")
     index = int(left)
     if not 1 <= index <= MAX_INDEX:
-        raise LineError(f"feature indices must be within 1..{MAX_INDEX}, got {show(field)}")
+        raise LineError(f"feature indices must be within 1..{MAX_INDEX}; got {show(field)}")
     if index <= previous:
-        raise LineError(f"feature indices must increase within a line, got {show(field)} after {previous}")
+        raise LineError(f"feature indices must increase within a line; got {show(field)} after {previous}")
     return index, value

@@ -22,7 +22,7 @@ def without_comments(lines: list[bytes], first: int, place: str) -> Lines:
         body, _, comment = line.partition(b"#")
         if b"\r" in comment.rstrip():  # lines of an old Mac: the comment would hide those that follow
             raise ValueError(
-                f"{place}, line {number}: a line must end with a line feed, got a carriage return within "
+                f"{place}, line {number}: a line must end with a line feed; got a carriage return within "
                 f"{show(comment.strip())}"
             )
         body = body.strip()

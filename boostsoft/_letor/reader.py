@@ -132,7 +132,7 @@ class Reader:
 
     def _refuse_return(self, first: Run, again: Run) -> NoReturn:
         raise ValueError(
-            f"{self.caller}: {again.path}, line {again.line}: the documents of a query must be contiguous, "
+            f"{self.caller}: {again.path}, line {again.line}: the documents of a query must be contiguous; "
             f"got qid {show(again.qid)} again after another query; it began at {first.path}, "
             f"line {first.line}"
         )

@@ -36,11 +36,11 @@ class Form:
         """The number of a line; a LineError says what is wrong with it."""
         if self.whole:
             if not _WHOLE.fullmatch(text):
-                raise LineError(f"the judgement must be a whole number, got {show(text)}")
+                raise LineError(f"the judgement must be a whole number; got {show(text)}")
             return float(int(text))
         number = number_in(text)
         if number is None or not math.isfinite(number):
-            raise LineError(f"the score must be a finite number, got {show(text)}")
+            raise LineError(f"the score must be a finite number; got {show(text)}")
         return number
 
 
@@ -139,7 +139,7 @@ def _careful_lines(path: Path, form: Form, caller: str) -> Iterator[tuple[int, l
         try:
             if len(fields) != len(form.columns):
                 raise LineError(
-                    f"a line must have {len(form.columns)} columns ({' '.join(form.columns)}), got {len(fields)}: "
+                    f"a line must have {len(form.columns)} columns ({' '.join(form.columns)}); got {len(fields)}: "
                     f"{show(line.strip())}"
                 )
             form.number(fields[form.value])
@@ -155,7 +155,7 @@ def _refuse_twice(rows: Iterable[tuple[int, list[bytes]]], path: Path, caller: s
         topic, document = pair = fields[_TOPIC], fields[_DOCUMENT]
         if first.setdefault(pair, at) != at:
             raise ValueError(
-                f"{caller}: {path}, line {at}: a document must come once in a topic, got {show(document)} of "
+                f"{caller}: {path}, line {at}: a document must come once in a topic; got {show(document)} of "
                 f"topic {show(topic)} again; it is in line {first[pair]}"
             )
 

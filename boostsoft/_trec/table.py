@@ -129,7 +129,7 @@ def name_runs(paths: Sequence[Path], tags: Sequence[str | None], caller: str) ->
     for at, name in enumerate(names):
         if name in names[:at]:
             raise ValueError(
-                f"{caller}: runs must differ in their tag or their file's name, got {name!r} of "
+                f"{caller}: runs must differ in their tag or their file's name; got {name!r} of "
                 f"{paths[names.index(name)]} and {paths[at]}"
             )
     return tuple(names)

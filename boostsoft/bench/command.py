@@ -108,5 +108,5 @@ def _parts(text: str) -> tuple[str, ...]:
     names = [name.strip() for name in text.split(",")]
     for name in names:
         if name not in PARTS:
-            raise argparse.ArgumentTypeError(f"must be some of {','.join(PARTS)}, got {name!r}")
+            raise argparse.ArgumentTypeError(f"must be some of {','.join(PARTS)}; got {name!r}")
     return tuple(part for part in PARTS if part in names)

@@ -93,7 +93,7 @@ def blend(options: argparse.Namespace) -> None:
     refuse_pnr("blend", options.metric)
     check_folder(options.out, *_FILES)
     if len(options.name.split()) != 1:
-        raise ValueError(f"--name: must be one word without blanks, got {options.name!r}")
+        raise ValueError(f"--name: must be one word without blanks; got {options.name!r}")
     scores = _read(options)
     settings: dict[str, Any] = {
         name: getattr(options, name) for name in ("metric", "normalize", "constraint", "method", "noise", "sigma")
@@ -158,7 +158,7 @@ def _names(text: str) -> tuple[str, ...]:
     """Read names separated by commas, each once."""
     names = tuple(name.strip() for name in text.split(","))
     if not all(names) or len(set(names)) < len(names):
-        raise argparse.ArgumentTypeError(f"must be different names separated by commas, got {text!r}")
+        raise argparse.ArgumentTypeError(f"must be different names separated by commas; got {text!r}")
     return names
 
 
@@ -166,7 +166,7 @@ def _resamples(text: str) -> int:
     """Read 0, or enough resamples for a 95 % interval: the ends of one of a few are accidents."""
     count = whole(0)(text)
     if 0 < count < LEAST_RESAMPLES:
-        raise argparse.ArgumentTypeError(f"must be 0 (none) or at least {LEAST_RESAMPLES}, got {text!r}")
+        raise argparse.ArgumentTypeError(f"must be 0 (none) or at least {LEAST_RESAMPLES}; got {text!r}")
     return count
 
 

@@ -146,11 +146,11 @@ def _csv(path: Path) -> tuple[Columns, Place]:
                 rows.append(row)
                 lines.append(reader.line_num)
                 if len(row) != len(header):
-                    raise csv.Error(f"a line must have {len(header)} columns as the header, got {len(row)}")
+                    raise csv.Error(f"a line must have {len(header)} columns as the header; got {len(row)}")
     except csv.Error as error:
         raise ValueError(f"blend: {path}, line {reader.line_num}: {error}") from None
     if len(set(header)) < len(header):
-        raise ValueError(f"blend: {path}, line 1: columns must have different names, got {', '.join(header)}")
+        raise ValueError(f"blend: {path}, line 1: columns must have different names; got {', '.join(header)}")
     if not rows:
         raise ValueError(f"blend: {path}: no rows")
     return dict(zip(header, zip(*rows, strict=True), strict=True)), lambda row: f"line {lines[row]}"
@@ -222,6 +222,6 @@ def _refuse_twice(qid: NDArray[Any], docid: NDArray[Any], path: Path, place: Pla
     for row, pair in enumerate(zip(qid.tolist(), docid.tolist(), strict=True)):
         if first.setdefault(pair, row) != row:
             raise ValueError(
-                f"blend: {path}, {place(row)}: a document must come once in a query, got {pair[1]!r} of query "
+                f"blend: {path}, {place(row)}: a document must come once in a query; got {pair[1]!r} of query "
                 f"{pair[0]!r} again; it is in {place(first[pair])}"
             )

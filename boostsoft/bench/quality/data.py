@@ -40,7 +40,7 @@ def find_sets(folders: Sequence[Path], most: int | None = None) -> list[DataSet]
             raise ValueError(f"--data: there is no folder {folder}")
         name = folder.resolve().name
         if name in (found.name for found in sets):
-            raise ValueError(f"--data: folders must have different names, got {name} twice")
+            raise ValueError(f"--data: folders must have different names; got {name} twice")
         sets.append(DataSet(name, folder, find_folds(folder)[:most]))
     return sets
 

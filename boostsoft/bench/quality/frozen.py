@@ -127,5 +127,5 @@ def _some(settings: Any, place: Place, path: Path, average: int) -> list[Setting
 
 def _trained_with(setting: Any, place: Place, path: Path) -> Setting:
     if not isinstance(setting, dict) or not all(isinstance(setting.get(name), dict) for name in ("trees", "own")):
-        raise ValueError(f"--settings: {path} must give trees and own of {place}, got {setting!r}")
+        raise ValueError(f"--settings: {path} must give trees and own of {place}; got {setting!r}")
     return {"trees": setting["trees"], "own": setting["own"]}

@@ -98,7 +98,7 @@ def read_options(given: argparse.Namespace) -> Options:
     trials, seeds, trees, folds = _QUICK if given.quick else _FULL
     trials, average = given.trials or trials, given.average or 1
     if given.settings is None and average > trials:
-        raise ValueError(f"--average: must be at most the number of --trials, got {average} of {trials}")
+        raise ValueError(f"--average: must be at most the number of --trials; got {average} of {trials}")
     return Options(
         data=tuple(given.data),
         out=out,
@@ -129,5 +129,5 @@ def _methods(text: str | None) -> tuple[str, ...]:
     names = list(METHODS) if text is None else [name.strip() for name in text.split(",")]
     for name in names:
         if name not in METHODS:
-            raise ValueError(f"--methods: must be some of {','.join(METHODS)}, got {name!r}")
+            raise ValueError(f"--methods: must be some of {','.join(METHODS)}; got {name!r}")
     return tuple(method for method in METHODS if method in names)
