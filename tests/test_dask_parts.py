@@ -118,14 +118,14 @@ def test_group_sizes_are_chunked_as_the_partitions():
 def test_all_data_must_have_the_same_partitions_and_rows():
     qid, y = chunked([1, 1, 2, 2], 2, 2), chunked([1, 0, 1, 0], 2, 2)
     with pytest.raises(
-        ValueError, match=r"evaluate: all data must have the same partitions; got qid: 2, y: 2, score: 1"
+        ValueError, match=r"evaluate: all data must have the same partitions; got qid: 2, y_true: 2, y_score: 1"
     ):
         bd.evaluate("ndcg", y, chunked([1.0, 2.0, 3.0, 4.0], 4), qid)
     with pytest.raises(
-        ValueError, match=r"evaluate: partition 0: all data must have the same rows; got qid: 2, y: 2, sc"
+        ValueError, match=r"evaluate: partition 0: all data must have the same rows; got qid: 2, y_true: 2, y_"
     ):
         bd.evaluate("ndcg", y, chunked([1.0, 2.0, 3.0, 4.0], 3, 1), qid)
-    with pytest.raises(TypeError, match=r"evaluate: score must be a Dask array, series or frame; got ndarray"):
+    with pytest.raises(TypeError, match=r"evaluate: y_score must be a Dask array, series or frame; got ndarray"):
         bd.evaluate("ndcg", y, np.arange(4.0), qid)
 
 

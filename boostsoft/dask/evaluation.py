@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from ..metrics.prepared import prepare
 from ..metrics.soft import SoftMetric, as_metric
 from ..pooling import in_score_units, mean_sums, needs_spread, pooled_mean, pooled_spread, refuse_undivided, spread_sums
 from ..query_groups import QueryGroups
-from .parts import check_parts, keep, parts_of, require_dask
+from .parts import check_parts, keep, on_parts, require_dask
 
 _CALLER = "boostsoft.dask.evaluate"
 
@@ -47,22 +47,19 @@ def evaluate(metric: str | Metric | SoftMetric, y_true: Any, y_score: Any, qid: 
     >>> bd.evaluate("precision@1", y, da.from_array(np.array([0.1, 0.2, 0.3, 0.4]), chunks=2), qid)
     0.5
     """
-    dask = require_dask(_CALLER)
+    require_dask(_CALLER)
     chosen = metric if isinstance(metric, SoftMetric) else as_metric(_CALLER, metric, {})
     refuse_undivided(_CALLER, chosen)
-    named = {"qid": qid, "y": y_true, "score": y_score} | ({} if weight is None else {"weight": weight})
+    named = {"qid": qid, "y_true": y_true, "y_score": y_score} | ({} if weight is None else {"weight": weight})
     kept = keep(_CALLER, named)
     check_parts(_CALLER, kept)
-    parts = {name: parts_of(_CALLER, name, collection) for name, collection in kept.items()}
-    by_part = [dict(zip(parts, found, strict=True)) for found in zip(*parts.values(), strict=True)]
 
-    def total(sums: Any) -> FloatArray:
-        parts_sums = dask.compute(*(dask.delayed(sums, pure=False)(part) for part in by_part))
-        added: FloatArray = np.array(parts_sums).sum(axis=0)
+    def total(sums: Callable[..., FloatArray], *arguments: Any) -> FloatArray:
+        added: FloatArray = np.array(on_parts(_CALLER, kept, sums, *arguments)).sum(axis=0)
         return added
 
     over_all = pooled_spread(total(_spread_sums)) if needs_spread(chosen) else 0.0
-    return pooled_mean(total(partial(_mean_sums, in_score_units(chosen, over_all))))
+    return pooled_mean(total(_mean_sums, in_score_units(chosen, over_all)))
 
 
 def _spread_sums(part: dict[str, Any]) -> FloatArray:
@@ -70,16 +67,16 @@ def _spread_sums(part: dict[str, Any]) -> FloatArray:
     return spread_sums(groups, scores, weights)
 
 
-def _mean_sums(metric: Metric | SoftMetric, part: dict[str, Any]) -> FloatArray:
+def _mean_sums(part: dict[str, Any], metric: Metric | SoftMetric) -> FloatArray:
     groups, scores, weights = _checked(part)
-    labels = np.asarray(part["y"]).ravel()
+    labels = np.asarray(part["y_true"]).ravel()
     with at_most(1):  # a worker's threads have a part each
         return mean_sums(metric, prepare(metric.hard, _CALLER, labels, groups), scores, weights)
 
 
 def _checked(part: dict[str, Any]) -> tuple[QueryGroups, FloatArray, FloatArray]:
     groups = QueryGroups.from_query_ids(np.asarray(part["qid"]))
-    scores = finite_vector(_CALLER, "y_score", np.asarray(part["score"]).ravel(), groups.n_docs)
+    scores = finite_vector(_CALLER, "y_score", np.asarray(part["y_score"]).ravel(), groups.n_docs)
     if "weight" not in part:
         return groups, scores, np.ones(groups.n_queries)
     rows = finite_vector(_CALLER, "weight", np.asarray(part["weight"]), groups.n_docs)

@@ -5,7 +5,7 @@ The workers look at their partitions and send back an outline (ids and sizes of 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,6 +61,18 @@ def parts_of(caller: str, argument: str, collection: Any) -> list[Any]:
     return list(delayed)
 
 
+def on_parts(caller: str, collections: Mapping[str, Any], look: Callable[..., Any], *arguments: Any) -> list[Any]:
+    """What a function of one partition of each collection, by name, returns on the workers; in order."""
+    dask = require_dask(caller)
+    parts = {name: parts_of(caller, name, value) for name, value in collections.items()}
+    counts = {name: len(found) for name, found in parts.items()}
+    if len(set(counts.values())) > 1:
+        raise ValueError(f"{caller}: all data must have the same partitions; got {_listed(counts)} partitions")
+    delayed = dask.delayed(look, pure=False)
+    by_part = (dict(zip(parts, found, strict=True)) for found in zip(*parts.values(), strict=True))
+    return list(dask.compute(*(delayed(part, *arguments) for part in by_part)))
+
+
 def refuse_undivided_rule(caller: str, rule: Objective | None) -> None:
     """Raise if an objective needs all queries at once."""
     metric, weight = getattr(rule, "metric", None), getattr(rule, "query_weight", None)
@@ -88,17 +100,10 @@ def check_parts(
 ) -> list[Outline]:
     """Outline every partition, and raise unless queries are whole and all collections have the same rows.
 
-    ``collections`` hold ``qid`` and may hold ``X``, ``y``, ``score`` and ``weight``; ``rule`` checks the labels as it
+    ``collections`` hold ``qid`` and may hold others, ``weight`` among them; ``rule`` checks the labels, ``y``, as it
     will while training. ``weigh_queries``: all rows of a query must have the same weight.
     """
-    dask = require_dask(caller)
-    parts = {name: parts_of(caller, name, value) for name, value in collections.items()}
-    counts = {name: len(found) for name, found in parts.items()}
-    if len(set(counts.values())) > 1:
-        raise ValueError(f"{caller}: all data must have the same partitions; got {_listed(counts)} partitions")
-    outline = dask.delayed(_outline, pure=False)
-    by_part = [dict(zip(parts, found, strict=True)) for found in zip(*parts.values(), strict=True)]
-    outlines: list[Outline] = list(dask.compute(*(outline(part, rule, weigh_queries) for part in by_part)))
+    outlines: list[Outline] = on_parts(caller, collections, _outline, rule, weigh_queries)
     for place, found in enumerate(outlines):
         if found.wrong:
             raise ValueError(f"{caller}: partition {place}: {found.wrong}")
