@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from ..adapters import MetricList, as_written, refuse_equal_names
+from ..adapters import as_written, logged_name, refuse_equal_names
 from ..arguments import FloatArray, fraction, whole_number
 from ..metrics.soft import AnyMetric, SoftMetric
 from ..query_groups import QueryGroups, query_weights
-from .builder import TRACKED, TrackBuilder
+from .builder import TRACKED, TrackBuilder, as_metrics
 from .means import counted_weights, mean_errors, weighted_means
 from .progress import MetricBar
 from .stopping import StoppingRule, StoppingWatch
@@ -68,9 +68,9 @@ class LiveTrack:
         writer: Any = None,
     ) -> None:
         self.caller = caller
-        listed = MetricList(caller, metrics or TRACKED)
-        self.metrics, self.names = tuple(listed.metrics), tuple(listed.names)
-        _refuse(caller, self.metrics)
+        self.metrics = as_metrics(caller, metrics or TRACKED)
+        self.names = tuple(map(logged_name, self.metrics))
+        refuse_equal_names(caller, self.names)
         self.every = whole_number(caller, "every", every, 1)
         self.rule = _rule(caller, stop, confidence)
         self.watched = self._metric(watch)
@@ -277,12 +277,6 @@ class Recording:
     def stopped(self) -> bool:
         """Whether the stopping rule has ended the training."""
         return self.live.stopped
-
-
-def _refuse(caller: str, metrics: Sequence[AnyMetric]) -> None:
-    refuse_equal_names(caller, [metric.name for metric in metrics])
-    for metric in metrics:
-        metric.hard.refuse_pooled(caller)
 
 
 def _rule(caller: str, stop: Any, confidence: Any) -> StoppingRule | None:
