@@ -48,11 +48,15 @@ def weighted(
     row_weight: FloatArray | None,
 ) -> tuple[FloatArray, FloatArray]:
     """Gradient and curvature times the weights of queries, the curvature at least ``TINY``, times those of rows."""
-    gradient, curvature = found
-    if query_weight is not None:
-        share = queries.groups.per_document(query_weights(queries.caller, query_weight, queries.groups))
-        gradient, curvature = by_rows(gradient, curvature, share)
+    gradient, curvature = by_rows(*found, shares(queries, query_weight))
     return by_rows(gradient, np.maximum(curvature, TINY), row_weight)
+
+
+def shares(queries: PreparedQueries, query_weight: tuple[float, ...] | None) -> FloatArray | None:
+    """The weight of each document's query; None if there are no weights."""
+    if query_weight is None:
+        return None
+    return queries.groups.per_document(query_weights(queries.caller, query_weight, queries.groups))
 
 
 def by_rows(

@@ -18,7 +18,7 @@ from ..metrics.hard import Metric
 from ..metrics.prepared import PreparedQueries, prepare
 from ..metrics.soft import MetricWeights, as_metric, refuse_inexact
 from ..query_groups import QueryGroups, query_weights
-from .base import NOTHING, NothingToLearnError, by_rows, kept_weights, refuse_rising_discount
+from .base import NOTHING, NothingToLearnError, by_rows, kept_weights, refuse_rising_discount, shares
 from .convex import LOSSES, checked_losses, length
 
 # U + L over-estimates the curvature: it counts every pull as if none met another. With a quarter of it the training
@@ -121,18 +121,7 @@ class SoftObjective:
         query_weight: Any = None,
         accuracy: str = "fast",
     ) -> None:
-        caller = "objective"
-        checked = {
-            "metric": _trainable(caller, metric),
-            "mix": checked_mix(caller, mix),
-            "losses": checked_losses(caller, losses),
-            "noise": one_of(caller, "noise", noise, LAWS),
-            "sigma": positive_number(caller, "sigma", sigma),
-            "hessian": one_of(caller, "hessian", hessian, CURVATURES),
-            "query_weight": kept_weights(caller, query_weight),
-            "accuracy": one_of(caller, "accuracy", accuracy, ACCURACY),
-        }
-        set_fields(self, checked)
+        set_fields(self, _checked("objective", metric, mix, losses, noise, sigma, hessian, query_weight, accuracy))
 
     def prepare(
         self, y_true: Any, groups: QueryGroups, *, part: bool = False, caller: str = "SoftObjective.prepare"
@@ -173,10 +162,8 @@ class SoftObjective:
         self, gradient: FloatArray, curvature: FloatArray, losses: tuple[PreparedQueries, ...], scores: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
         """Gradient and curvature with those of the losses, made as long as the gradient is."""
-        share, wanted = None, length(gradient)
+        wanted, share = length(gradient), shares(losses[0], self.query_weight)
         for (name, weight), queries in zip(self.losses, losses, strict=True):
-            if self.query_weight is not None:
-                share = queries.groups.per_document(query_weights(queries.caller, self.query_weight, queries.groups))
             slopes, bends = LOSSES[name].gradient_curvature(queries, scores, share)
             own = length(slopes)
             if own > 0.0:
@@ -206,6 +193,38 @@ class SoftObjective:
         found = expectation(queries, scores, self.noise, self.sigma, self.accuracy, derive, finish)
         found.gradient[:] *= self.sigma
         return found.gradient, found.push
+
+
+def read_objective(
+    caller: str, metric: Any, *, mix: Any, losses: Any, noise: Any, sigma: Any, hessian: Any
+) -> SoftObjective:
+    """The objective of what was given to ``caller``, whom errors name."""
+    objective = SoftObjective.__new__(SoftObjective)
+    set_fields(objective, _checked(caller, metric, mix, losses, noise, sigma, hessian, None, "fast"))
+    return objective
+
+
+def _checked(
+    caller: str,
+    metric: Any,
+    mix: Any,
+    losses: Any,
+    noise: Any,
+    sigma: Any,
+    hessian: Any,
+    query_weight: Any,
+    accuracy: Any,
+) -> dict[str, Any]:
+    return {
+        "metric": _trainable(caller, metric),
+        "mix": checked_mix(caller, mix),
+        "losses": checked_losses(caller, losses),
+        "noise": one_of(caller, "noise", noise, LAWS),
+        "sigma": positive_number(caller, "sigma", sigma),
+        "hessian": one_of(caller, "hessian", hessian, CURVATURES),
+        "query_weight": kept_weights(caller, query_weight),
+        "accuracy": one_of(caller, "accuracy", accuracy, ACCURACY),
+    }
 
 
 def _add(total: FloatArray, weight: float, part: FloatArray) -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,7 +22,7 @@ from ..arguments import (
 from ..metrics.hard import Metric
 from ..metrics.registry import REGISTRY
 from ..metrics.soft import AnyMetric, MetricWeights, as_metric, watched_soft
-from ..objectives import SoftObjective
+from ..objectives.soft import SoftObjective, read_objective
 from ..query_groups import QueryGroups
 from . import convex_losses, random_trees
 
@@ -85,16 +84,16 @@ def check_settings(ranker: Any) -> Settings:
     by_data = isinstance(ranker.losses, str)
     if by_data:
         refuse_other_text(FIT, "losses", ranker.losses, AUTO, "a mapping from names of losses to weights")
-    with _named():
-        objective = SoftObjective(
-            ranker.metric,
-            mix=_mix(ranker),
-            losses=None if by_data else ranker.losses,
-            noise=ranker.noise,
-            sigma=ranker.sigma,
-            hessian=ranker.hessian,
-        )
-        watched = _watched(ranker.eval_metric, objective)
+    objective = read_objective(
+        FIT,
+        ranker.metric,
+        mix=_mix(ranker),
+        losses=None if by_data else ranker.losses,
+        noise=ranker.noise,
+        sigma=ranker.sigma,
+        hessian=ranker.hessian,
+    )
+    watched = _watched(ranker.eval_metric, objective)
     refuse_cutoffs_per_query(FIT, objective.metric)
     rounds, fraction = ranker.early_stopping_rounds, ranker.validation_fraction
     return Settings(
@@ -117,17 +116,6 @@ def check_settings(ranker: Any) -> Settings:
         n_jobs=check_threads(FIT, ranker.n_jobs),
         seed=_seed(ranker.random_state),
     )
-
-
-@contextmanager
-def _named() -> Iterator[None]:
-    """Errors of what the ranker builds from its parameters name the ranker too."""
-    try:
-        yield
-    except (TypeError, ValueError) as error:
-        if str(error).startswith(FIT):
-            raise
-        raise type(error)(f"{FIT}: {error}") from error
 
 
 def refuse_clashes(more: Mapping[str, Any], taken: Mapping[str, str], settled: Mapping[str, str]) -> None:
