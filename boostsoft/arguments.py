@@ -40,6 +40,13 @@ def finite_vector(caller: str, argument: str, values: Any, n: int | None = None,
     return vector
 
 
+def refuse_negative(caller: str, argument: str, values: FloatArray | IntArray) -> None:
+    """Raise if one of some numbers is below 0."""
+    if np.any(values < 0):
+        at = int(np.argmax(values < 0))
+        raise ValueError(f"{caller}: {argument} must not be negative; got {values[at]} at position {at}")
+
+
 def finite_number(caller: str, argument: str, value: Any) -> float:
     """Return a finite float."""
     number = _number(caller, argument, value)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .adapters import threads_in
-from .arguments import FloatArray, finite_vector
+from .arguments import FloatArray, finite_vector, refuse_negative
 from .query_groups import QueryGroups
 
 # LightGBM's names of one parameter
@@ -45,8 +45,7 @@ def read_groups(caller: str, labels: Any, group: Any) -> QueryGroups:
 def row_weights(caller: str, weight: Any, groups: QueryGroups) -> FloatArray:
     """The weight of each document, none below 0 and not all 0."""
     rows = finite_vector(caller, "weight", weight, groups.n_docs)
-    if np.any(rows < 0):
-        raise ValueError(f"{caller}: weight must not be negative; got {rows.min()}")
+    refuse_negative(caller, "weight", rows)
     if not rows.any():
         raise ValueError(f"{caller}: weight must not be 0 for every row")
     return rows

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .arguments import FloatArray, IntArray, as_array, finite_vector, shown, whole_numbers
+from .arguments import FloatArray, IntArray, as_array, finite_vector, refuse_negative, shown, whole_numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,9 +206,7 @@ def query_weights(caller: str, weights: Any, groups: QueryGroups) -> FloatArray:
     if weights is None:
         return np.ones(groups.n_queries)
     vector = finite_vector(caller, "query_weight", weights, groups.n_queries, "query")
-    if np.any(vector < 0):
-        at = int(np.argmax(vector < 0))
-        raise ValueError(f"{caller}: query_weight must not be negative; got {vector[at]} at position {at}")
+    refuse_negative(caller, "query_weight", vector)
     if not vector.any():
         raise ValueError(f"{caller}: query_weight must not be 0 for every query")
     return vector
@@ -218,9 +216,7 @@ def _offsets_from_sizes(caller: str, argument: str, sizes: Any, n_docs: int | No
     counts = whole_numbers(caller, argument, sizes)
     if counts.size == 0:
         raise ValueError(f"{caller}: {argument} must not be empty")
-    if np.any(counts < 0):
-        at = int(np.argmax(counts < 0))
-        raise ValueError(f"{caller}: {argument} must not be negative; got {counts[at]} at position {at}")
+    refuse_negative(caller, argument, counts)
     offsets: IntArray = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
     if n_docs is not None and offsets[-1] != n_docs:
         raise ValueError(
@@ -245,8 +241,12 @@ def _offsets_from_ids(caller: str, qid: Any) -> IntArray:
 
 def run_starts(ids: NDArray[Any]) -> IntArray:
     """Where runs of one id begin."""
-    starts: IntArray = np.concatenate([[0], np.flatnonzero(ids[1:] != ids[:-1]) + 1])
-    return starts
+    return np.flatnonzero(np.append(True, ids[1:] != ids[:-1])[: ids.size])
+
+
+def run_sizes(ids: NDArray[Any]) -> IntArray:
+    """How long runs of one id are."""
+    return np.diff(run_starts(ids), append=ids.size)
 
 
 def _refuse_second_run(caller: str, names: list[Any], starts: list[int]) -> None:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ..arguments import FloatArray, as_array, finite_number, finite_vector, one_of, whole_number
 from ..atomic import write_whole
-from ..query_groups import refuse_missing_ids
+from ..query_groups import refuse_missing_ids, run_sizes
 from ..text_files import PathLike, as_paths
 from .table import POOLS, TOPICS, inverse, read_table
 
@@ -53,7 +53,7 @@ class TrecRuns:
     @property
     def sizes(self) -> NDArray[np.int64]:
         """Documents per topic, in row order."""
-        return np.diff(np.flatnonzero(np.concatenate([[True], self.qid[1:] != self.qid[:-1], [True]])))
+        return run_sizes(self.qid)
 
 
 def load_trec_runs(

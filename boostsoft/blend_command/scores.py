@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from ..arguments import FloatArray, IntArray
 from ..datasets import load_trec_runs
+from ..query_groups import run_sizes
 
 PARQUET = (".parquet", ".pq")
 _INDEX = re.compile(r"|__index_level_[0-9]+__")  # as pandas calls it in CSV and in Parquet
@@ -48,8 +49,7 @@ class Scores:
     @property
     def sizes(self) -> IntArray:
         """Documents per query; those of one query are adjacent."""
-        starts = np.flatnonzero(np.concatenate([[True], self.qid[1:] != self.qid[:-1]])[: self.qid.size])
-        return np.diff(np.append(starts, self.qid.size))
+        return run_sizes(self.qid)
 
     def rows(self, chosen: NDArray[np.bool_]) -> Scores:
         """Some of the rows."""

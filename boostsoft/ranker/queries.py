@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arguments import FloatArray, IntArray, as_array, finite_vector
+from ..arguments import FloatArray, IntArray, as_array, finite_vector, refuse_negative
 from ..query_groups import QueryGroups, query_weights, refuse_missing_ids, resolve_groups, run_starts
 
 
@@ -77,9 +77,7 @@ def weigh(
     if sample_weight is None:
         return queries, None
     weights = finite_vector(caller, "sample_weight", sample_weight, queries.groups.n_docs, "row")
-    if np.any(weights < 0):
-        at = int(np.argmax(weights < 0))
-        raise ValueError(f"{caller}: sample_weight must not be negative; got {weights[at]} at position {at}")
+    refuse_negative(caller, "sample_weight", weights)
     if not weights.any():
         raise ValueError(f"{caller}: sample_weight must not be zero for every row")
     if queries.named:
