@@ -147,13 +147,14 @@ def choose_sigma(
     """
     caller = "choose_sigma"
     one_of(caller, "method", method, ("residual", *_MEASURES))
-    if method == "residual":
-        return _residual(caller, S, group, qid, sample_weight, query_weight)
-    grid = _grid(caller, sigmas)
-    seed = whole_number(caller, "random_state", random_state, 0)
-    n_models = score_matrix(caller, S)[0].shape[1]
+    matrix, names = score_matrix(caller, S)
+    n_models = len(names)
     if n_models < 2:
         raise ValueError(f"{caller}: S must have two models at least; got {n_models}")
+    if method == "residual":
+        return _residual(caller, matrix, names, group, qid, sample_weight, query_weight)
+    grid = _grid(caller, sigmas)
+    seed = whole_number(caller, "random_state", random_state, 0)
     metric = as_metric(caller, metric, {})
     mixed = read_mixed(
         caller, S, y, [("S", at) for at in range(n_models)], group=group, qid=qid, sample_weight=sample_weight,
@@ -268,10 +269,9 @@ def _held_out(mixed: Mixed, grid: FloatArray, rng: np.random.Generator, options:
     return int(np.argmax(mean)), {"value": mean}
 
 
-def _residual(caller: str, S: Any, group: Any, qid: Any, sample_weight: Any, query_weight: Any) -> SigmaChoice:
-    matrix, names = score_matrix(caller, S)
-    if matrix.shape[1] < 2:
-        raise ValueError(f"{caller}: S must have two models at least; got {matrix.shape[1]}")
+def _residual(
+    caller: str, matrix: FloatArray, names: list[str], group: Any, qid: Any, sample_weight: Any, query_weight: Any
+) -> SigmaChoice:
     for column, name in zip(matrix.T, names, strict=True):
         finite_vector(caller, name, column)
     queries, weights = weigh(caller, read_queries(caller, matrix.shape[0], group, qid), sample_weight, query_weight)
