@@ -18,7 +18,7 @@ from scipy import sparse
 from .. import xgboost as adapter
 from ..adapters import as_booster
 from ..arguments import FloatArray
-from ..xgboost_data import booster_kind
+from ..xgboost_data import booster_kind, import_xgboost
 from .features import Features
 from .random_trees import RANDOM_TREES
 from .regularization import leaf_l2
@@ -58,12 +58,7 @@ SETTLED = by_alias(
 
 def check(settings: Settings) -> None:
     """Raise if XGBoost is not installed or further parameters clash with the ranker's."""
-    try:
-        import xgboost  # noqa: F401
-    except ImportError as error:
-        raise ImportError(
-            f"{FIT}: booster='xgboost' needs XGBoost: pip install 'boostsoft[xgboost]' (xgboost-cpu serves as well)"
-        ) from error
+    import_xgboost(FIT)
     refuse_clashes(settings.more, TAKEN, SETTLED)
 
 
