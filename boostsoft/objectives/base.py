@@ -11,6 +11,7 @@ from ..metrics.hard import Metric
 from ..metrics.prepared import PreparedQueries, prepare
 from ..query_groups import QueryGroups, query_weights
 
+CALLER = "reference_objective"  # by which those of the literature are made
 TINY = 1e-12  # no curvature is less: boosters divide by it
 NOTHING = "{}: there is nothing to learn: no query (of positive weight) has documents whose order changes {}"
 

@@ -17,10 +17,9 @@ from ..metrics.prepared import PreparedQueries
 from ..metrics.soft import as_metric
 from ..metrics.spec import DISCOUNTS
 from ..query_groups import QueryGroups
-from .base import kept_weights, prepare_labels, refuse_falling_gain, weighted
+from .base import CALLER, kept_weights, prepare_labels, refuse_falling_gain, weighted
 
 LAMBDA_KINDS = ("lambdarank", "ranknet")
-_CALLER = "reference_objective"
 _WHOLE_LIST = 2**53
 
 
@@ -183,13 +182,13 @@ class LambdaLossObjective:
         gain: Any = "exp2",
         query_weight: Any = None,
     ) -> None:
-        depth = None if truncation_level is None else whole_number(_CALLER, "truncation_level", truncation_level, 1)
+        depth = None if truncation_level is None else whole_number(CALLER, "truncation_level", truncation_level, 1)
         checked = {
-            "mu": non_negative_number(_CALLER, "mu", mu),
+            "mu": non_negative_number(CALLER, "mu", mu),
             "truncation_level": depth,
-            "sigmoid": positive_number(_CALLER, "sigmoid", sigmoid),
-            "metric": as_metric(_CALLER, "ndcg", {"k": depth, "gain": gain}),
-            "query_weight": kept_weights(_CALLER, query_weight),
+            "sigmoid": positive_number(CALLER, "sigmoid", sigmoid),
+            "metric": as_metric(CALLER, "ndcg", {"k": depth, "gain": gain}),
+            "query_weight": kept_weights(CALLER, query_weight),
         }
         set_fields(self, checked)
 

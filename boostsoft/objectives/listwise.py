@@ -15,10 +15,9 @@ from ..metrics.hard import Metric
 from ..metrics.prepared import PreparedQueries
 from ..metrics.soft import as_metric
 from ..query_groups import QueryGroups
-from .base import kept_weights, prepare_labels, weighted
+from .base import CALLER, kept_weights, prepare_labels, weighted
 from .draws import uniform_draws
 
-_CALLER = "reference_objective"
 GAMMAS = ("uniform", "expected")
 _MOST_TERMS = 3
 
@@ -70,9 +69,9 @@ class ListNetObjective:
 
     def __init__(self, *, temperature: float = 1.0, gain: Any = "linear", query_weight: Any = None) -> None:
         checked = {
-            "temperature": positive_number(_CALLER, "temperature", temperature),
-            "metric": as_metric(_CALLER, "dcg", {"gain": gain}),
-            "query_weight": kept_weights(_CALLER, query_weight),
+            "temperature": positive_number(CALLER, "temperature", temperature),
+            "metric": as_metric(CALLER, "dcg", {"gain": gain}),
+            "query_weight": kept_weights(CALLER, query_weight),
         }
         set_fields(self, checked)
 
@@ -157,15 +156,15 @@ class XENDCGObjective:
     def __init__(
         self, *, gamma: Any = "uniform", seed: int = 0, terms: int = 3, gain: Any = "exp2", query_weight: Any = None
     ) -> None:
-        kept = whole_number(_CALLER, "terms", terms, 1)
+        kept = whole_number(CALLER, "terms", terms, 1)
         if kept > _MOST_TERMS:
-            raise ValueError(f"{_CALLER}: terms must be from 1 to {_MOST_TERMS}; got {terms!r}")
+            raise ValueError(f"{CALLER}: terms must be from 1 to {_MOST_TERMS}; got {terms!r}")
         checked = {
             "gamma": _as_gamma(gamma),
-            "seed": whole_number(_CALLER, "seed", seed, 0),
+            "seed": whole_number(CALLER, "seed", seed, 0),
             "terms": kept,
-            "metric": as_metric(_CALLER, "ndcg", {"gain": gain}),
-            "query_weight": kept_weights(_CALLER, query_weight),
+            "metric": as_metric(CALLER, "ndcg", {"gain": gain}),
+            "query_weight": kept_weights(CALLER, query_weight),
         }
         set_fields(self, checked)
 
@@ -240,8 +239,8 @@ class QueryRMSEObjective:
 
     def __init__(self, *, gain: Any = "linear", query_weight: Any = None) -> None:
         checked = {
-            "metric": as_metric(_CALLER, "dcg", {"gain": gain}),
-            "query_weight": kept_weights(_CALLER, query_weight),
+            "metric": as_metric(CALLER, "dcg", {"gain": gain}),
+            "query_weight": kept_weights(CALLER, query_weight),
         }
         set_fields(self, checked)
 
@@ -274,10 +273,10 @@ class QueryRMSEObjective:
 
 def _as_gamma(gamma: Any) -> str | tuple[float, ...]:
     if isinstance(gamma, str):
-        return one_of(_CALLER, "gamma", gamma, GAMMAS)
-    values = finite_vector(_CALLER, "gamma", gamma)
+        return one_of(CALLER, "gamma", gamma, GAMMAS)
+    values = finite_vector(CALLER, "gamma", gamma)
     if values.min() < 0.0 or values.max() > 1.0:
-        raise ValueError(f"{_CALLER}: gamma must be from 0 to 1; got {values.min()} to {values.max()}")
+        raise ValueError(f"{CALLER}: gamma must be from 0 to 1; got {values.min()} to {values.max()}")
     return tuple(values.tolist())
 
 

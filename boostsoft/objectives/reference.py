@@ -9,12 +9,10 @@ from types import MappingProxyType
 from typing import Any
 
 from ..arguments import one_of
-from .base import Objective
+from .base import CALLER, Objective
 from .lambdas import LambdaLossObjective, LambdaObjective
 from .listwise import ListNetObjective, QueryRMSEObjective, XENDCGObjective
 from .soft_lambdas import SoftLambdaObjective
-
-_CALLER = "reference_objective"
 
 REFERENCES: Mapping[str, Callable[..., Objective]] = MappingProxyType(
     {
@@ -61,9 +59,9 @@ def reference_objective(kind: str, **options: Any) -> Objective:
     >>> reference_objective("lambdaloss", mu=5.0).mu
     5.0
     """
-    build = REFERENCES[one_of(_CALLER, "kind", kind, REFERENCES)]
+    build = REFERENCES[one_of(CALLER, "kind", kind, REFERENCES)]
     known = [name for name in inspect.signature(build).parameters if name != "kind"]
     for name in options:
         if name not in known:
-            raise TypeError(f"{_CALLER}: options of {kind!r} must be among {', '.join(known)}; got {name!r}")
+            raise TypeError(f"{CALLER}: options of {kind!r} must be among {', '.join(known)}; got {name!r}")
     return build(**options)

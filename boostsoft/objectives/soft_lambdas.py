@@ -19,9 +19,7 @@ from ..metrics.prepared import PreparedQueries
 from ..metrics.registry import REGISTRY
 from ..metrics.soft import as_metric
 from ..query_groups import QueryGroups
-from .base import kept_weights, prepare_labels, refuse_rising_discount, weighted
-
-_CALLER = "reference_objective"
+from .base import CALLER, kept_weights, prepare_labels, refuse_rising_discount, weighted
 
 
 @dataclass(frozen=True, init=False, eq=True)
@@ -101,19 +99,19 @@ class SoftLambdaObjective:
         query_weight: Any = None,
         accuracy: str = "fast",
     ) -> None:
-        hard = as_metric(_CALLER, metric, {})
+        hard = as_metric(CALLER, metric, {})
         if REGISTRY[hard.metric].family != PLAIN:
             raise ValueError(
-                f"{_CALLER}: metric must be a sum of gain x discount over ranks, such as 'ndcg@10'; got {hard!r}"
+                f"{CALLER}: metric must be a sum of gain x discount over ranks, such as 'ndcg@10'; got {hard!r}"
             )
         checked = {
             "metric": hard,
-            "noise": one_of(_CALLER, "noise", noise, LAWS),
-            "sigma": positive_number(_CALLER, "sigma", sigma),
-            "sigmoid": positive_number(_CALLER, "sigmoid", sigmoid),
-            "norm": as_flag(_CALLER, "norm", norm),
-            "query_weight": kept_weights(_CALLER, query_weight),
-            "accuracy": one_of(_CALLER, "accuracy", accuracy, ACCURACY),
+            "noise": one_of(CALLER, "noise", noise, LAWS),
+            "sigma": positive_number(CALLER, "sigma", sigma),
+            "sigmoid": positive_number(CALLER, "sigmoid", sigmoid),
+            "norm": as_flag(CALLER, "norm", norm),
+            "query_weight": kept_weights(CALLER, query_weight),
+            "accuracy": one_of(CALLER, "accuracy", accuracy, ACCURACY),
         }
         set_fields(self, checked)
 
