@@ -21,6 +21,7 @@ from .datasets import RankingData
 from .lightgbm_data import BOOSTING
 from .metrics import Metric, SoftMetric
 from .metrics.soft import AnyMetric, MetricWeights, watched_soft
+from .metrics.spec import refuse_pnr
 from .statistics import fill_empty
 
 OURS, BASELINE = "boostsoft", "lambdarank"
@@ -69,11 +70,7 @@ class Plan:
     def __post_init__(self) -> None:
         # what cannot be trained or averaged is refused before anything is read
         self.booster_parameters(OURS)
-        if self.hard.metric == "pnr":
-            raise ValueError(
-                "pnr is infinite for a query in perfect order, and then so is its mean over queries: "
-                "use auc or kendall, which count the same pairs"
-            )
+        refuse_pnr("train", self.metric)
 
     @property
     def hard(self) -> Metric:

@@ -75,15 +75,6 @@ def metric_name(text: str) -> str:
     return text
 
 
-def refuse_pnr(command: str, metric: str) -> None:
-    """Raise if a metric's mean over queries would not be finite."""
-    if parse_spec(command, metric)[0] == "pnr":
-        raise ValueError(
-            f"{command}: pnr is infinite for a query in perfect order, and then so is its mean over queries: use auc "
-            "or kendall, which count the same pairs"
-        )
-
-
 def check_folder(folder: Path, *names: str, option: str = "--out") -> None:
     """Refuse a folder that cannot be written to, or where files of these names cannot be; it is not made yet."""
     nearest = folder

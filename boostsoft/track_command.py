@@ -20,7 +20,8 @@ from .kernels.noise import LAWS
 from .metrics import Metric, SoftMetric
 from .metrics.registry import REGISTRY
 from .metrics.soft import AnyMetric
-from .options import add_command, check_folder, metric_name, positive, refuse_pnr, whole
+from .metrics.spec import refuse_pnr
+from .options import add_command, check_folder, metric_name, positive, whole
 from .plots import png
 from .ranking_data import RankingData
 from .terminal import PLUS_MINUS, ResultTable, page, plus_minus

@@ -10,8 +10,10 @@ import numpy as np
 
 from ..blending.baselines import METHODS
 from ..blending.scores import NORMALIZATIONS
+from ..blending.settings import CONSTRAINTS, SOFT
 from ..kernels.noise import LAWS
-from ..options import add_command, check_folder, metric_name, positive, refuse_pnr, whole
+from ..metrics.spec import refuse_pnr
+from ..options import add_command, check_folder, metric_name, positive, whole
 from ..statistics import LEAST_RESAMPLES
 from .scores import Names, Scores, read_runs, read_table
 
@@ -73,8 +75,8 @@ def _add_weights(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("weights").add_argument
     add("--metric", type=metric_name, default="ndcg@10", metavar="NAME@K", help="what to maximise (ndcg@10)")
     add("--normalize", choices=NORMALIZATIONS, default="rank", help="scale of the scores in each query (rank)")
-    add("--constraint", choices=["simplex", "nonnegative", "free"], default="simplex", help="of the weights (simplex)")
-    add("--method", choices=["soft", *METHODS], default="soft", help="how to find them (soft)")
+    add("--constraint", choices=CONSTRAINTS, default="simplex", help="of the weights (simplex)")
+    add("--method", choices=[SOFT, *METHODS], default="soft", help="how to find them (soft)")
     add("--noise", choices=list(LAWS), default="gaussian", help="what softens the metric (gaussian)")
     add(
         "--sigma",

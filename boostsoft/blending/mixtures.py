@@ -13,7 +13,7 @@ from ..arguments import FloatArray, IntArray, one_of, positive_number, whole_num
 from ..kernels.noise import LAWS
 from ..metrics.hard import Metric
 from ..metrics.prepared import PreparedQueries, prepare
-from ..metrics.soft import AnyMetric, SoftMetric, as_metric, refuse_inexact
+from ..metrics.soft import SIGMA_UNITS, AnyMetric, SoftMetric, as_metric, refuse_inexact
 from ..query_groups import warn_of_one_query
 from ..ranker.queries import read_queries, weigh
 from ..ranker.rows import read_labels
@@ -150,7 +150,7 @@ def _soft_twin(
     weights: FloatArray,
 ) -> SoftMetric:  # fmt: skip
     """The soft metric that was given, which has its own noise, or that of a hard one."""
-    law, unit = one_of(caller, "noise", noise, LAWS), one_of(caller, "sigma_unit", unit, ("spread", "score"))
+    law, unit = one_of(caller, "noise", noise, LAWS), one_of(caller, "sigma_unit", unit, SIGMA_UNITS)
     if not isinstance(metric, SoftMetric):
         return SoftMetric(hard, noise=law, sigma=_sigma(caller, sigma, unit, prepared, weights), sigma_unit=unit)
     if law != "gaussian" or unit != "spread" or not (isinstance(sigma, str) and sigma == AUTO):

@@ -56,6 +56,15 @@ def parse_spec(caller: str, spec: Any) -> tuple[str, int | None]:
     return match[1], int(match[2])
 
 
+def refuse_pnr(caller: str, spec: str) -> None:
+    """Raise if a metric's mean over queries would not be finite."""
+    if parse_spec(caller, spec)[0] == "pnr":
+        raise ValueError(
+            f"{caller}: pnr is infinite for a query in perfect order, and then so is its mean over queries: use auc "
+            "or kendall, which count the same pairs"
+        )
+
+
 def check_cutoff(caller: str, k: Any) -> Cutoff:
     """A cutoff for all queries, one for each, or None for the whole list."""
     if k is None:
