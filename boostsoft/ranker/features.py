@@ -71,6 +71,7 @@ class Encoder:
 
     def encode(self, caller: str, X: Any) -> Features:
         """The features of an X that scikit-learn's checks have passed (:func:`checked_columns`)."""
+        positions = self._feature_positions(X.shape[1])
         if is_frame(X):
             matrix = self._from_frame(caller, X)
         elif self.categories:
@@ -79,8 +80,7 @@ class Encoder:
                 f"got {type(X).__name__}"
             )
         else:
-            matrix = X if self.qid_column is None else X[:, self._feature_positions(X.shape[1])]
-        positions = self._feature_positions(X.shape[1])
+            matrix = X if self.qid_column is None else X[:, positions]
         names = None if self.names is None else tuple(self.names[position] for position in positions)
         categorical = tuple(at for at, position in enumerate(positions) if position in self.categories)
         return Features(matrix, names, categorical, self.sparse)

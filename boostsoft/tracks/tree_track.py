@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
@@ -286,7 +287,7 @@ class TreeTrack:
         ValueError
             If the track has no such metric.
         """
-        known = f"{', '.join(map(repr, self.names))}"
+        known = ", ".join(map(repr, self.names))
         if isinstance(metric, (int, np.integer)) and not isinstance(metric, bool):
             if not -self.n_metrics <= metric < self.n_metrics:
                 raise ValueError(f"TreeTrack: metric must be one of the {self.n_metrics} ({known}); got {metric}")
@@ -365,7 +366,7 @@ class TreeTrack:
             f"{self.steps[-1]} trees, {self.n_queries} queries)"
         )
 
-    def _by_metric(self, one: Any) -> FloatArray:
+    def _by_metric(self, one: Callable[[int], FloatArray]) -> FloatArray:
         return read_only(np.stack([one(metric) for metric in range(self.n_metrics)], axis=1))
 
     def _worst(self, query: int, values: FloatArray, change: FloatArray) -> WorstQuery:
