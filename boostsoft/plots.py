@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from .arguments import FloatArray
 from .experiment import BASELINE, N_PARTS, OURS, Folds, Split
 from .report import metric_title
 from .statistics import PairedInterval, paired_interval
+from .tracks.effects import STILL
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,6 +27,9 @@ if TYPE_CHECKING:
 COLOURS = {OURS: "#0072B2", BASELINE: "#D55E00"}
 INK, QUIET, HAIR = "#222222", "#6B6B6B", "#E3E3E3"
 DPI = 200
+_TWO_LINES, _ONE_LINE = 27.0, 13.5  # heights of a label, in points
+_MOST_TWO_LINES = 5
+_LETTERS_BESIDE, _LETTERS_ABOVE = 4.0, 6.0  # of a name, for each inch of the axes
 _PART_WORDS = {"valid": "validation", "train": "training"}
 
 
@@ -75,16 +81,17 @@ def plot_curve(split: Split, kind: str = "hard", *, part: str = "valid", ax: Axe
     for owner, curve in curves.items():
         axes.plot(np.arange(1, curve.size + 1), curve, color=COLOURS[owner], solid_capstyle="round", **style)
     frame(axes)
-    axes.set_ylim(*_y_range([arm.curves[part, found] for arm in split.arms for found in split.plan.names]))
+    axes.set_ylim(*value_range([arm.curves[part, found] for arm in split.arms for found in split.plan.names]))
     axes.set_xlim(0, max(curve.size for curve in curves.values()))
     axes.set_xlabel("trees (ring: as many as are kept)", color=QUIET)
     axes.set_title(_KIND_TITLES[kind].format(split.plan.noise), loc="left", fontsize=10, color=QUIET)
-    labels = {}
+    labels = []
     for arm in split.arms:
-        value = float(curves[arm.name][arm.trees - 1])
-        _ring(axes, arm.trees, value, COLOURS[arm.name])
-        labels[arm.name] = (float(curves[arm.name][-1]), f"{value:.3f} with {arm.trees} trees")
-    _label_lines(axes, labels)
+        curve, colour = curves[arm.name], COLOURS[arm.name]
+        value = float(curve[arm.trees - 1])
+        _ring(axes, arm.trees, value, colour)
+        labels.append(EndLabel(float(curve[-1]), arm.name, f"{value:.3f} with {arm.trees} trees", colour))
+    label_ends(axes, labels)
     return axes
 
 
@@ -94,30 +101,6 @@ _KIND_TITLES = {"hard": "Hard: the metric itself", "soft": "Soft: its expectatio
 def _ring(axes: Axes, trees: int, value: float, colour: str) -> None:
     axes.plot([trees, trees], [0, value], color=colour, lw=0.9, ls=(0, (1, 3)), alpha=0.7, zorder=1)
     axes.plot(trees, value, "o", ms=7.5, mfc="white", mec=colour, mew=1.8, zorder=5)
-
-
-def _label_lines(axes: Axes, labels: dict[str, tuple[float, str]]) -> None:
-    """Write each line's name and text into the right margin at the height of its end, pushed apart if close."""
-    low, high = axes.get_ylim()
-    gap = 0.12 * (high - low)
-    order = sorted(labels, key=lambda arm: labels[arm][0])
-    heights = [labels[arm][0] for arm in order]
-    if len(heights) == 2 and heights[1] - heights[0] < gap:
-        middle = sum(heights) / 2
-        heights = [middle - gap / 2, middle + gap / 2]
-    for arm, height in zip(order, heights, strict=True):
-        place = {"xy": (1.02, height), "xycoords": ("axes fraction", "data"), "textcoords": "offset points"}
-        style: dict[str, Any] = {**place, "color": COLOURS[arm], "annotation_clip": False}
-        axes.annotate(arm, xytext=(0, 1), va="bottom", fontsize=11, fontweight="bold", **style)
-        axes.annotate(labels[arm][1], xytext=(0, -1), va="top", fontsize=9, **style)
-
-
-def _y_range(curves: list[Any]) -> tuple[float, float]:
-    """From what the curves reach after a few trees to their top: the first steep rise may start below."""
-    values = np.concatenate([curve[min(curve.size - 1, max(2, curve.size // 25)) :] for curve in curves])
-    low, high = float(values.min()), float(max(curve.max() for curve in curves))
-    room = max(high - low, 1e-3)
-    return low - 0.06 * room, high + 0.07 * room
 
 
 def differences_figure(folds: Folds) -> Figure:
@@ -197,6 +180,68 @@ def _draw_interval(axes: Axes, place: float, interval: PairedInterval, *, strong
 def _seed_difference(folds: Folds, chosen: list[int], seed: int) -> float:
     ours, theirs = (folds.values(arm, "zero", folds=chosen, seeds=[seed]) for arm in (OURS, BASELINE))
     return float((ours - theirs).mean())
+
+
+class EndLabel(NamedTuple):
+    """The name of a line, with a word on its value, at the height where it ends."""
+
+    height: float
+    name: str
+    text: str
+    colour: str
+
+
+def label_ends(axes: Axes, labels: Sequence[EndLabel]) -> None:
+    """Write the labels into the right margin, each at the height of its line's end or as near as the others allow."""
+    low, high = axes.get_ylim()
+    short = len(labels) > _MOST_TWO_LINES
+    width, height = np.asarray(axes.get_window_extent().size) / axes.figure.dpi
+    gap = (_ONE_LINE if short else _TWO_LINES) / (72 * height) * (high - low)
+    wanted = [label.height if np.isfinite(label.height) else low for label in labels]
+    most = int(width * (_LETTERS_BESIDE if short else _LETTERS_ABOVE))
+    names = map(literal, brief([label.name for label in labels], most))
+    for label, name, height in zip(labels, names, apart(np.clip(wanted, low, high), gap), strict=True):
+        place: dict[str, Any] = {"xy": (1.015, height), "xycoords": ("axes fraction", "data")}
+        place |= {"textcoords": "offset points", "color": label.colour, "annotation_clip": False}
+        if short:
+            axes.annotate(f"{name}  {label.text}", xytext=(0, 0), va="center", fontsize=9, **place)
+        else:
+            axes.annotate(name, xytext=(0, 1), va="bottom", fontsize=10, fontweight="bold", **place)
+            axes.annotate(label.text, xytext=(0, -1), va="top", fontsize=9, **place)
+
+
+def apart(heights: ArrayLike, gap: float) -> FloatArray:
+    """The heights nearest to those given (least squares) of which no two are closer than ``gap``.
+
+    >>> apart([0.5, 3.0, 0.5], 1.0)
+    array([0., 3., 1.])
+    """
+    wanted = np.asarray(heights, dtype=np.float64)
+    order = np.argsort(wanted, kind="stable")
+    steps = gap * np.arange(wanted.size)
+    blocks: list[list[float]] = []  # of neighbours that touch: mean of what is wanted less the steps, how many
+    for value in wanted[order] - steps:
+        blocks.append([value, 1.0])
+        while len(blocks) > 1 and blocks[-2][0] > blocks[-1][0]:
+            mean, count = blocks.pop()
+            above = blocks[-1]
+            above[:] = [(above[0] * above[1] + mean * count) / (above[1] + count), above[1] + count]
+    placed = np.empty(wanted.size)
+    placed[order] = np.repeat([mean for mean, _ in blocks], [int(count) for _, count in blocks]) + steps
+    return placed
+
+
+def value_range(curves: Sequence[FloatArray]) -> tuple[float, float]:
+    """From what the curves reach after a few trees to their top, with room: the first steep rise may start below."""
+    later = [curve[min(curve.size - 1, max(2, curve.size // 25)) :] for curve in curves]
+    tops = np.concatenate([np.ravel(curve) for curve in curves])
+    values = np.concatenate(later)
+    values, tops = values[np.isfinite(values)], tops[np.isfinite(tops)]
+    if not tops.size:
+        return 0.0, 1.0
+    low, high = float(values.min() if values.size else tops.min()), float(tops.max())
+    room = high - low if high - low > STILL else 0.1
+    return low - 0.06 * room, high + 0.07 * room
 
 
 def brief(names: Sequence[str], most: int = 28) -> list[str]:

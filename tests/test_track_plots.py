@@ -11,7 +11,7 @@ from matplotlib.text import Text
 from PIL import Image
 
 from boostsoft import Metric, SoftMetric, track_plots
-from boostsoft.plots import png
+from boostsoft.plots import apart, png, value_range
 from boostsoft.track_plots import bands, changes, labels
 from boostsoft.tracking.comparison import compare
 from boostsoft.tracks.effects import tree_effects
@@ -199,7 +199,7 @@ def test_heights_are_moved_apart_and_no_further(gap):
     rng = np.random.default_rng(0)
     for n in (1, 2, 5, 9):
         wanted = rng.normal(size=n).round(1)
-        found = labels.apart(wanted, gap)
+        found = apart(wanted, gap)
         order = np.argsort(wanted, kind="stable")
         assert np.all(np.diff(found[order]) >= gap - 1e-12)
         assert found.mean() == pytest.approx(wanted.mean())
@@ -208,7 +208,7 @@ def test_heights_are_moved_apart_and_no_further(gap):
             other = found + rng.normal(0, 0.1, n)
             if np.all(np.diff(other[order]) >= gap):
                 assert ((other - wanted) ** 2).sum() >= best - 1e-12
-    np.testing.assert_array_equal(labels.apart([0.0, 20.0, 10.0], gap), [0.0, 20.0, 10.0])
+    np.testing.assert_array_equal(apart([0.0, 20.0, 10.0], gap), [0.0, 20.0, 10.0])
 
 
 # ---------------------------------------------------------------------------------------------------------
@@ -232,7 +232,7 @@ def test_hard_beside_soft_on_one_scale():
     tracks = [track_of(label="one"), track_of(seed=1, label="two")]
     figure = track_plots.hard_soft_figure(tracks)
     drawn = [end for t in tracks for i in (0, 1) for end in (t.mean[:, i], *bands.band_of(t, i, "paired", 0.95))]
-    assert figure.axes[0].get_ylim() == figure.axes[1].get_ylim() == labels.value_range(drawn)
+    assert figure.axes[0].get_ylim() == figure.axes[1].get_ylim() == value_range(drawn)
     for side, axes in enumerate(figure.axes):
         lines = [line for line in curves_in(axes) if len(line.get_xdata()) > 1]
         for line, track in zip(lines, tracks, strict=True):

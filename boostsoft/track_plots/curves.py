@@ -9,21 +9,18 @@ from typing import TYPE_CHECKING, Any
 from ..arguments import FloatArray, fraction, one_of
 from ..metrics import SoftMetric
 from ..metrics.soft import AnyMetric
-from ..plots import INK, QUIET, frame, literal, new_figure
+from ..plots import INK, QUIET, EndLabel, frame, label_ends, literal, new_figure, value_range
 from ..statistics import check_resamples
 from ..tracks.tree_track import TreeTrack
 from .bands import BANDS, Band, band_of, best_step
 from .labels import (
     FEW_STEPS,
-    EndLabel,
     Tracks,
     as_track,
     as_tracks,
     colour_of,
-    label_ends,
     track_names,
     tree_axis,
-    value_range,
 )
 
 if TYPE_CHECKING:

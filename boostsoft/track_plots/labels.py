@@ -1,16 +1,14 @@
-"""What the plots of tracks share: colours, names at the ends of lines, ranges."""
+"""What the plots of tracks share: colours, names of tracks, axes of trees, remarks."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from ..arguments import FloatArray, IntArray
-from ..plots import QUIET, brief, literal
-from ..tracks.effects import STILL
+from ..arguments import IntArray
+from ..plots import QUIET
 from ..tracks.tree_track import TreeTrack
 
 if TYPE_CHECKING:
@@ -18,20 +16,8 @@ if TYPE_CHECKING:
 
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#222222")
 Tracks = TreeTrack | Sequence[TreeTrack]
-_TWO_LINES, _ONE_LINE = 27.0, 13.5  # heights of a label, in points
-_MOST_TWO_LINES = 5
-_LETTERS_BESIDE, _LETTERS_ABOVE = 4.0, 6.0  # of a name, for each inch of the axes
 FEW_STEPS = 15  # each of so few is marked by a dot
 _TICK_LETTERS = 40  # that the labels of an axis may have together
-
-
-class EndLabel(NamedTuple):
-    """The name of a line, with a word on its value, at the height where it ends."""
-
-    height: float
-    name: str
-    text: str
-    colour: str
 
 
 def colour_of(i: int) -> str:
@@ -70,59 +56,6 @@ def track_names(tracks: Sequence[TreeTrack]) -> tuple[str, ...]:
     return tuple(
         f"{label} ({labels[:i].count(label) + 1})" if label in shared else label for i, label in enumerate(labels)
     )
-
-
-def label_ends(axes: Axes, labels: Sequence[EndLabel]) -> None:
-    """Write the labels into the right margin, each at the height of its line's end or as near as the others allow."""
-    low, high = axes.get_ylim()
-    short = len(labels) > _MOST_TWO_LINES
-    width, height = np.asarray(axes.get_window_extent().size) / axes.figure.dpi
-    gap = (_ONE_LINE if short else _TWO_LINES) / (72 * height) * (high - low)
-    wanted = [label.height if np.isfinite(label.height) else low for label in labels]
-    most = int(width * (_LETTERS_BESIDE if short else _LETTERS_ABOVE))
-    names = map(literal, brief([label.name for label in labels], most))
-    for label, name, height in zip(labels, names, apart(np.clip(wanted, low, high), gap), strict=True):
-        place: dict[str, Any] = {"xy": (1.015, height), "xycoords": ("axes fraction", "data")}
-        place |= {"textcoords": "offset points", "color": label.colour, "annotation_clip": False}
-        if short:
-            axes.annotate(f"{name}  {label.text}", xytext=(0, 0), va="center", fontsize=9, **place)
-        else:
-            axes.annotate(name, xytext=(0, 1), va="bottom", fontsize=10, fontweight="bold", **place)
-            axes.annotate(label.text, xytext=(0, -1), va="top", fontsize=9, **place)
-
-
-def apart(heights: ArrayLike, gap: float) -> FloatArray:
-    """The heights nearest to those given (least squares) of which no two are closer than ``gap``.
-
-    >>> apart([0.5, 3.0, 0.5], 1.0)
-    array([0., 3., 1.])
-    """
-    wanted = np.asarray(heights, dtype=np.float64)
-    order = np.argsort(wanted, kind="stable")
-    steps = gap * np.arange(wanted.size)
-    blocks: list[list[float]] = []  # of neighbours that touch: mean of what is wanted less the steps, how many
-    for value in wanted[order] - steps:
-        blocks.append([value, 1.0])
-        while len(blocks) > 1 and blocks[-2][0] > blocks[-1][0]:
-            mean, count = blocks.pop()
-            above = blocks[-1]
-            above[:] = [(above[0] * above[1] + mean * count) / (above[1] + count), above[1] + count]
-    placed = np.empty(wanted.size)
-    placed[order] = np.repeat([mean for mean, _ in blocks], [int(count) for _, count in blocks]) + steps
-    return placed
-
-
-def value_range(curves: Sequence[FloatArray]) -> tuple[float, float]:
-    """From what the curves reach after a few trees to their top, with room: the first steep rise may start below."""
-    later = [curve[min(curve.size - 1, max(2, curve.size // 25)) :] for curve in curves]
-    tops = np.concatenate([np.ravel(curve) for curve in curves])
-    values = np.concatenate(later)
-    values, tops = values[np.isfinite(values)], tops[np.isfinite(tops)]
-    if not tops.size:
-        return 0.0, 1.0
-    low, high = float(values.min() if values.size else tops.min()), float(tops.max())
-    room = high - low if high - low > STILL else 0.1
-    return low - 0.06 * room, high + 0.07 * room
 
 
 def tree_axis(axes: Axes, steps: Sequence[IntArray]) -> None:

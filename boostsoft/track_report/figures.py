@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..metrics import SoftMetric
+from ..plots import value_range
 from ..query_groups import QueryGroups
 from ..track_plots.bands import BANDS, band_of_means, best_step
 from ..track_plots.changes import change_range, step_kinds
-from ..track_plots.labels import value_range
 from ..tracks.effects import TreeEffects, tree_effects
 from ..tracks.means import mean_errors
 from ..tracks.tree_track import TreeTrack, WorstQuery
