@@ -15,11 +15,11 @@ from ..metrics.hard import Metric, mean_of
 from ..metrics.soft import as_metric
 from ..ranker.queries import Queries, read_queries, weigh
 from ..ranker.rows import read_labels
+from ..tracks.progress import bar
 from .interval import bootstrap_weights, percentiles
 from .models import model_scores
 from .preparation import Task, prepare_task
 from .problem import Stage, blended
-from .progress import bar
 from .scores import column_names, refuse_infinite
 from .settings import FIT, SOFT, check_settings
 

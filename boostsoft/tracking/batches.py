@@ -18,11 +18,11 @@ from ..tracks.builder import as_metrics
 from ..tracks.checks import refuse_infinite
 from ..tracks.effects import STILL
 from ..tracks.means import bootstrap_means, counted_weights, degrees_of_freedom, mean_errors, t_quantile, weighted_means
+from ..tracks.progress import watched
 from .batch_data import CALLER, Batch, read_batches
 from .batch_values import BatchValue, BatchValues
 from .blocks import refuse_other_width
 from .growing import Grower, Grown, open_grower, start_name
-from .progress import watched
 from .staged import feature_matrix, find_queries
 
 WATCHED = watched_soft("ndcg@10")

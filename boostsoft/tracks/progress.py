@@ -1,13 +1,50 @@
-"""One line on the terminal that shows the watched metric as it moves."""
+"""Bars on the terminal: how much is done, and the watched metric as it moves. Silent where nobody looks."""
 
 from __future__ import annotations
 
 import sys
 import time
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
 
 _WIDTH = 24
 _PAUSE = 0.1  # seconds between two looks
+
+Item = TypeVar("Item")
+
+
+@contextmanager
+def bar(shown: bool, text: str, total: float | None = 1.0, counts: bool = False) -> Iterator[Callable[[float], None]]:
+    """What to tell how much of the total is done, a share or a count; shows a bar if stderr is a terminal."""
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    if not shown or not console.is_terminal:
+        yield lambda _: None
+        return
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TaskProgressColumn,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    done_of = MofNCompleteColumn() if counts else TaskProgressColumn()
+    columns = (TextColumn("{task.description}"), BarColumn(), done_of, TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True) as progress:
+        task = progress.add_task(text, total=total)
+        yield lambda done: progress.update(task, completed=done)
+
+
+def watched(items: Iterable[Item], total: int | None, text: str, shown: bool) -> Iterator[Item]:
+    """Go through the items with a bar; ``total`` is None if only their end will tell."""
+    with bar(shown, text, total, counts=True) as tell:
+        for done, item in enumerate(items, 1):
+            yield item
+            tell(done)
 
 
 class MetricBar:
