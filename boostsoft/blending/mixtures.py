@@ -20,6 +20,7 @@ from ..ranker.rows import read_labels
 from ..ranker.settings import refuse_cutoffs_per_query
 from ..statistics import check_resamples
 from ..tracks.checks import refuse_infinite
+from ..tracks.means import blocks
 from .annealing import automatic_sigma, counting_queries
 from .mix import AUTO
 from .problem import blended
@@ -133,10 +134,8 @@ def largest(values: FloatArray) -> NDArray[np.bool_]:
 
 def _draws(n_queries: int, n_bootstrap: int, seed: int) -> Iterator[tuple[slice, IntArray]]:
     rng = np.random.default_rng(seed)
-    step = max(1, _CELLS // n_queries)
-    for begin in range(0, n_bootstrap, step):
-        size = min(step, n_bootstrap - begin)
-        yield slice(begin, begin + size), rng.multinomial(n_queries, np.full(n_queries, 1.0 / n_queries), size=size)
+    for begin, end in blocks(n_bootstrap, n_queries, _CELLS):
+        yield slice(begin, end), rng.multinomial(n_queries, np.full(n_queries, 1.0 / n_queries), size=end - begin)
 
 
 def _column(caller: str, argument: str, at: int, n_models: int) -> int:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...arguments import FloatArray
+from ...tracks.means import blocks
 from ..problem import Problem, Solution, Stage, unit
 
 _CELLS = 4_000_000  # blended scores held at once: 32 MB
@@ -49,12 +50,11 @@ class HardSearch:
 
     def of_many(self, weights: FloatArray, tell: Callable[[float], None]) -> None:
         """Try the rows of (n_blends, n_models): several blends in one matrix product."""
-        rows = max(1, _CELLS // max(1, self.columns.shape[1]))
-        for begin in range(0, len(weights), rows):
-            some = weights[begin : begin + rows]
+        for begin, end in blocks(len(weights), self.columns.shape[1], _CELLS):
+            some = weights[begin:end]
             for row, scores in zip(some, some @ self.columns, strict=True):
                 self.keep(row, self.of_scores(scores))
-            tell((begin + len(some)) / len(weights))
+            tell(end / len(weights))
 
     def keep(self, weights: FloatArray, value: float) -> float:
         """Remember the blend if it is better than all before; its value."""
