@@ -69,8 +69,8 @@ def load_letor(
     -------
     RankingData
         Dense: X takes n_docs * n_features * 8 bytes, however sparse the file is (reading a dense file takes
-        about twice that for a moment). Query ids are int64 if all
-        are integers, else strings. A query that ends one file and begins the next is one query.
+        about twice that for a moment). Query ids are int64 if all are integers, else strings. A query that ends
+        one file and begins the next is one query.
 
     Raises
     ------

@@ -435,8 +435,7 @@ def track_callback(
         :class:`boostsoft.tracks.StoppingRule`. ``best_iteration`` is then the tree of the highest mean. One tree more
         is grown and taken back, so that the other callbacks see the last one.
     confidence : float
-        One-sided, in (0, 1): how sure the improvement must be for the training to go on. A
-        StoppingRule has its own.
+        One-sided, in (0, 1): how sure the improvement must be for the training to go on. A StoppingRule has its own.
     watch : int, str or metric, optional
         What ``stop`` and the progress bar look at, by position, name or value: by default the first soft metric, or
         else the first one.

@@ -270,8 +270,8 @@ def train(
 
     Sets ``base_score=0`` and ``disable_default_eval_metric`` (unless ``params`` does) and ``maximize=True``, and says
     so in a line before the first evaluation, if ``verbose_eval``; a model that is continued keeps its ``base_score``.
-    Objective and metrics run on no more threads than
-    ``params["nthread"]``, which ``xgb.train`` does not show them. All else is XGBoost's.
+    Objective and metrics run on no more threads than ``params["nthread"]``, which ``xgb.train`` does not show them. All
+    else is XGBoost's.
 
     Parameters
     ----------

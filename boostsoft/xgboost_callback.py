@@ -50,8 +50,7 @@ class TrackCallback(Recording, TrainingCallback):  # type: ignore[misc]
         :class:`boostsoft.tracks.StoppingRule`. ``best_iteration`` and ``best_score`` of the booster are then those
         of the highest mean, as after XGBoost's own early stopping.
     confidence : float
-        One-sided, in (0, 1): how sure the improvement must be for the training to go on. A
-        StoppingRule has its own.
+        One-sided, in (0, 1): how sure the improvement must be for the training to go on. A StoppingRule has its own.
     watch : int, str or metric, optional
         What ``stop`` and the progress bar look at, by position, name or value: by default the first soft metric, or
         else the first one.

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 
 class Watch:
-    """Records every metric on every validation set; stops when one of them has not risen for some trees.
+    """Records every metric on every validation set; says to stop when one of them has not risen for some trees.
 
     Parameters
     ----------
