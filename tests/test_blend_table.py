@@ -105,7 +105,7 @@ def test_a_damaged_parquet_file_is_named(tmp_path):
 
 def test_parquet_without_pyarrow(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(ValueError, match="reading Parquet needs pyarrow"):
+    with pytest.raises(ImportError, match=r"^blend: pyarrow is not installed: pip install .boostsoft\[parquet\]"):
         read_table(tmp_path / "scores.parquet", Names())
 
 

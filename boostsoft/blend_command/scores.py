@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from ..arguments import FloatArray, IntArray
 from ..datasets import load_trec_runs
 from ..query_groups import run_sizes
+from ..tracks.frames import optional
 
 PARQUET = (".parquet", ".pq")
 _INDEX = re.compile(r"|__index_level_[0-9]+__")  # as pandas calls it in CSV and in Parquet
@@ -157,14 +158,11 @@ def _csv(path: Path) -> tuple[Columns, Place]:
 
 
 def _parquet(path: Path) -> tuple[Columns, Place]:
-    try:
-        from pyarrow import lib, parquet
-    except ImportError:
-        raise ValueError("blend: reading Parquet needs pyarrow: pip install pyarrow") from None
+    arrow, parquet = (optional("blend", name, "parquet") for name in ("pyarrow", "pyarrow.parquet"))
     try:
         table = parquet.read_table(path)
         columns = {name: table.column(name).to_pylist() for name in table.column_names}
-    except (lib.ArrowException, OSError, ValueError) as error:
+    except (arrow.ArrowException, OSError, ValueError) as error:
         if isinstance(error, OSError) and error.errno is not None:  # the system's, not pyarrow's
             raise
         raise ValueError(f"blend: cannot read {path}: {error}") from error
