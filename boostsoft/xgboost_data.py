@@ -62,6 +62,14 @@ def import_xgboost(caller: str) -> Any:
     return xgboost
 
 
+def refuse_other_kinds(caller: str, argument: str, learner: dict[str, Any]) -> None:
+    """Raise if a booster, of this configuration, cannot be continued with its trees as they are."""
+    kind = booster_kind(learner)
+    if kind != "gbtree":
+        why = "has no trees" if kind == "gblinear" else "changes the trees that it had when it goes on"
+        raise ValueError(f"{caller}: {argument} must be a gbtree; {kind} {why}")
+
+
 def booster_kind(learner: dict[str, Any]) -> str:
     """Which of gbtree, dart and gblinear a booster is, from its configuration.
 

@@ -18,7 +18,7 @@ from scipy import sparse
 from .. import xgboost as adapter
 from ..adapters import as_booster
 from ..arguments import FloatArray
-from ..xgboost_data import booster_kind, import_xgboost
+from ..xgboost_data import import_xgboost, refuse_other_kinds
 from .features import Features
 from .random_trees import RANDOM_TREES
 from .regularization import leaf_l2
@@ -109,10 +109,7 @@ def load(source: Any) -> Any:
     found = xgboost.Booster(model_file=source) if isinstance(source, (str, os.PathLike)) else source
     if not isinstance(found, xgboost.Booster):
         return None
-    kind = booster_kind(json.loads(found.save_config())["learner"])
-    if kind != "gbtree":
-        why = "has no trees" if kind == "gblinear" else "changes the trees that it had when it goes on"
-        raise ValueError(f"{FIT}: init_model must be a gbtree; {kind} {why}")
+    refuse_other_kinds(FIT, "init_model", json.loads(found.save_config())["learner"])
     return found
 
 

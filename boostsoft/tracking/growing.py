@@ -15,7 +15,7 @@ import numpy as np
 from ..arguments import FloatArray
 from ..lightgbm_data import BOOSTING, CATEGORIES, OBJECTIVE, STOPPING
 from ..ranker.lightgbm_trees import TAKEN
-from ..xgboost_data import booster_kind
+from ..xgboost_data import refuse_other_kinds
 from . import staged_lightgbm, staged_xgboost
 from .batch_data import CALLER, Batch
 from .blocks import refuse_no_trees, refuse_other_width
@@ -156,10 +156,7 @@ class XGBoostGrower:
         booster, self.pool = staged_xgboost.on_data(CALLER, model, X)
         self.n_features = int(booster.num_features())
         learner = json.loads(booster.save_config())["learner"]
-        name = booster_kind(learner)
-        if name != "gbtree":
-            why = "has no trees" if name == "gblinear" else "changes the trees that it had when it goes on"
-            raise ValueError(f"{CALLER}: model must be a gbtree; {name} {why}")
+        refuse_other_kinds(CALLER, "model", learner)
         staged_xgboost.refuse_several_scores(CALLER, learner)
         refuse_no_trees(CALLER, booster.num_boosted_rounds())
         best = None if booster is model else getattr(model, "best_iteration", None)
