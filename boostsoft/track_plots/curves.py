@@ -109,7 +109,9 @@ def plot_curves(
 
     Examples
     --------
-    >>> from boostsoft import Metric
+    >>> import numpy as np
+    >>> from boostsoft import Metric, TreeTrack
+    >>> from boostsoft.track_plots import plot_curves
     >>> track = TreeTrack(
     ...     metrics=(Metric("ndcg@10"),), steps=np.array([1, 2]), per_query=np.array([[[0.5, 0.7]], [[0.6, 1.0]]]),
     ...     beginning=np.array([[0.5, 0.5]]), start=0, query_weight=np.ones(2), spread=np.array([0.1, 0.2]),
