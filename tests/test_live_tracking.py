@@ -30,6 +30,7 @@ def test_what_is_watched():
     assert live(*both).watched == live(*both, watch=1).watched == live(*both, watch=SOFT).watched == 1
     assert live(*both, watch="ndcg_hard@10").watched == live(*both, watch="ndcg@10").watched == 0
     assert live(*both, watch=-1).watched == live(*both, watch="ndcg_gaussian@10").watched == 1
+    assert live(*both, watch=np.int64(1)).watched == 1  # as TreeTrack.index takes it
     assert live("mrr", "map").watched == 0
     assert [metric.name for metric in live().metrics] == ["ndcg@10", "ndcg_gaussian@10"]
     assert live().metrics[1].sigma_unit == "spread"

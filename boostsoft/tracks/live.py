@@ -209,8 +209,9 @@ class LiveTrack:
     def _metric(self, watch: Any) -> int:
         if watch is None:
             return next((at for at, metric in enumerate(self.metrics) if isinstance(metric, SoftMetric)), 0)
-        if isinstance(watch, int) and not isinstance(watch, bool) and -len(self.metrics) <= watch < len(self.metrics):
-            return watch % len(self.metrics)
+        n, whole = len(self.metrics), isinstance(watch, (int, np.integer)) and not isinstance(watch, bool)
+        if whole and -n <= watch < n:
+            return int(watch % n)
         for at, metric in enumerate(self.metrics):
             if watch in (metric.name, self.names[at]) if isinstance(watch, str) else watch == metric:
                 return at
