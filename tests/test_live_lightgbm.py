@@ -90,16 +90,28 @@ def test_lightgbm_continues_a_model(data, valid):
         np.testing.assert_allclose(track.per_query[at], expected, rtol=0, atol=1e-9)
 
 
-def test_lightgbm_starts_from_init_score(data, valid):
+def test_a_model_is_continued_by_trees_without_a_split_and_in_a_cross_validation(data, valid):
+    """LightGBM counts no tree without a split, and lgb.cv none of the model that it continues."""
+    first = train(data, valid, [], rounds=4)
+    unsplit, folded = tracked(), tracked()
+    train(data, valid, [unsplit], init_model=first, params={"min_data_in_leaf": data.y.size})
+    query = np.repeat(np.arange(data.sizes.size), data.sizes)
+    folds = list(GroupKFold(3).split(data.X, groups=query))
+    lgb.cv(SMALL, data.dataset(), 3, folds=folds, callbacks=[folded], init_model=first)
+    assert unsplit.track.start == 4
+    assert [(track.start, track.steps.tolist()) for track in folded.tracks.values()] == 3 * [(4, [5, 6, 7])]
+
+
+@pytest.mark.parametrize("params", [{}, LINKS["l2 of the root"]], ids=["lambdarank", "roots of either sign"])
+def test_lightgbm_starts_from_init_score(data, valid, params):
     given = np.linspace(-1, 1, valid.y.size)
     callback = tracked()
     sets = [valid.dataset(init_score=given)]
     train_set = data.dataset(init_score=np.zeros(data.y.size))
-    booster = lgb.train(SMALL, train_set, ROUNDS, valid_sets=sets, callbacks=[callback])
+    booster = lgb.train({**SMALL, **params}, train_set, ROUNDS, valid_sets=sets, callbacks=[callback])
     np.testing.assert_allclose(callback.track.beginning, valid.expected(given), rtol=0, atol=1e-9)
-    np.testing.assert_allclose(
-        callback.track.per_query[-1], valid.expected(given + booster.predict(valid.X)), rtol=0, atol=1e-9
-    )
+    scores = given + booster.predict(valid.X, raw_score=True)
+    np.testing.assert_allclose(callback.track.per_query[-1], valid.expected(scores), rtol=0, atol=1e-9)
 
 
 def test_a_query_of_lightgbm_weighs_the_mean_of_its_rows(data, valid):
@@ -230,6 +242,20 @@ def test_a_callback_used_again_forgets(data, valid):
     np.testing.assert_array_equal(callback.track.per_query, first.per_query)
     train(data, valid, [callback], rounds=1)
     assert callback.track.n_steps == 1
+
+
+def test_a_callback_used_again_forgets_that_it_was_about_to_stop(data, valid):
+    callback = tracked(stop=2)
+
+    def interrupt(env):
+        if callback.stopped:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train(data, valid, [callback, interrupt], rounds=50)
+    n_steps = callback.track.n_steps
+    train(data, valid, [callback], rounds=50)
+    assert callback.track.n_steps == n_steps
 
 
 class Writer:

@@ -124,6 +124,7 @@ def test_stopping_of_a_continued_model_counts_its_trees(data, valid):
     track = callback.track
     assert callback.stopped
     assert booster.best_iteration == track.steps[np.argmax(track.mean[:, 1])] > 4
+    assert booster.best_score["valid"]["ndcg_gaussian@10"] == track.mean[:, 1].max()
     model = boost(data, [], rounds=4)
     callback = bx.TrackCallback(valid.matrix(), HARD, SOFT, stop=3, progress=False)
     booster = boost(data, [callback], rounds=60, xgb_model=model)

@@ -171,6 +171,7 @@ def test_xgboost_stops_where_the_rule_says(data, valid, every):
     assert len(log["valid"][NAMES[1]]) == after.track.n_steps == stop  # those behind saw the last one
     best = int(callback.track.steps[np.argmax(callback.track.mean[:, 1])])
     assert (booster.best_iteration, booster.best_score) == (best - 1, callback.track.mean[:, 1].max())
+    assert boost(data, [callback], rounds=60).num_boosted_rounds() == stop  # used again, it forgets
 
 
 @pytest.mark.parametrize("every", [2, 3, 100])
