@@ -215,7 +215,7 @@ def test_four_graded_documents():
         (Metric("bpref"), [0, 1, 1, 1], 1 - 1 / 1),
         (Metric("bpref"), [-1, 1, -1, 0, 1], (1 + 1 - 1 / 1) / 2),
         (Metric("bpref@1"), [1, 0, 2, 0, 0], 1 / 2),
-        (Metric("bpref", relevant_from=-1), [-1, -2, 0], (1 + 1) / 2),
+        (Metric("bpref", relevant_from=-1), [-1, -2, -1], (1 + 1) / 2),
         (Metric("auc"), [1, 0, 2, 0], 3 / 4),
         (Metric("auc", relevant_from=2), [1, 0, 2, 0], 1 / 3),
         (Metric("pnr"), [1, 0, 2, 0], 3 / 2),

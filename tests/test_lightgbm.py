@@ -298,3 +298,12 @@ def test_new_labels_under_the_same_groups_are_noticed(data):
     for labels, sizes in ((data.y, data.sizes), (data.y[::-1], data.sizes), (data.y, data.sizes[::-1])):
         ((_, value, _),) = adapter(labels, scores, None, sizes)
         assert value == metric(labels, scores, group=sizes)
+
+
+def test_labels_that_change_in_their_place_are_noticed(data):
+    adapter, metric, scores = bl.sklearn_eval_metric("ndcg@5"), bs.Metric("ndcg@5"), data.X[:, 0]
+    labels = data.y.copy()
+    adapter(labels, scores, None, data.sizes)
+    labels[:] = data.y[::-1]
+    ((_, value, _),) = adapter(labels, scores, None, data.sizes)
+    assert value == metric(labels, scores, group=data.sizes)

@@ -108,6 +108,7 @@ def test_an_end_that_rounding_leaves_is_0():
     whole, tenths = paired_interval(a, b, n_boot=2000), paired_interval(a / 10, b / 10, n_boot=2000)
     assert (whole.low, whole.sign) == (0.0, 0)
     assert (tenths.low, tenths.sign) == (0.0, 0)
+    assert statistics.without_rounding(np.array([1e-13, 1e-11]), np.ones(1)).tolist() == [0.0, 1e-11]
 
 
 def test_blocks_of_resamples_do_not_matter(monkeypatch):

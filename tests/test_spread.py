@@ -7,11 +7,12 @@ import math
 import numpy as np
 import pytest
 
-from boostsoft import QueryGroups
+from boostsoft import Metric, QueryGroups, SoftMetric
 from boostsoft.kernels.families import PLAIN
 from boostsoft.kernels.noise import LAWS
 from boostsoft.metrics.registry import REGISTRY
 from boostsoft.metrics.spread import spread
+from boostsoft.pooling import in_score_units
 
 from .cases import EXACT, dyadic_queries, every_exact, every_metric, metric, soft_metric
 
@@ -115,3 +116,19 @@ def test_noise_wider_than_any_number_leaves_ties(name, ranks):
     tied = soft_metric(name, 3, ranks=ranks)
     assert soft(labels, scores, group=[4]) == tied(labels, np.zeros(4), group=[4])
     assert not soft.gradient(labels, scores, group=[4]).any()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"noise": "gumbel", "accuracy": "high"},
+        {"ranks": "softrank"},
+        {"ranks": "sampled", "n_samples": 7, "seed": 3},
+    ],
+    ids=repr,
+)
+def test_a_metric_of_data_in_parts_changes_its_unit_alone(options):
+    hard = Metric("ndcg@5", gain="linear", ties="worst")
+    by_spread = SoftMetric(hard, sigma=0.25, sigma_unit="spread", **options)
+    assert in_score_units(by_spread, 3.0) == SoftMetric(hard, sigma=0.75, **options)
+    assert in_score_units(by_spread, 0.0) == Metric("ndcg@5", gain="linear", ties="expected")

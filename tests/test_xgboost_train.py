@@ -66,6 +66,9 @@ def test_what_is_set_is_said_and_the_users_own_stays(data, capfd):
     assert "sets disable_default_eval_metric=True, maximize=True" in capfd.readouterr().out
     bx.train({"base_score": 0, "disable_default_eval_metric": True}, data, 2, evals=[(data, "train")])
     assert capfd.readouterr().out.startswith("boostsoft.xgboost.train sets maximize=True\n")
+    bx.train({}, data, 2, obj=bx.objective("map", noise="gumbel"), evals=[(data, "train")], evals_result=(log := {}))
+    assert list(log["train"]) == ["map_hard", "map_gumbel"]
+    capfd.readouterr()
     bx.train({}, data, 2, evals=[(data, "train")], verbose_eval=False)
     assert capfd.readouterr().out == ""
 
