@@ -248,7 +248,7 @@ def test_negative_labels(ties):
     assert worst_first == pytest.approx(-3 + log_discount(2) + 2 / 2, rel=1e-15)
 
 
-@pytest.mark.parametrize("discount", [(0.1, 0.5, 1.0, 0.2), (1.0, -1.0, 0.5, -2.0), (-1.0, -0.5, -0.1, -0.3)])
+@pytest.mark.parametrize("discount", [(0.1, 0.5, 1.0, 0.2), (1.0, -1.0, 0.5, -2.0), (1.0, 0.5, -1.0, -2.0), (-1.0, -0.5, -0.1, -0.3)])
 @pytest.mark.parametrize("k", [None, 1, 2, 3])
 def test_the_best_order_is_the_best_under_any_discount(discount, k):
     """Discounts may rise or be negative: ndcg divides by the most that any order reaches, if that is not 0."""
@@ -259,6 +259,13 @@ def test_the_best_order_is_the_best_under_any_discount(discount, k):
     scores = -np.arange(4)
     found = [Metric("ndcg", k=k, discount=discount)(order, scores, group=[4]) for order in orders]
     np.testing.assert_allclose(found, np.array(reached) / divisor, rtol=1e-14, atol=1e-15)
+
+
+def test_the_best_orders_of_equally_long_lists_are_each_up_to_its_own_cutoff():
+    labels, scores, discount = [1, 3, 0, 2], [4, 3, 2, 1], (0.1, 0.5, 1.0, 0.2)
+    together = Metric("ndcg", k=[1, 3, 2], discount=discount)
+    alone = [Metric("ndcg", k=k, discount=discount)(labels, scores, group=[4]) for k in (1, 3, 2)]
+    np.testing.assert_allclose(together.per_query(3 * labels, 3 * scores, group=[4, 4, 4]), alone, rtol=1e-14)
 
 
 @every_metric

@@ -49,7 +49,8 @@ def _rank_divisor(kind: str, metric: Metric, gains: FloatArray, cutoffs: IntArra
 
 def ideal_values(gains: FloatArray, cutoffs: IntArray, discount: FloatArray, groups: QueryGroups) -> FloatArray:
     """The largest sum of gain x discount that an order of each query can reach."""
-    falls = np.all(discount[:-1] >= np.maximum(discount[1:], 0.0))  # the last one is behind the deepest rank
+    # never below 0 then: the last one, behind the deepest rank, is not
+    falls = np.all(discount[:-1] >= discount[1:])
     for sampled in _SAMPLED if falls else ():
         levels = np.unique(gains[:sampled])[::-1]
         ideal = _ideal_of_levels(gains, levels, cutoffs, discount, groups) if levels.size <= _FEW else None
