@@ -271,7 +271,7 @@ class SoftMetric:
         queries = prepared.weigh(weights)
         found = self._sums(queries, scores, sigma, derive)
         counted = queries.counted(weights)
-        counted = np.where(queries.empty, 0.0, counted / max(float(counted.sum()), 1.0))
+        counted = counted / max(float(counted.sum()), 1.0)
         slope, bend = queries.slopes(found.values)
         share, bent = (queries.groups.per_document(counted * part) for part in (slope, bend))
         with np.errstate(over="ignore", under="ignore"):  # a document far from all others is hardly pulled

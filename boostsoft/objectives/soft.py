@@ -139,7 +139,7 @@ class SoftObjective:
         further = [_prepared(caller, metric, y_true, groups) for metric, _ in self.mix]
         further += [LOSSES[name].prepare(y_true, groups, part=True, caller=caller) for name, _ in self.losses]
         weights = query_weights(caller, self.query_weight, groups)
-        if not part and not np.any(_learnable(queries) & (queries.pooled | (weights > 0))):
+        if not part and not np.any(_learnable(queries) & (weights > 0)):
             raise NothingToLearnError(NOTHING.format(caller, repr(self.metric)))
         return replace(queries, further=tuple(further))
 
