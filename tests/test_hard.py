@@ -248,7 +248,9 @@ def test_negative_labels(ties):
     assert worst_first == pytest.approx(-3 + log_discount(2) + 2 / 2, rel=1e-15)
 
 
-@pytest.mark.parametrize("discount", [(0.1, 0.5, 1.0, 0.2), (1.0, -1.0, 0.5, -2.0), (1.0, 0.5, -1.0, -2.0), (-1.0, -0.5, -0.1, -0.3)])
+@pytest.mark.parametrize(
+    "discount", [(0.1, 0.5, 1.0, 0.2), (1.0, -1.0, 0.5, -2.0), (1.0, 0.5, -1.0, -2.0), (-1.0, -0.5, -0.1, -0.3)]
+)
 @pytest.mark.parametrize("k", [None, 1, 2, 3])
 def test_the_best_order_is_the_best_under_any_discount(discount, k):
     """Discounts may rise or be negative: ndcg divides by the most that any order reaches, if that is not 0."""

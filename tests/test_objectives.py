@@ -12,7 +12,7 @@ import boostsoft as bs
 from boostsoft import QueryGroups
 from boostsoft.kernels.curvature import CURVATURES
 from boostsoft.metrics.registry import REGISTRY
-from boostsoft.objectives import SoftObjective
+from boostsoft.objectives import SoftLambdaObjective, SoftObjective
 
 from . import oracle
 
@@ -425,3 +425,16 @@ def test_objectives_are_values():
     assert hash(one) == hash(copy.deepcopy(one))
     assert one == pickle.loads(pickle.dumps(one))
     assert one != SoftObjective(bs.Metric("ndcg@5", gain="linear"), sigma=2.0)
+
+
+@pytest.mark.parametrize("kind", [SoftObjective, SoftLambdaObjective])
+def test_queries_on_which_a_metric_is_undefined_are_left_alone(kind):
+    """No gain of the second is above 0, so that its value is that of ``empty``, whatever its order."""
+    objective = kind(bs.Metric("dcg@2", gain="linear"))
+    queries = objective.prepare([2, 0, -1, -3], QueryGroups.from_sizes([2, 2]))
+    gradient, curvature = objective.gradient_curvature(queries, np.zeros(4))
+    assert gradient[0] > 0
+    assert gradient[2:].tolist() == [0, 0]
+    assert curvature[2:].max() < 1e-9
+    soft = bs.SoftMetric(objective.metric)
+    assert soft.gradient([2, 0, -1, -3], np.zeros(4), group=[2, 2])[2:].tolist() == [0, 0]

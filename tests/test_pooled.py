@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from boostsoft import Metric, SoftMetric
+from boostsoft import Metric, QueryGroups, SoftMetric
 from boostsoft.kernels.hard import TIES
 from boostsoft.kernels.noise import LAWS
+from boostsoft.metrics.prepared import prepare
 from boostsoft.metrics.registry import REGISTRY
 
 from . import oracle
@@ -195,4 +196,7 @@ def test_without_a_spread_the_value_is_the_hard_one(name):
     soft = SoftMetric(name, pooled=True, sigma_unit="spread")
     wanted = Metric(name, pooled=True)(labels, scores, group=SIZES, query_weight=WEIGHTS)
     assert soft(labels, scores, group=SIZES, query_weight=WEIGHTS) == wanted
-    assert not soft.gradient(labels, scores, group=SIZES, query_weight=WEIGHTS).any()
+    queries = prepare(soft.hard, "example", labels, QueryGroups.from_sizes(SIZES))
+    value, gradient = soft.value_and_gradient(queries, np.array(scores), WEIGHTS)
+    assert value == wanted
+    assert not gradient.any()

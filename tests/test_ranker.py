@@ -25,6 +25,7 @@ from boostsoft.objectives import SoftObjective
 from boostsoft.ranker import lightgbm_trees, xgboost_trees
 from boostsoft.ranker.rows import Rows
 from boostsoft.ranker.settings import check_settings
+from boostsoft.ranker.watch import Watch
 
 from .ranker_cases import PLAIN, both, ranker, task
 from .releases import IS_QUIET
@@ -552,6 +553,8 @@ def test_weights_of_mean_one_are_what_lightgbm_gets(data):
     rows = Rows(None, data.y, QueryGroups.from_sizes(data.sizes), weights).in_their_mean()
     each = rows.groups.per_document(rows.weights)
     assert each.mean() == pytest.approx(1.0, rel=1e-12)
+    uneven = Rows(None, np.zeros(8), QueryGroups.from_sizes([2, 6]), np.array([9.0, 1.0])).in_their_mean()
+    assert uneven.weights.tolist() == [3.0, 1 / 3]
     again = Rows(None, np.zeros(40), QueryGroups.from_sizes([10] * 4), np.array([0.5, 1.5, 1.25, 0.75]))
     assert again.in_their_mean().weights.tolist() == again.weights.tolist()
 
@@ -854,3 +857,25 @@ def test_repr_and_parameters():
     model = SoftRanker("xgboost", metric="map", num_leaves=7)
     assert repr(model) == "SoftRanker(booster='xgboost', metric='map', num_leaves=7)"
     assert model.set_params(num_leaves=9).get_params()["num_leaves"] == 9
+
+
+def test_a_value_that_is_reached_again_is_no_better():
+    watch = Watch("valid_0", "map", 2)
+    assert [watch.see([("valid_0", "map", value)], 4 + at) for at, value in enumerate([0.25, 0.5, 0.5, 0.5])] == [
+        False, False, False, True,
+    ]  # fmt: skip
+    assert (watch.best_trees, watch.best_value) == (5, 0.5)
+
+
+@both
+def test_without_early_stopping_the_score_is_that_of_all_trees(booster, data, valid):
+    model = ranker(booster, n_estimators=40, learning_rate=0.5)
+    curve = fit(model, data, eval_set=[(valid.X, valid.y)], eval_qid=[valid.qid]).evals_result_["valid_0"][SOFT]
+    assert model.best_score_ == curve[-1] < max(curve)
+
+
+def test_what_is_settled_by_the_data_keeps_the_curvature_and_the_noise(data):
+    settings = check_settings(SoftRanker(hessian="exact", noise="logistic", random_trees=False))
+    assert settings.watched[0].noise == "logistic"
+    objective = settings.on(QueryGroups.from_sizes(data.sizes)).objective
+    assert (objective.losses, objective.hessian) == ((("xendcg", 0.5), ("ranknet", 0.5)), "exact")

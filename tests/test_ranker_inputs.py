@@ -321,7 +321,7 @@ def test_the_categories_of_fit_are_kept(booster, data):
     colour, y = colours(data)
     frame = pd.DataFrame({"x": data.X[:, 0], "colour": pd.Categorical(colour)})
     model = ranker(booster).fit(frame, y, qid=data.qid)
-    reordered = frame.assign(colour=frame.colour.cat.reorder_categories(["red", "grey", "green", "blue"]))
+    reordered = frame.assign(colour=frame.colour.cat.reorder_categories(["red", "blue", "green", "grey"]))
     assert np.array_equal(model.predict(reordered), model.predict(frame))
     part = frame[frame.colour == "red"].assign(colour=lambda f: f.colour.cat.remove_unused_categories())
     assert np.array_equal(model.predict(part), model.predict(frame)[frame.colour == "red"])
