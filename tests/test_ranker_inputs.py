@@ -11,6 +11,7 @@ import pytest
 from scipy import sparse
 
 from boostsoft import Metric, QueryGroups
+from boostsoft.ranker.queries import read_queries
 
 from .ranker_cases import both, ranker, shuffled, task
 
@@ -412,3 +413,17 @@ def test_the_users_arrays_stay_as_they_are(data):
     for booster in ("lightgbm", "xgboost"):
         ranker(booster).fit(X, y, qid=qid, sample_weight=weights).predict(X)
     assert np.array_equal(X, mixed.X)
+
+
+def test_scattered_rows_of_a_query_keep_the_order_of_the_rows():
+    qid = np.random.default_rng(0).integers(0, 7, 500)
+    queries = read_queries("example", 500, None, qid)
+    assert queries.order.tolist() == [row for query in range(7) for row in np.flatnonzero(qid == query)]
+
+
+@both
+def test_the_column_of_the_query_ids_has_no_importance(booster, data):
+    X = np.column_stack([data.qid, data.X])
+    found = ranker(booster, qid_column=0).fit(X, data.y).feature_importances_
+    plain = ranker(booster).fit(data.X, data.y, qid=data.qid).feature_importances_
+    assert found.tolist() == [0.0, *plain]

@@ -492,3 +492,11 @@ def test_being_called_with_something_else_is_named(data):
     for adapter in (bx.objective(), bx.custom_metric("ndcg@5")):
         with pytest.raises(TypeError, match=r"is called by xgb.train and xgb.cv, with a DMatrix; got ndarray"):
             adapter(data.y, data.y)
+
+
+def test_the_objective_has_every_option():
+    options = {
+        "mix": {"kendall": 0.5}, "losses": {"xendcg": 0.5}, "noise": "gumbel", "sigma": 2.0, "hessian": "exact",
+        "query_weight": [1.0, 2.0], "accuracy": "high",
+    }  # fmt: skip
+    assert bx.objective("map", **options).rule == SoftObjective("map", **options)
