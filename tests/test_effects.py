@@ -94,6 +94,9 @@ def test_a_query_that_weighs_almost_all_leaves_the_mean_unknown():
     effects = tree_effects(track_of(noisy([0.3, 0.6], n=2), weights=[1.0, 1e-9]))
     assert effects.low[0] < -100
     assert effects.high[0] > 100
+    # the change has no error: no degrees of freedom at all would make that 0 times infinity
+    still = tree_effects(track_of([[0.25, 0.5], [0.5, 0.75]], weights=[1.0, 1e-300]))
+    assert (still.low[0], still.high[0]) == (0.25, 0.25)
 
 
 def brute_force_keep(values, level):
@@ -119,6 +122,21 @@ def test_keep_is_the_fewest_trees_that_a_one_sided_test_does_not_reject(level, s
     gap = values[best] - values[-1]
     assert effects.lost == pytest.approx(gap.mean())
     assert effects.lost_error == pytest.approx(gap.std(ddof=1) / math.sqrt(40))
+
+
+def test_trees_that_add_too_little_are_not_kept_even_the_first():
+    values = noisy([0.6, 0.61, 0.62], noise=0.1, seed=1)
+    effects = tree_effects(track_of(values))
+    assert (effects.keep, brute_force_keep(values, 0.95)[0]) == (0, 0)
+    assert effects.best > 0
+
+
+def test_what_is_told_from_0_is_by_the_one_sided_test_too():
+    gap = stats.norm.ppf((np.arange(10) + 0.5) / 10)
+    gap = 0.2 * (gap / gap.std(ddof=1) * math.sqrt(10) + 2.0)  # 2 standard errors: p is .038, of two sides .077
+    track = track_of([np.zeros(10), gap + 5.0, np.full(10, 5.0)])
+    assert tree_effects(track).advice.endswith("loses 0.4000 +- 0.2000")
+    assert tree_effects(track, level=0.97).advice.endswith("loses 0.4000 +- 0.2000 (not told from 0)")
 
 
 def test_the_level_moves_keep():
@@ -194,6 +212,10 @@ def test_rounding_is_no_effect():
     effects = tree_effects(track_of(values))
     assert effects.hurting.size == 0
     assert effects.keep == 1
+    effects = tree_effects(track_of([base, base + 0.1, base + 0.1 - 5e-10, base + 0.1 - 5e-9]))
+    assert effects.hurting.tolist() == [3]  # 1e-9 parts the two
+    pytest.importorskip("pandas")
+    assert effects.to_frame()["hurts"].tolist() == [False, False, True]
 
 
 def test_rounding_is_no_effect_on_one_query():
@@ -226,6 +248,8 @@ def test_queries_left_out_do_not_count():
     for name in ("mean", "change", "error", "low", "high"):
         assert getattr(holed, name) == pytest.approx(getattr(plain, name), rel=1e-12)
     assert (holed.keep, holed.best_low, holed.best_high) == (plain.keep, plain.best_low, plain.best_high)
+    endless = tree_effects(track_of(np.insert(values, 4, np.inf, axis=1), weights=np.insert(np.ones(10), 4, 0.0)))
+    assert endless.mean == pytest.approx(plain.mean)
 
 
 def test_the_metric_is_found_by_name():

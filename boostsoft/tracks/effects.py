@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..arguments import FloatArray, IntArray, fraction, whole_number
 from ..metrics.soft import AnyMetric
@@ -98,7 +99,11 @@ class TreeEffects:
     @property
     def hurting(self) -> IntArray:
         """The steps whose interval is below 0, as numbers of trees."""
-        return self.steps[self.high < -STILL]
+        return self.steps[self._hurts]
+
+    @property
+    def _hurts(self) -> NDArray[np.bool_]:
+        return self.high < -STILL
 
     @property
     def by_chance(self) -> float:
@@ -159,8 +164,7 @@ class TreeEffects:
             If the library is not installed.
         """
         columns = {name: getattr(self, name) for name in ("mean", "change", "error", "low", "high")}
-        hurts = self.high < -STILL
-        return as_frame("TreeEffects.to_frame", kind, {"trees": self.steps, **columns, "hurts": hurts})
+        return as_frame("TreeEffects.to_frame", kind, {"trees": self.steps, **columns, "hurts": self._hurts})
 
     def __repr__(self) -> str:
         hurting = ", ".join(map(str, self.hurting[:10].tolist())) + (", ..." if self.hurting.size > 10 else "")
@@ -229,7 +233,7 @@ def tree_effects(
         raise TypeError(f"{caller}: track must be a TreeTrack; got {type(track).__name__}")
     at, level = track.index(metric), fraction(caller, "level", level)
     counted = track.counted(at)
-    values = np.concatenate([track.beginning[None, at], track.per_query[:, at]])
+    values = np.where(counted > 0, np.concatenate([track.beginning[None, at], track.per_query[:, at]]), 0.0)
     n_counted = _check_counted(caller, track.names[at], values, counted)
     change = np.diff(values, axis=0)
     error, freedom = mean_errors(change, counted), degrees_of_freedom(counted)
@@ -258,7 +262,7 @@ def _check_counted(caller: str, name: str, values: FloatArray, counted: FloatArr
     queries = np.flatnonzero(counted > 0)
     if queries.size == 0:
         raise ValueError(f"{caller}: {name} must count a query at least; all are left out or weigh 0")
-    refuse_infinite(caller, name, np.where(counted > 0, values, 0.0))
+    refuse_infinite(caller, name, values)
     return int(queries.size)
 
 
