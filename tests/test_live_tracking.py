@@ -117,6 +117,24 @@ def test_when_the_bar_is_shown(data, valid, monkeypatch, progress, terminal, exp
     assert expected == 0 or "7 trees " in shown.getvalue()
 
 
+def test_each_metric_counts_its_own_queries_by_their_weight():
+    rng = np.random.default_rng(0)
+    sizes, weights = np.full(12, 6), rng.lognormal(sigma=2, size=12)
+    labels = rng.integers(0, 3, 72)
+    labels[:24] = 0  # four queries that the second metric leaves out
+    recorded = live(SOFT, bs.Metric("map", empty="skip"), stop=StoppingRule(1, confidence=0.01), progress=False)
+    recorded.begin(0, 5)
+    recorded.add("valid", labels, bs.QueryGroups.from_sizes(sizes), None, weights)
+    for done in range(1, 6):
+        scores = rng.normal(size=72)
+        recorded.step(done, lambda _, scores=scores: scores)
+    track = recorded.tracks()["valid"]
+    for at, name in enumerate(("ndcg_gaussian@10", "map_hard")):
+        assert recorded.evals_result["valid"][name] == track.mean[:, at].tolist()
+    assert recorded.best_mean == track.mean[:, 0].max()
+    assert recorded.best_trees == track.steps[np.argmax(track.mean[:, 0])]
+
+
 def test_stopping_of_a_continued_model_counts_its_trees(data, valid):
     first = train(data, valid, [], rounds=4)
     callback = tracked(stop=3)

@@ -175,6 +175,7 @@ def test_blocks_change_nothing(monkeypatch):
     whole = track()
     expected = (whole.mean, whole.change_error, *whole.band(n_boot=50))
     monkeypatch.setattr("boostsoft.tracks.means._CELLS", 7)
+    monkeypatch.setattr("boostsoft.tracks.means._DRAWN", 7)
     parts = track()
     for found, value in zip((parts.mean, parts.change_error, *parts.band(n_boot=50)), expected, strict=True):
         np.testing.assert_allclose(found, value, rtol=1e-13)
@@ -206,6 +207,8 @@ def test_the_worst_queries_come_first():
     first = found.worst_queries(step=0, metric=1, n=1)[0]
     assert first.change == found.per_query[0, 1, first.query] - found.beginning[1, first.query]
     assert found.worst_queries(step=-4, metric=1, n=1)[0] == first
+    second = found.worst_queries(step=1, metric=1, n=1)[0]
+    assert second.change == found.per_query[1, 1, second.query] - found.per_query[0, 1, second.query]
 
 
 def test_ids_and_documents_may_be_unknown():
