@@ -11,8 +11,9 @@ from scipy import stats
 
 from boostsoft import Metric, QueryGroups, SoftMetric
 from boostsoft.blending import SoftBlender
-from boostsoft.blending.annealing import automatic_sigma, room_at_cutoff
+from boostsoft.blending.annealing import automatic_sigma, counting_queries, room_at_cutoff
 from boostsoft.blending.baselines.grid import compositions
+from boostsoft.blending.problem import Problem
 from boostsoft.blending.soft_value import SoftValue
 from boostsoft.blending.solve import climb, soft_ascent
 from boostsoft.metrics.prepared import prepare
@@ -88,6 +89,18 @@ def test_every_start_finds_the_summit():
     assert told[-1] == 1.0
 
 
+def test_the_best_of_several_starts_goes_on(monkeypatch):
+    """Climbs that stay where they are: what is left is the choice."""
+    starts = []
+    monkeypatch.setattr("boostsoft.blending.solve.climb", lambda value, start, *_: starts.append(start) or start)
+    task = problem(quality=(0.1, 1.0, 0.1))
+    found = soft_ascent(task, np.random.default_rng(0), n_starts=6)
+    values = [SoftValue(task, 0.5).value_and_gradient(start)[0] for start in starts]
+    assert (len(starts), found.path[-1].soft) == (6, max(values))
+    assert np.array_equal(starts[1], [1 / 6, 2 / 3, 1 / 6])  # the best model by itself, half of the blend
+    assert max(values) > values[0]
+
+
 def test_a_price_makes_weights_more_equal(data):
     S, y, sizes = data
     ranges = [np.ptp(SoftBlender(l2=l2).fit(S, y, group=sizes).weights_) for l2 in (0.0, 5.0, 1e4)]
@@ -160,13 +173,19 @@ def test_automatic_sigma_is_narrower_where_scores_crowd_at_the_cutoff():
         assert room_at_cutoff(whole, weights) == 1.0
     pooled = prepare(Metric("auc", pooled=True), "test", y, QueryGroups.from_sizes(sizes))
     assert room_at_cutoff(pooled, weights) == 1.0
+    assert counting_queries(pooled, weights) == pytest.approx(weights.sum() ** 2 / (weights**2).sum())
 
 
-def test_path_holds_each_stage(data):
+def test_path_holds_each_stage(data, monkeypatch):
     S, y, sizes = data
+    computed, soft_value_gradient = [], Problem.soft_value_gradient
+    monkeypatch.setattr(
+        Problem, "soft_value_gradient", lambda *given: computed.append(0) or soft_value_gradient(*given)
+    )
     blender = SoftBlender(sigma=[2.0, 1.0, 0.5], normalize="none").fit(S, y, group=sizes)
     assert [stage.sigma for stage in blender.path_] == [2.0, 1.0, 0.5]
     assert blender.sigma_ == 0.5
+    assert blender.n_evaluations_ == len(computed)
     assert np.array_equal(blender.path_[-1].weights, blender.weights_)
     for stage in blender.path_:
         blend = S @ stage.weights

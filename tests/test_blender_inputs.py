@@ -76,6 +76,10 @@ def test_scores_as_they_are_may_differ_in_size(data):
     share = large.weights_ * [1.0, 1e9, 1e-6]
     np.testing.assert_allclose(share / share.sum(), plain.weights_, atol=1e-6)
     assert large.weights_.sum() == pytest.approx(1.0)
+    # where an interval's climbs start
+    np.testing.assert_allclose(large._task.gather(large.weights_), plain._task.gather(plain.weights_), atol=1e-6)
+    task = large._task
+    np.testing.assert_allclose(task.spread_out(task.gather(large.weights_)), large.weights_, rtol=1e-9)
     tiny = SoftBlender(normalize="none", n_bootstrap=20).fit(S * 1e-310, y, group=sizes)
     np.testing.assert_allclose(tiny.weights_, plain.weights_, atol=1e-6)
     assert np.isfinite(tiny.weights_interval_).all()

@@ -89,6 +89,24 @@ def test_a_mix_that_nothing_counts_for_is_none(data):
     assert np.isfinite(found.path_[-1].soft)
 
 
+def test_a_mix_that_nothing_counts_for_leaves_the_metric(data):
+    S, y, sizes = data
+    nobody = Metric("mrr", relevant_from=9, empty="skip")
+    alone, beside = (SoftBlender(mix=mix).fit(S, y, group=sizes).weights_ for mix in (None, {nobody: 1.0}))
+    assert np.array_equal(beside, alone)
+
+
+def test_queries_of_unequal_weight_are_fewer(data):
+    """For the mix and for sigma: Kish's number of them."""
+    S, y, sizes = (np.concatenate([part] * 3) for part in data)
+    weights = np.random.default_rng(0).uniform(0.1, 1.0, sizes.size)
+    n = weights.sum() ** 2 / (weights**2).sum()
+    assert 30 < n < 65
+    found = SoftBlender().fit(S, y, group=sizes, query_weight=weights)
+    assert found.mix_ == {"kendall": pytest.approx(30 / n)}
+    assert found.sigma_ == pytest.approx(1.75 * n**-0.2)
+
+
 def test_resampled_queries_climb_the_same_mix(data):
     S, y, sizes = data
     options = {"sigma": 0.5, "l2": 0.0, "n_bootstrap": 20, "random_state": 0}

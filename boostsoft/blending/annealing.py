@@ -50,8 +50,6 @@ def room_at_cutoff(prepared: PreparedQueries, query_weight: FloatArray) -> float
     the half. Of 40 documents, 10 are a quarter; among 500, the first ten and twenty are half as far apart, and the same
     noise would bring documents from far below among the first ten.
     """
-    if prepared.pooled:
-        return 1.0
     n, k = prepared.groups.sizes.astype(np.float64), prepared.cutoffs.astype(np.float64)
     long = n > 4 * k
     room = np.ones(n.size)
@@ -76,6 +74,5 @@ def share_of_a_query(prepared: PreparedQueries, query_weight: FloatArray) -> flo
 
 def _counted(prepared: PreparedQueries, query_weight: FloatArray) -> FloatArray:
     """Weights of the queries that tell rankings apart, 0 of the others, in units of the largest."""
-    idle = prepared.empty.all() if prepared.pooled else prepared.empty
-    weights: FloatArray = np.where(idle, 0.0, query_weight)
+    weights: FloatArray = np.where(prepared.empty, 0.0, query_weight)  # one for all queries if the metric is pooled
     return weights / (float(weights.max(initial=0.0)) or 1.0)
