@@ -105,6 +105,10 @@ def test_units_of_the_score_fail_the_control(data):
     S, y, sizes = data
     with pytest.raises(ValueError, match="sigma_unit='spread' does the latter"):
         choose_sigma(S, y, method="sensitivity", group=sizes, sigmas=GRID, sigma_unit="score", normalize="none")
+    # of a noise that is next to none, values change by thousandths
+    options = {"method": "sensitivity", "group": sizes, "sigma_unit": "score", "normalize": "none"}
+    with pytest.raises(ValueError, match=r"largest change 0\.00\d+ at least"):
+        choose_sigma(S, y, sigmas=[1e-3], **options)
 
 
 def test_a_sigma_that_contradicts_the_hard_metric_is_refused():

@@ -91,6 +91,9 @@ def test_query_ids_are_integers_only_if_all_are(write):
     assert load_letor(write(b"1 qid:3\n0 qid:q7\n")).qid.tolist() == ["3", "q7"]
     huge = b"9" * 20  # no int64
     assert load_letor(write(b"1 qid:3\n0 qid:%s\n" % huge)).qid.tolist() == ["3", huge.decode()]
+    for last, kind in ((2**63 - 1, "i"), (2**63, "U"), (-(2**63), "i"), (-(2**63) - 1, "U")):
+        qid = load_letor(write(b"1 qid:3\n0 qid:%d\n" % last)).qid
+        assert (qid.dtype.kind, str(qid[1])) == (kind, str(last))
 
 
 def test_query_ids_that_differ_in_a_zero_byte_are_different(write):

@@ -108,6 +108,12 @@ def test_retrieved_documents_only(files):
     assert data.y.tolist() == [2.0, 0.0, -1.0, 0.0]
 
 
+def test_what_is_left_out_may_be_last(write):
+    """A judged document behind all that were retrieved, and a topic behind all that were judged."""
+    run, qrels = write(b"7 Q0 d1 1 2.5 a\n9 Q0 d1 1 1 a\n", "a"), write(b"7 0 d1 1\n7 0 d9 2\n", "qrels")
+    assert rows_of(load_trec_runs(run, qrels=qrels, pool="retrieved")) == {(7, "d1"): ({0: 2.5}, 1.0)}
+
+
 def test_all_topics_have_no_label_where_nobody_judged(files):
     data = load_trec_runs(*files[0], qrels=files[1], topics="all")
     assert data.qid.tolist() == [7, 7, 7, 7, 9, 12]

@@ -93,7 +93,7 @@ def _side_by_side(rows: IntArray, known: Sequence[IntArray], runs: Sequence[Entr
 
 def _places(rows: IntArray, keys: IntArray) -> tuple[IntArray, Mask]:
     """Where keys are among the sorted rows, and which of them are."""
-    at = np.minimum(np.searchsorted(rows, keys), max(rows.size - 1, 0))
+    at = np.minimum(np.searchsorted(rows, keys), rows.size - 1)
     found: Mask = rows[at] == keys
     return at[found], found
 
