@@ -214,6 +214,18 @@ def test_surface_has_the_curves_at_its_edges(data):
         np.testing.assert_allclose(best.weights, surface.weights[values > values.max() - 1e-9].mean(axis=0))
         assert best.interval.shape == (3, 2)
         assert np.all(best.interval[:, 0] <= best.interval[:, 1])
+    same = blend_surface(S[:, [0, 0, 0]], y, group=sizes, n=4, n_bootstrap=20)
+    np.testing.assert_allclose(same.hard_optimum.weights, 1 / 3)  # all mixtures are as good
+
+
+def test_bands_of_weighted_queries(data, curve):
+    S, y, sizes = data
+    weights, rng = np.random.default_rng(1).lognormal(sigma=2, size=30), np.random.default_rng(0)
+    found = blend_curve(S, y, group=sizes, n=11, sigma=0.5, query_weight=weights)
+    draws = rng.integers(30, size=(1000, 30))
+    means = [np.average(curve.hard_values[drawn], weights=weights[drawn], axis=0) for drawn in draws]
+    np.testing.assert_allclose(found.hard_interval, np.quantile(means, [0.025, 0.975], axis=0).T, atol=0.03)
+    assert np.abs(found.hard_interval - curve.hard_interval).max() > 0.05
 
 
 # ---------------------------------------------------------------------------------------------------------

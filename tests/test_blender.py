@@ -116,6 +116,10 @@ def test_without_queries_rows_are_placed_among_those_of_fit():
     new = blender.normalize_scores(np.array([[0.0, between, 0.0], [0.0, 1e9, np.nan]]))
     assert norm.cdf(-new[0, 1]) * y.size + 0.5 == pytest.approx(5.5)
     assert norm.cdf(-new[1, 1]) * y.size + 0.5 == pytest.approx(1.0)  # better than the best: as the best
+    with pytest.warns(UserWarning, match="all rows are one query"):
+        blender.set_params(method="rrf").fit(S, y)
+    ours = blender.normalize_scores(S, group=[y.size])
+    np.testing.assert_allclose(blender.normalize_scores(S), ours, rtol=1e-12)
 
 
 def test_queries_are_asked_for_again(data, fitted):
@@ -133,14 +137,15 @@ def test_queries_are_asked_for_again(data, fitted):
 
 def test_interval_is_that_of_weights_on_resampled_queries(data):
     S, y, sizes = data
-    blender = SoftBlender(sigma=1.0, l2=0.0, n_bootstrap=20, random_state=3).fit(S, y, group=sizes)
+    weights, options = np.random.default_rng(4).lognormal(size=sizes.size), {"sigma": [4.0, 0.5], "l2": 0.0}
+    blender = SoftBlender(n_bootstrap=20, random_state=3, **options).fit(S, y, group=sizes, query_weight=weights)
     interval = blender.weights_interval_
     assert interval is blender.weights_interval_  # computed once
     rng, found = np.random.default_rng(3), []
     qid = np.repeat(np.arange(sizes.size), sizes)
     for _ in range(20):
         counts = rng.multinomial(sizes.size, np.full(sizes.size, 1 / sizes.size))
-        again = SoftBlender(sigma=1.0, l2=0.0).fit(S, y, qid=qid, sample_weight=counts[qid])
+        again = SoftBlender(mix=blender.mix_, **options).fit(S, y, qid=qid, sample_weight=(counts * weights)[qid])
         found.append(again.weights_)
     expected = np.quantile(found, [0.025, 0.975], axis=0).T
     np.testing.assert_allclose(interval, expected, atol=0.02)  # they start and end a little elsewhere

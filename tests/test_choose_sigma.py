@@ -254,6 +254,28 @@ def test_bad_scores(data):
         choose_sigma(S[:, [0, 0]], y, method="tradeoff", group=sizes)
 
 
+def test_sensitivity_is_that_of_the_decided_pairs():
+    S, y, sizes = systems(quality=(1.5, 0.2, 0.2))
+    found = choose_sigma(S, y, method="sensitivity", group=sizes, sigmas=[0.8], normalize="none")
+    hard, soft = (
+        [metric.per_query(y, column, group=sizes) for column in S.T]
+        for metric in (Metric("ndcg@10"), SoftMetric("ndcg@10", sigma=0.8, sigma_unit="spread"))
+    )
+    ratios = [(effect(hard[0] - hard[j]) / effect(soft[0] - soft[j])) ** 2 for j in (1, 2)]  # 1 and 2 are as good
+    assert found.table["queries"][0] == pytest.approx(np.mean(ratios), rel=1e-3)
+
+
+def test_held_out_trains_by_weight():
+    """One model is better in the queries that weigh something, the other one in the rest, which are more."""
+    rng = np.random.default_rng(0)
+    y, heavy = rng.integers(0, 3, (60, 10)), np.arange(60) < 20
+    good, bad = (y + deviation * rng.normal(size=y.shape) for deviation in (0.7, 30.0))
+    S = np.column_stack([np.where(rows[:, None], good, bad).ravel() for rows in (heavy, ~heavy)])
+    given = {"group": [10] * 60, "query_weight": np.where(heavy, 1.0, 1e-3)}
+    found = choose_sigma(S, y.ravel(), method="held-out", sigmas=[0.5], l2=0.0, **given)
+    assert found.table["value"][0] == pytest.approx(Metric("ndcg@10")(y.ravel(), S[:, 0], **given), abs=0.01)
+
+
 def test_a_soft_metric_has_its_sigma_already():
     with pytest.raises(TypeError, match=r"^choose_sigma: metric must be a string such as 'ndcg@10' or a Metric; got S"):
         choose_sigma(np.zeros((4, 2)), np.arange(4), group=[4], metric=SoftMetric("ndcg@10", sigma=0.2))

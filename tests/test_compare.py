@@ -324,8 +324,18 @@ def test_no_difference_on_average():
 
 def test_rounding_is_no_difference():
     base = np.linspace(0.1, 0.5, 9)
-    row = compare(track_of(base[None, None]), track_of(base[None, None] + 1e-12)).rows[0]
-    assert row.identical
+    for size in (1.0, 1e6):
+        row = compare(track_of(size * base[None, None]), track_of(size * (base[None, None] + 1e-12))).rows[0]
+        assert row.identical
+
+
+def test_samples_agree_by_weight():
+    """A sample is won by the one query of much weight if that is in it, and lost otherwise."""
+    values = np.full((2, 1, 20), 0.5)
+    values[1, 0] = [1.0] + 19 * [0.0]
+    a, b = (track_of(part[None], weights=[1000] + 19 * [1]) for part in values)
+    row = compare(a, b, small=2, n_boot=4000).rows[0]
+    assert (row.agrees_half, row.agrees_small) == pytest.approx((0.5, 0.1), abs=0.03)
 
 
 def test_one_query():
