@@ -1,4 +1,4 @@
-"""One declarative entry per metric; the hard and the soft kernels and the tests all read it.
+"""One declarative entry per metric; the hard and the soft kernels, the docs and the tests all read it.
 
 A metric of this library is, for each query,
 
@@ -45,6 +45,7 @@ class MetricEntry:
     family : int
         How documents act on one another (``kernels.families``).
     own_options : names of the options besides ``ties`` and ``empty``, in the order of the repr.
+    summary, source : the formula and where it comes from.
     defaults : options whose default differs from other metrics'.
     """
 
@@ -53,6 +54,8 @@ class MetricEntry:
     divisor: str
     family: int
     own_options: tuple[str, ...]
+    summary: str
+    source: str
     defaults: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
     @property
@@ -76,21 +79,66 @@ class MetricEntry:
         return self.family in EXPECTED_FAMILIES
 
 
+_JARVELIN = "Järvelin and Kekäläinen 2002"
+_RIJSBERGEN = "van Rijsbergen 1979"
+
 REGISTRY: dict[str, MetricEntry] = {
-    "dcg": MetricEntry("graded", "option", "none", PLAIN, ("gain", "discount")),
-    "ndcg": MetricEntry("graded", "option", "ideal", PLAIN, ("gain", "discount")),
-    "cg": MetricEntry("graded", "none", "none", PLAIN, ("gain",)),
-    "precision": MetricEntry("binary", "none", "cutoff", PLAIN, ("relevant_from",)),
-    "recall": MetricEntry("binary", "none", "relevant", PLAIN, ("relevant_from",)),
-    "f1": MetricEntry("binary", "none", "f1", PLAIN, ("relevant_from",)),
-    "rbp": MetricEntry("binary", "persistence", "none", PLAIN, ("relevant_from", "p")),
-    "mrr": MetricEntry("binary", "reciprocal", "none", ABSORBING, ("relevant_from",)),
-    "err": MetricEntry("probability", "reciprocal", "none", ABSORBING, ("p_rel", "max_label"), {"p_rel": "exp2"}),
-    "pfound": MetricEntry("probability", "patience", "none", ABSORBING, ("p_rel", "p_break"), {"p_rel": "label"}),
-    "map": MetricEntry("binary", "reciprocal", "normalizer", MARKED, ("relevant_from", "normalizer")),
-    "bpref": MetricEntry("judged", "none", "relevant", JUDGED, ("relevant_from",)),
-    "auc": MetricEntry("binary", "none", "pairs", PAIRS, ("relevant_from", "pooled")),
-    "pnr": MetricEntry("levels", "none", "odds", PAIRS, ("pooled",)),
-    "kendall": MetricEntry("levels", "none", "tau", PAIRS, ()),
-    "spearman": MetricEntry("positions", "none", "rho", DISTANCES, ()),
-}
+    "dcg": MetricEntry(
+        "graded", "option", "none", PLAIN, ("gain", "discount"), "sum of gain / log2(1 + rank)", _JARVELIN
+    ),
+    "ndcg": MetricEntry(
+        "graded", "option", "ideal", PLAIN, ("gain", "discount"), "dcg / dcg of the best order", _JARVELIN
+    ),
+    "cg": MetricEntry("graded", "none", "none", PLAIN, ("gain",), "sum of gain over the first k", _JARVELIN),
+    "precision": MetricEntry(
+        "binary", "none", "cutoff", PLAIN, ("relevant_from",), "relevant among the first k / k", _RIJSBERGEN
+    ),
+    "recall": MetricEntry(
+        "binary", "none", "relevant", PLAIN, ("relevant_from",), "relevant among the first k / all relevant",
+        _RIJSBERGEN,
+    ),
+    "f1": MetricEntry(
+        "binary", "none", "f1", PLAIN, ("relevant_from",), "2 x relevant among the first k / (k + all relevant)",
+        _RIJSBERGEN,
+    ),
+    "rbp": MetricEntry(
+        "binary", "persistence", "none", PLAIN, ("relevant_from", "p"),
+        "(1 - p) sum of p^(rank - 1) over relevant", "Moffat and Zobel 2008",
+    ),
+    "mrr": MetricEntry(
+        "binary", "reciprocal", "none", ABSORBING, ("relevant_from",), "1 / rank of the first relevant",
+        "Kantor and Voorhees 2000",
+    ),
+    "err": MetricEntry(
+        "probability", "reciprocal", "none", ABSORBING, ("p_rel", "max_label"),
+        "sum of P / rank x product of (1 - P) above", "Chapelle et al. 2009", {"p_rel": "exp2"},
+    ),
+    "pfound": MetricEntry(
+        "probability", "patience", "none", ABSORBING, ("p_rel", "p_break"),
+        "sum of P (1 - p_break)^(rank - 1) x product of (1 - P) above", "Gulin et al. 2009",
+        {"p_rel": "label"},
+    ),
+    "map": MetricEntry(
+        "binary", "reciprocal", "normalizer", MARKED, ("relevant_from", "normalizer"),
+        "mean over relevant of the precision at their rank", "Buckley and Voorhees 2000",
+    ),
+    "bpref": MetricEntry(
+        "judged", "none", "relevant", JUDGED, ("relevant_from",),
+        "mean over relevant of 1 - min(irrelevant above, R) / min(R, N)", "Buckley and Voorhees 2004",
+    ),
+    "auc": MetricEntry(
+        "binary", "none", "pairs", PAIRS, ("relevant_from", "pooled"),
+        "share of (relevant, irrelevant) pairs in order", "Hanley and McNeil 1982",
+    ),
+    "pnr": MetricEntry(
+        "levels", "none", "odds", PAIRS, ("pooled",), "pairs in order / pairs in the wrong order",
+        "ratio of the counts of Kendall 1938",
+    ),
+    "kendall": MetricEntry(
+        "levels", "none", "tau", PAIRS, (), "(pairs in order - pairs not) / sqrt(n0 (n0 - pairs of equal label))",
+        "Kendall 1945",
+    ),
+    "spearman": MetricEntry(
+        "positions", "none", "rho", DISTANCES, (), "correlation of the ranks of labels and scores", "Spearman 1904"
+    ),
+}  # fmt: skip
