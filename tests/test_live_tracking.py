@@ -117,6 +117,15 @@ def test_when_the_bar_is_shown(data, valid, monkeypatch, progress, terminal, exp
     assert expected == 0 or "7 trees " in shown.getvalue()
 
 
+@pytest.mark.parametrize("progress", ["auto", True])
+def test_a_process_without_an_error_stream(data, valid, monkeypatch, progress):
+    """One that was started without a console has None in its place."""
+    monkeypatch.setattr(sys, "stderr", None)
+    callback = bx.TrackCallback(valid.matrix(), HARD, progress=progress)
+    boost(data, [callback])
+    assert callback.track.n_steps == 7
+
+
 def test_each_metric_counts_its_own_queries_by_their_weight():
     rng = np.random.default_rng(0)
     sizes, weights = np.full(12, 6), rng.lognormal(sigma=2, size=12)

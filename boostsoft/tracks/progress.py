@@ -17,10 +17,12 @@ Item = TypeVar("Item")
 @contextmanager
 def bar(shown: bool, text: str, total: float | None = 1.0, counts: bool = False) -> Iterator[Callable[[float], None]]:
     """What to tell how much of the total is done, a share or a count; shows a bar if stderr is a terminal."""
-    from rich.console import Console
+    console = None
+    if shown:
+        from rich.console import Console
 
-    console = Console(stderr=True)
-    if not shown or not console.is_terminal:
+        console = Console(stderr=True)
+    if console is None or not console.is_terminal:
         yield lambda _: None
         return
     from rich.progress import (
@@ -68,7 +70,8 @@ class MetricBar:
 
     def due(self, last: bool) -> bool:
         """Whether to show the next value; ``last`` ones are shown whenever they come."""
-        if not (sys.stderr.isatty() if self._wanted == "auto" else self._wanted):
+        terminal = sys.stderr is not None and sys.stderr.isatty()  # without a console there is no such stream
+        if not (terminal if self._wanted == "auto" else self._wanted):
             return False
         return last or time.monotonic() >= self._next
 
