@@ -185,7 +185,7 @@ def plot_blend_surface(
     axes.plot(*at, "o", ms=10, mfc="none", mec=OTHER_COLOUR, mew=2.2, zorder=5, clip_on=False)
     mixture = ", ".join(f"{name} {share:.2f}" for name, share in zip(corners, best.weights, strict=True))
     words = "Hard: the metric itself" if kind == HARD else f"Soft: under {noise_words(surface)}"
-    axes.set_title(f"{words}\nbest {best.value:.4f}: {mixture}", loc="left", fontsize=9.5, color=QUIET)
+    axes.set_title(f"{words}\nbest {best.value:.4f}: {mixture}", loc="left", fontsize=9.0, color=QUIET)
     _name_corners(axes, corners)
     bar = axes.figure.colorbar(image, ax=axes, shrink=0.75, pad=0.03, extend="min" if values.min() < low else "neither")
     bar.outline.set_visible(False)
