@@ -17,6 +17,7 @@ from numba.core.caching import FunctionCache, IndexDataCacheFile
 
 from boostsoft.kernels import cache
 from boostsoft.kernels.threads import over_queries
+
 from .releases import left_out
 
 FOLDER = Path(cache.__file__).parent
