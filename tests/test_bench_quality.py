@@ -317,8 +317,13 @@ def test_the_command_reads_its_options(folder, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     base = ["bench", "quality", "--data", str(folder)]
     assert cli.main(base) == 0
-    assert cli.main([*base, "--quick", "--trees", "7", "--methods", "xendcg,lambdarank,xendcg", "--seed", "3"]) == 0
-    assert cli.main([*base, "--settings", "x.json", "--jobs", "2", "--seeds", "4", "--trials", "9", "--out", "o"]) == 0
+    assert (
+        cli.main(
+            [*base, "--quick", "--trees", "7", "--trials", "9", "--methods", "xendcg,lambdarank,xendcg", "--seed", "3"]
+        )
+        == 0
+    )
+    assert cli.main([*base, "--settings", "x.json", "--jobs", "2", "--seeds", "4", "--out", "o"]) == 0
     assert cli.main([*base, "--average", "20"]) == 0
     assert cli.main([*base, "--average", "21", "--settings", "x.json"]) == 0
     full, quick, other = seen[:3]
@@ -326,9 +331,9 @@ def test_the_command_reads_its_options(folder, tmp_path, monkeypatch):
     assert (full.trials, full.seeds, full.trees, full.folds, full.patience, full.jobs) == (20, 5, 500, None, 60, 1)
     assert full.methods == tuple(METHODS)
     assert full.out.name == "boostsoft-quality"
-    assert (quick.trials, quick.seeds, quick.trees, quick.folds, quick.seed) == (2, 1, 7, 2, 3)
+    assert (quick.trials, quick.seeds, quick.trees, quick.folds, quick.seed) == (9, 1, 7, 2, 3)
     assert quick.methods == ("lambdarank", "xendcg")
-    assert (other.settings.name, other.jobs, other.seeds, other.trials, other.out.name) == ("x.json", 2, 4, 9, "o")
+    assert (other.settings.name, other.jobs, other.seeds, other.out.name) == ("x.json", 2, 4, "o")
 
 
 def test_quick_runs_from_the_command(folder, tmp_path, capsys):
@@ -387,6 +392,10 @@ BAD = {
     "settings of speed": (["--settings", "x"], "--settings: bench speed does not take it"),
     "method": (["quality", "--data", "{folder}", "--methods", "lambdarank,best"], "--methods: must be some of soft-"),
     "both": (["quality", "--data", "{folder}", "--tune-only", "--settings", "x"], "use one of the two"),
+    "trials of none": (
+        ["quality", "--data", "{folder}", "--trials", "3", "--settings", "x"],
+        "--trials: is of the search",
+    ),
     "no settings": (["quality", "--data", "{folder}", "--settings", "{empty}/x"], "--settings: there is no file"),
     "bad settings": (["quality", "--data", "{folder}", "--settings", "{folder}/S1.txt"], "must be a file that bench"),
     "average": (["quality", "--data", "{folder}", "--trials", "2", "--average", "3"], "at most the number of --trials"),

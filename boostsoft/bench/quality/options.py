@@ -95,6 +95,8 @@ def read_options(given: argparse.Namespace) -> Options:
         raise ValueError("--data: bench quality needs folders of ranking data; see bench --help")
     if given.tune_only and given.settings is not None:
         raise ValueError("--tune-only: chooses settings, and --settings gives them; use one of the two")
+    if given.trials and given.settings is not None:
+        raise ValueError("--trials: is of the search for settings, and --settings gives them; use one of the two")
     trials, seeds, trees, folds = _QUICK if given.quick else _FULL
     trials, average = given.trials or trials, given.average or 1
     if given.settings is None and average > trials:
