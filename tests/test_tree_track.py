@@ -7,6 +7,7 @@ import json
 import math
 import pickle
 import sys
+import tracemalloc
 from dataclasses import fields, replace
 
 import numpy as np
@@ -333,6 +334,40 @@ def test_a_parquet_file_is_a_table_for_others(tmp_path):
     np.testing.assert_array_equal(table.value[before], found.beginning[1])
 
 
+@pytest.mark.parametrize("n_docs", [9_000_000, 20])
+def test_a_parquet_file_of_many_documents_is_read_by_anyone(tmp_path, n_docs):
+    """Readers take texts of 100 MB, and what is not per query is one of the footer's."""
+    found = track(y_true=np.zeros(n_docs), scores=None, groups=None)
+    path = found.save(tmp_path / "a.parquet")
+    assert len(pd.read_parquet(path)) == 5 * 2 * 6
+    equal(TreeTrack.load(path), found)
+
+
+def test_before_pyarrow_16_the_footer_goes_with_the_schema(tmp_path, monkeypatch):
+    monkeypatch.delattr(pyarrow.parquet.ParquetWriter, "add_key_value_metadata", raising=False)
+    found = track(y_true=np.zeros(9_000_000), scores=None, groups=None)
+    equal(TreeTrack.load(found.save(tmp_path / "a.parquet")), found)
+
+
+def long_track(n_steps, n_queries):
+    """Zeros, of queries that count and weigh alike."""
+    return track(
+        steps=np.arange(2, n_steps + 2), per_query=np.zeros((n_steps, 2, n_queries)),
+        beginning=np.zeros((2, n_queries)), query_weight=np.ones(n_queries), spread=np.ones(n_steps), groups=None,
+        y_true=None, scores=None, qid=None,
+    )  # fmt: skip
+
+
+def test_a_parquet_file_is_written_some_steps_at_a_time(tmp_path):
+    found = long_track(300, 20_000)
+    tracemalloc.start()
+    found.save(tmp_path / "a.parquet")
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < found.per_query.nbytes
+    equal(TreeTrack.load(tmp_path / "a.parquet"), found)
+
+
 def gain_of(label):
     return label + 1.0
 
@@ -384,12 +419,12 @@ def test_a_file_is_whole_or_as_it_was(tmp_path, suffix, monkeypatch):
         file.write(b"half")
         raise OSError("no space")
 
-    def half_a_table(table, target, **_):
-        target.write_bytes(b"half")
-        raise OSError("no space")
+    class HalfATable(pyarrow.parquet.ParquetWriter):
+        def write_table(self, *_):
+            raise OSError("no space")
 
     monkeypatch.setattr(np, "savez", half_an_npz)
-    monkeypatch.setattr(pyarrow.parquet, "write_table", half_a_table)
+    monkeypatch.setattr(pyarrow.parquet, "ParquetWriter", HalfATable)
     with pytest.raises(OSError, match="no space"):
         track(label="another").save(path)
     assert path.read_bytes() == before

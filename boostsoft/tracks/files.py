@@ -8,7 +8,8 @@ import io
 import json
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +22,14 @@ from ..metrics.hard import Metric
 from ..metrics.soft import AnyMetric, SoftMetric
 from ..query_groups import QueryGroups
 from .frames import optional
+from .means import blocks
 
 SUFFIXES = (".npz", ".parquet")
 _VERSION = 1
 _KEY, _CHECKSUM = b"boostsoft.tree_track", b"boostsoft.checksum"
-_VALUES = ("steps", "per_query", "beginning")  # the columns of a Parquet file
+_PART, _LONGEST = 2**26, 2**31 - 1  # bytes of a text in a footer: readers take 100 MB at most unless they are told
+_COLUMNS = ("trees", "metric", "query", "value")
+_VALUES = ("steps", "per_query", "beginning")  # what those of a Parquet file hold
 _REST = ("query_weight", "spread", "y_true", "scores", "qid")
 _NEEDED = (*_VALUES, "query_weight", "spread", "metrics", "start", "label")
 # what zipfile and NumPy raise of an array that is not as it was written
@@ -112,45 +116,63 @@ def _damaged(caller: str, path: Path, why: str) -> ValueError:
 
 
 def _write_parquet(target: Path, about: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-    """The rows start with the beginning, at ``start`` trees; what is not per query goes with the schema."""
+    """The rows start with the beginning, at ``start`` trees; what is not per query goes into the footer.
+
+    Some steps at a time, since a row takes four times what its value does.
+    """
     arrow, parquet = (optional("TreeTrack.save", name, "parquet") for name in ("pyarrow", "pyarrow.parquet"))
-    per_query = np.concatenate([arrays["beginning"][None], arrays["per_query"]])
-    n_steps, n_metrics, n_queries = per_query.shape
+    per_query = arrays["per_query"]
+    n_metrics, n_queries = per_query.shape[1:]
+    rows = n_metrics * n_queries  # of a step
     trees = np.concatenate([[about["start"]], arrays["steps"]])
-    metric = np.tile(np.repeat(np.arange(n_metrics, dtype=np.int32), n_queries), n_steps)
-    columns = {
-        "trees": np.repeat(trees, n_metrics * n_queries),
-        "metric": arrow.DictionaryArray.from_arrays(metric, [_metric(text).name for text in about["metrics"]]),
-        "query": np.tile(np.arange(n_queries), n_steps * n_metrics),
-        "value": per_query.ravel(),
-    }
+    values = [arrays["beginning"][None], *(per_query[first:last] for first, last in blocks(len(per_query), rows))]
     rest = {name: _encoded(array) for name, array in arrays.items() if name not in _VALUES}
-    text = json.dumps({**about, "shape": per_query.shape, "arrays": rest})
-    checksum = str(_checksum(text.encode(), columns["trees"], columns["value"]))
-    table = arrow.table(columns).replace_schema_metadata({_KEY: text, _CHECKSUM: checksum})
-    parquet.write_table(
-        table, target, use_dictionary=["trees", "metric"], column_encoding={"query": "DELTA_BINARY_PACKED"}
-    )
+    text = json.dumps({**about, "shape": (trees.size, n_metrics, n_queries), "arrays": rest}).encode()
+    checksum = _checksum(text, (np.repeat(each, rows) for each in trees), values)
+    parts = [text[first : first + _PART] for first in range(0, len(text), _PART)]
+    footer = {**dict(zip(_part_keys(len(parts)), parts, strict=True)), _CHECKSUM: str(checksum).encode()}
+    types = (arrow.int64(), arrow.dictionary(arrow.int32(), arrow.string()), arrow.int64(), arrow.float64())
+    schema = arrow.schema(list(zip(_COLUMNS, types, strict=True)))
+    # before pyarrow 16 with the schema, which files hold twice
+    apart = hasattr(parquet.ParquetWriter, "add_key_value_metadata")
+    with parquet.ParquetWriter(
+        target, schema if apart else schema.with_metadata(footer), use_dictionary=["trees", "metric"],
+        column_encoding={"query": "DELTA_BINARY_PACKED"},
+    ) as writer:  # fmt: skip
+        done, names = 0, [_metric(metric).name for metric in about["metrics"]]
+        for part in values:
+            metric = np.tile(np.repeat(np.arange(n_metrics, dtype=np.int32), n_queries), len(part))
+            columns = (
+                np.repeat(trees[done : done + len(part)], rows),
+                arrow.DictionaryArray.from_arrays(metric, names),
+                np.tile(np.arange(n_queries), len(part) * n_metrics),
+                part.ravel(),
+            )
+            writer.write_table(arrow.table(dict(zip(_COLUMNS, columns, strict=True)), schema=schema))
+            done += len(part)
+        if apart:
+            writer.add_key_value_metadata(footer)
 
 
 def _read_parquet(caller: str, path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     arrow, parquet = (optional(caller, name, "parquet") for name in ("pyarrow", "pyarrow.parquet"))
     with path.open("rb") as file:
         try:
-            found = parquet.ParquetFile(file)
-            schema = found.schema_arrow
-            metadata = schema.metadata or {}
-            table = found.read(columns=["trees", "value"]) if _KEY in metadata else None
+            # before pyarrow 16 the footer's text was written in one, of more than readers take unasked
+            found = parquet.ParquetFile(file, thrift_string_size_limit=_LONGEST)
+            footer, names = found.metadata.metadata or {}, found.schema_arrow.names
+            table = found.read(columns=["trees", "value"]) if _KEY in footer else None
         except (OSError, ValueError, arrow.ArrowException) as error:
             if isinstance(error, OSError) and error.errno is not None:  # the system's, not pyarrow's
                 raise
             raise _damaged(caller, path, str(error).strip()) from error
     if table is None:
-        raise ValueError(f"{caller}: {path} must hold a TreeTrack; got the columns {', '.join(schema.names)}")
+        raise ValueError(f"{caller}: {path} must hold a TreeTrack; got the columns {', '.join(names)}")
     if table.num_columns != 2:
         raise _damaged(caller, path, "its columns have other names")
-    text, trees, values = metadata[_KEY], table["trees"].to_numpy(), table["value"].to_numpy()
-    if metadata.get(_CHECKSUM) != str(_checksum(text, trees, values)).encode():
+    text = b"".join(footer.get(key, b"") for key in _part_keys(len(footer)))
+    trees, values = table["trees"].to_numpy(), table["value"].to_numpy()
+    if footer.get(_CHECKSUM) != str(_checksum(text, [trees], [values])).encode():
         raise _damaged(caller, path, "its checksum is that of other contents")
     about = json.loads(text)
     per_query = values.reshape(about["shape"])
@@ -159,9 +181,17 @@ def _read_parquet(caller: str, path: Path) -> tuple[dict[str, Any], dict[str, ND
     return about, {**arrays, "steps": steps, "per_query": per_query[1:], "beginning": per_query[0]}
 
 
-def _checksum(text: bytes, trees: NDArray[Any], values: NDArray[Any]) -> int:
+def _part_keys(n: int) -> Iterator[bytes]:
+    """Under what the footer holds the parts of its text, each short enough for every reader."""
+    return (_KEY + (b".%d" % at if at else b"") for at in range(n))
+
+
+def _checksum(text: bytes, trees: Iterable[NDArray[Any]], values: Iterable[NDArray[Any]]) -> int:
     """Parquet files are written and read without one, or with one by some releases of pyarrow only."""
-    return zlib.crc32(np.ascontiguousarray(values).data, zlib.crc32(np.ascontiguousarray(trees).data, zlib.crc32(text)))
+    found = zlib.crc32(text)
+    for part in chain(trees, values):
+        found = zlib.crc32(np.ascontiguousarray(part).data, found)
+    return found
 
 
 def _suffix(caller: str, path: Path) -> str:
