@@ -240,6 +240,21 @@ def test_containers_of_numbers(booster, data):
     assert names == list("abcd")
 
 
+@both
+@pytest.mark.parametrize("kind", ["pandas", "nullable", "polars"])
+def test_frames_of_float32_take_no_more_memory_than_that(booster, kind, data):
+    X = data.X.astype(np.float32)
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    frame["flag"], frame["few"] = X[:, 0] > 0, np.round(3 * X[:, 1]).astype(np.int16)
+    X = frame.to_numpy(dtype=np.float32)
+    given = {"pandas": frame, "nullable": frame.convert_dtypes(), "polars": pl.from_pandas(frame)}
+    model = ranker(booster).fit(given[kind], data.y, qid=data.qid)
+    assert model._encoded("test", given[kind])[1].matrix.nbytes == X.nbytes
+    wide = ranker(booster).fit(X.astype(np.float64), data.y, qid=data.qid)
+    assert np.array_equal(model.predict(given[kind]), wide.predict(X.astype(np.float64)))
+    assert model._encoded("test", frame.assign(few=0.1))[1].matrix.dtype == np.float64  # not of such numbers
+
+
 def test_features_must_not_be_masked(data):
     model, masked = fit(ranker(), data), np.ma.masked_equal(np.round(data.X), 1.0)
     for message, call in (

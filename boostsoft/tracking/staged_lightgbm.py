@@ -15,6 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from ..arguments import FloatArray
+from ..ranker.features import float_of
 from .blocks import by_tree, refuse_no_trees, refuse_other_width, tree_blocks
 
 _BYTES_PER_LEAF = 16  # a float64 and an int32 of LightGBM's, and the int32 turned round
@@ -88,8 +89,9 @@ def as_lightgbm_reads(booster: Any, X: Any) -> Any:
 
 def _numbers(frame: Any) -> Any:
     """A frame of numbers as an array: of pandas its nullable types too, of polars, which LightGBM does not read."""
+    kind = np.result_type(np.float32, *map(float_of, frame.dtypes))
     if hasattr(frame, "get_columns"):
         numeric = all(dtype.is_numeric() or str(dtype) == "Boolean" for dtype in frame.dtypes)
-        return np.ascontiguousarray(frame.to_numpy(), np.float64) if numeric else frame
+        return np.ascontiguousarray(frame.to_numpy(), kind) if numeric else frame
     numeric = all(getattr(dtype, "kind", "O") in "iufb" for dtype in frame.dtypes)
-    return np.ascontiguousarray(frame.to_numpy(dtype=np.float64, na_value=np.nan)) if numeric else frame
+    return np.ascontiguousarray(frame.to_numpy(dtype=kind, na_value=np.nan)) if numeric else frame
