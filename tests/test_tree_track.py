@@ -360,12 +360,25 @@ def long_track(n_steps, n_queries):
 
 def test_a_parquet_file_is_written_some_steps_at_a_time(tmp_path):
     found = long_track(300, 20_000)
+    path = found.save(tmp_path / "a.parquet")
+    assert peak_memory(lambda: found.save(path)) < found.per_query.nbytes
+    equal(TreeTrack.load(path), found)
+
+
+def test_errors_of_changes_take_no_copy_of_the_values():
+    found = long_track(1000, 20_000)
+    assert peak_memory(lambda: found.change_error) < found.per_query.nbytes / 2
+    np.testing.assert_array_equal(found.change_error, 0.0)
+
+
+def peak_memory(call):
+    """Bytes that NumPy and Python take at most while a call runs."""
     tracemalloc.start()
-    found.save(tmp_path / "a.parquet")
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert peak < found.per_query.nbytes
-    equal(TreeTrack.load(tmp_path / "a.parquet"), found)
+    try:
+        call()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
 
 
 def gain_of(label):

@@ -13,7 +13,7 @@ from ..metrics.soft import AnyMetric
 from ..statistics import check_resamples
 from .checks import refuse_infinite
 from .frames import as_frame
-from .means import bootstrap_means, degrees_of_freedom, mean_errors, t_quantile, weighted_means
+from .means import bootstrap_means, change_errors, degrees_of_freedom, mean_errors, t_quantile, weighted_means
 from .tree_track import TreeTrack
 
 STILL = 1e-9  # no change: equal soft metrics differ by as much, which is rounding
@@ -235,8 +235,7 @@ def tree_effects(
     counted = track.counted(at)
     values = np.where(counted > 0, np.concatenate([track.beginning[None, at], track.per_query[:, at]]), 0.0)
     n_counted = _check_counted(caller, track.names[at], values, counted)
-    change = np.diff(values, axis=0)
-    error, freedom = mean_errors(change, counted), degrees_of_freedom(counted)
+    error, freedom = change_errors(values[0], values[1:], counted), degrees_of_freedom(counted)
     reach = np.where(np.isnan(error), np.inf, t_quantile((1.0 + level) / 2.0, freedom) * error)
     means = weighted_means(values, counted)
     trees = np.concatenate([[track.start], track.steps])

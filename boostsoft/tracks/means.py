@@ -72,6 +72,22 @@ def mean_errors(differences: FloatArray, counted: FloatArray) -> FloatArray:
     return errors
 
 
+def change_errors(beginning: FloatArray, values: FloatArray, counted: FloatArray) -> FloatArray:
+    """Standard error of how the weighted mean of every row changed, (n_rows,), the first row's from the beginning.
+
+    Examples
+    --------
+    >>> change_errors(np.zeros(2), np.array([[1.0, 3.0], [1.0, 3.0]]), np.ones(2))
+    array([1., 0.])
+    """
+    errors = np.empty(len(values))
+    for first, last in blocks(len(values), int(np.count_nonzero(counted > 0))):
+        before = values[first - 1 : last - 1] if first else np.concatenate([beginning[None], values[: last - 1]])
+        with np.errstate(invalid="ignore"):  # of infinite values
+            errors[first:last] = mean_errors(values[first:last] - before, counted)
+    return errors
+
+
 def degrees_of_freedom(counted: FloatArray) -> float:
     """Those of Student's t for a weighted mean: Kish's effective number of queries (1965) less one; 0 for one query.
 

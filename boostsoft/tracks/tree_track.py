@@ -19,7 +19,7 @@ from ..statistics import check_resamples
 from . import files
 from .checks import check_step, checked, read_only
 from .frames import as_frame
-from .means import bootstrap_means, counted_weights, mean_errors, weighted_means
+from .means import bootstrap_means, change_errors, counted_weights, weighted_means
 
 ORDERS = ("value", "change")
 
@@ -183,7 +183,7 @@ class TreeTrack:
     @cached_property
     def change_error(self) -> FloatArray:
         """Standard error of ``change``, paired over queries, (n_steps, n_metrics); NaN if fewer than two count."""
-        return self._by_metric(lambda metric: mean_errors(self.changes(metric), self.counted(metric)))
+        return self._by_metric(lambda at: change_errors(self.beginning[at], self.per_query[:, at], self.counted(at)))
 
     def changes(self, metric: int | str | AnyMetric = 0) -> FloatArray:
         """What each step changed in each query, (n_steps, n_queries)."""
