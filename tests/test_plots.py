@@ -16,7 +16,7 @@ from boostsoft.statistics import paired_interval
 
 from .processes import passes_alone
 
-HARD, SOFT = "ndcg_hard@10", "ndcg_gaussian@10"
+ARMS = ("lambdarank", "boostsoft")
 
 
 def split_of(*curves, plan=None):
@@ -31,9 +31,10 @@ def split_of(*curves, plan=None):
 
 
 def folds_of(n_seeds, n_queries=30, shift=0.05):
+    """The last query of each fold is empty."""
     rng = np.random.default_rng(0)
     runs = [
-        FoldRun(fold, seed, arm, 5, rng.random(n_queries) + shift * (arm == "boostsoft"), 1.0)
+        FoldRun(fold, seed, arm, 5, np.append(rng.random(n_queries - 1) + shift * (arm == "boostsoft"), np.nan), 1.0)
         for fold in range(1, 6)
         for seed in range(n_seeds)
         for arm in ("boostsoft", "lambdarank")
@@ -63,6 +64,30 @@ def test_curve_carries_the_data(kind):
     texts = [text.get_text() for text in axes.texts]
     assert {"boostsoft", "lambdarank"} <= set(texts)
     assert f"{rings[0][1]:.3f} with {rings[0][0]} trees" in texts
+
+
+@pytest.mark.parametrize("part", ["valid", "train"])
+def test_each_panel_draws_its_metric_of_the_part(part):
+    plan = Plan(noise="gumbel", baseline=False)
+    keys = [(name, metric) for name in ("valid", "train") for metric in plan.names]
+    curves = {key: 0.1 * i + np.array([0.5, 0.6, 0.55]) for i, key in enumerate(keys)}
+    figure = plots.curves_figure(Split(plan, {}, (Arm("boostsoft", 2, "", curves, {}, 1.0),)), part=part)
+    words = {"valid": "validation", "train": "training"}[part]
+    assert figure.get_suptitle() == f"NDCG@10 on the {words} queries, tree by tree"
+    hard, soft = figure.axes
+    assert hard.get_title(loc="left") == "Hard: the metric itself"
+    assert soft.get_title(loc="left") == "Soft: its expectation under gumbel noise"
+    for axes, metric in ((hard, plan.names[0]), (soft, plan.names[1])):
+        np.testing.assert_array_equal(axes.lines[0].get_ydata(), curves[part, metric])
+        name, value = axes.texts
+        assert (name.xy[1], value.xy[1]) == (curves[part, metric][-1],) * 2
+        assert value.get_text() == f"{curves[part, metric][1]:.3f} with 2 trees"
+        assert axes.get_xlim() == (0, 3)
+        assert axes.get_ylim() == plots.value_range([curves[part, found] for found in plan.names])
+
+
+def test_the_longer_curve_is_shown_whole():
+    assert plots.plot_curve(split_of(RISING, RISING[:20])).get_xlim() == (0, RISING.size)
 
 
 def boxes_of(figure):
@@ -105,20 +130,46 @@ def test_panels_share_their_scale():
     assert low < RISING.max() < RISING.max() + 0.01 < high
 
 
-@pytest.mark.parametrize("n_seeds", [1, 3])
-def test_differences_carry_the_intervals(n_seeds):
-    folds = folds_of(n_seeds)
+@pytest.mark.parametrize(("n_seeds", "shift"), [(1, 0.6), (2, 0.05), (2, -0.6)])
+def test_differences_carry_the_intervals(n_seeds, shift):
+    folds = folds_of(n_seeds, shift=shift)
     axes = Figure().add_subplot()
     assert plots.plot_fold_differences(folds, ax=axes) is axes
     assert [tick.get_text() for tick in axes.get_yticklabels()] == [*(f"fold {i}" for i in range(1, 6)), "all folds"]
-    bars = [line for line in axes.lines if len(line.get_xdata()) == 2 and line.get_ydata()[0] == line.get_ydata()[1]]
-    for place, line in zip(range(6, 0, -1), bars, strict=True):
+    lines = [line for line in axes.lines if line.get_marker() == "None"]
+    bars = [line for line in lines if line.get_ydata()[0] == line.get_ydata()[1]]
+    points = [line for line in axes.lines if line.get_marker() == "o"]
+    ticks = [line for line in axes.lines if line.get_marker() == "|"]
+    texts = axes.texts[:6]
+    colours = {1: plots.COLOURS["boostsoft"], -1: plots.COLOURS["lambdarank"], 0: plots.INK}
+    for place, line, point, text in zip(range(6, 0, -1), bars, points, texts, strict=True):
         chosen = [7 - place] if place > 1 else []
         ours, theirs = (folds.values(arm, "zero", folds=chosen) for arm in ("boostsoft", "lambdarank"))
         interval = paired_interval(ours, theirs)
         assert list(line.get_xdata()) == [interval.low, interval.high]
         assert list(line.get_ydata()) == [place, place]
-    ticks = [line for line in axes.lines if line.get_marker() == "|"]
+        assert (*point.get_xdata(), *point.get_ydata()) == (interval.mean, place)
+        assert (text.get_text(), text.xy[1]) == (f"{interval.mean:+.4f}", place)
+        assert {drawn.get_color() for drawn in (line, point, text)} == {colours[interval.sign]}
+        assert (line.get_linewidth() > bars[0].get_linewidth()) == (place == 1)
+        by_seed = [
+            np.mean(
+                [
+                    b - a
+                    for a, b in zip(
+                        *(folds.values(arm, "zero", folds=chosen, seeds=[seed]) for arm in ARMS), strict=True
+                    )
+                ]
+            )
+            for seed in folds.seeds
+        ]
+        if ticks:
+            assert list(ticks[6 - place].get_xdata()) == pytest.approx(by_seed, abs=1e-12)
+    (zero,) = (line for line in axes.lines if list(line.get_ydata()) == [0, 1])
+    assert list(zero.get_xdata()) == [0, 0]
+    assert {text.get_text() for text in axes.texts[6:]} == {"← lambdarank higher", "boostsoft higher →"}
+    assert [axes.xaxis.get_major_formatter()(value) for value in (-0.05, 0.0, 0.05)] == ["-0.050", "0", "+0.050"]
+    assert axes.get_xlabel().endswith("ticks: single seeds") == (n_seeds > 1)
     assert [len(line.get_xdata()) for line in ticks] == [n_seeds] * 6 * (n_seeds > 1)
 
 
@@ -128,6 +179,7 @@ def test_both_sides_of_zero_have_room_for_their_words(shift):
     boxes = boxes_of(figure)
     assert all(box.x0 >= 0 and box.x1 <= figure.bbox.x1 for box in boxes)
     left, right = boxes[-2:]
+    assert figure.get_suptitle() == "Test NDCG@10: boostsoft minus lambdarank"
     inside = figure.axes[0].get_window_extent()
     assert inside.x0 <= left.x0 < left.x1 < right.x0 < right.x1 <= inside.x1
 

@@ -44,7 +44,7 @@ def split_of(ours, theirs, **options):
 def folds_of(ours, theirs):
     """Five folds of the same values; ours and theirs map a seed to the values of the queries."""
     runs = [
-        FoldRun(fold, seed, arm, 10 * fold, np.array(values[seed], dtype=float), 1.0)
+        FoldRun(fold, seed, arm, 10 * fold + (arm == "lambdarank"), np.array(values[seed], dtype=float), 1.0)
         for fold in range(1, 6)
         for seed in ours
         for arm, values in (("boostsoft", ours), ("lambdarank", theirs))
@@ -178,6 +178,7 @@ def test_empty_queries_count_as_told():
     [
         (0.001, 0.2, 50, "boostsoft is higher: the whole interval is above 0."),
         (-0.2, -0.001, 50, "lambdarank is higher: the whole interval is below 0."),
+        (0.2, 0.2, 10, "boostsoft is higher: the whole interval is above 0."),
         (-0.01, 0.03, 50, "No difference at this size: the interval holds 0, and with 50 queries nothing smaller"),
         (0.0, 0.0, 50, "equally well on every single query"),
         (0.001, 0.2, 9, "boostsoft is higher in these 9 queries, too few to say so of others."),
@@ -204,6 +205,77 @@ def test_split_report():
     assert "max_bin 15" in words
     assert "Trees kept: boostsoft 2 (1.0 s), lambdarank 2 (1.0 s)." in words
     assert "Hard NDCG@10 on test: boostsoft is higher" in words
+
+
+def uneven_split(parts=("train", "valid", "test"), **options):
+    """Four queries a part, one of them empty in train and two elsewhere; ours is higher hard, and lower soft."""
+    plan, values = Plan(**options), {}
+    for step, part in enumerate(parts):
+        empty = [NAN, NAN] if step else [NAN, 1.0]
+        values[part, plan.names[0]] = np.array([0.5, 0.25 * step, *empty])
+        values[part, plan.names[1]] = np.array([0.25, 0.125 * step, *empty])
+    arms = []
+    for name, trees, shift in (("boostsoft", 2, 0.125), ("lambdarank", 3, 0.0)):
+        found = {key: value + shift * (1 if key[1] == plan.names[0] else -1) for key, value in values.items()}
+        arms.append(Arm(name, trees, "tree", {}, found, 0.5 * trees))
+    return Split(plan, {part: data_of(4) for part in parts}, tuple(arms[: len(plan.arms)]))
+
+
+def test_each_row_of_a_split_is_of_its_part_and_metric():
+    split = uneven_split(noise="gumbel")
+    shown = text_of(report.split_report(split))
+    lines = shown.splitlines()
+    assert lines[0] == "NDCG@10, mean over queries"
+    rows = [line.split()[-7:-3] for line in lines if "  hard  " in line or "  soft  " in line]
+    # means of (0.5 or 0.25, 0.25 or 0.125 per step, the empty ones) and +- 0.125 in those that are not empty
+    assert rows == [
+        ["hard", "0.4688", "0.3750", "+0.0938"],
+        ["soft", "0.2188", "0.3125", "-0.0938"],
+        ["hard", "0.2500", "0.1875", "+0.0625"],
+        ["soft", "0.0312", "0.0938", "-0.0625"],
+        ["hard", "0.3125", "0.2500", "+0.0625"],
+        ["soft", "0.0625", "0.1250", "-0.0625"],
+    ]
+    words = " ".join(shown.split())
+    assert "; 5 of them have nothing relevant and count 0. Soft: the expected metric under gumbel noise" in words
+    assert "Trees kept: boostsoft 2 (1.0 s), lambdarank 3 (1.5 s)." in words
+    assert "Hard NDCG@10 on test: No difference at this size: the interval holds 0, and with 4 queries" in words
+    assert "\nThe interval is over queries; another seed" in shown
+    stream = io.StringIO()
+    Console(file=stream, force_terminal=True, width=80).print(report.split_report(split))
+    (bold,) = (line for line in stream.getvalue().splitlines() if "\x1b[1m" in line and "hard" in line)
+    assert "0.3125" in bold
+
+
+def test_the_valid_part_was_used_to_choose_trees_unless_all_are_kept():
+    chosen = "The number of trees was chosen on these queries"
+    assert chosen not in text_of(report.split_report(uneven_split()))
+    shown = text_of(report.split_report(uneven_split(("train", "valid"))))
+    assert f"\n{chosen}" in shown
+    assert "Hard NDCG@10 on valid: " in shown
+    dart = uneven_split(("train", "valid"), parameters={"boosting": "dart"})
+    assert chosen not in text_of(report.split_report(dart))
+
+
+def test_one_arm_is_compared_with_nothing():
+    shown = text_of(report.split_report(uneven_split(baseline=False)))
+    assert not [word for word in ("difference", "interval", "lambdarank") if word in shown]
+    assert "0.3125" in shown
+
+
+def test_plan_summary():
+    plan = Plan(
+        mix={"kendall": 0.3}, losses={"ranknet": 0.5}, trees=7, learning_rate=0.2, early_stopping=5,
+        parameters={"num_leaves": "9", "max_bin": "15"},
+    )  # fmt: skip
+    assert report.plan_summary(plan) == (
+        "boostsoft trains on soft NDCG@10 + 0.3 kendall + 0.5 ranknet. Each arm: up to 7 trees, learning_rate 0.2, "
+        "num_leaves 9, min_data_in_leaf 20, max_bin 15, the rest as in LightGBM; kept is the number of trees with the "
+        "best hard NDCG@10 on valid; training stops 5 trees after it."
+    )
+    assert report.plan_summary(Plan(early_stopping=0)).endswith("with the best hard NDCG@10 on valid.")
+    dart = Plan(parameters={"boosting": "dart"})
+    assert report.plan_summary(dart).endswith("; all trees are kept, since dart changes earlier ones.")
 
 
 def test_reports_fit_a_terminal():
@@ -236,9 +308,35 @@ def test_folds_pool_and_average():
     assert rows["count 0"][2:6] == ["15", "0.3750", "0.2083", "+0.1667"]
     assert rows["left out"][2:6] == ["10", "0.5625", "0.3125", "+0.2500"]
     assert rows["count 1"][2:6] == ["15", "0.7083", "0.5417", "+0.1667"]
-    assert rows["3"][1:4] == ["30", "/", "30"]
+    assert rows["3"][1:4] == ["30", "/", "31"]
     assert "Difference by seed: +0.2500, +0.0833." in " ".join(shown.split())
     assert "5 have nothing relevant" in " ".join(shown.split())
+
+
+def test_each_row_of_the_folds_is_of_its_fold():
+    """In fold f, with trees 10 f, 20 f and 60 f for the three seeds: (f + 1) / 10 of ours, f / 10 of lambdarank."""
+    runs = [
+        FoldRun(fold, seed, arm, (10 if ours else 20) * fold * trees, np.array([(fold + ours) / 10, NAN]), 1.0 + ours)
+        for fold in range(1, 6)
+        for seed, trees in enumerate((1, 2, 6))
+        for arm, ours in (("boostsoft", 1), ("lambdarank", 0))
+    ]
+    parts = tuple(data_of(2, first=10 * part) for part in range(1, 6))
+    shown = text_of(report.folds_report(Folds(Plan(), parts, (0, 1, 2), tuple(runs))))
+    rows = [line.split()[:7] for line in shown.splitlines() if " / " in line]
+    assert rows[1] == ["2", "60", "/", "120", "0.1500", "0.1000", "+0.0500"]
+    assert rows[4] == ["5", "150", "/", "300", "0.3000", "0.2500", "+0.0500"]
+    words = " ".join(shown.split())
+    assert "averaged over 3 seeds; 5 have nothing relevant." in words
+    assert "Training took boostsoft 30 s, lambdarank 15 s." in words
+    assert "Test NDCG@10: boostsoft is higher: the whole interval is above 0." in words  # ten queries with the empty
+
+
+def test_folds_of_one_query_have_no_interval():
+    shown = text_of(report.folds_report(folds_of({3: [0.5]}, {3: [0.25]})))
+    rows = [line.split() for line in shown.splitlines() if " / " in line]
+    assert rows[0][-2:] == ["+0.2500", "-"]
+    assert "averaged over 1 seed;" in " ".join(shown.split())
 
 
 # ---------------------------------------------------------------------------------------------------------
@@ -251,7 +349,9 @@ def rows_of(text):
 
 
 def test_curve_csv_is_tidy():
-    rows = rows_of(report.curve_csv(split_of([0.5], [0.25])))
+    text = report.curve_csv(split_of([0.5], [0.25]))
+    assert "\r" not in text
+    rows = rows_of(text)
     assert list(rows[0]) == ["tree", "arm", "data", "metric", "value"]
     assert len(rows) == 3 * 2 * 2 * 2
     assert len({tuple(row.values())[:4] for row in rows}) == len(rows)
@@ -265,7 +365,7 @@ def test_folds_csv_and_per_query_csv():
         "fold": "2",
         "seed": "7",
         "arm": "lambdarank",
-        "trees": "20",
+        "trees": "21",
         f"{HARD}_empty_zero": "0.05",
         f"{HARD}_empty_skip": "0.1",
         f"{HARD}_empty_one": "0.55",
@@ -293,11 +393,14 @@ def test_bars_show_the_metrics_and_end_full():
             bars.begin(run, 10)
             bars.tree(3, {HARD: 0.25})
             bars.end()
-    assert "2/2" in stream.getvalue()
+    _, _, last = stream.getvalue().rpartition("all runs")
+    assert "2/2" in last
+    assert "one" not in last  # those that are done make room
     stream = io.StringIO()
     with report.TreeBars(Console(file=stream, force_terminal=True, width=100)) as bars:
         bars.begin("boostsoft", 10)
         bars.tree(3, {HARD: 0.25})
         bars.end()
     assert f"{HARD} 0.2500" in stream.getvalue()
+    assert "boostsoft" in stream.getvalue()
     assert "3/3" in stream.getvalue()  # stopped early
