@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from boostsoft import Metric, SoftMetric
-from boostsoft.track_report import write_report
+from boostsoft.plots import value_range
+from boostsoft.track_report import html, write_report
 from boostsoft.tracks.effects import tree_effects
 from boostsoft.tracks.means import mean_errors
 
@@ -22,6 +23,7 @@ from .tracked import HARD, SOFT, track_of
 pytest.importorskip("plotly", reason="the report needs plotly")
 
 MAP = Metric("map")
+MINUS = "\N{MINUS SIGN}"
 NASTY = (
     "</script><script>document.title='hurt'</script><img src=x onerror=\"alert('hurt')\"> <b>bold</b> "
     "&amp; $x$ @@DATA@@"
@@ -147,6 +149,75 @@ def test_every_figure_is_the_tracks(tmp_path):
         assert cells[5][1] == f"{effects.hurting.size} of 60"
 
 
+def cards_of(path):
+    """By metric, the words below each figure of its cards."""
+    sections = re.findall(
+        r'data-metric="([^"]*)"[^>]*>\n<p class="advice">(.*?)</section>', path.read_text("utf-8"), re.S
+    )
+    return {metric: re.findall(r"</b><span>(.*?)</span>", section) for metric, section in sections}
+
+
+def test_the_words_of_cards_and_table_are_the_tracks(tmp_path):
+    track = track_of(60, n_queries=20, metrics=(HARD, SOFT), every=2)
+    page = page_of(track, tmp_path, level=0.9)
+    cards = cards_of(tmp_path / "report.html")
+    (table,) = (found for kind, found in page.tables if kind == "overview")
+    for i, name in enumerate(track.names):
+        effects, error = tree_effects(track, i, level=0.9), mean_errors(track.per_query[[-1], i], np.ones(20))[0]
+        assert effects.keep != effects.best
+        assert cards[name] == [
+            f"± {error:.4f} over queries",
+            f"{effects.best_low} to {effects.best_high} at 90 %; mean {track.mean[:, i].max():.4f}",
+            f"gives up {effects.given_up:.4f} ± {effects.given_up_error:.4f}",
+            "of 60; by chance alone 3",
+        ]
+        assert table[1 + i][1][4][1] == str(effects.keep)
+        assert table[1 + i][1][6][1] == page.view(0, name)["advice"]
+    text = (tmp_path / "report.html").read_text("utf-8")
+    assert f">20 queries · {track.groups.n_docs} documents · 120 trees · 60 steps<" in text
+    assert f"Lowest {HARD.name} with 120 trees<" in text
+    assert "<dt>With 120 trees</dt>" in text
+    assert "Left out: " not in text
+    changes = [row[3][1][0] for kind in ("worst", "fallen") for row in rows(page.view(0, HARD.name, True), kind)]
+    assert set(changes) == {"+", MINUS}
+    assert "All intervals are at 90 %" in text
+
+
+def test_to_keep_the_best_gives_up_nothing(tmp_path):
+    values = np.repeat(0.1 * np.arange(4)[:, None, None], 30, axis=2)
+    page_of(track_of(3, metrics=(HARD,), per_query=values[1:], beginning=values[0]), tmp_path)
+    assert cards_of(tmp_path / "report.html")[HARD.name][2] == "gives up nothing"
+
+
+def test_the_best_may_be_the_beginning(tmp_path):
+    """A continued model whose new trees all hurt."""
+    values = np.repeat(0.5 - 0.1 * np.arange(4)[:, None, None], 30, axis=2)
+    track = track_of(3, metrics=(HARD,), per_query=values[1:], beginning=values[0], start=7)
+    page_of(track, tmp_path)
+    assert cards_of(tmp_path / "report.html")[HARD.name][1] == "7 to 7 at 95 %; mean 0.5000"
+
+
+@pytest.mark.parametrize(
+    ("value", "sign", "shown"),
+    [
+        (-0.5, False, f"{MINUS}0.5000"), (0.5, True, "+0.5000"), (0.0, True, "0.0000"),
+        (-2e-6, True, f"{MINUS}2.0e{MINUS}06"),
+        (5e-5, False, "0.0001"), (-np.inf, False, f"{MINUS}∞"), (np.inf, False, "∞"), (np.nan, True, "\N{EN DASH}"),
+    ],
+)  # fmt: skip
+def test_numbers_of_the_page(value, sign, shown):
+    assert html._text(value, sign) == shown
+    assert ("class=loss" in html._number_cell(value, sign)) == (sign and value < 0)
+
+
+def test_the_error_of_the_mean_is_weighted(tmp_path):
+    weight = np.arange(1.0, 31.0)
+    track = track_of(query_weight=weight)
+    page_of(track, tmp_path)
+    error = mean_errors(track.per_query[[-1], 0], weight)[0]
+    assert cards_of(tmp_path / "report.html")[HARD.name][0] == f"± {error:.4f} over queries"
+
+
 def test_what_is_drawn_is_the_tracks(tmp_path):
     track = track_of(20, metrics=(MAP, SOFT, HARD), every=5)
     data = page_of(track, tmp_path).data
@@ -166,6 +237,16 @@ def test_what_is_drawn_is_the_tracks(tmp_path):
         assert metric["effects"]["kinds"].count("hurts") == effects.hurting.size
     assert found["metrics"]["ndcg_gaussian@10"]["hard"] == track.mean[:, 2].tolist()
     assert found["metrics"]["map"]["hard"] is None
+    for metric in found["metrics"].values():  # the picture reaches what is drawn in it
+        hard = [metric["hard"]] if metric["hard"] else []
+        for kind, bands in (*metric["bands"].items(), ("none", [])):
+            assert metric["ranges"][kind] == list(value_range(list(map(np.array, [metric["mean"], *hard, *bands]))))
+
+
+def test_bands_are_of_the_level(tmp_path):
+    track = track_of(10)
+    (found,) = page_of(track, tmp_path, level=0.5).data["tracks"]
+    np.testing.assert_allclose(found["metrics"][HARD.name]["bands"]["mean"], [end[:, 0] for end in track.band(0.5)])
 
 
 def test_the_first_soft_metric_is_shown_first(tmp_path):
@@ -273,6 +354,14 @@ def test_tracks_with_other_metrics_share_a_page(tmp_path):
     assert [row[0][1] for _, row in table[1:]] == ["a", "a", "b", "b"]
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "25 to 40 trees" in text
+    assert [view["key"] for view in page.views if view["shown"]] == [(0, SOFT.name, False), (0, SOFT.name, True)]
+
+
+def test_tracks_of_one_label_are_told_apart(tmp_path):
+    page = page_of([track_of(), track_of(seed=1)], tmp_path)
+    names = [track["name"] for track in page.data["tracks"]]
+    assert names == ["rising (1)", "rising (2)"]
+    assert [view["key"][:2] for view in page.views if view["shown"]] == [(0, SOFT.name)] * 2
 
 
 # ---------------------------------------------------------------------------------------------------------

@@ -99,7 +99,6 @@ def _sections(make: Any, named: Sequence[tuple[str, Sequence[MetricFigures]]], c
 def _data(named: Sequence[tuple[str, Sequence[MetricFigures]]], chosen: str, level: float) -> dict[str, Any]:
     return {
         "chosen": chosen,
-        "level": level,
         "palette": PALETTE,
         "kinds": COLOURS,
         "tracks": [
