@@ -139,10 +139,7 @@ def _compare(
 
 def _cosine(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
     product: NDArray[np.float64] = (a * b).sum(-1)
-    norm = np.sqrt((a * a).sum(-1) * (b * b).sum(-1))
-    cosine = np.zeros_like(product)  # 0 where one of the two is blank
-    np.divide(product, norm, out=cosine, where=norm > 0)
-    return cosine
+    return product / np.sqrt((a * a).sum(-1) * (b * b).sum(-1))  # no image has a blank part
 
 
 def _correlation(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:

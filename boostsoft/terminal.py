@@ -65,9 +65,9 @@ class ResultTable:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
         width, columns = options.max_width, range(self._n_labels, len(self._fields))
-        for gap, folded in ((_WIDE, False), (_WIDE, True), (_NARROW, True)):
-            if self._width(columns, gap, folded) <= width:
-                yield from self._below_each_other([self._table(columns, gap, folded)])
+        for folded in (False, True):
+            if self._width(columns, _WIDE, folded) <= width:
+                yield from self._below_each_other([self._table(columns, _WIDE, folded)])
                 return
         blocks = self._blocks(columns, width)
         if all(self._width(block, _NARROW, True) <= width for block in blocks):

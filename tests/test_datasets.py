@@ -167,6 +167,23 @@ def test_digits_sets_share_no_image_and_queries_repeat_none(digits):
         assert len(set(data.qid)) == data.n_queries
 
 
+def strokes(images):
+    """How often each row changes between ink and paper."""
+    return ((images[:, :, 1:] > 0.5) != (images[:, :, :-1] > 0.5)).sum(2)
+
+
+def moments(images):
+    """Covariance of the places of the ink."""
+    y, x = np.indices((8, 8)).reshape(2, -1)
+    return np.array([np.cov(x, y, aweights=image.ravel(), ddof=0) for image in images])
+
+
+def likeness(images, others):
+    return np.array(
+        [np.vdot(p, q) / np.linalg.norm(p) / np.linalg.norm(q) for p, q in zip(images, others, strict=True)]
+    )
+
+
 def test_digits_features_are_what_their_names_say(digits):
     splits, graded = digits
     data = splits.test
@@ -185,9 +202,7 @@ def test_digits_features_are_what_their_names_say(digits):
             [[(np.pad(d, 1)[i : i + 3, j : j + 3] * blur).sum() for i in range(8) for j in range(8)] for d in (*a, *b)]
         )
         expected = {
-            "cosine_pixels": [
-                np.vdot(p, q) / np.sqrt(np.vdot(p, p) * np.vdot(q, q)) for p, q in zip(a, b, strict=True)
-            ],
+            "cosine_pixels": likeness(a, b),
             "euclidean_pixels": [np.linalg.norm(p - q) for p, q in zip(a, b, strict=True)],
             "euclidean_blurred": np.linalg.norm(blurred[: len(a)] - blurred[len(a) :], axis=1),
             "correlation_rows": [np.corrcoef(p.sum(1), q.sum(1))[0, 1] for p, q in zip(a, b, strict=True)],
@@ -196,6 +211,13 @@ def test_digits_features_are_what_their_names_say(digits):
             "manhattan_quadrant_sw": np.abs((a - b)[:, 4:, :4].sum((1, 2))),
             "manhattan_centre_x": np.abs(centre(a) - centre(b)),
             "manhattan_centre_y": np.abs(centre(a.transpose(0, 2, 1)) - centre(b.transpose(0, 2, 1))),
+            "manhattan_strokes_by_row": np.abs(strokes(a) - strokes(b)).sum(1),
+            "manhattan_strokes_by_column": np.abs(strokes(a.swapaxes(1, 2)) - strokes(b.swapaxes(1, 2))).sum(1),
+            "manhattan_spread_x": np.abs(moments(a) - moments(b))[:, 0, 0],
+            "manhattan_spread_y": np.abs(moments(a) - moments(b))[:, 1, 1],
+            "manhattan_slant": np.abs(moments(a) - moments(b))[:, 0, 1],
+            "manhattan_mirror_x": np.abs(likeness(a, a[:, :, ::-1]) - likeness(b, b[:, :, ::-1])),
+            "manhattan_mirror_y": np.abs(likeness(a, a[:, ::-1]) - likeness(b, b[:, ::-1])),
             "ink_of_example": a.sum((1, 2)),
             "ink_of_candidate": b.sum((1, 2)),
         }

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from boostsoft.terminal import Field, ResultTable, page, plus_minus
 
-from .narrow import assert_no_number_is_cut
+from .narrow import assert_no_number_is_cut, on_a_terminal
 
 
 def text_of(shown, width):
@@ -31,6 +31,7 @@ def test_side_by_side_where_there_is_room():
     lines = text_of(table_of(), 80).splitlines()
     assert lines[1].startswith(" part    kind     first value ")
     assert lines[3].split() == ["train", "[hard]", "0.1234", "12,345", "-0.1234", "to", "+0.5678"]
+    assert lines[4].index("2 ", 30) == lines[3].index("5 ")  # numbers end below each other
     assert not lines[5].strip()
 
 
@@ -74,8 +75,10 @@ def test_words_break_at_blanks_and_only_where_they_must():
     assert "0.1234" in text_of(table, 40)
 
 
-def test_a_page_has_a_width_of_its_own_where_nobody_looks(capsys):
+def test_a_page_has_a_width_of_its_own_where_nobody_looks(capsys, monkeypatch):
     assert page(97).width == 97
+    on_a_terminal(monkeypatch, 60)
+    assert page(97).width == 60
 
 
 @pytest.mark.parametrize(("encoding", "sign"), [("utf-8", "±"), ("ascii", "+-"), ("latin-1", "+-")])
