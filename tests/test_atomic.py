@@ -75,6 +75,12 @@ def test_an_error_names_the_file(tmp_path):
     with pytest.raises(OSError, match=re.escape(f"No space left on device: '{tmp_path / 'file'}'")) as caught:
         write_whole(tmp_path / "file", full)
     assert caught.value.errno == errno.ENOSPC
+
+    def refuses(_):  # as pyarrow does
+        raise OSError("in words only")
+
+    with pytest.raises(OSError, match=r"^in words only$"):
+        write_whole(tmp_path / "file", refuses)
     assert not list(tmp_path.iterdir())
 
 

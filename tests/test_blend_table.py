@@ -66,6 +66,9 @@ def test_parquet(tmp_path):
     }
     parquet.write_table(pa.table(columns), path)
     assert_text(read_table(path, Names()))
+    parquet.write_table(pa.table(columns)[:0], path)
+    with pytest.raises(ValueError, match=r"scores\.parquet: no rows$"):
+        read_table(path, Names())
     path.write_bytes(b"PAR1 no")
     with pytest.raises(ValueError, match=r"^blend: cannot read "):
         read_table(path, Names())
@@ -115,6 +118,8 @@ def test_columns_by_name(write):
     assert found.models == ("y", "x")
     np.testing.assert_array_equal(found.S, [[2, 1], [4, 3]])
     assert found.docid.tolist() == ["u1", "u2"]
+    with pytest.raises(ValueError, match="must have a column 'z'; it has query, grade, url, note, x, y"):
+        read_table(path, Names(qid="query", label="grade", scores=("x", "z")))
     rows = read_table(path, Names(qid="query", label="grade", scores=("x",)))
     assert rows.docid.tolist() == ["1", "2"]
 
@@ -164,6 +169,8 @@ def test_bad_tables_name_file_and_line(write, content, message):
 
 def test_damaged_gzip(write):
     path = write(TEXT, "scores.csv.gz")
-    path.write_bytes(path.read_bytes()[:-9])
-    with pytest.raises(ValueError, match="is not a text of UTF-8, plain or gzip"):
-        read_table(path, Names())
+    whole = path.read_bytes()
+    for damaged in (whole[:-9], whole[:12] + b"\xff" * 9 + whole[21:]):
+        path.write_bytes(damaged)
+        with pytest.raises(ValueError, match="is not a text of UTF-8, plain or gzip"):
+            read_table(path, Names())

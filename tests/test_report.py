@@ -274,7 +274,7 @@ def test_plan_summary():
         "best hard NDCG@10 on valid; training stops 5 trees after it."
     )
     assert report.plan_summary(Plan(early_stopping=0)).endswith("with the best hard NDCG@10 on valid.")
-    dart = Plan(parameters={"boosting": "dart"})
+    dart = Plan(parameters={"boosting_type": "dart"})
     assert report.plan_summary(dart).endswith("; all trees are kept, since dart changes earlier ones.")
 
 
