@@ -138,8 +138,8 @@ def _compare(
 
 
 def _cosine(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
-    product: NDArray[np.float64] = (a * b).sum(-1)
-    return product / np.sqrt((a * a).sum(-1) * (b * b).sum(-1))  # no image has a blank part
+    norm = np.sqrt((a * a).sum(-1) * (b * b).sum(-1))  # above 0: no image has a blank part
+    return np.asarray((a * b).sum(-1) / norm)
 
 
 def _correlation(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
