@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import csv
+import errno
 import gzip
 import io
 import os
 import re
 import subprocess
 import sys
+import tempfile
 
 import lightgbm as lgb
 import numpy as np
@@ -24,6 +27,7 @@ from boostsoft.datasets import load_digits_ranking, load_letor
 from boostsoft.experiment import Observer, Plan, run_folds, run_split, train_arm
 
 from .letor_cases import letor_text
+from .narrow import on_a_terminal
 
 SMALL_TREES = ["--leaves", "4", "--set", "min_data_in_leaf=5"]
 
@@ -291,6 +295,7 @@ def test_only_the_hard_metric_on_valid_stops_training(parts):
     found = train_arm("lambdarank", plan, split, Observer())
     hard, soft = (found.curves["valid", name] for name in plan.names)
     assert hard.size == found.trees + 8 < 60
+    assert found.seconds > 0.0
     assert hard.argmax() + 1 == found.trees
     # had the soft metric a say, it would have stopped training sooner: there it stands still for eight trees
     assert any(soft[i] > soft[i + 1 : i + 9].max() for i in range(found.trees - 8) if soft[i] == soft[: i + 1].max())
@@ -302,6 +307,30 @@ def test_set_wins_over_the_folds_feature_fraction(parts, monkeypatch):
     assert cli.main(["train", "--folds", str(parts)]) == 0
     assert cli.main(["train", "--folds", str(parts), "--set", "colsample_bytree=0.5"]) == 0
     assert [plan.booster_parameters("lambdarank")["feature_fraction"] for plan in plans] == ["0.8", "0.5"]
+
+
+def test_defaults_are_those_that_the_help_tells(parts, monkeypatch):
+    found = 0
+    (commands,) = (action for action in cli._parser()._actions if isinstance(action, argparse._SubParsersAction))
+    for name in ("demo", "train", "track", "blend"):
+        for action in commands.choices[name]._actions:
+            told = re.search(r"\(([^ ()]+)\)$", action.help or "")
+            if told and action.default is not None:
+                assert str(action.default) == told[1].removeprefix("./"), (name, action.dest)
+                found += 1
+    assert found > 20
+    seeds = []
+    monkeypatch.setattr(cli, "_compare_folds", lambda _, __, n_seeds, ___: seeds.append(n_seeds))
+    assert cli.main(["train", "--folds", str(parts)]) == 0
+    assert seeds == [1]
+
+
+def test_bars_are_on_stderr(parts, tmp_path, capsys, monkeypatch):
+    on_a_terminal(monkeypatch, 110)
+    assert cli.main([*split_arguments(parts), "--out", str(tmp_path), *SMALL_TREES, "--trees", "2"]) == 0
+    shown = capsys.readouterr()
+    assert "2/2" in shown.err
+    assert "2/2" not in shown.out
 
 
 # ---------------------------------------------------------------------------------------------------------
@@ -326,10 +355,18 @@ BAD = {
     "cutoff": (["train", "--folds", "{dir}", "--metric", "ndcg@0"], "got 'ndcg@0'"),
     "noise": (["train", "--folds", "{dir}", "--noise", "pink"], "invalid choice: 'pink'"),
     "trees": (["demo", "--trees", "0"], "--trees: must be a whole number of at least 1; got '0'"),
+    "leaves": (["train", "--leaves", "1"], "--leaves: must be a whole number of at least 2; got '1'"),
+    "no number": (["demo", "--trees", "1e3"], "--trees: must be a whole number of at least 1; got '1e3'"),
+    "huge number": (["demo", "--seed", "10000000000"], "--seed: must be a whole number of at least 0"),
+    "no rate": (["train", "--learning-rate", "x"], "--learning-rate: must be a number above 0; got 'x'"),
+    "infinite rate": (["train", "--learning-rate", "inf"], "--learning-rate: must be a number above 0; got 'inf'"),
     "rate": (["train", "--folds", "{dir}", "--learning-rate", "nan"], "must be a number above 0; got 'nan'"),
     "seeds": (["train", "--train", "{S1}", "--valid", "{S3}", "--seeds", "2"], "--seeds goes with --folds"),
     "baseline": (["train", "--folds", "{dir}", "--no-baseline"], "--no-baseline does not go with --folds"),
     "no value": (["train", "--folds", "{dir}", "--set", "max_bin"], "expected KEY=VALUE; got 'max_bin'"),
+    "empty value": (["train", "--folds", "{dir}", "--set", "max_bin="], "expected KEY=VALUE; got 'max_bin='"),
+    "seed": (["train", "--folds", "{dir}", "--set", "random_seed=3"], "random_seed cannot be set: use --seed"),
+    "verbosity": (["train", "--folds", "{dir}", "--set", "verbose=1"], "verbose cannot be set: the command has its"),
     "no parameter": (["train", "--folds", "{dir}", "--set", "leafs=3"], "LightGBM has no parameter 'leafs'"),
     "settled": (["train", "--folds", "{dir}", "--set", "n_estimators=3"], "n_estimators cannot be set: use --trees"),
     "out is a file": (["demo", "--out", "{S1}/x"], "--out: {S1} is a file, not a folder"),
@@ -374,6 +411,18 @@ def test_a_part_there_twice_is_refused(tmp_path, capsys):
     assert "both are there" in capsys.readouterr().err
 
 
+def test_parts_without_any_feature_are_refused(tmp_path, capsys):
+    assert cli.main(five_parts(tmp_path, [f"1 qid:{i}\n0 qid:{i}\n" for i in range(5)])) == 2
+    assert capsys.readouterr().err == f"boostsoft: train: no line of {tmp_path} has a feature, index:value\n"
+
+
+def test_negative_labels_are_refused(tmp_path, capsys):
+    file = tmp_path / "set.txt"
+    file.write_text("1 qid:1 1:1\n-1 qid:1 1:2\n")
+    assert cli.main(["train", "--train", str(file), "--valid", str(file), "--out", str(tmp_path / "out")]) == 2
+    assert "boostsoft: lambdarank needs whole labels from 0; got -1.0; --no-baseline" in capsys.readouterr().err
+
+
 def test_fractional_labels_need_no_baseline(tmp_path, capsys):
     file = tmp_path / "set.txt"
     file.write_text(letor_text(1, 1, 12).replace("2 qid", "1.5 qid"))
@@ -393,6 +442,15 @@ def test_a_folder_in_the_way_of_a_file(parts, tmp_path, capsys, arguments, name)
     given = [argument.format(dir=parts) for argument in arguments]
     assert cli.main([*given, "--out", str(tmp_path)]) == 2
     assert capsys.readouterr().err == f"boostsoft: --out: {taken} must be a file; it is a folder\n"
+
+
+def test_a_folder_that_cannot_be_written_to(tmp_path, capsys, monkeypatch):
+    def refuse(**_):
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", refuse)
+    assert cli.main(["demo", "--out", str(tmp_path / "out")]) == 2
+    assert capsys.readouterr().err == f"boostsoft: --out: cannot write to {tmp_path}: Permission denied\n"
 
 
 def test_a_lack_of_memory_is_one_line(parts, capsys, monkeypatch):
@@ -452,6 +510,15 @@ def test_an_interrupt_while_training_leaves_nothing(tmp_path, capsys, monkeypatc
     assert cli.main(["demo", "--out", str(tmp_path / "out")]) == 130
     assert capsys.readouterr().err == "boostsoft: interrupted; no file is half written\n"
     assert list(tmp_path.iterdir()) == []
+
+
+def test_an_error_of_lightgbm_is_one_line(tmp_path, capsys, monkeypatch):
+    def fails(*_):
+        raise lgb.basic.LightGBMError("it\nfailed")
+
+    monkeypatch.setattr(cli, "run_split", fails)
+    assert cli.main(["demo", "--out", str(tmp_path / "out")]) == 2
+    assert capsys.readouterr().err == "boostsoft: it failed\n"
 
 
 def assert_interrupted(code):
