@@ -83,6 +83,10 @@ def assert_table_is(text, track):
         assert row[1] == f"{track.mean[-1, i]:.4f}"
         values = track.per_query[-1, i]
         assert row[2:4] == ["±", f"{values.std(ddof=1) / np.sqrt(values.size):.4f}"]
+        means = dict(
+            zip([track.start, *track.steps.tolist()], [track.beginning_mean[i], *track.mean[:, i]], strict=True)
+        )
+        assert row[4] == f"{means[effects.best]:.4f}"
         assert row[5:9] == [str(effects.best), f"({effects.best_low}", "to", f"{effects.best_high})"]
         assert row[9:] == [str(effects.keep), str(effects.hurting.size), "of", str(track.n_steps)]
         advice = effects.advice[1:].replace("+-", "±")
@@ -107,7 +111,10 @@ def test_everything_into_a_folder(folder, tmp_path, capsys):
     assert shown.out.startswith(f"lightgbm: 6 trees on 28 queries, {expected.groups.n_docs} documents\n")
     parts = np.split(expected.y_true, expected.groups.offsets[1:-1])
     alike = sum(np.unique(labels).size == 1 for labels in parts)
-    assert f"{alike} queries with documents of one label only" in " ".join(shown.out.split())
+    words = " ".join(shown.out.split())
+    assert f"{alike} queries with documents of one label only" in words
+    assert "Of 6 steps that do nothing, 0.15 would seem to hurt." in words
+    assert "No report.html" not in words
     text = (out / "report.html").read_text(encoding="utf-8")
     data = json.loads(re.search(r'id="data">(.*?)</script>', text)[1])
     assert data["tracks"][0]["metrics"]["ndcg@5"]["mean"] == expected.mean[:, 0].tolist()
@@ -136,8 +143,9 @@ def test_single_files_and_options(folder, tmp_path, capsys):
     options = ["--metric", "map", "--metric", "bpref", "--metric", "map", "--noise", "gumbel", "--sigma", "0.5"]
     options += ["--every", "2", "--start", "1", "--label", "my <model>"]
     written = [text for option in files.items() for text in option]
-    code, _ = run(capsys, folder / "lightgbm.txt", *files_of(folder), *options, *written)
+    code, shown = run(capsys, folder / "lightgbm.txt", *files_of(folder), *options, *written)
     assert code == 0
+    assert shown.out.startswith("my <model>: 6 trees on 28 queries, ")
     assert sorted(tmp_path.iterdir()) == sorted(files.values())
     found = TreeTrack.load(files["--save"])
     soft = SoftMetric("map", noise="gumbel", sigma=0.5, sigma_unit="spread")
@@ -168,6 +176,14 @@ def test_one_query_has_no_errors_to_speak_of(folder, tmp_path, capsys):
     assert (code, shown.err) == (0, "")
     assert "One query gives no standard error and no interval: no step is sure to hurt." in " ".join(shown.out.split())
     assert "would seem to hurt" not in " ".join(shown.out.split())
+    alone.write_text("".join(line for line in first if line.split()[1] in ("qid:100", "qid:101")))
+    assert "would seem to hurt" in " ".join(run(capsys, folder / "lightgbm.txt", alone)[1].out.split())
+
+
+def test_a_track_is_saved_into_a_new_folder(folder, tmp_path, capsys):
+    path = tmp_path / "deep" / "track.npz"
+    assert run(capsys, folder / "lightgbm.txt", folder / "a.txt", "--save", path)[0] == 0
+    assert TreeTrack.load(path).n_steps == 6
 
 
 def test_nothing_is_written_unless_asked_for(folder, tmp_path, capsys, monkeypatch):
@@ -176,6 +192,7 @@ def test_nothing_is_written_unless_asked_for(folder, tmp_path, capsys, monkeypat
     assert (code, shown.err) == (0, "")
     assert {"ndcg@10", "ndcg_gaussian@10"} <= set(shown.out.split())
     assert "Written" not in shown.out
+    assert "report" not in shown.out
     assert list(tmp_path.iterdir()) == []
 
 
