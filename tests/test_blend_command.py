@@ -11,10 +11,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from PIL import Image
+from rich.console import Console
 
 from boostsoft import Metric, blend_command, cli
 from boostsoft.blend_command import report
-from boostsoft.blending import SoftBlender
+from boostsoft.blending import SoftBlender, blend_curve
 from boostsoft.datasets import load_trec_runs
 from boostsoft.statistics import paired_interval
 
@@ -155,7 +156,7 @@ def test_held_out_values_by_hand(done, fitted):
     assert found["reciprocal rank fusion"]["low"] == pytest.approx(interval.low, abs=1e-12)
 
 
-def test_the_best_model_is_the_best_of_the_other_queries(tmp_path):
+def test_the_best_model_is_the_best_of_the_other_queries(tmp_path, capsys):
     """The only relevant document has ranks 1, 1, 3 by x and 2, 2, 1 by y: x for the third query, y for the others."""
     rows = [
         f"{query},{document},{int(document == 0)},{x},{y}"
@@ -164,6 +165,16 @@ def test_the_best_model_is_the_best_of_the_other_queries(tmp_path):
     ]
     found = blend(tmp_path, table_of(tmp_path, *rows), "--folds", "9")
     assert found["held_out"]["best model"]["mean"] == pytest.approx((2 / np.log2(3) + 1 / np.log2(4)) / 3)
+    assert "NDCG@10 on held-out queries, 3 folds" in capsys.readouterr().out
+
+
+def test_one_fold_holds_nothing_out_and_two_do(tmp_path):
+    rows = [
+        f"{query},{document},{int(document == 0)},{-document},{document}" for query in "abc" for document in range(3)
+    ]
+    one, two = (blend(tmp_path, table_of(tmp_path, *rows), "--folds", folds) for folds in "12")
+    assert one["held_out"] == {}
+    assert two["held_out"]["best model"]["mean"] == 1.0
 
 
 @pytest.mark.parametrize("width", WIDTHS)
@@ -189,7 +200,24 @@ def test_what_is_shown(done):
             shown,
         )
     for name, row in found["held_out"].items():
-        assert f"{name} {row['mean']:.4f}" in shown
+        cells = f"{name} {row['mean']:.4f}"
+        if name != "blend":
+            cells += f" {row['blend_less_it']:+.4f} {row['low']:+.4f} to {row['high']:+.4f}"
+        assert cells in shown
+    assert f"on the queries that it was trained on: {found['training']['value']:.4f}." in shown
+
+
+def test_the_heaviest_model_is_first_whatever_its_sign(capsys):
+    models = ("a", "b", "c")
+    blender = SimpleNamespace(weights_=np.array([0.1, -0.8, 0.3]))
+    found = SimpleNamespace(blender=blender, alone=np.array([0.25, 0.5, 0.75]))
+    Console().print(report._weights_table(found, SimpleNamespace(models=models), "NDCG@10"))
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert [row for row in rows if row[:1] and row[0] in models] == [
+        ["b", "-0.8000", "-", "0.5000"],
+        ["c", "0.3000", "-", "0.7500"],
+        ["a", "0.1000", "-", "0.2500"],
+    ]
 
 
 @pytest.mark.parametrize(
@@ -268,8 +296,12 @@ def test_two_models_are_the_ends_of_the_curve(tmp_path, monkeypatch):
     real = blend_command._pictures
     monkeypatch.setattr(blend_command, "_pictures", lambda found, scores: seen.append(found) or real(found, scores))
     runs, qrels = write_runs(tmp_path, names=("good", "other"))
-    found = blend(tmp_path, *runs, "--qrels", qrels, "--folds", "0", "--method", "grid")
-    blend_ = seen[0]
+    options = ["--folds", "0", "--method", "grid", "--normalize", "zscore", "--noise", "gumbel", "--sigma", "0.4"]
+    found = blend(tmp_path, *runs, "--qrels", qrels, *options)
+    blend_, data = seen[0], load_trec_runs(runs, qrels=qrels)
+    by_hand = blend_curve(data.S, data.y, group=data.sizes, n=51, normalize="zscore", noise="gumbel", sigma=0.4)
+    np.testing.assert_allclose(blend_.curve.soft, by_hand.soft, rtol=1e-12)
+    np.testing.assert_allclose(blend_.curve.hard, by_hand.hard, rtol=1e-12)
     assert blend_.curve_names == ("good", "other")
     assert blend_.curve.hard[0] == pytest.approx(found["models"][0]["alone"], abs=1e-12)
     assert blend_.curve.hard[-1] == pytest.approx(found["models"][1]["alone"], abs=1e-12)
