@@ -72,7 +72,7 @@ def fitted(files):
 def blend(tmp_path, *arguments):
     out = tmp_path / "out"
     assert cli.main(["blend", *map(str, arguments), "--out", str(out), "--resamples", "0"]) == 0
-    return json.loads((out / "weights.json").read_text())
+    return json.loads((out / "weights.json").read_text(), parse_constant=pytest.fail)  # JSON has no NaN
 
 
 # ---------------------------------------------------------------------------------------------------------
@@ -154,6 +154,7 @@ def test_held_out_values_by_hand(done, fitted):
     interval = paired_interval(values["soft"], values["rrf"])
     assert found["reciprocal rank fusion"]["blend_less_it"] == pytest.approx(interval.mean, abs=1e-12)
     assert found["reciprocal rank fusion"]["low"] == pytest.approx(interval.low, abs=1e-12)
+    assert found["reciprocal rank fusion"]["high"] == pytest.approx(interval.high, abs=1e-12)
 
 
 def test_the_best_model_is_the_best_of_the_other_queries(tmp_path, capsys):
@@ -261,6 +262,7 @@ def test_a_table_gives_what_runs_give(files, done, tmp_path):
     wanted = json.loads((done[0] / "weights.json").read_text())
     for mine, theirs in zip(found["models"], wanted["models"], strict=True):
         assert mine["weight"] == pytest.approx(theirs["weight"], abs=1e-6)
+        assert (mine["low"], mine["high"]) == (None, None)
     assert found["held_out"] == {}
     runs = [(folder / "fused.run").read_text().splitlines() for folder in (done[0], tmp_path / "out")]
     by_topic = [
@@ -357,6 +359,7 @@ BAD = {
     "resamples": (["{weak}", "--resamples", "19"], "--resamples: must be 0 (none) or at least 20; got '19'"),
     "method": (["{weak}", "--method", "magic"], "invalid choice: 'magic'"),
     "names": (["{weak}", "--scores", "a,,b"], "--scores: must be different names separated by commas; got 'a,,b'"),
+    "names twice": (["{weak}", "--scores", "a, a"], "--scores: must be different names separated"),
     "lower": (
         ["{weak}", "{good}", "--qrels", "{qrels}", "--lower-is-better", "bad"],
         "--lower-is-better: there is no model 'bad'; there are weak, good",
