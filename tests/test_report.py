@@ -370,6 +370,8 @@ def test_folds_csv_and_per_query_csv():
         f"{HARD}_empty_skip": "0.1",
         f"{HARD}_empty_one": "0.55",
     }
+    third = rows_of(report.folds_csv(folds_of({7: [1 / 3]}, {7: [0.0]})))[0]
+    assert third[f"{HARD}_empty_zero"] == repr(1 / 3)
     rows = rows_of(report.per_query_csv(folds))
     assert [(row["fold"], row["query"]) for row in rows[:4]] == [("1", "50"), ("1", "51"), ("2", "10"), ("2", "11")]
     assert (rows[0]["boostsoft"], rows[0]["lambdarank"], rows[0]["empty"]) == ("0.5", "0.1", "0")

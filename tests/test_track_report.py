@@ -311,6 +311,7 @@ def test_a_track_without_documents_or_ids(tmp_path):
     )
     assert re.fullmatch(r"#\d+", name)
     assert documents == "\N{EN DASH}"
+    assert "Left out: " not in write_report(track_of(y_true=None), tmp_path / "report.html").read_text("utf-8")
 
 
 def test_nothing_lost_is_said(tmp_path):
