@@ -16,6 +16,7 @@ from .blending.interval import percentiles
 from .blending.mixtures import Mixed, read_mixed
 from .blending.problem import Problem
 from .blending.scores import score_matrix
+from .blending.settings import shows
 from .blending.soft_value import SoftValue
 from .blending.solve import climb
 from .metrics.hard import Metric
@@ -24,6 +25,7 @@ from .query_groups import warn_of_one_query
 from .ranker.queries import read_queries, weigh
 from .smoothness import approximation_error, smoothness_error
 from .tracks.means import mean_errors, weighted_means
+from .tracks.progress import watched
 
 __all__ = ["SigmaChoice", "choose_sigma"]
 
@@ -75,6 +77,7 @@ def choose_sigma(
     n_folds: int = 5,
     l2: float = 1.0,
     random_state: int = 0,
+    progress: Any = "auto",
 ) -> SigmaChoice:
     r"""Choose the noise of a soft metric for these scores.
 
@@ -117,6 +120,8 @@ def choose_sigma(
         Of "held-out": into how many parts the queries are cut, and the price of unequal weights, at least 0.
     random_state : int
         Of the folds, of resamples, and of the pairs of models if there are more than five.
+    progress : "auto", True or False
+        Whether to show how far it is; "auto" and True do so where stderr is a terminal.
 
     Returns
     -------
@@ -147,6 +152,7 @@ def choose_sigma(
     """
     caller = "choose_sigma"
     one_of(caller, "method", method, ("residual", *_MEASURES))
+    shown = shows(caller, progress)
     matrix, names = score_matrix(caller, S)
     n_models = len(names)
     if n_models < 2:
@@ -165,6 +171,7 @@ def choose_sigma(
         "smoothness_weight": non_negative_number(caller, "smoothness_weight", smoothness_weight),
         "n_folds": whole_number(caller, "n_folds", n_folds, 2),
         "l2": non_negative_number(caller, "l2", l2),
+        "shown": shown,
     }
     best, table = _MEASURES[method](mixed, grid, np.random.default_rng(seed), options)
     return SigmaChoice(float(grid[best]), method, grid, table)
@@ -177,12 +184,13 @@ def _tradeoff(mixed: Mixed, grid: FloatArray, rng: np.random.Generator, options:
     t = np.linspace(0.0, 1.0, _CURVE)
     found = []
     for i, j in _pairs(mixed, rng):
+        sigmas = watched(grid, grid.size, f"choose_sigma, models {i} and {j}", options["shown"])
         mixtures = np.zeros((_CURVE, mixed.scores.shape[1]))
         mixtures[:, i], mixtures[:, j] = 1.0 - t, t
         hard = mixed.mean(mixed.values(mixed.soft.hard, mixtures))
         if hard.std() == 0.0:
             continue
-        curves = [mixed.mean(mixed.values(_at(mixed, sigma), mixtures)) for sigma in grid]
+        curves = [mixed.mean(mixed.values(_at(mixed, sigma), mixtures)) for sigma in sigmas]
         rough = _roughness(hard)
         found.append(
             [
@@ -211,7 +219,7 @@ def _sensitivity(mixed: Mixed, grid: FloatArray, rng: np.random.Generator, optio
     if not decided.any():
         raise ValueError("choose_sigma: the hard metric must tell two models apart; it does so for no pair")
     queries, against, change = np.empty((3, grid.size))
-    for at, sigma in enumerate(grid):
+    for at, sigma in enumerate(watched(grid, grid.size, "choose_sigma", options["shown"])):
         soft, doubled = (mixed.values(_at(mixed, sigma), factor * alone) for factor in (1.0, 2.0))
         change[at] = float(np.nanmax(np.abs(doubled - soft)))
         against[at] = np.mean((_signs(mixed, soft, seed) == -signs)[decided])
@@ -261,7 +269,7 @@ def _held_out(mixed: Mixed, grid: FloatArray, rng: np.random.Generator, options:
             raise ValueError(f"choose_sigma: n_folds must leave a relevant document to train on; got {n_folds}")
         train = replace(train, l2=options["l2"] * share_of_a_query(train.prepared, train.query_weight))
         weights = problem.equal_weights
-        for at in range(grid.size - 1, -1, -1):
+        for at in watched(range(grid.size - 1, -1, -1), grid.size, f"choose_sigma, fold {part + 1}", options["shown"]):
             weights = climb(SoftValue(train, float(grid[at])), weights)
             values[fold == part, at] = problem.hard_values(weights)[fold == part]
     mixed.refuse_infinite(mixed.soft.hard, values)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from functools import partial
+
 import numpy as np
 import pytest
 from scipy import sparse
 
-from boostsoft import Metric, SoftMetric
+from boostsoft import Metric, SoftMetric, choose_sigma
 from boostsoft.blending import blend_curve, blend_surface
 from boostsoft.blending.curve import summit
 
@@ -285,3 +288,35 @@ def test_bad_scores_and_labels(data):
     with pytest.warns(UserWarning, match="blend_curve: neither group= nor qid= was given") as caught:
         blend_curve(S, y, n=2, n_bootstrap=20)
     assert caught[0].filename == __file__
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Progress
+# ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("call", "texts"),
+    [
+        (partial(blend_curve, n=3, n_bootstrap=20), ["blend_curve, ndcg@10", "blend_curve, ndcg_gaussian@10", "3/3"]),
+        (partial(blend_surface, n=2, n_bootstrap=20), ["blend_surface, ndcg_gaussian@10", "3/3"]),
+        (partial(choose_sigma, sigmas=[0.2, 1.0], n_folds=2), ["choose_sigma, fold 1", "choose_sigma, fold 2", "2/2"]),
+        (partial(choose_sigma, sigmas=[0.2, 1.0], method="tradeoff"), ["choose_sigma, models 0 and 2", "2/2"]),
+        (partial(choose_sigma, sigmas=[0.2, 1.0], method="sensitivity"), ["choose_sigma", "2/2"]),
+    ],
+)
+def test_a_bar_is_shown_where_somebody_looks(data, monkeypatch, capsys, call, texts):
+    S, y, sizes = data
+    call(S, y, group=sizes)
+    assert capsys.readouterr() == ("", "")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "120")
+    call(S, y, group=sizes)
+    out, err = capsys.readouterr()
+    assert not out
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", err)
+    assert [text for text in texts if text not in plain] == []
+    call(S, y, group=sizes, progress=False)
+    assert capsys.readouterr() == ("", "")
+    with pytest.raises(ValueError, match=r"progress must be 'auto', True or False; got 'yes'"):
+        call(S, y, group=sizes, progress="yes")

@@ -13,6 +13,7 @@ from ..metrics.hard import Metric
 from ..metrics.soft import AnyMetric, SoftMetric
 from .interval import percentiles
 from .mixtures import largest, read_mixed, read_resampling
+from .settings import shows
 
 N_BOOTSTRAP = 1000
 
@@ -86,6 +87,7 @@ def blend_curve(
     sigma_unit: str = "spread",
     n_bootstrap: int = N_BOOTSTRAP,
     random_state: int = 0,
+    progress: Any = "auto",
 ) -> BlendCurve:
     """Hard and soft metric along the mixture of two models, with the best mixture of each.
 
@@ -115,6 +117,8 @@ def blend_curve(
         Resamples of the queries, 20 at least; both metrics see the same.
     random_state : int
         Seed of the resampling.
+    progress : "auto", True or False
+        Whether to show how far it is; "auto" and True do so where stderr is a terminal.
 
     Returns
     -------
@@ -148,7 +152,7 @@ def blend_curve(
     """
     caller = "blend_curve"
     steps = whole_number(caller, "n", n, 2)
-    resampling = read_resampling(caller, n_bootstrap, random_state)
+    resampling, shown = read_resampling(caller, n_bootstrap, random_state), shows(caller, progress)
     mixed = read_mixed(
         caller, S, y, (("i", i), ("j", j)), group=group, qid=qid, sample_weight=sample_weight,
         query_weight=query_weight, metric=metric, normalize=normalize, lower_is_better=lower_is_better, noise=noise,
@@ -156,7 +160,7 @@ def blend_curve(
     )  # fmt: skip
     t = np.linspace(0.0, 1.0, steps)
     mixtures = np.column_stack([1.0 - t, t])
-    hard, soft = (mixed.values(metric, mixtures) for metric in (mixed.soft.hard, mixed.soft))
+    hard, soft = (mixed.watched_values(metric, mixtures, shown) for metric in (mixed.soft.hard, mixed.soft))
     again = [mixed.resampled(values, *resampling) for values in (hard, soft)]
     return BlendCurve(
         t=t,

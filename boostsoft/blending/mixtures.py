@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +21,7 @@ from ..ranker.settings import refuse_cutoffs_per_query
 from ..statistics import check_resamples
 from ..tracks.checks import refuse_infinite
 from ..tracks.means import blocks
+from ..tracks.progress import watched
 from .annealing import automatic_sigma, counting_queries
 from .mix import AUTO
 from .problem import blended
@@ -48,12 +49,17 @@ class Mixed:
     query_weight: FloatArray
     soft: SoftMetric
 
-    def values(self, metric: AnyMetric, mixtures: FloatArray) -> FloatArray:
+    def values(self, metric: AnyMetric, mixtures: Iterable[FloatArray]) -> FloatArray:
         """The metric of each query at each row of weights, (n_queries, n_mixtures); finite where queries count."""
         blends = (blended(self.scores, weights) for weights in mixtures)
         values = np.column_stack([metric.evaluate(self.prepared, blend, self.query_weight) for blend in blends])
         self.refuse_infinite(metric, values)
         return values
+
+    def watched_values(self, metric: AnyMetric, mixtures: FloatArray, shown: bool) -> FloatArray:
+        """The same with a bar, if one may be shown."""
+        text = f"{self.prepared.caller}, {metric.name}"
+        return self.values(metric, watched(mixtures, len(mixtures), text, shown))
 
     def refuse_infinite(self, metric: AnyMetric, values: FloatArray) -> None:
         """Raise if a query that counts has an infinite value: no mixture could be told from another by the mean."""

@@ -14,6 +14,7 @@ from .baselines.grid import compositions
 from .curve import N_BOOTSTRAP
 from .interval import percentiles
 from .mixtures import largest, read_mixed, read_resampling
+from .settings import shows
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +83,7 @@ def blend_surface(
     sigma_unit: str = "spread",
     n_bootstrap: int = N_BOOTSTRAP,
     random_state: int = 0,
+    progress: Any = "auto",
 ) -> BlendSurface:
     """Hard and soft metric over mixtures of three models, with the best mixture of each.
 
@@ -96,7 +98,7 @@ def blend_surface(
         The models, by their columns, from the end if negative.
     n : int
         Mixtures along an edge of the triangle, 2 at least: n (n + 1) / 2 in all.
-    normalize, lower_is_better, noise, sigma, sigma_unit, n_bootstrap, random_state
+    normalize, lower_is_better, noise, sigma, sigma_unit, n_bootstrap, random_state, progress
         As in :func:`blend_curve`.
 
     Returns
@@ -121,7 +123,7 @@ def blend_surface(
     """
     caller = "blend_surface"
     steps = whole_number(caller, "n", n, 2)
-    resampling = read_resampling(caller, n_bootstrap, random_state)
+    resampling, shown = read_resampling(caller, n_bootstrap, random_state), shows(caller, progress)
     if np.shape(models) != (3,):
         raise ValueError(f"{caller}: models must be three columns of S; got {models!r}")
     mixed = read_mixed(
@@ -130,7 +132,7 @@ def blend_surface(
         sigma=sigma, sigma_unit=sigma_unit,
     )  # fmt: skip
     weights = compositions(steps - 1, 3) / (steps - 1)
-    hard, soft = (mixed.values(metric, weights) for metric in (mixed.soft.hard, mixed.soft))
+    hard, soft = (mixed.watched_values(metric, weights, shown) for metric in (mixed.soft.hard, mixed.soft))
     return BlendSurface(
         weights=weights,
         hard=mixed.mean(hard),
