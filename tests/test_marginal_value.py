@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from dataclasses import replace
 
 import lightgbm as lgb
 import numpy as np
@@ -50,6 +51,11 @@ def candidates():
     }
 
 
+def halves():
+    X, y = documents(1)
+    return [(X[:200], y[:200], [20] * 10), (X[200:], y[200:], [20] * 10)]
+
+
 def value(model, batches, **more):
     return marginal_value(model, batches, POOL, LABELS, **{"group": SIZES, "progress": False, **more})
 
@@ -94,25 +100,24 @@ def test_ranking():
 
 
 def test_batches_that_teach_nothing():
-    found = {batch.name: batch for batch in value(lightgbm_model(), candidates()).batches}
-    for name in ("empty", "small"):
+    batches = {**candidates(), "apart": (POOL, np.repeat(np.arange(20.0), 20), SIZES)}
+    found = {batch.name: batch for batch in value(lightgbm_model(), batches).batches}
+    for name in ("empty", "small", "apart"):
         row = found[name]
         assert (row.change, row.error, row.hard, row.n_trees, row.failed) == (0.0, 0.0, 0.0, 0, False)
-    assert found["empty"].problem == "no query has two labels: nothing to learn from"
+    assert found["empty"].problem == found["apart"].problem == "no query has two labels: nothing to learn from"
     assert found["small"].problem == "no tree could split"
 
 
 def test_first_is_a_share_of_resamples():
-    X, y = documents(1)
-    halves = [(X[:200], y[:200], [20] * 10), (X[200:], y[200:], [20] * 10)]
-    found = value(lightgbm_model(), halves, n_boot=4000)
+    found = value(lightgbm_model(), halves(), n_boot=4000)
     rng, wins = np.random.default_rng(5), 0
     for _ in range(4000):
         at = rng.integers(20, size=20)
         wins += found.changes[0, at].sum() > found.changes[1, at].sum()
     assert 0.02 < found.batches[0].first < 0.98
     assert found.batches[0].first == pytest.approx(wins / 4000, abs=0.03)
-    same = value(lightgbm_model(), [halves[0], halves[0]])
+    same = value(lightgbm_model(), [halves()[0], halves()[0]])
     assert [batch.first for batch in same.batches] == [0.5, 0.5]
 
 
@@ -120,6 +125,7 @@ def test_one_query_ranks_batches_without_a_share():
     """All of its resamples are the same: none is another draw."""
     found = value(lightgbm_model(), candidates(), query_weight=[1] + 19 * [0])
     assert all(math.isnan(batch.first) and math.isnan(batch.error) for batch in found.batches)
+    assert {(batch.low, batch.high) for batch in found.batches} == {(-math.inf, math.inf)}
     assert found.best.change == max(batch.change for batch in found.batches)
 
 
@@ -197,6 +203,52 @@ def test_weights_of_the_pool_and_of_a_batch():
     after = lgb.train(PARAMS, data, 5, init_model=lightgbm_model()).predict(POOL)
     assert heavy.best.hard == pytest.approx(NDCG(LABELS, after, group=SIZES) - heavy.hard_before, abs=1e-9)
     assert np.abs(heavy.changes - plain.changes).max() > 0.01
+
+
+def everything_but(names, found):
+    """The numbers of every batch, and of the model as it was given."""
+    rows = [
+        [vars(batch)[name] for name in vars(batch) if name not in ("name", "problem", *names)]
+        for batch in found.batches
+    ]
+    return np.array([*np.ravel(rows), found.before, found.hard_before])
+
+
+def test_queries_that_do_not_count_are_as_if_not_there():
+    weights, model, options = np.arange(3.0, 18.0), lightgbm_model(), {"level": 0.5, "n_boot": 40, "progress": False}
+    for metric in (SPREAD, SCORE):
+        there = value(model, halves(), query_weight=[*(5 * [0]), *weights], metric=metric, **options)
+        pool = POOL[100:], LABELS[100:]
+        gone = marginal_value(model, halves(), *pool, group=SIZES[5:], query_weight=weights, metric=metric, **options)
+        np.testing.assert_allclose(everything_but((), there), everything_but((), gone), rtol=1e-9)
+        assert there.spread_before == pytest.approx(gone.spread_before, rel=1e-12)
+    skip = SoftMetric("ndcg@10", sigma=0.2, empty="skip")
+    empty = np.where(np.arange(400) < 100, 0.0, LABELS)
+    there = marginal_value(model, halves(), POOL, empty, group=SIZES, metric=skip, **options)
+    gone = marginal_value(model, halves(), *pool, group=SIZES[5:], metric=skip, **options)
+    of_all = ("spread", "control")
+    np.testing.assert_allclose(everything_but(of_all, there), everything_but(of_all, gone), rtol=1e-9)
+    assert np.isnan(there.changes[:, :5]).all()
+
+
+def test_level_and_resamples():
+    found = value(lightgbm_model(), halves(), level=0.5, n_boot=20)
+    row = found.batches[0]
+    assert (row.low, row.high) == pytest.approx(stats.t.interval(0.5, 19, row.change, row.error))
+    assert (found.level, str(found).count("50% interval")) == (0.5, 1)
+    assert value(lightgbm_model(), halves()).batches == value(lightgbm_model(), halves(), n_boot=1000, seed=0).batches
+    shares = {value(lightgbm_model(), halves(), n_boot=20, seed=seed).batches[0].first for seed in range(4)}
+    assert len(shares) > 1
+    assert all(20 * share == pytest.approx(round(20 * share)) for share in shares)
+
+
+def test_a_model_whose_scores_are_all_equal_has_no_control():
+    model = lightgbm_model(2, min_data_in_leaf=300)
+    assert np.ptp(model.predict(POOL)) == 0.0
+    found = value(model, [(*documents(1), SIZES)], params=PARAMS)
+    assert (found.best.n_trees, found.spread_before) == (5, 0.0)
+    assert found.best.change > 0
+    assert math.isnan(found.best.control)
 
 
 def test_starts_of_scores():
@@ -428,9 +480,18 @@ def test_a_batch_that_fails_does_not_lose_the_others():
     assert math.isnan(found.ranked[-1].change)
     assert math.isnan(found.ranked[-1].first)
     assert found.best == value(lightgbm_model(), candidates()).best
-    assert "failed: LightGBMError: " in str(found)
+    assert [line.split()[:7] for line in str(found).splitlines() if "failed: LightGBMError: " in line] == [
+        ["negative", "20", "400", "0", "-", "-", "-"]
+    ]
     with pytest.raises(lgb.basic.LightGBMError):
         value(lightgbm_model(), [batches["negative"]])
+
+
+def test_scores_beyond_all_numbers_are_a_failure_of_their_batch():
+    found = value(xgboost_model(), candidates(), params={"eta": 3e38})
+    assert found.batches[2].failed
+    assert found.batches[2].problem.startswith("ValueError: marginal_value: batches['good']: scores must be finite")
+    assert found.best.name == "empty"
 
 
 def test_a_generator_of_batches():
@@ -445,15 +506,42 @@ def test_table_and_frame():
     lines = str(found).splitlines()
     assert lines[0].split()[:6] == ["batch", "queries", "documents", "trees", "change", "of"]
     assert [line.split()[0] for line in lines[1:5]] == ["good", "empty", "small", "wrong"]
-    assert f"+{found.best.change:.4f}" in lines[1]
     assert lines[2].endswith("no query has two labels: nothing to learn from")
     assert found._repr_html_().count("<tr>") == 5
     for kind in ("pandas", "polars"):
         pytest.importorskip(kind)
         frame = found.to_frame(kind)
+        assert type(frame).__module__.startswith(kind)
         assert frame["rank"].to_list() == [1, 2, 3, 4]
         assert frame["place"].to_list() == list(found.order) == [2, 1, 3, 0]
         assert frame["change"].to_list() == [batch.change for batch in found.ranked]
+
+
+def test_every_cell_of_the_table():
+    found = value(lightgbm_model(), {"good": candidates()["good"]}, metric=SCORE)
+    head, row, before, _ = str(found).splitlines()
+    names = (
+        "batch queries documents trees change of ndcg_score error 95% interval first change of ndcg@10 error control"
+    )
+    assert head.split() == names.split()
+    good = found.best
+    cells = ["good", "20", "400", "5", f"{good.change:+.4f}", f"{good.error:.4f}", f"[{good.low:+.4f},"]
+    cells += [f"{good.high:+.4f}]", "100%", f"{good.hard:+.4f}", f"{good.hard_error:.4f}", f"{good.control:+.4f}"]
+    assert row.split() == cells
+    assert before.startswith(f"Before: {found.before:.4f}, hard {found.hard_before:.4f}. ")
+
+
+def test_equal_batches_keep_their_order():
+    found = value(lightgbm_model(), candidates())
+    many = replace(found, batches=100 * (found.best, found.batches[1]))
+    assert many.order == (*range(0, 200, 2), *range(1, 200, 2))
+
+
+def test_a_bar_is_shown_only_if_asked_for(monkeypatch, capsys):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    for progress in (True, False):
+        value(lightgbm_model(), halves(), progress=progress)
+        assert ("marginal_value" in capsys.readouterr().err) is progress
 
 
 def test_frame_without_the_library(monkeypatch):
@@ -475,6 +563,12 @@ def test_every_batch_is_checked_before_any_training(monkeypatch):
         ((X, y * np.nan, SIZES), ValueError, r"batches\[1\]: y must be finite"),
         ({"X": X, "y": y}, ValueError, r"batches\[1\]: group= \(documents per query\) or qid= .* must be given"),
         ({"X": X, "group": SIZES}, ValueError, r"batches\[1\]: a batch must hold 'y'"),
+        ({"X": X, "y": None, "group": SIZES}, ValueError, r"batches\[1\]: a batch must hold 'y'"),
+        (
+            {"X": X, "y": y, "group": SIZES, "init_score": y[1:]},
+            ValueError,
+            r"batches\[1\]: init_score must have .* 400;",
+        ),
         ({"X": X, "y": y, "groups": SIZES}, ValueError, r"batches\[1\]: a batch knows no 'groups'"),
         ({"X": X, "y": y, "group": SIZES, "base_margin": y}, ValueError, r"base_margin is not for a Booster"),
     ]:
@@ -495,6 +589,12 @@ def test_what_is_refused():
         value(model, batch, metric=["ndcg@10", "map"])
     with pytest.raises(ValueError, match="n_trees must be from 1"):
         value(model, batch, n_trees=0)
+    with pytest.raises(ValueError, match="level must be below 1; got 95"):
+        value(model, batch, level=95)
+    with pytest.raises(ValueError, match="seed must be from 0"):
+        value(model, batch, seed=-1)
+    with pytest.raises(ValueError, match="marginal_value: init_score must have one value per document, 400; got 399"):
+        value(model, batch, init_score=LABELS[1:])
     with pytest.raises(ValueError, match="n_boot must be from 20 "):
         value(model, batch, n_boot=19)
     with pytest.raises(ValueError, match=r"group= \(documents per query\) or qid= .* must be given"):
@@ -509,6 +609,8 @@ def test_what_is_refused():
         value(model, batch, params="lambdarank")
     with pytest.raises(ValueError, match="base_margin belongs to XGBoost"):
         value(model, batch, base_margin=LABELS)
+    with pytest.raises(ValueError, match="model must have one score per document; got a LightGBM model of 3 classes"):
+        value(lightgbm_model(objective="multiclass", num_class=3), batch)
     with pytest.raises(ValueError, match="random forest"):
         value(lightgbm_model(boosting="rf", bagging_fraction=0.5, bagging_freq=1), batch)
     with pytest.raises(ValueError, match="pnr must be finite for every query"):
