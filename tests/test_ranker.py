@@ -674,6 +674,12 @@ def test_validation_fraction_holds_out_whole_queries(booster, by, data):
     assert list(model.evals_result_) == ["valid_0"]
 
 
+def test_training_queries_must_not_all_weigh_0(data):
+    """The only query with a weight is drawn for validation."""
+    with pytest.raises(ValueError, match=r"^SoftRanker\.fit: validation_fraction=0\.96 must leave a query of weight"):
+        fit(ranker(validation_fraction=0.96), data, query_weight=29 * [0] + [1])
+
+
 def test_validation_queries_follow_the_seed(data):
     def curve(seed):
         model = ranker(validation_fraction=0.3, random_state=seed)
@@ -776,6 +782,16 @@ def test_a_model_of_another_objective_goes_on(objective, data):
     model = fit(ranker("xgboost", n_estimators=5), data, init_model=start)
     first = list(model.staged_predict(data.X))[2]
     np.testing.assert_array_equal(first, start.predict(clicks, output_margin=True))
+    scores = model.booster_.predict(xgb.DMatrix(data.X), output_margin=True)
+    np.testing.assert_array_equal(model.predict(data.X), scores)
+
+
+def test_a_booster_of_lightgbm_goes_on_from_its_best_iteration(data):
+    start = lgb.train({"objective": "regression", "verbosity": -1}, lgb.Dataset(data.X, data.y), 6)
+    start.best_iteration = 4
+    model = fit(ranker(n_estimators=2), data, init_model=start)
+    assert (model.best_iteration_, model.n_iter_) == (6, 2)
+    np.testing.assert_array_equal(list(model.staged_predict(data.X))[3], start.predict(data.X))
 
 
 @both
@@ -809,6 +825,12 @@ def test_what_cannot_go_on(data):
         fit(ranker("xgboost"), data, init_model=model)
     with pytest.raises(ValueError, match="init_model must have been trained on the 3 features of X; got one of 4"):
         ranker().fit(data.X[:, :3], data.y, qid=data.qid, init_model=model.booster_)
+    with pytest.raises(ValueError, match="init_model must have been fitted on the columns of X, in their order"):
+        ranker(qid_column=1).fit(
+            np.column_stack([data.X[:, 0], data.qid, data.X[:, 1:]]),
+            data.y,
+            init_model=ranker(qid_column=0).fit(np.column_stack([data.qid, data.X]), data.y),
+        )
     with pytest.raises(NotFittedError):
         fit(ranker(), data, init_model=ranker())
 

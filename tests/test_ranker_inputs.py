@@ -11,7 +11,7 @@ import pytest
 from scipy import sparse
 
 from boostsoft import Metric, QueryGroups
-from boostsoft.ranker.queries import read_queries
+from boostsoft.ranker.queries import read_queries, split_queries
 
 from .ranker_cases import both, ranker, shuffled, task
 
@@ -129,6 +129,13 @@ def test_all_rows_as_one_query(data):
             r"2 sizes that add up to 7\. A cross-validation cuts rows .* qid=",
         ),
         ({"group": [1]}, ValueError, "group= .* or qid= .*, not both"),
+        ({"group": QueryGroups.from_sizes([3, 4]), "qid": None}, ValueError, "2 sizes that add up to 7"),
+        (
+            {"query_weight": "gone", "sample_weight": "zero"},
+            ValueError,
+            "give sample_weight, .* or query_weight, .*, not",
+        ),
+        ({"query_weight": "gone", "group": "leading", "qid": None}, ValueError, "query_weight must not be 0 for every"),
         ({"qid": [1, 2]}, ValueError, r"qid must have one id per row, \d+; got shape \(2,\)"),
         ({"qid": "holes"}, ValueError, "qid must not be missing or infinite; got nan at position 1"),
         ({"sample_weight": [1.0]}, ValueError, r"sample_weight must have one value per row, \d+; got 1"),
@@ -144,6 +151,7 @@ def test_queries_are_checked(arguments, error, message, data):
     unequal, nan = ones.copy(), ones.copy()
     unequal[np.flatnonzero(data.qid == 101)[1]], nan[2] = 2.0, np.nan
     known = {"unequal": unequal, "negative": -ones, "zero": 0 * ones, "nan": nan}
+    known |= {"leading": [0, len(data.y)], "gone": [1.0, 0.0]}
     known["holes"] = np.where(np.arange(len(data.y)) == 1, np.nan, data.qid)
     arguments = {name: known[v] if isinstance(v, str) else v for name, v in {"qid": data.qid, **arguments}.items()}
     with pytest.raises(error, match=rf"^SoftRanker.fit: .*{message}"):
@@ -155,6 +163,45 @@ def test_a_query_by_position_is_named(data):
     weights[-1] = 3.0
     with pytest.raises(ValueError, match=r"query 29 has 1.0 and 3.0"):
         ranker().fit(data.X, data.y, group=data.sizes, sample_weight=weights)
+
+
+def test_a_query_is_named_whatever_the_order_of_ids(data):
+    weights = np.ones(len(data.y))
+    weights[1] = 3.0
+    for qid in (-data.qid, np.where(data.qid == 129, 100, data.qid)):  # falling, and one in two places
+        with pytest.raises(ValueError, match=f"qid {qid[0]} has 1.0 and 3.0"):
+            ranker().fit(data.X, data.y, qid=qid, sample_weight=weights)
+
+
+def test_weights_of_queries_come_in_the_order_of_their_first_rows(data):
+    mixed = shuffled(data)
+    _, first, of_rows = np.unique(mixed.qid, return_index=True, return_inverse=True)
+    weights = np.arange(1.0, 31.0)
+    each = np.empty(30)
+    each[np.argsort(first)] = weights
+    by_query = fit(ranker(), mixed, query_weight=weights)
+    by_row = fit(ranker(), mixed, sample_weight=each[of_rows])
+    assert np.array_equal(by_query.predict(data.X), by_row.predict(data.X))
+    assert by_query.score(mixed.X, mixed.y, qid=mixed.qid, query_weight=weights) == by_row.score(
+        mixed.X, mixed.y, qid=mixed.qid, sample_weight=each[of_rows]
+    )
+
+
+@pytest.mark.parametrize(("share", "n_valid"), [(0.01, 1), (0.3, 2), (0.5, 2), (0.99, 4)])
+def test_both_sides_of_a_split_have_a_query(share, n_valid):
+    train, held_out = split_queries("example", QueryGroups.from_sizes([2, 2, 2, 2, 2]), share, 0)
+    assert (len(train), len(held_out)) == (5 - n_valid, n_valid)
+
+
+def test_queries_without_rows_are_not_drawn_for_validation(data):
+    sizes = np.zeros(60, dtype=int)
+    sizes[::2] = data.sizes
+    curves = [
+        ranker(validation_fraction=0.3).fit(data.X, data.y, group=group).evals_result_ for group in (sizes, data.sizes)
+    ]
+    assert curves[0] == curves[1]
+    with pytest.raises(ValueError, match="validation_fraction needs two queries at least; got 1"):
+        ranker(validation_fraction=0.3).fit(data.X, data.y, group=[0, len(data.y)])
 
 
 def test_fractions_of_rows(data):
@@ -214,8 +261,9 @@ def test_the_query_column_is_checked(column, error, message, data):
 
 
 def test_the_query_column_is_enough(data):
-    with pytest.raises(ValueError, match="leave out group= and qid="):
-        fit(ranker(qid_column=0), data)
+    for queries in ({"qid": data.qid}, {"group": data.sizes}):
+        with pytest.raises(ValueError, match="leave out group= and qid="):
+            ranker(qid_column=0).fit(data.X, data.y, **queries)
     with pytest.raises(ValueError, match=r"got 'q' and columns \['0', '1', '2', '3'\]"):
         ranker(qid_column="q").fit(pd.DataFrame(data.X, columns=list("0123")), data.y)
     with pytest.raises(ValueError, match="a feature besides qid_column"):
@@ -274,6 +322,14 @@ def test_other_numbers_in_frames(booster, data):
     for given in (frame, pl.DataFrame({"f": flags, "w": whole}), frame.assign(w=pd.array(whole, dtype="Int8"))):
         model = ranker(booster).fit(given, data.y, qid=data.qid)
         assert np.array_equal(model.predict(given), expected.predict(np.column_stack([flags, whole])))
+
+
+@both
+def test_a_column_of_polars_without_values_is_missing(booster, data):
+    frame = pl.DataFrame({"a": data.X[:, 0], "nothing": [None] * len(data.y)})
+    model = ranker(booster).fit(frame, data.y, qid=data.qid)
+    holes = np.column_stack([data.X[:, 0], np.full(len(data.y), np.nan)])
+    assert np.array_equal(model.predict(frame), ranker(booster).fit(holes, data.y, qid=data.qid).predict(holes))
 
 
 @both
@@ -375,6 +431,9 @@ def test_frames_are_checked(data):
             ranker().fit(pd.DataFrame({"x": data.X[:, 0], "c": column}), y, qid=data.qid)
         with pytest.raises(ValueError, match=r"X must hold numbers and categories; column 'c' has dtype (String|Date)"):
             ranker().fit(pl.DataFrame({"x": data.X[:, 0], "c": pl.Series(list(column))}), y, qid=data.qid)
+    spans = pd.DataFrame({"q": data.qid, "x": data.X[:, 0], "c": when - when[0]})
+    with pytest.raises(ValueError, match=r"column 'c' has dtype timedelta64.*; turn it into a number"):
+        ranker(qid_column="q").fit(spans, y)
     with pytest.raises(ValueError, match="column 'c' has dtype complex128; turn it into a number"):
         ranker().fit(pd.DataFrame({"x": data.X[:, 0], "c": data.X[:, 1] + 1j}), y, qid=data.qid)
     with pytest.raises(ValueError, match="infinity"):
@@ -440,5 +499,6 @@ def test_scattered_rows_of_a_query_keep_the_order_of_the_rows():
 def test_the_column_of_the_query_ids_has_no_importance(booster, data):
     X = np.column_stack([data.qid, data.X])
     found = ranker(booster, qid_column=0).fit(X, data.y).feature_importances_
+    assert ranker(booster, qid_column=-5).fit(X, data.y).feature_importances_.tolist() == found.tolist()
     plain = ranker(booster).fit(data.X, data.y, qid=data.qid).feature_importances_
     assert found.tolist() == [0.0, *plain]

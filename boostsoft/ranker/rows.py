@@ -43,10 +43,9 @@ class Rows:
     def in_their_mean(self) -> Rows:
         """The same with weights of mean 1 over the documents, and without any if all are equal.
 
-        A booster's thresholds on the curvature of a leaf are numbers, under which small weights would fall. Weights
-        that are all 0 stay, to be refused.
+        A booster's thresholds on the curvature of a leaf are numbers, under which small weights would fall.
         """
-        if self.weights is None or not self.weights.any():
+        if self.weights is None:
             return self
         each = self.groups.per_document(self.weights)
         if each.min() == each.max():  # not divided: the mean of equal numbers may be off by a digit
