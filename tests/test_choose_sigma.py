@@ -55,6 +55,23 @@ def test_the_weight_of_smoothness_decides(data):
     assert chosen == [GRID[0], GRID[-1]]
 
 
+def test_the_noise_is_the_one_that_was_asked_for(data):
+    S, y, sizes = data
+    for method in ("tradeoff", "sensitivity", "held-out"):
+        tables = [
+            choose_sigma(S, y, method=method, group=sizes, sigmas=[0.2], noise=noise).table
+            for noise in ("gaussian", "logistic")
+        ]
+        first = {"tradeoff": "approximation", "sensitivity": "queries", "held-out": "value"}[method]
+        assert tables[0][first] != tables[1][first]
+
+
+def test_a_sigma_that_is_given_twice_is_compared_once(data):
+    S, y, sizes = data
+    found = choose_sigma(S, y, method="tradeoff", group=sizes, sigmas=[0.8, 0.2, 0.8])
+    assert found.sigmas.tolist() == [0.2, 0.8]
+
+
 # ---------------------------------------------------------------------------------------------------------
 # Sensitivity
 # ---------------------------------------------------------------------------------------------------------
@@ -165,6 +182,8 @@ def test_residual_weighs_queries_in_whatever_order_their_rows_come():
     mixed = rng.permutation(300)
     found = choose_sigma(S[mixed], method="residual", qid=qid[mixed], sample_weight=weights[qid[mixed]])
     assert found.sigma == pytest.approx(expected, rel=1e-12)
+    by_query = choose_sigma(S, method="residual", qid=qid, query_weight=weights)
+    assert by_query.sigma == pytest.approx(expected, rel=1e-12)
     assert abs(found.sigma - choose_sigma(S, method="residual", qid=qid).sigma) > 0.1
     with pytest.warns(UserWarning, match="choose_sigma: neither group= nor qid= was given") as caught:
         choose_sigma(S, method="residual")

@@ -285,9 +285,20 @@ def test_a_model_that_only_grows_is_seen_through():
 
 def test_constant_scores_have_no_control():
     y, a, _ = scores()
-    found = compare(np.zeros(y.size), a, y_true=y, group=SIZES)
-    assert [row.kind for row in found.rows] == ["hard", "soft"]
-    assert "No control of ndcg_gaussian@10" in found.notes[-1]
+    for pair in ((np.zeros(y.size), a), (a, np.zeros(y.size))):
+        found = compare(*pair, y_true=y, group=SIZES)
+        assert [row.kind for row in found.rows] == ["hard", "soft"]
+        assert "No control of ndcg_gaussian@10" in found.notes[-1]
+
+
+def test_queries_that_weigh_nothing_have_no_part_in_the_spread():
+    y, a, b = scores(seed=7)
+    weights = np.where(np.arange(60) < 20, 0.0, 1.0)
+    there = compare(a, b, y_true=y, group=SIZES, metrics=[SCORE], query_weight=weights)
+    gone = compare(a[160:], b[160:], y_true=y[160:], group=SIZES[20:], metrics=[SCORE])
+    assert there.spreads == pytest.approx(gone.spreads, rel=1e-12)
+    control = "ndcg_score", "control"
+    assert there.row(*control).difference == pytest.approx(gone.row(*control).difference, rel=1e-9)
 
 
 # ---------------------------------------------------------------------------------------------------------
@@ -420,10 +431,22 @@ def test_control_of_b_when_only_its_scores_are_known():
     assert control.difference == pytest.approx((values[1] - shrunk).mean(), rel=1e-9)
 
 
+def test_tracks_of_other_lengths():
+    values = np.random.default_rng(0).random((5, 1, 40))
+    found = compare(track_of(values[:2]), track_of(values, spread=np.arange(1.0, 6.0)), step_a=0, step_b=3)
+    assert found.spreads == (1.0, 4.0)
+    assert found.rows[0].difference == pytest.approx((values[3] - values[0]).mean())
+    last = compare(track_of(values[:2]), track_of(values)).rows[0]
+    assert last.difference == pytest.approx((values[4] - values[1]).mean())
+    with pytest.raises((ValueError, IndexError), match="compare: step_b must"):
+        compare(track_of(values), track_of(values[:2]), step_b=3)
+
+
 def test_metrics_of_tracks_by_name():
     y, a, b = scores(seed=8)
     first, second = tracks_of_scores(y, a, b)
-    assert [row.metric for row in compare(first, second, metrics="ndcg@10").rows] == ["ndcg@10"]
+    for one in ("ndcg@10", 0, Metric("ndcg@10")):
+        assert [row.metric for row in compare(first, second, metrics=one).rows] == ["ndcg@10"]
     alone = compare(first, second, metrics=[SPREAD]).rows[0]
     assert math.isnan(alone.agrees_half)  # without its twin there is nothing to agree with
     less = track_of(second.per_query[:, :1], spread=second.spread[0])
@@ -434,6 +457,8 @@ def test_metrics_of_tracks_by_name():
         compare(first, second, metrics="map")
     with pytest.raises(ValueError, match="metrics must name one at least, and none twice"):
         compare(first, second, metrics=[0, "ndcg@10"])
+    with pytest.raises(ValueError, match="metrics must name one at least, and none twice"):
+        compare(first, second, metrics=[])
     with pytest.raises(ValueError, match="a and b must share a metric"):
         compare(less, track_of(less.per_query, metrics=("map",)))
 
@@ -514,6 +539,8 @@ def test_what_is_refused():
         compare(a, b[:-1], y_true=y, group=SIZES)
     with pytest.raises(ValueError, match="compare: a must be finite; got nan"):
         compare(np.where(y == 0, np.nan, a), b, y_true=y, group=SIZES)
+    with pytest.raises(ValueError, match=r"compare: y_true must have .* 480; got 479"):
+        compare(a, b, y_true=y[1:], group=SIZES)
     with pytest.raises(ValueError, match="compare: level must be below 1"):
         compare(a, b, y_true=y, group=SIZES, level=1.0)
     with pytest.raises(ValueError, match=r"compare: power must be below 1; got 1\.5"):

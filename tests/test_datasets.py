@@ -77,6 +77,10 @@ def test_select_queries_without_comments():
     assert make_data(comments=None).select_queries([0]).comments is None
 
 
+def test_select_queries_keeps_the_names_of_the_features():
+    assert make_data(feature_names=("a", "b")).select_queries([0]).feature_names == ("a", "b")
+
+
 @pytest.mark.parametrize(
     ("queries", "message"),
     [

@@ -99,6 +99,25 @@ def test_a_query_that_weighs_almost_all_leaves_the_mean_unknown():
     assert (still.low[0], still.high[0]) == (0.25, 0.25)
 
 
+def test_a_single_query_has_no_degrees_of_freedom():
+    assert tree_effects(track_of([[0.3], [0.6]])).freedom == 0.0
+
+
+def test_the_interval_of_the_best_has_numbers_that_there_are_by_its_own_draws():
+    track = track_of(noisy([0.3, 0.5, 0.8], n=9, noise=0.3), steps=[10, 1010])
+    ends = [
+        (found.best_low, found.best_high)
+        for found in (tree_effects(track, n_boot=20, seed=seed, level=0.9) for seed in range(40))
+    ]
+    assert {low for low, _ in ends} == {10, 1010}, "not all seeds draw the same, and there is nothing in between"
+    assert {high for _, high in ends} == {1010}
+
+
+def test_trees_that_leave_the_mean_but_not_the_queries_are_not_without_effect():
+    track = track_of([[0.0, 0.25], [0.5, 0.75], [0.75, 0.5]])
+    assert tree_effects(track).advice.endswith("the next one loses 0.0000 +- 0.2500 (not told from 0)")
+
+
 def brute_force_keep(values, level):
     """The fewest trees whose one-sided paired t-test against the best does not reject."""
     means = values.mean(axis=1)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gzip
+import os
 import re
+import sys
 
 import numpy as np
 import pytest
@@ -49,6 +51,7 @@ write = letor_cases.write  # a fixture
         (b"1 qid:1 -1:1", r"feature indices must be within 1\.\.2147483647; got '-1:1'"),
         (b"1 qid:1 2147483648:1", r"feature indices must be within 1\.\.\d+; got '2147483648:1'"),
         (b"1 qid:1 4294967298:1", r"feature indices must be within 1\.\.\d+; got '4294967298:1'"),
+        (b"1 qid:1 99999999999999999999:1", r"feature indices must be within 1\.\.\d+; got '99999999999999999999:1'"),
         (b"1 qid:1 2:1 1:1", "feature indices must increase within a line; got '1:1' after 2"),
         (b"1 qid:1 2:1 2:1", "feature indices must increase within a line; got '2:1' after 2"),
         (b"1 qid:1 1:inf", "a feature must be finite.* got '1:inf'"),
@@ -90,7 +93,7 @@ def test_indices_that_only_add_up_to_a_dense_chunk_are_named(write):
 @pytest.mark.parametrize(("n_features", "named"), [(None, "set\\.txt, line 2"), (10**9, "n_features=1000000000")])
 def test_a_matrix_beyond_the_memory_is_refused_before_it_is_made(write, monkeypatch, n_features, named):
     monkeypatch.setattr(reader, "available_memory", lambda: 2**30)
-    path = write(b"0 qid:1 1:1\n1 qid:1 2:1 1000000000:1\n0 qid:1 3:1\n")
+    path = write(b"0 qid:1 1:1\n1 qid:1 1000000000:1\n0 qid:1 3:1\n")
     with pytest.raises(ValueError, match=rf"^load_letor: .*{named}.* 3 documents .* 104\.0 GB .* 1\.1 GB"):
         load_letor(path, n_features=n_features)
 
@@ -103,6 +106,9 @@ def test_where_the_memory_is_not_known_nothing_is_refused(write, monkeypatch):
 def test_the_memory_that_is_available():
     found = reader.available_memory()
     assert found is None or 2**20 < found < 2**50
+    if sys.platform == "linux":  # where both are bytes
+        whole = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        assert whole / 500 < found <= whole
 
 
 def test_qid_beside_group_is_named(write):
@@ -146,9 +152,9 @@ def test_truncated_gzip_is_named(write, part):
 
 
 def test_corrupt_gzip_is_named(write):
-    packed = bytearray(gzip.compress(SMALL))
+    packed, n_lines = bytearray(gzip.compress(SMALL)), len(SMALL.splitlines())
     packed[-6] ^= 1  # in the checksum
-    with pytest.raises(ValueError, match=r"bad\.gz, line \d+: the gzip data are damaged.*CRC"):
+    with pytest.raises(ValueError, match=rf"bad\.gz, line {n_lines + 1}: the gzip data are damaged.*CRC"):
         load_letor(write(bytes(packed), "bad.gz"))
 
 

@@ -64,7 +64,8 @@ def spread_of(scores, sizes):
 
 
 def test_lightgbm_without_its_private_method(data, valid, monkeypatch):
-    given = {"valid_sets": [data_set := data.dataset(), valid.dataset()], "valid_names": ["training", "valid"]}
+    given = {"valid_sets": [data_set := data.dataset(), valid.dataset(), data.dataset()]}
+    given["valid_names"] = ["training", "valid", "again"]
     found = []
     for hidden in (False, True):
         callback = tracked()
@@ -73,7 +74,7 @@ def test_lightgbm_without_its_private_method(data, valid, monkeypatch):
                 patch.setattr("boostsoft.lightgbm_callback._SCORES", "no_such_method")
             lgb.train({**SMALL, "metric": "ndcg"}, data_set, 3, callbacks=[callback], **given)
         found.append({name: track.per_query for name, track in callback.tracks.items()})
-    assert list(found[0]) == list(found[1]) == ["training", "valid"]
+    assert list(found[0]) == list(found[1]) == ["training", "valid", "again"]
     for name in found[0]:
         np.testing.assert_array_equal(found[0][name], found[1][name])
 
@@ -324,6 +325,32 @@ def test_training_that_ends_without_stopping_has_a_best_tree_too(data, valid):
     booster = train(data, valid, [callback], rounds=25)
     assert not callback.stopped
     assert booster.best_iteration == np.argmax(callback.track.mean[:, 1]) + 1
+
+
+def test_a_continued_model_ends_with_its_last_tree_and_knows_its_best(data, valid):
+    first = train(data, valid, [], rounds=4)
+    callback = tracked(stop=1000, every=3)
+    booster = train(data, valid, [callback], init_model=first)
+    assert callback.track.steps.tolist() == [7, 10, 11]
+    assert booster.best_iteration == callback.live.best_trees > 4
+
+
+def test_a_cross_validation_that_ends_without_stopping_has_a_best_tree_too(data):
+    folds = list(GroupKFold(2).split(data.X, groups=np.repeat(np.arange(data.sizes.size), data.sizes)))
+    callback = tracked(stop=1000)
+    found = lgb.cv(SMALL, data.dataset(), 5, folds=folds, callbacks=[callback], return_cvbooster=True)["cvbooster"]
+    pooled = np.concatenate([track.per_query[:, 1] for track in callback.tracks.values()], axis=1).mean(axis=1)
+    best = np.argmax(pooled) + 1
+    assert [found.best_iteration, *(booster.best_iteration for booster in found.boosters)] == 3 * [best]
+
+
+@pytest.mark.parametrize(("objective", "first"), [("binary", 800.0), ("binary", -800.0), ("poisson", -800.0)])
+def test_predictions_that_are_rounded_to_their_bounds_have_a_score(data, valid, objective, first):
+    data, valid = (Ranking(d.X, np.minimum(d.y, 1), d.sizes) for d in (data, valid))
+    callback = tracked(HARD)
+    sets = [valid.dataset(init_score=np.full(valid.y.size, first))]
+    lgb.train({**SMALL, "objective": objective}, data.dataset(), 1, valid_sets=sets, callbacks=[callback])
+    assert np.ptp(callback.track.scores) == 0.0
 
 
 def test_training_data_is_nothing_to_stop_by(data, valid):

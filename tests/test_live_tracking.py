@@ -36,6 +36,32 @@ def test_what_is_watched():
     assert live().metrics[1].sigma_unit == "spread"
 
 
+def test_by_default_stopping_is_sure_of_nine_in_ten(valid):
+    for callback in (bl.track_callback(HARD, stop=3), bx.TrackCallback(valid.matrix(), HARD, stop=3)):
+        assert callback.live.rule == StoppingRule(3, confidence=0.9)
+
+
+def test_labels_of_a_booster_are_read_as_they_were_written():
+    """In its float32 .7 is a little less."""
+    recorded = live(bs.Metric("precision@1", relevant_from=0.7))
+    recorded.add("valid", np.array([0.0, 0.7], np.float32), bs.QueryGroups.from_sizes([2]), [0.0, 1.0])
+    recorded.step(1, lambda _: np.array([0.0, 1.0]))
+    assert recorded.evals_result["valid"]["precision_hard@1"] == [1.0]
+
+
+class Scalars(list):
+    def add_scalar(self, tag, value, step):
+        self.append((tag, value, step))
+
+
+def test_a_writer_gets_each_mean_under_its_name_at_all_trees():
+    recorded = live(HARD, writer=Scalars())
+    recorded.begin(4, None)
+    recorded.add("valid", [0, 1], bs.QueryGroups.from_sizes([2]), None)
+    recorded.step(1, lambda _: np.array([0.0, 1.0]))
+    assert recorded._writer == [("ndcg_hard_at_10/valid", 1.0, 5)]
+
+
 @pytest.mark.parametrize(
     ("metrics", "options", "error", "message"),
     [
@@ -48,7 +74,7 @@ def test_what_is_watched():
         (("ndcg@10",), {"stop": 3, "confidence": 0}, ValueError, "confidence must be finite and above 0; got 0"),
         (("ndcg@10",), {"watch": "map"}, ValueError, "watch must be one of 'ndcg@10' or its position; got 'map'"),
         (("ndcg@10",), {"watch": 1}, ValueError, "watch must be one of"),
-        (("ndcg@10",), {"watch": True}, ValueError, "watch must be one of"),
+        (("ndcg@10", "map"), {"watch": True}, ValueError, "watch must be one of"),
         (("ndcg@10",), {"progress": "yes"}, ValueError, "progress must be True, False or 'auto'; got 'yes'"),
         (("ndcg@10",), {"writer": print}, TypeError, r"writer must have add_scalar\(tag, value, step\); got"),
         (("ndcg@10", "ndcg@10"), {}, ValueError, "two metrics are called 'ndcg@10'"),
@@ -106,6 +132,15 @@ def test_the_bar_shows_the_metric_with_its_error(data, valid, monkeypatch):
         assert text in lines[-1], (text, lines[-1])
     assert lines[-1].endswith("\n")
     assert all(len(line) < 250 and "\n" not in line for line in lines[:-1])
+
+
+def test_the_bar_weighs_the_queries(monkeypatch):
+    monkeypatch.setattr("boostsoft.tracks.progress._PAUSE", 0.0)
+    monkeypatch.setattr(sys, "stderr", shown := Terminal())
+    recorded = live("mrr", stop=1, progress=True)
+    recorded.add("valid", [0, 1, 1, 0], bs.QueryGroups.from_sizes([2, 2]), [0.0, 1.0, 1.0, 0.0], [3.0, 1.0])
+    recorded.step(1, lambda _: np.array([0.0, 1.0, 0.0, 1.0]))
+    assert "0.8750 ± 0.1875, last 1: -0.1250 ± 0.1875, best 0.8750 at 1" in shown.getvalue()
 
 
 @pytest.mark.parametrize(("progress", "terminal", "expected"), [("auto", False, 0), (False, True, 0), (True, False, 7)])

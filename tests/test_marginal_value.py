@@ -168,6 +168,21 @@ def test_parameters_are_the_models_own_unless_given():
     np.testing.assert_allclose(value(reread, [(X, y, SIZES)]).changes, own.changes, atol=1e-12)
 
 
+@pytest.mark.parametrize("name", ["boosting", "boosting_type", "boost"])
+@pytest.mark.parametrize("forest", ["rf", "random_forest"])
+def test_parameters_of_a_random_forest(name, forest):
+    params = {**PARAMS, name: forest, "bagging_fraction": 0.5, "bagging_freq": 1}
+    with pytest.raises(ValueError, match="model must be boosted: a random forest's trees do not continue one another"):
+        value(lightgbm_model(), [(*documents(1), SIZES)], params=params)
+
+
+def test_parameters_of_what_is_watched_and_of_data_are_left_out(recwarn):
+    params = {**PARAMS, "early_stopping_round": 1, "metrics": "ndcg", "cat_feature": "0"}
+    batch = [(*documents(1), SIZES)]
+    assert value(lightgbm_model(), batch, params=params).best == value(lightgbm_model(), batch).best
+    assert not recwarn.list
+
+
 @pytest.mark.parametrize("name", ["application", "objective_type", "loss"])
 def test_an_objective_by_its_other_names(name):
     X, y = documents(1)
@@ -343,6 +358,8 @@ def test_objectives_that_are_functions():
     batches = [(X, y, SIZES), (X, np.zeros(400), SIZES)]
     with pytest.raises(ValueError, match="model does not remember its objective"):
         value(booster, batches)
+    with pytest.raises(ValueError, match="model does not remember its objective"):
+        value(lgb.Booster(model_str=booster.model_to_string()), batches)
     given = {**options, "objective": objective}
     after = continued(booster, X, y, params=given)
     for found in (value(booster, batches, params=given), value(ranker, batches)):
@@ -358,6 +375,9 @@ def test_a_function_of_ones_own_may_learn_from_equal_labels():
     X, y = documents(0)
     ranker = lgb.LGBMRanker(objective=squares, n_estimators=4, metric="None", verbosity=-1).fit(X, y, group=SIZES)
     found = value(ranker, [(X, np.zeros(400), SIZES)]).best
+    assert (found.problem, found.n_trees) == ("", 5)
+    params = {"objective": lambda scores, data: squares(data.get_label(), scores)}
+    found = value(xgboost_model(), [(X, np.zeros(400), SIZES)], params=params).best
     assert (found.problem, found.n_trees) == ("", 5)
 
 
@@ -417,6 +437,14 @@ def test_xgb_ranker_goes_on_from_its_best_iteration():
     np.testing.assert_allclose(value(ranker, batch).changes, value(short, batch).changes, atol=1e-6)
 
 
+def test_an_xgboost_model_must_have_trees_and_one_score():
+    batch = [(*documents(1), SIZES)]
+    with pytest.raises(ValueError, match="model must have one score per document; got an XGBoost model"):
+        value(xgboost_model(objective="multi:softprob", num_class=3), batch)
+    with pytest.raises(ValueError, match="model must have trees; got none"):
+        value(xgboost_model(0), batch)
+
+
 def test_xgboost_trained_on_a_function():
     xgb = pytest.importorskip("xgboost")
     import boostsoft.xgboost as bx
@@ -452,6 +480,17 @@ def test_soft_ranker(booster):
     assert found.batches[1].problem.startswith("no query has two labels")
     given = value(ranker, candidates(), n_trees=3, params={"learning_rate": 0.9})
     assert given.batches[2].spread > 1.5 * good.spread  # bolder steps
+
+
+def test_a_soft_ranker_weighs_the_queries_of_a_batch():
+    options = {"n_estimators": 3, "num_leaves": 7}
+    ranker = SoftRanker(**options).fit(*documents(0), group=SIZES)
+    (X, y), weights = documents(1), np.arange(20.0)
+    found = value(ranker, [{"X": X, "y": y, "group": SIZES, "query_weight": weights}], n_trees=3)
+    again = SoftRanker(**options).fit(X, y, group=SIZES, query_weight=weights, init_model=ranker)
+    assert found.best.hard == pytest.approx(
+        NDCG(LABELS, again.predict(POOL), group=SIZES) - found.hard_before, abs=1e-9
+    )
 
 
 def test_soft_ranker_with_query_ids_in_its_features():
@@ -603,6 +642,8 @@ def test_what_is_refused():
         marginal_value(model, batch, POOL[:, :3], LABELS, group=SIZES)
     with pytest.raises(ValueError, match="params must not hold 'n_estimators': n_trees= says"):
         value(model, batch, params={**PARAMS, "n_estimators": 3})
+    with pytest.raises(ValueError, match="params must not hold 'num_iterations': n_trees= says"):
+        value(model, batch, params={**PARAMS, "num_iterations": 3})
     with pytest.raises(ValueError, match="params must hold the objective; got learning_rate"):
         value(model, batch, params={"learning_rate": 0.1})
     with pytest.raises(TypeError, match="params must be a dict of names and values"):

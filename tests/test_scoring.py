@@ -158,4 +158,5 @@ def test_two_classes_rank_by_how_sure_the_classifier_is(data):
 
 
 def test_repr():
+    assert make_ranking_scorer().metric == Metric("ndcg@10")
     assert repr(make_ranking_scorer("mrr")) == f"make_ranking_scorer({Metric('mrr')!r})"

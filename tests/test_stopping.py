@@ -94,6 +94,16 @@ def test_the_best_is_the_highest_mean_and_the_first_of_equals():
     assert (watch.best_trees, watch.best_mean) == (2, 0.5)
 
 
+def test_a_first_mean_of_minus_infinity_is_the_best_until_a_higher_one():
+    watch = StoppingRule(10).begin(0, np.zeros(2), np.ones(2))
+    watch.see(3, np.array([-np.inf, 0.5]))
+    assert (watch.best_trees, watch.best_mean) == (3, -np.inf)
+
+
+def test_by_default_it_is_sure_of_nine_in_ten():
+    assert StoppingRule(5) == StoppingRule(5, confidence=0.9, min_delta=0.0)
+
+
 def test_standing_still_stops_and_a_sure_rise_does_not():
     rule = StoppingRule(2, confidence=0.999)
     still, rising = np.full((5, 4), 0.5), np.arange(5.0)[:, None] + np.arange(4.0)

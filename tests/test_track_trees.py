@@ -483,10 +483,22 @@ def test_x_must_be_as_wide_as_the_model_and_as_long_as_the_labels(make):
     refused("X must have the 5 features of the model; got 4", model, X[:, :4])
     refused("X must have the 5 features of the model; got 6", model, pd.DataFrame(X).assign(qid=QID))
     refused("X must have one row per label, 240; got 239", model, X[1:])
+    refused("X must have one row per label, 239; got 240", model, labels=Y[1:], group=None, qid=QID[1:])
     refused("X must not have masked entries; got masked_array", model, np.ma.masked_invalid(X))
     refused("X must have a row per document .*; got ndarray of shape", model, X[:, 0])
     for queries in ({"group": None, "qid": QID}, {"group": [N_DOCS]}):
         refused("X must have one row per label, 241; got 240", model, labels=np.append(Y, 0), **queries)
+
+
+def test_frames_of_flags():
+    flags = np.where(X > 0, True, False)
+    model = lgb.train({"verbosity": -1}, lgb.Dataset(flags.astype(np.float32), Y), 3)
+    for frame in (
+        pl.DataFrame(flags, schema=list("abcde")),
+        pd.DataFrame(flags).astype("boolean"),
+        pd.DataFrame(flags),
+    ):
+        np.testing.assert_array_equal(staged(model, frame)[-1], model.predict(flags.astype(np.float32)))
 
 
 def test_other_models_check_their_width_too():
@@ -543,6 +555,8 @@ def test_models_of_several_scores_are_refused():
     refused("model must have one score per document; got a LightGBM model of 4 classes", lightgbm_model(**several))
     several = {"objective": "multi:softprob", "num_class": 4}
     refused("model must have one score per document; got an XGBoost model", xgboost_model(**several, base_score=None))
+    targets = xgb.train({"nthread": 1}, xgb.DMatrix(X, np.column_stack([Y, Y])), 2)
+    refused("model must have one score per document; got an XGBoost model with .*'num_target': 2", targets)
     refused(r"model must have one score per document, 240; got shape \(240, 2\)", Wide())
 
 
@@ -570,6 +584,7 @@ def test_a_start_goes_to_its_own_library():
 def test_steps_must_be_within_the_model():
     refused("start must be below the number of trees of the model, 2; got 2", start=2)
     refused("every must be from 1", every=0)
+    refused("start must be from 0", start=-1)
     model = GradientBoostingRegressor(n_estimators=2).fit(filled, Y)
     refused("start must be below the number of trees of the model, 2; got 5", model, filled, start=5)
 

@@ -276,6 +276,7 @@ BAD_QRELS = {
     "twice": (b"7 0 d1 1\n7 0 d1 1\n", r"qrels, line 2: a document must come once in a topic"),
     "others": (b"8 0 d1 1\n", r"qrels must judge a topic of the runs; got none in common"),
     "long": (b"7 0 d1 12345678901\n", r"qrels, line 1: the judgement must be a whole number"),
+    "beyond floats": (b"7 0 d1 1" + b"0" * 400, r"qrels, line 1: the judgement must be a whole number"),
 }
 
 
@@ -320,6 +321,18 @@ def test_a_written_run_by_hand(tmp_path):
     write_trec_run(path, [9, 9, 9, 7], ["b", "a", "c", "x"], [0.5, 0.5, 2.0, 1e-30], run="mine", depth=2)
     assert path.read_text() == "9 Q0 c 1 2.0 mine\n9 Q0 a 2 0.5 mine\n7 Q0 x 1 1e-30 mine\n"
     assert [entry.name for entry in tmp_path.iterdir()] == ["fused"]
+    write_trec_run(path, ["b", "c", "a"], ["x", "y", "z"], [1.0, 2.0, 3.0])
+    assert path.read_text().split()[::6] == ["b", "c", "a"], "topics keep their order"
+
+
+def test_a_topic_has_a_thousand_documents_at_most_by_default(tmp_path):
+    write_trec_run(tmp_path / "fused", np.zeros(1001, int), np.arange(1001), np.arange(1001.0))
+    assert len((tmp_path / "fused").read_text().splitlines()) == 1000
+
+
+def test_the_same_run_is_the_same_gzip_whenever_it_is_written(tmp_path):
+    write_trec_run(tmp_path / "fused.gz", [7], ["a"], [1.0])
+    assert (tmp_path / "fused.gz").read_bytes()[4:8] == bytes(4), "no time"
 
 
 def test_ids_of_bytes_are_texts(tmp_path):

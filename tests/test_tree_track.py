@@ -154,6 +154,16 @@ def test_infinite_values_are_means_without_error():
     assert np.isnan(found.change_error[2, 1])
     assert np.isfinite(found.change_error[[0, 1]]).all()
     assert np.isnan(found.band(n_boot=50)[0][2, 1])
+    assert found.worst_queries(step=2, metric=1)[-1].value == np.inf
+
+
+def test_what_stays_infinite_changes_by_no_number_and_warns_of_nothing():
+    per_query = track().per_query.copy()
+    per_query[1:3, 1, 0] = np.inf
+    found = track(per_query=per_query)
+    assert np.isnan(found.change[2, 1])
+    assert np.isnan(found.changes(1)[2, 0])
+    assert np.isnan(found.worst_queries(step=2, metric=1)[-1].change)
 
 
 def test_the_band_is_of_resampled_queries():
@@ -202,6 +212,7 @@ def test_the_worst_queries_come_first():
     assert [query for query, *_ in worst] == by_value
     q = by_value[0]
     assert worst[0] == WorstQuery(q, "abcdef"[q], [2, 3, 1, 4, 2, 1][q], values[q], change[q])
+    assert type(worst[0].qid) is str
     by_change = found.worst_queries(step=2, metric=1, n=2, by="change")
     assert [worst.query for worst in by_change] == sorted(counted, key=lambda q: change[q])[:2]
     assert MISSING not in [worst.query for worst in found.worst_queries()]
@@ -210,6 +221,26 @@ def test_the_worst_queries_come_first():
     assert found.worst_queries(step=-4, metric=1, n=1)[0] == first
     second = found.worst_queries(step=1, metric=1, n=1)[0]
     assert second.change == found.per_query[1, 1, second.query] - found.per_query[0, 1, second.query]
+
+
+def test_by_default_the_ten_worst_of_the_last_step_by_their_value_and_a_band_of_95_percent():
+    values = np.random.default_rng(0).uniform(size=(3, 1, 12))
+    found = track(
+        np.ones(12), metrics=(SOFT,), steps=[1, 2], per_query=values[1:], beginning=values[0], start=0,
+        spread=np.ones(2), groups=None, y_true=None, scores=None, qid=None,
+    )  # fmt: skip
+    assert [worst.query for worst in found.worst_queries()] == np.argsort(values[2, 0])[:10].tolist()
+    np.testing.assert_array_equal(found.band(), found.band(level=0.95, n_boot=1000, seed=0))
+
+
+def test_resamples_are_of_the_queries_that_count_wherever_they_are():
+    values, weights = np.random.default_rng(0).uniform(size=(3, 1, 6)), np.array([0.0, 1, 2, 0, 1, 3])
+    fields = {"metrics": (SOFT,), "steps": [1, 2], "start": 0, "spread": np.ones(2), "groups": None, "qid": None}
+    whole, kept = (
+        track(weights[at], per_query=values[1:, :, at], beginning=values[0][:, at], **fields)
+        for at in (slice(None), weights > 0)
+    )
+    np.testing.assert_array_equal(whole.resampled(), kept.resampled())
 
 
 def test_ids_and_documents_may_be_unknown():
@@ -332,6 +363,7 @@ def test_a_parquet_file_is_a_table_for_others(tmp_path):
     np.testing.assert_array_equal(table.value[at], found.per_query[2, 1])
     before = (table.trees == 1) & (table["metric"] == "ndcg_gaussian@10")
     np.testing.assert_array_equal(table.value[before], found.beginning[1])
+    assert table["query"][at].tolist() == table["query"][before].tolist() == list(range(6))
 
 
 @pytest.mark.parametrize("n_docs", [9_000_000, 20])

@@ -135,9 +135,9 @@ def _parse_pair(field: bytes, previous: int) -> tuple[int, float]:
     """Parse index:value; `previous` is the index before it on the line, 0 for the first."""
     if field.startswith(b"qid:"):
         raise LineError(f"a query id must come once, after the label, and not with group=; got {show(field)}")
-    left, colon, right = field.partition(b":")
+    left, _, right = field.partition(b":")  # without a colon right is no number
     value = math.nan if right.upper() == b"NULL" else number_in(right)
-    if not colon or value is None or not INTEGER.fullmatch(left):
+    if value is None or not INTEGER.fullmatch(left):
         raise LineError(f"a feature must be written index:value; got {show(field)}")
     if math.isinf(value):
         raise LineError(f"a feature must be finite, or NULL or nan where missing; got {show(field)}")

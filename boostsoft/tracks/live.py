@@ -106,8 +106,6 @@ class LiveTrack:
         self, name: str, labels: Any, groups: QueryGroups, scores: Any, weights: Any = None, training: bool = False
     ) -> None:
         """Add a data set with its scores at the beginning; None for scores that are all equal."""
-        if name in self._data:
-            raise ValueError(f"{self.caller}: two data sets are called {name!r}")
         checked = query_weights(self.caller, weights, groups)
         builder = TrackBuilder(self.caller, self.metrics, as_written(labels), groups, checked, label=name)
         values = builder.begin(self._start, np.zeros(groups.n_docs) if scores is None else scores)
