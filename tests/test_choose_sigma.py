@@ -128,20 +128,27 @@ def test_units_of_the_score_fail_the_control(data):
         choose_sigma(S, y, sigmas=[1e-3], **options)
 
 
-def test_a_sigma_that_contradicts_the_hard_metric_is_refused():
+def contradicting(*others):
     """Model 0 puts the relevant document first by a hair among many; model 1 puts it second, far above the rest."""
     rng = np.random.default_rng(0)
     y = np.tile(np.r_[1, np.zeros(19)], 40)
     close = np.tile(np.r_[0.02, np.zeros(9), np.full(10, -10.0)], 40) + 1e-3 * rng.random(y.size)
     clear = np.tile(np.r_[9.0, 10.0, np.zeros(18)], 40) + 1e-3 * rng.random(y.size)
-    S = np.column_stack([close, clear])
-    found = choose_sigma(
-        S, y, method="sensitivity", group=[20] * 40, sigmas=[1e-4, 0.5], normalize="none", metric="ndcg@3"
-    )
+    views = [quality * y + rng.normal(size=y.size) for quality in others]
+    return np.column_stack([close, clear, *views]), y
+
+
+def test_a_sigma_that_contradicts_the_hard_metric_is_refused():
+    S, y = contradicting()
+    options = {"method": "sensitivity", "group": [20] * 40, "normalize": "none", "metric": "ndcg@3"}
+    found = choose_sigma(S, y, sigmas=[1e-4, 0.5], **options)
     assert found.table["against"].tolist() == [0.0, 1.0]
     assert found.sigma == 1e-4
     with pytest.raises(ValueError, match="no sigma agrees with the hard metric"):
-        choose_sigma(S, y, method="sensitivity", group=[20] * 40, sigmas=[0.5], normalize="none", metric="ndcg@3")
+        choose_sigma(S, y, sigmas=[0.5], **options)
+    found = choose_sigma(*contradicting(*np.linspace(0.0, 3.0, 8)), sigmas=[1e-4, 0.5], **options)
+    assert found.table["queries"][1] < found.table["queries"][0], "although it tells most pairs apart in fewer queries"
+    assert found.sigma == 1e-4
 
 
 def test_systems_that_cannot_be_told_apart():
