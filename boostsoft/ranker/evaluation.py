@@ -39,7 +39,7 @@ def hold_out(settings: Settings, train: Rows, sets: list[Rows]) -> tuple[Rows, l
             raise ValueError(f"{FIT}: give eval_set or validation_fraction, not both")
         kept, held_out = split_queries(FIT, train.groups, settings.validation_fraction, settings.seed)
         rows = train.take(kept)
-        if rows.weights is not None and not rows.groups.per_document(rows.weights).any():
+        if rows.weigh_nothing:
             share = settings.validation_fraction
             raise ValueError(
                 f"{FIT}: validation_fraction={share} must leave a query of weight above 0 to train on; all that there "
@@ -55,7 +55,7 @@ def check_watched(settings: Settings, sets: Sequence[Rows]) -> None:
     """Raise if a set has no weight, or labels that the metrics do not take, before a tree is grown for it."""
     for at, rows in enumerate(sets):
         caller = f"{FIT}: {_title(settings, at)}"
-        if rows.weights is not None and not rows.groups.per_document(rows.weights).any():
+        if rows.weigh_nothing:
             raise ValueError(f"{caller}: a query must have a weight above 0; all that have documents weigh 0")
         for metric in settings.watched:
             prepare(metric.hard, caller, rows.labels, rows.groups)

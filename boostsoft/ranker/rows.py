@@ -31,6 +31,11 @@ class Rows:
     groups: QueryGroups
     weights: FloatArray | None
 
+    @property
+    def weigh_nothing(self) -> bool:
+        """Whether every query that has documents weighs 0."""
+        return self.weights is not None and not self.groups.per_document(self.weights).any()
+
     def take(self, queries: IntArray) -> Rows:
         """Some of the queries."""
         chosen = np.zeros(self.groups.n_queries, dtype=np.bool_)

@@ -335,7 +335,8 @@ class TreeTrack:
         """Write to ``.npz``, or to ``.parquet`` with one row per step, metric and query, which needs pyarrow.
 
         The file is complete or not there. Metrics are kept as their repr: one with a function as an option raises
-        ValueError, as does another suffix, or ids that are neither all numbers nor all texts.
+        ValueError, as does another suffix, or ids that are neither all numbers nor all texts. A Parquet file of more
+        than some 3 million documents written by pyarrow before 16 is read by :meth:`load` only.
         """
         return files.save({field.name: getattr(self, field.name) for field in fields(self)}, path)
 

@@ -75,7 +75,7 @@ def _sources() -> str:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        found = json.loads(path.read_text())
+        found = json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:
         raise ValueError(f"bench quality: {path} must be JSON: {error}") from error
     if not isinstance(found, dict):
