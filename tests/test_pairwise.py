@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -41,7 +42,7 @@ def goes_by_level(queries, law, scores, sigma):
     out, left = (np.zeros(1), np.zeros(scores.size), np.zeros(scores.size)), np.zeros(1, bool)
     weights, offsets = queries.weights, queries.groups.offsets
     return not soft_level_pairs(
-        law, queries.family, scores, queries.gains, weights, offsets, sigma, 1, 0, 1, *out, left
+        law, queries.family, scores, queries.gains, weights, offsets, sigma, queries.by_gain, 1, 0, 1, *out, left
     )
 
 
@@ -304,3 +305,18 @@ def test_long_queries_take_the_integral_and_lose_nothing(name, noise):
     step[::7] = 1e-4
     rise = soft(labels, scores + step, group=[2000]) - soft(labels, scores - step, group=[2000])
     assert rise / 2 == pytest.approx(gradient @ step, rel=1e-6)
+
+
+@pytest.mark.parametrize("noise", NOISES)
+@pytest.mark.parametrize("name", ["kendall", "spearman"])
+def test_documents_sorted_before_are_summed_in_the_same_order(name, noise):
+    rng, groups = np.random.default_rng(5), bs.QueryGroups.from_sizes([1, 0, 7, 30, 2, 90])
+    labels, scores = rng.integers(0, 4, groups.n_docs), rng.normal(size=groups.n_docs)
+    queries = prepare(bs.Metric(name), "test", labels, groups)
+    known = queries.sorted_by_gain()
+    for low, high in itertools.pairwise(groups.offsets):
+        np.testing.assert_array_equal(known.by_gain[low:high], np.argsort(-queries.gains[low:high], kind="stable"))
+    for derive in (0, 1):
+        found, again = (expectation(given, scores, noise, 0.5, "fast", derive) for given in (queries, known))
+        for part in ("values", "gradient", "push"):
+            np.testing.assert_array_equal(getattr(found, part), getattr(again, part))

@@ -18,58 +18,99 @@ import math
 
 import numpy as np
 
-from .compile import kernel
+from .compile import kernel, routine
+from .noise import exponential
+from .simd import LANES, keep_alive, lane_sum, load, pointer, smaller, splat, store
 
 _LEAST_SUM = 1e-15  # of the targets
+_PARTS = 7  # arrays that a query needs, each as long as it and a vector
 
 
-@kernel
-def _softmax_query(scores, targets, terms, grad, curvature):
-    """One query of two documents at least.
+@routine
+def _two_highest(scores):
+    top, second = (0, 1) if scores[0] >= scores[1] else (1, 0)
+    for i in range(2, scores.size):
+        if scores[i] > scores[top]:
+            top, second = i, top
+        elif scores[i] > scores[second]:
+            second = i
+    return top, second
+
+
+@routine
+def _sum(values, n):
+    total = splat(0.0)
+    for i in range(0, n, LANES):
+        total = total + load(values, i)
+    return lane_sum(total)
+
+
+@routine
+def _softmax_query(scores, targets, terms, numbers, grad, curvature):
+    """One query of two documents at least; arrays of ``numbers`` are 0 behind its last document.
 
     At most the top document is more than half of all: its 1 - rho is taken from the others, and what it is divided by
     it, rho_j / (1 - rho_top), from their share among themselves, which no distance of the top makes vanish.
     """
-    n, top, mass, total = scores.size, 0, 0.0, 0.0
+    n = scores.size
+    size, zero, one = n + LANES, np.int64(0), splat(1.0)
+    share, aim, rho = pointer(numbers, zero), pointer(numbers, size), pointer(numbers, 2 * size)
+    step, spare, total_step = pointer(numbers, 3 * size), pointer(numbers, 4 * size), pointer(numbers, 5 * size)
+    bend = pointer(numbers, 6 * size)
+    top, second = _two_highest(scores)
     for i in range(n):
-        mass += targets[i]
-        if scores[i] > scores[top]:
-            top = i
-    second = 1 if top == 0 else 0
-    for i in range(n):
-        if i != top and scores[i] > scores[second]:
-            second = i
-    share, rho, step = np.empty(n), np.empty(n), np.empty(n)
-    for i in range(n):
-        share[i] = math.exp(scores[i] - scores[second]) if i != top else 0.0
-        total += share[i]
+        share[i], aim[i] = scores[i] - scores[second], targets[i]
+    for i in range(n, size):
+        share[i], aim[i] = 0.0, 0.0
+    for i in range(0, n, LANES):
+        store(share, i, exponential(smaller(load(share, i), splat(0.0))))
+    share[top] = 0.0
+    for i in range(n, size):
+        share[i] = 0.0
+    total, mass = _sum(share, n), max(_sum(aim, n), _LEAST_SUM)
     before = math.exp(scores[second] - scores[top])
     everything = 1.0 + before * total
-    for i in range(n):
-        rho[i] = 1.0 / everything if i == top else before * share[i] / everything
-        share[i] /= total
-        step[i] = rho[i] - targets[i] / max(mass, _LEAST_SUM)
-        grad[i] = -step[i]
-        curvature[i] = rho[i] * (before * total / everything if i == top else 1.0 - rho[i])
+    lift, among, unit = splat(before / everything), splat(1.0 / total), splat(1.0 / mass)
+    for i in range(0, n, LANES):
+        part = load(share, i)
+        r = part * lift
+        rest, difference = one - r, r - load(aim, i) * unit
+        store(share, i, part * among)
+        store(rho, i, r)
+        store(step, i, difference)
+        store(total_step, i, difference)
+        store(spare, i, one / rest)
+        store(bend, i, r * rest)
+    rho[top] = 1.0 / everything
+    step[top] = rho[top] - aim[top] / mass
+    total_step[top], spare[top], bend[top] = step[top], 0.0, rho[top] * (before * total / everything)
     for _ in range(terms - 1):
-        others = 0.0
-        for i in range(n):
-            if i != top:
-                step[i] /= 1.0 - rho[i]
-                others += step[i]
-        largest = step[top]
-        for i in range(n):
-            step[i] = rho[i] * (others if i == top else others - step[i]) + share[i] * largest
-            grad[i] -= step[i]
+        largest, others = splat(step[top]), splat(0.0)
+        for i in range(0, n, LANES):
+            divided = load(step, i) * load(spare, i)
+            others = others + divided
+            store(step, i, divided)
+        others = splat(lane_sum(others))
+        for i in range(0, n, LANES):
+            further = load(rho, i) * (others - load(step, i)) + load(share, i) * largest
+            store(step, i, further)
+            store(total_step, i, load(total_step, i) + further)
+    for i in range(n):
+        grad[i], curvature[i] = -total_step[i], bend[i]
 
 
 @kernel
 def softmax_queries(scores, targets, offsets, terms, begin, end, grad, curvature):
     """Queries begin..end: the direction that lowers the cross-entropy, and the Hessian's diagonal."""
+    longest = 0
+    for q in range(begin, end):
+        longest = max(longest, offsets[q + 1] - offsets[q])
+    numbers = np.empty(_PARTS * (longest + LANES))
     for q in range(begin, end):
         low, high = offsets[q], offsets[q + 1]
         if high - low > 1:
-            _softmax_query(scores[low:high], targets[low:high], terms, grad[low:high], curvature[low:high])
+            _softmax_query(scores[low:high], targets[low:high], terms, numbers, grad[low:high], curvature[low:high])
+    keep_alive(numbers)
 
 
 @kernel

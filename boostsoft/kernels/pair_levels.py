@@ -79,14 +79,21 @@ def _sum_pairs(law, distances, n, x, c, omega, up, down):
 
 
 @routine
-def _arrange(law, scores, gains, weights, sigma, numbers, places):
-    """Scores, by their exponentials of Gumbel, coefficients and weights by falling coefficient; sums of 0."""
+def _arrange(law, scores, gains, weights, by_gain, sigma, numbers, places):
+    """Scores, by their exponentials of Gumbel, coefficients and weights by falling coefficient; sums of 0.
+
+    ``by_gain`` is that order, or empty: then it is found.
+    """
     n = scores.size
     size, zero = n + LANES, np.int64(0)
     x, c, omega = pointer(numbers, zero), pointer(numbers, size), pointer(numbers, 2 * size)
     down, bent = pointer(numbers, 4 * size), pointer(numbers, 5 * size)
     order = pointer(places, zero)
-    falling_order(gains, pointer(numbers, 6 * size), pointer(numbers, 7 * size), order, pointer(places, size))
+    if by_gain.size == n:
+        for j in range(n):
+            order[j] = by_gain[j]
+    else:
+        falling_order(gains, pointer(numbers, 6 * size), pointer(numbers, 7 * size), order, pointer(places, size))
     top = scores[0]
     for j in range(1, n):
         top = max(top, scores[j])
@@ -104,9 +111,9 @@ def _arrange(law, scores, gains, weights, sigma, numbers, places):
 
 
 @routine
-def _query(law, family, scores, gains, weights, sigma, derive, grad, push, numbers, places):
+def _query(law, family, scores, gains, weights, by_gain, sigma, derive, grad, push, numbers, places):
     n = scores.size
-    x, c, omega, up, down, _, order = _arrange(law, scores, gains, weights, sigma, numbers, places)
+    x, c, omega, up, down, _, order = _arrange(law, scores, gains, weights, by_gain, sigma, numbers, places)
     value = _sum_pairs(law, family == DISTANCES, n, x, c, omega, up, down)
     if derive:
         for j in range(n):
@@ -137,9 +144,10 @@ def _sum_losses(n, x, c, omega, up, down, bent):
 
 
 @kernel
-def ranknet_level_queries(scores, gains, offsets, sigmoid, begin, end, grad, curvature, left):
+def ranknet_level_queries(scores, gains, offsets, by_gain, sigmoid, begin, end, grad, curvature, left):
     """RankNet's direction and curvature (``lambdas``) of the queries begin..end whose scores are not too far apart.
 
+    ``by_gain`` has the places of each query's documents by falling gain, or is empty: then they are found.
     The others are marked in ``left``, and how many there are is returned.
     """
     longest, others = 0, 0
@@ -158,7 +166,7 @@ def ranknet_level_queries(scores, gains, offsets, sigmoid, begin, end, grad, cur
             others += 1
             continue
         x, c, omega, up, down, bent, order = _arrange(
-            GUMBEL, own, gains[low:high], ones[:n], 1.0 / sigmoid, numbers, places
+            GUMBEL, own, gains[low:high], ones[:n], by_gain[low:high], 1.0 / sigmoid, numbers, places
         )
         _sum_losses(n, x, c, omega, up, down, bent)
         for j in range(n):
@@ -170,9 +178,12 @@ def ranknet_level_queries(scores, gains, offsets, sigmoid, begin, end, grad, cur
 
 
 @kernel
-def soft_level_pairs(law, family, scores, gains, weights, offsets, sigma, derive, begin, end, value, grad, push, left):
+def soft_level_pairs(
+    law, family, scores, gains, weights, offsets, sigma, by_gain, derive, begin, end, value, grad, push, left
+):  # fmt: skip
     """Of the queries begin..end whose documents nearly all matter to one another: as ``pairwise.soft_pairs``.
 
+    ``by_gain`` has the places of each query's documents by falling coefficient, or is empty: then they are found.
     The others are marked in ``left``, and how many there are is returned.
     """
     longest, others = 0, 0
@@ -186,8 +197,8 @@ def soft_level_pairs(law, family, scores, gains, weights, offsets, sigma, derive
         elif _all_matter(law, scores[low:high], sigma):
             d_low, d_high = (low, high) if derive else (0, 0)
             value[q] = _query(
-                law, family, scores[low:high], gains[low:high], weights[low:high], sigma, derive, grad[d_low:d_high],
-                push[d_low:d_high], numbers, places,
+                law, family, scores[low:high], gains[low:high], weights[low:high], by_gain[low:high], sigma, derive,
+                grad[d_low:d_high], push[d_low:d_high], numbers, places,
             )  # fmt: skip
         else:
             left[q] = True

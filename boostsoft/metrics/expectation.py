@@ -129,7 +129,7 @@ def _pairs(
     given = (law, prepared.family, scores, prepared.gains, prepared.weights, prepared.groups.offsets, sigma)
     left = np.full(prepared.groups.n_queries, derive == 2)
     out = (found.values, found.gradient, found.push)
-    if derive == 2 or soft_level_pairs(*given, derive, begin, end, *out, left):
+    if derive == 2 or soft_level_pairs(*given, prepared.by_gain, derive, begin, end, *out, left):
         soft_pairs(*given, derive > 0, begin, end, *out, found.hessian, left)
 
 

@@ -48,9 +48,13 @@ def weighted(
     query_weight: tuple[float, ...] | None,
     row_weight: FloatArray | None,
 ) -> tuple[FloatArray, FloatArray]:
-    """Gradient and curvature times the weights of queries, the curvature at least ``TINY``, times those of rows."""
+    """What was found times the weights of queries, the curvature at least ``TINY``, times those of rows.
+
+    Arrays that are nobody else's: they may be changed, for new pages cost more than what is written to them.
+    """
     gradient, curvature = by_rows(*found, shares(queries, query_weight))
-    return by_rows(gradient, np.maximum(curvature, TINY), row_weight)
+    np.maximum(curvature, TINY, out=curvature)
+    return by_rows(gradient, curvature, row_weight)
 
 
 def shares(queries: PreparedQueries, query_weight: tuple[float, ...] | None) -> FloatArray | None:

@@ -106,7 +106,8 @@ class LambdaObjective:
             If a higher label has a lower gain, no query has documents of different gain (unless this is but ``part``
             of the data), labels do not suit the gain, or ``query_weight`` does not suit the queries.
         """
-        return _prepared(caller, self, y_true, groups, part)
+        queries = _prepared(caller, self, y_true, groups, part)
+        return queries if self.kind == "lambdarank" else queries.sorted_by_gain()
 
     def gradient_curvature(
         self, queries: PreparedQueries, scores: FloatArray, row_weight: FloatArray | None = None
@@ -236,7 +237,9 @@ def _all_pairs(queries: PreparedQueries, scores: FloatArray, sigmoid: float) -> 
     one, nothing = np.ones(left.size), np.zeros(1)
 
     def run(begin: int, end: int) -> None:
-        if ranknet_level_queries(scores, gains, offsets, sigmoid, begin, end, gradient, curvature, left):
+        if ranknet_level_queries(
+            scores, gains, offsets, queries.by_gain, sigmoid, begin, end, gradient, curvature, left
+        ):  # fmt: skip
             for q in begin + np.flatnonzero(left[begin:end]):
                 lambda_queries(
                     RANKNET, scores, gains, offsets, one, nothing, 0.0, _WHOLE_LIST, False, sigmoid, q, q + 1,

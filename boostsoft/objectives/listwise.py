@@ -187,12 +187,12 @@ class XENDCGObjective:
         self, queries: PreparedQueries, scores: FloatArray, row_weight: FloatArray | None = None
     ) -> tuple[FloatArray, FloatArray]:
         """The direction to raise each score in, and the positive curvature, each (n_docs,), times the weights."""
+        gamma: float | FloatArray = 0.5
         if self.gamma == "uniform":
             gamma = uniform_draws(self.seed, queries.groups, scores)
-        else:
-            gamma = np.broadcast_to(0.5 if self.gamma == "expected" else self.gamma, scores.shape)
-        targets = queries.gains + (1.0 - gamma)
-        found = _cross_entropy(queries, scores, targets, self.terms)
+        elif self.gamma != "expected":
+            gamma = np.array(self.gamma)
+        found = _cross_entropy(queries, scores, queries.gains + (1.0 - gamma), self.terms)
         return weighted(found, queries, self.query_weight, row_weight)
 
 
@@ -261,7 +261,7 @@ class QueryRMSEObjective:
         self, queries: PreparedQueries, scores: FloatArray, row_weight: FloatArray | None = None
     ) -> tuple[FloatArray, FloatArray]:
         """The direction to raise each score in, and the positive curvature, each (n_docs,), times the weights."""
-        rows = np.ones(scores.size) if row_weight is None else row_weight
+        rows = np.ones(scores.size) if row_weight is None else np.array(row_weight)
         gradient = np.zeros(scores.size)
 
         def run(begin: int, end: int) -> None:

@@ -251,7 +251,7 @@ def checked_mix(caller: str, mix: Any) -> tuple[tuple[Metric, float], ...]:
 def _prepared(caller: str, metric: Metric, y_true: Any, groups: QueryGroups) -> PreparedQueries:
     queries = prepare(metric, caller, y_true, groups)
     refuse_rising_discount(caller, metric, queries)
-    return queries
+    return queries.sorted_by_gain() if queries.pairwise else queries
 
 
 def _learnable(queries: PreparedQueries) -> np.ndarray[Any, np.dtype[np.bool_]]:
