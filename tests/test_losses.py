@@ -39,12 +39,18 @@ def test_every_loss_pulls_as_much_as_its_weight_says(weights, mix):
     np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-11)
 
 
-def test_rows_weigh_the_sum():
-    rows = np.linspace(0.5, 2.0, S.size)
-    mixed = SoftObjective("ndcg@2", losses=LOSSES)
-    queries = mixed.prepare(Y, GROUPS)
-    plain, weighed = (mixed.gradient_curvature(queries, S, row) for row in (None, rows))
-    np.testing.assert_allclose(weighed, np.array(plain) * rows, rtol=1e-12)
+def test_rows_weigh_as_their_queries_would_and_none_as_if_left_out():
+    weights = np.array([1.0, 2.0, 0.0, 3.0])
+    plain, weighed = (SoftObjective("ndcg@2", losses=LOSSES, query_weight=given) for given in (None, weights))
+    rows = GROUPS.per_document(weights)
+    found = np.array(plain.gradient_curvature(plain.prepare(Y, GROUPS), S, rows))
+    wanted = weighed.gradient_curvature(weighed.prepare(Y, GROUPS), S)
+    np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-11)
+    kept, rest = rows > 0, QueryGroups.from_sizes(GROUPS.sizes[weights > 0])
+    alone = plain.gradient_curvature(plain.prepare(Y[kept], rest), S[kept], rows[kept])
+    np.testing.assert_allclose(found[:, kept], alone, rtol=1e-12)
+    assert not found[0, ~kept].any()
+    assert found[1, ~kept].max() < 1e-11  # what no curvature is below
 
 
 @pytest.mark.parametrize("losses", [{"xendcg": 1.0}, {"ranknet": 1.0}])

@@ -287,6 +287,30 @@ def test_xendcg_far_from_its_target_is_the_limit_of_its_formula(terms):
         np.testing.assert_allclose(found, near, rtol=1e-9, atol=1e-12)
 
 
+def test_what_is_left_below_a_document_far_above_keeps_its_digits():
+    """The curvature of a document that is all but certainly first: 1 - rho would leave eight digits of it."""
+    _, curvature = alone(ListNetObjective(), [1, 0, 0], [20.0, 0.0, -1.0])
+    rest = np.exp(-20.0) * (1.0 + np.exp(-1.0))
+    np.testing.assert_allclose(curvature[0], rest / (1.0 + rest) ** 2, rtol=1e-13)
+
+
+def test_targets_that_are_all_nothing_push_down_by_the_chance_to_be_first():
+    objective = XENDCGObjective(gamma=[1.0, 1.0], terms=1)
+    gradient, _ = alone(objective, [0, 0], [0.0, np.log(3.0)])
+    np.testing.assert_allclose(gradient, [-0.25, -0.75], rtol=1e-14)
+
+
+@every_kind
+def test_the_weights_of_rows_are_left_as_they_are(kind):
+    labels, scores = query(0)
+    rows = np.array([0.0, *np.linspace(0.5, 2.0, 8)])
+    given = rows.copy()
+    gradient, curvature = alone(rule(kind), labels, scores, rows)
+    np.testing.assert_array_equal(rows, given)
+    assert gradient[0] == 0.0
+    assert 0.0 <= curvature[0] <= 1e-12
+
+
 @every_kind
 def test_a_query_contributes_the_same_among_many(kind):
     labels, scores = ranking()

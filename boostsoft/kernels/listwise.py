@@ -20,7 +20,7 @@ import numpy as np
 
 from .compile import kernel, routine
 from .noise import exponential
-from .simd import LANES, keep_alive, lane_sum, load, pointer, smaller, splat, store
+from .simd import LANES, keep_alive, lane_sum, load, pointer, splat, store
 
 _LEAST_SUM = 1e-15  # of the targets
 _PARTS = 7  # arrays that a query needs, each as long as it and a vector
@@ -63,7 +63,7 @@ def _softmax_query(scores, targets, terms, numbers, grad, curvature):
     for i in range(n, size):
         share[i], aim[i] = 0.0, 0.0
     for i in range(0, n, LANES):
-        store(share, i, exponential(smaller(load(share, i), splat(0.0))))
+        store(share, i, exponential(load(share, i)))
     share[top] = 0.0
     for i in range(n, size):
         share[i] = 0.0

@@ -154,22 +154,30 @@ class SoftObjective:
                 slopes, bends = self._slopes(further, scores)
                 _add(gradient, weight, slopes)
                 _add(curvature, weight, bends)
+            gradient, curvature = by_rows(gradient, curvature, row_weight)
             if self.losses:
-                gradient, curvature = self._beside(gradient, curvature, queries.further[n_mixed:], scores / self.sigma)
-        return by_rows(gradient, curvature, row_weight)
+                losses = queries.further[n_mixed:]
+                self._add_losses(gradient, curvature, losses, scores / self.sigma, row_weight)
+        return gradient, curvature
 
-    def _beside(
-        self, gradient: FloatArray, curvature: FloatArray, losses: tuple[PreparedQueries, ...], scores: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
-        """Gradient and curvature with those of the losses, made as long as the gradient is."""
-        wanted, share = length(gradient), shares(losses[0], self.query_weight)
+    def _add_losses(
+        self,
+        gradient: FloatArray,
+        curvature: FloatArray,
+        losses: tuple[PreparedQueries, ...],
+        scores: FloatArray,
+        row_weight: FloatArray | None,
+    ) -> None:
+        """Add the losses, each made as long as the gradient is: by what weighs something only."""
+        share, wanted = shares(losses[0], self.query_weight), length(gradient)
+        if row_weight is not None:
+            share = row_weight if share is None else share * row_weight
         for (name, weight), queries in zip(self.losses, losses, strict=True):
             slopes, bends = LOSSES[name].gradient_curvature(queries, scores, share)
             own = length(slopes)
             if own > 0.0:
                 _add(gradient, weight * wanted / own, slopes)
                 _add(curvature, weight * wanted / (self.sigma * own), bends)  # which is free of sigma
-        return gradient, curvature
 
     def _slopes(self, queries: PreparedQueries, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Gradient and curvature of one metric, times the queries' weights."""
