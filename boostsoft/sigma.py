@@ -255,7 +255,7 @@ def _effects(mixed: Mixed, values: FloatArray) -> FloatArray:
 
 
 def _held_out(mixed: Mixed, grid: FloatArray, rng: np.random.Generator, options: Mapping[str, Any]) -> Found:
-    sizes = spreads(mixed.scores, mixed.prepared.members)
+    sizes = spreads(mixed.scores, mixed.prepared.members, mixed.query_weight)
     problem = Problem(
         mixed.scores / np.where(sizes > 0, sizes, 1.0), mixed.prepared, mixed.query_weight, mixed.soft.hard,
         mixed.soft.noise, (float(grid[-1]),), "simplex", 0.0,

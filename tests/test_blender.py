@@ -71,19 +71,39 @@ def test_rows_in_any_order(data, fitted):
     np.testing.assert_allclose(scores, blender.normalize_scores(S[mixed], qid=qid[mixed]) @ blender.weights_)
 
 
-def test_a_weight_of_2_is_the_query_twice_and_0_is_its_absence(data):
+@pytest.mark.parametrize("how", ["rank", "none"])
+def test_a_weight_of_2_is_the_query_twice_and_0_is_its_absence(how, data):
     S, y, sizes = data
+    settings = {"normalize": how, "sigma": 0.5, "l2": 0.0}
     qid = np.repeat(np.arange(sizes.size), sizes)
     counts = np.random.default_rng(2).integers(0, 3, sizes.size)
-    blender = SoftBlender(sigma=0.5, l2=0.0).fit(S, y, qid=qid, sample_weight=counts[qid])
+    blender = SoftBlender(**settings).fit(S, y, qid=qid, sample_weight=counts[qid])
     rows = [(q, copy) for q in range(sizes.size) for copy in range(counts[q])]
     there = np.concatenate([np.flatnonzero(qid == q) for q, _ in rows])
-    again = SoftBlender(sigma=0.5, l2=0.0).fit(S[there], y[there], group=[sizes[q] for q, _ in rows])
+    again = SoftBlender(**settings).fit(S[there], y[there], group=[sizes[q] for q, _ in rows])
     np.testing.assert_allclose(blender.weights_, again.weights_, atol=1e-6)
-    plain = SoftBlender(sigma=0.5, l2=0.0).fit(S, y, qid=qid)
+    plain = SoftBlender(**settings).fit(S, y, qid=qid)
     assert np.abs(blender.weights_ - plain.weights_).max() > 1e-3
     weighted = blender.score(S, y, qid=qid, sample_weight=counts[qid])
     assert weighted == pytest.approx(again.score(S[there], y[there], group=[sizes[q] for q, _ in rows]))
+
+
+def test_scores_of_a_query_of_weight_0_change_nothing(data):
+    """Neither what a model's scores are measured by, nor whether it is constant or another's copy."""
+    S, y, sizes = data
+    qid = np.repeat(np.arange(sizes.size), sizes)
+    there = qid > 2
+    weights = np.where(np.arange(sizes.size) > 2, 1, 0)
+    S = np.column_stack([S, 2.0 * S[:, 0], qid])
+    S[~there] = 9.0 * np.random.default_rng(3).normal(size=(np.count_nonzero(~there), 5)) * np.arange(1, 6)
+    says = "column 0 and column 3 rank all documents alike|constant within every query: column 4; of weight 0"
+    fits = {"group": sizes, "query_weight": weights}, {"group": sizes[3:]}
+    found = []
+    for rows, queries in zip((slice(None), there), fits, strict=True):
+        with pytest.warns(UserWarning, match=says) as caught:
+            found.append(SoftBlender(normalize="none").fit(S[rows], y[rows], **queries).weights_)
+        assert len(caught) == 2
+    np.testing.assert_allclose(*found, atol=1e-9)
 
 
 @pytest.mark.parametrize("mix", ["auto", None])

@@ -302,6 +302,18 @@ def test_held_out_trains_by_weight():
     assert found.table["value"][0] == pytest.approx(Metric("ndcg@10")(y.ravel(), S[:, 0], **given), abs=0.01)
 
 
+def test_held_out_does_not_see_scores_of_weight_0(data):
+    S, y, sizes = data
+    weights = np.where(np.arange(sizes.size) > 2, 1, 0)
+    there = np.repeat(weights, sizes)[:, None] > 0
+    factors = 50.0 * np.arange(1, S.shape[1] + 1)
+    first, second = (
+        choose_sigma(scores, y, group=sizes, query_weight=weights, sigmas=GRID, normalize="none", n_folds=2)
+        for scores in (S, np.where(there, S, factors * S))
+    )
+    assert first.table["value"].tolist() == second.table["value"].tolist()
+
+
 def test_a_soft_metric_has_its_sigma_already():
     with pytest.raises(TypeError, match=r"^choose_sigma: metric must be a string such as 'ndcg@10' or a Metric; got S"):
         choose_sigma(np.zeros((4, 2)), np.arange(4), group=[4], metric=SoftMetric("ndcg@10", sigma=0.2))

@@ -11,18 +11,19 @@ from ..query_groups import QueryGroups
 _DIGITS = 9  # to which two columns agree that rank alike, in spreads
 
 
-def spreads(scores: FloatArray, groups: QueryGroups, weights: FloatArray | None = None) -> FloatArray:
-    """The pooled within-query standard deviation of each column; 0 if it is constant within every query."""
+def spreads(scores: FloatArray, groups: QueryGroups, weights: FloatArray | None) -> FloatArray:
+    """The pooled within-query standard deviation of each column; 0 if it is constant within every query that weighs."""
     weights = np.ones(groups.n_queries) if weights is None else weights
     return np.array([spread(groups, np.ascontiguousarray(column), weights) for column in scores.T])
 
 
-def copies(scores: FloatArray, groups: QueryGroups, units: FloatArray) -> list[list[int]]:
-    """Columns that differ only by a factor and by constants within queries, in groups of two or more."""
+def copies(scores: FloatArray, groups: QueryGroups, weights: FloatArray, units: FloatArray) -> list[list[int]]:
+    """Columns that differ only by a factor and by constants within the queries that weigh, in groups of two or more."""
+    weighing = groups.per_document(weights > 0)
     alike: dict[bytes, list[int]] = {}
     for at in np.flatnonzero(units > 0).tolist():
         with np.errstate(over="ignore"):  # NumPy 1.26 sees one among the least numbers where there is none
             column = scores[:, at] / units[at]
         column = column - groups.per_document(groups.sums(column) / np.maximum(groups.sizes, 1))
-        alike.setdefault((np.round(column, _DIGITS) + 0.0).tobytes(), []).append(at)
+        alike.setdefault((np.round(column[weighing], _DIGITS) + 0.0).tobytes(), []).append(at)
     return [group for group in alike.values() if len(group) > 1]

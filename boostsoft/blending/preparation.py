@@ -73,8 +73,8 @@ def prepare_task(
     how = RECIPROCAL if blender.method == FUSION else settings.normalize
     scale = Scale.learn(how, directions(FIT, blender.lower_is_better, matrix.shape[1]), matrix, queries)
     scores = scale.apply(FIT, matrix, queries)
-    size = spreads(scores, groups)
-    _warn_of_copies(copies(scores, groups, size), names)
+    size = spreads(scores, groups, weights)
+    _warn_of_copies(copies(scores, groups, weights, size), names)
     active = _active(size, names)
     # scores as they are may be of any size: columns of equal spread are what a search can start from
     resized = how == "none" and blender.method != EQUAL
