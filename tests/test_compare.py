@@ -564,3 +564,12 @@ def test_what_is_refused():
         compare(track, track, y_true=y)
     with pytest.raises(TypeError, match="step_a and step_b belong to tracks"):
         compare(a, b, y_true=y, group=SIZES, step_a=0)
+
+
+def test_an_infinite_value_of_a_query_of_weight_0():
+    y, group = np.array([1, 0, 1, 0, 0, 1, 1, 0]), [2, 3, 3]
+    a, b = np.array([1.0, 0.0, 1.0, 2.0, 0.0, 1.0, 2.0, 3.0]), np.array([1.0, 0.0, 3.0, 2.0, 3.5, 2.0, 1.0, 1.5])
+    found = compare(a, b, y_true=y, group=group, metrics="pnr", query_weight=[0, 1, 1]).row("pnr")
+    left_out = compare(a[2:], b[2:], y_true=y[2:], group=group[1:], metrics="pnr").row("pnr")
+    assert found.n == 2
+    assert (found.difference, found.error, found.low) == (left_out.difference, left_out.error, left_out.low)

@@ -246,6 +246,22 @@ def test_queries_that_do_not_count_are_as_if_not_there():
     assert np.isnan(there.changes[:, :5]).all()
 
 
+@pytest.mark.filterwarnings("error")
+def test_an_infinite_value_of_a_query_of_weight_0():
+    model, batches = lightgbm_model(), [candidates()["wrong"]]
+    scores, metric = model.predict(POOL), Metric("pnr")
+    labels = np.where(np.arange(400) < 20, scores > np.median(scores[:20]), LABELS)  # no wrong pair in the first query
+    with pytest.raises(ValueError, match="marginal_value: pnr must be finite for every query; query 0 has an infinite"):
+        marginal_value(model, batches, POOL, labels, group=SIZES, metric=metric, progress=False)
+    weights = np.where(np.arange(20) > 0, 1.0, 0.0)
+    weighed = marginal_value(
+        model, batches, POOL, labels, group=SIZES, metric=metric, query_weight=weights, progress=False
+    )
+    left_out = marginal_value(model, batches, POOL[20:], labels[20:], group=SIZES[1:], metric=metric, progress=False)
+    assert weighed.batches[0].change == pytest.approx(left_out.batches[0].change)
+    assert weighed.batches[0].error == pytest.approx(left_out.batches[0].error)
+
+
 def test_level_and_resamples():
     found = value(lightgbm_model(), halves(), level=0.5, n_boot=20)
     row = found.batches[0]
@@ -524,6 +540,16 @@ def test_a_batch_that_fails_does_not_lose_the_others():
     ]
     with pytest.raises(lgb.basic.LightGBMError):
         value(lightgbm_model(), [batches["negative"]])
+
+
+@pytest.mark.filterwarnings("error")
+def test_an_infinite_value_is_a_failure_of_its_batch():
+    batches = {"wrong": candidates()["wrong"], "all": (POOL, LABELS, SIZES)}  # the latter leaves no wrong pair
+    settings = {"metric": Metric("pnr"), "params": {**PARAMS, "learning_rate": 0.5, "min_data_in_leaf": 1}}
+    found = value(lightgbm_model(), batches, n_trees=20, **settings)
+    assert [(row.name, row.failed) for row in found.ranked] == [("wrong", False), ("all", True)]
+    assert "batches['all']: pnr must be finite for every query; query" in found.ranked[1].problem
+    assert found.best.first == 1.0
 
 
 def test_scores_beyond_all_numbers_are_a_failure_of_their_batch():

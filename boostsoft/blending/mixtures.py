@@ -63,8 +63,7 @@ class Mixed:
 
     def refuse_infinite(self, metric: AnyMetric, values: FloatArray) -> None:
         """Raise if a query that counts has an infinite value: no mixture could be told from another by the mean."""
-        counted = self.prepared.counted(self.query_weight)
-        refuse_infinite(self.prepared.caller, metric.name, np.where(counted > 0, values.T, 0.0))
+        refuse_infinite(self.prepared.caller, metric.name, values.T, self.prepared.counted(self.query_weight))
 
     def mean(self, values: FloatArray) -> FloatArray:
         """Mean over the queries that count, (n_mixtures,) of (n_queries, n_mixtures)."""

@@ -111,10 +111,11 @@ def marginal_value(
 
     Notes
     -----
-    A batch on which training fails has NaN for its values, the error in ``problem``, and the last rank; the others
-    are not lost. A batch in which no query has two labels teaches a ranking objective nothing: its change is 0, and
-    it is not trained on. A batch may also be too small for the model's parameters (LightGBM wants 20 documents in a
-    leaf): then no tree has a split, ``n_trees`` is 0, and so is the change.
+    A batch on which training fails, or after which the metric is infinite, has NaN for its values, the error in
+    ``problem``, and the last rank; the others are not lost. A batch in which no query has two labels teaches a ranking
+    objective nothing: its change is 0, and it is not trained on. A batch may also be too small for the model's
+    parameters (LightGBM wants 20 documents in a leaf): then no tree has a split, ``n_trees`` is 0, and so is the
+    change.
 
     With LightGBM's ``linear_tree`` the first new tree has constants in its leaves, as whenever LightGBM starts from an
     ``init_score``.
@@ -149,10 +150,11 @@ def marginal_value(
     found = read_batches(batches, model, start)
     for batch in found:
         refuse_other_width(f"{CALLER}: batches[{batch.name!r}]", batch.X, grower.n_features)
-    grown = [_grow(grower, batch) for batch in watched(found, len(found), CALLER, progress)]
+    measure = _Measure(pool, grower.before, level)
+    grown = [_grow(grower, batch, measure) for batch in watched(found, len(found), CALLER, progress)]
     if all(isinstance(result, Exception) for result in grown):
         raise next(result for result in grown if isinstance(result, Exception))
-    return _values(found, grown, _Measure(pool, grower.before, level), n_boot, seed)
+    return _values(found, grown, measure, n_boot, seed)
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,13 +177,16 @@ def _pool(model: Any, X: Any, y: Any, group: Any, qid: Any, metric: Any, query_w
     return _Pool(measured[0], labels, queries, query_weights(CALLER, query_weight, groups))
 
 
-def _grow(grower: Grower, batch: Batch) -> Grown | Exception:
+def _grow(grower: Grower, batch: Batch, measure: _Measure) -> Grown | Exception:
     """What the model scores after the batch, or what went wrong: one batch must not lose the others."""
     if grower.by_order and not batch.ordered:
         return Grown(grower.before, 0)
     try:
         scores, n_trees = grower.grow(batch)
-        return Grown(finite_vector(f"{CALLER}: batches[{batch.name!r}]", "scores", scores), n_trees)
+        caller = f"{CALLER}: batches[{batch.name!r}]"
+        finite = finite_vector(caller, "scores", scores)
+        measure.refuse_infinite(caller, measure.per_query(finite))
+        return Grown(finite, n_trees)
     except Exception as error:
         return error
 
@@ -194,13 +199,17 @@ class _Measure:
         self.spread = self._spread(before)
         self.soft, self.hard = self.per_query(before), self.per_query(before, hard=True)
         self.counted = counted_weights(self.soft, pool.weights)
-        refuse_infinite(CALLER, pool.metric.name, self.soft)
+        self.refuse_infinite(CALLER, self.soft)
         self.t = t_quantile((1 + level) / 2, degrees_of_freedom(self.counted))
 
     def per_query(self, scores: FloatArray, hard: bool = False) -> FloatArray:
         """Values of the soft metric, or of its hard twin."""
         metric = self.pool.metric.hard if hard else self.pool.metric
         return metric.evaluate(self.pool.queries, scores, self.pool.weights)
+
+    def refuse_infinite(self, caller: str, values: FloatArray) -> None:
+        """Raise if the metric is infinite for a query that counts."""
+        refuse_infinite(caller, self.pool.metric.name, values, self.counted)
 
     def mean(self, values: FloatArray) -> float:
         """Mean over the queries that count."""
@@ -220,7 +229,7 @@ class _Measure:
             problem = f"{type(result).__name__}: {result}"
             return BatchValue(**known, **missing, n_trees=0, problem=problem), self.soft * np.nan
         after = result.scores
-        gain, hard = _still(self.per_query(after) - self.soft), _still(self.per_query(after, hard=True) - self.hard)
+        gain, hard = _moved(self.soft, self.per_query(after)), _moved(self.hard, self.per_query(after, hard=True))
         error, hard_error = (float(mean_errors(values[None], self.counted)[0]) for values in (gain, hard))
         change, reach = self.mean(gain), np.inf if np.isnan(error) else self.t * error
         problem = ""
@@ -238,7 +247,7 @@ class _Measure:
         grown = self._spread(after)
         if not (self.spread > 0 and grown > 0):
             return np.nan
-        return self.mean(_still(self.per_query(self.scores * (grown / self.spread)) - self.soft))
+        return self.mean(_moved(self.soft, self.per_query(self.scores * (grown / self.spread))))
 
     def _spread(self, scores: FloatArray) -> float:
         return spread(self.pool.queries.members, scores, self.pool.weights)
@@ -272,6 +281,8 @@ def _firsts(changes: FloatArray, counted: FloatArray, n_boot: int, seed: int) ->
     return shares
 
 
-def _still(differences: FloatArray) -> FloatArray:
+def _moved(before: FloatArray, after: FloatArray) -> FloatArray:
     """Differences without those that are rounding."""
+    with np.errstate(invalid="ignore"):  # of infinite values, which queries of weight 0 may have
+        differences = after - before
     return np.where(np.abs(differences) <= STILL, 0.0, differences)

@@ -12,6 +12,7 @@ from ..metrics.soft import SoftMetric
 from ..statistics import check_resamples
 from ..tracks import TreeTrack
 from ..tracks.checks import refuse_infinite
+from ..tracks.means import counted_weights
 from .compared import ComparedMetric, Comparison
 from .paired import Paired, Plan, gain, interval, pair, queries_needed, sample_sums, significance
 from .systems import CALLER, Systems, from_scores, from_tracks
@@ -149,7 +150,7 @@ def _rows(systems: Systems, plan: Plan) -> tuple[tuple[ComparedMetric, ...], lis
     rows, notes, missing = [], [], []
     paired = []
     for metric, a, b in zip(systems.metrics, *systems.values, strict=True):
-        refuse_infinite(CALLER, metric.name, np.stack([a, b]))
+        refuse_infinite(CALLER, metric.name, np.stack([a, b]), counted_weights(a, systems.weights))
         paired.append(pair(a, b, systems.weights, plan))
     for metric, found in zip(systems.metrics, paired, strict=True):
         soft = isinstance(metric, SoftMetric)

@@ -261,7 +261,7 @@ def _check_counted(caller: str, name: str, values: FloatArray, counted: FloatArr
     queries = np.flatnonzero(counted > 0)
     if queries.size == 0:
         raise ValueError(f"{caller}: {name} must count a query at least; all are left out or weigh 0")
-    refuse_infinite(caller, name, values)
+    refuse_infinite(caller, name, values, counted)
     return int(queries.size)
 
 
