@@ -300,7 +300,9 @@ def test_frames_of_float32_take_no_more_memory_than_that(booster, kind, data):
     assert model._encoded("test", given[kind])[1].matrix.nbytes == X.nbytes
     wide = ranker(booster).fit(X.astype(np.float64), data.y, qid=data.qid)
     assert np.array_equal(model.predict(given[kind]), wide.predict(X.astype(np.float64)))
-    assert model._encoded("test", frame.assign(few=0.1))[1].matrix.dtype == np.float64  # not of such numbers
+    for wide in (0.1, np.int32(2**24 + 1), np.uint32(2**24 + 1)):  # no float32
+        found = model._encoded("test", frame.assign(few=wide))[1].matrix
+        assert (found.dtype, found[0, 5]) == (np.float64, wide)
 
 
 def test_features_must_not_be_masked(data):
@@ -368,14 +370,14 @@ def test_categories(booster, data):
     # the same with codes and the booster's own word for them
     codes = frame.assign(colour=frame.colour.cat.codes.where(frame.colour.notna()).astype(float)).to_numpy()
     if booster == "lightgbm":
-        assert np.array_equal(model.booster_.predict(codes), scores)
+        coded = codes
         assert "==" in str(model.booster_.trees_to_dataframe().decision_type.unique())
     else:
         import xgboost as xgb
 
-        data_of = xgb.DMatrix(codes, feature_names=list(frame), feature_types=["float", "c", "float"])
-        assert np.array_equal(model.booster_.predict(data_of), scores)
+        coded = xgb.DMatrix(codes, feature_names=list(frame), feature_types=["float", "c", "float"])
         assert ":{" in "".join(model.booster_.get_dump())
+    assert np.array_equal(model.booster_.predict(coded), scores)
     # polars, in both of its types, and texts in predict
     as_polars = pl.DataFrame(
         {"x": data.X[:, 0], "colour": pl.Series(colour.tolist(), dtype=pl.Categorical), "z": data.X[:, 1]}
@@ -385,7 +387,46 @@ def test_categories(booster, data):
         assert np.array_equal(model.predict(given), scores)
         again = ranker(booster).set_params(**model.get_params()).fit(given, y, qid=data.qid)
         assert np.array_equal(again.predict(given), scores)
+        assert np.array_equal(again.booster_.predict(coded), scores)  # the same codes: names in their order
     assert np.array_equal(model.predict(frame.assign(colour=colour)), scores)
+
+
+def test_categories_of_few_documents_are_told_apart_by_lightgbm(data):
+    """Of five or six each, where LightGBM alone leaves out those of less than ten."""
+    kind = np.random.default_rng(0).permutation(np.arange(len(data.y)) % 80)
+    frame = pd.DataFrame({"kind": pd.Categorical(kind)})
+    model = ranker(booster_params={"min_data_per_group": 5}).fit(frame, kind % 2, qid=data.qid)
+    assert model.score(frame, kind % 2, qid=data.qid) == 1.0
+
+
+def test_a_leaf_of_categories_gets_less_curvature_than_lightgbm_adds_alone(data):
+    """10 for some .25 per document in LightGBM's own objectives, whose unit is 16 of the ranker's."""
+    kind = np.random.default_rng(0).permutation(np.arange(len(data.y)) % 10)
+    frame = pd.DataFrame({"kind": pd.Categorical(kind)})
+    trees = []
+    for more in ({}, {"cat_l2": 0.0}):
+        model = ranker(num_leaves=2, n_estimators=1, booster_params={"min_data_per_group": 5, **more})
+        tree = model.fit(frame, kind % 2, qid=data.qid).booster_.trees_to_dataframe()
+        trees.append(tree[tree["left_child"].isna()])
+    found, bare = trees
+    assert found["weight"].tolist() == bare["weight"].tolist()
+    np.testing.assert_allclose(found["value"], bare["value"] * bare["weight"] / (bare["weight"] + 10 / 16), rtol=1e-5)
+
+
+@both
+def test_features_stay_what_they_are_in_rows_of_another_order(booster, data):
+    """Names, categories, and zeros that XGBoost takes as missing."""
+    colour, y = colours(data)
+    rounded, order = np.round(data.X, 1), np.random.default_rng(1).permutation(len(y))
+    frame = pd.DataFrame({"x": rounded[:, 0], "colour": pd.Categorical(colour), "z": rounded[:, 1]})
+    matrix = sparse.csr_matrix(np.where(np.abs(rounded) < 0.6, 0.0, rounded))
+    for X, some in ((frame, frame.iloc[order]), (matrix, matrix[order])):
+        model, mixed = ranker(booster), ranker(booster)
+        model.fit(X, y, qid=data.qid)
+        mixed.fit(some, y[order], qid=data.qid[order])
+        np.testing.assert_allclose(mixed.predict(X), model.predict(X), rtol=1e-4, atol=1e-5)
+    named = ranker(booster).fit(frame.iloc[order], y[order], qid=data.qid[order]).booster_
+    assert (named.feature_name() if booster == "lightgbm" else named.feature_names) == ["x", "colour", "z"]
 
 
 @both

@@ -27,6 +27,7 @@ from sklearn.metrics import ndcg_score
 from boostsoft import Metric, SoftMetric, SoftRanker
 from boostsoft.tracking import blocks, staged_xgboost, track_trees
 from boostsoft.tracking.staged import open_model
+from boostsoft.tracking.staged_lightgbm import as_lightgbm_reads
 from boostsoft.xgboost_data import booster_kind
 
 SIZES = [20] * 12
@@ -490,15 +491,24 @@ def test_x_must_be_as_wide_as_the_model_and_as_long_as_the_labels(make):
         refused("X must have one row per label, 241; got 240", model, labels=np.append(Y, 0), **queries)
 
 
-def test_frames_of_flags():
-    flags = np.where(X > 0, True, False)
+def test_frames_of_flags_are_made_numbers_once():
+    """Not by LightGBM, which would do it at every block of trees."""
+    flags = X > 0
     model = lgb.train({"verbosity": -1}, lgb.Dataset(flags.astype(np.float32), Y), 3)
-    for frame in (
-        pl.DataFrame(flags, schema=list("abcde")),
-        pd.DataFrame(flags).astype("boolean"),
-        pd.DataFrame(flags),
+    holes = flags.astype(np.float32)
+    holes[::3, 1] = np.nan
+    in_polars = pl.DataFrame(flags, schema=list("abcde"))
+    for frame, numbers in (
+        (in_polars, flags),
+        (pd.DataFrame(flags).astype("boolean"), flags),
+        (pd.DataFrame(flags), flags),
+        (pd.DataFrame(holes).astype("boolean"), holes),
+        (in_polars.with_columns(pl.Series("b", [None if np.isnan(v) else v > 0 for v in holes[:, 1]])), holes),
     ):
-        np.testing.assert_array_equal(staged(model, frame)[-1], model.predict(flags.astype(np.float32)))
+        found = as_lightgbm_reads(model, frame)
+        assert (type(found), found.dtype) == (np.ndarray, np.float32)
+        np.testing.assert_array_equal(found, numbers)
+        np.testing.assert_array_equal(staged(model, frame)[-1], model.predict(numbers.astype(np.float32)))
 
 
 def test_other_models_check_their_width_too():
