@@ -71,6 +71,15 @@ def test_long_queries_leave_no_partition_empty():
     assert [set(part["qid"]) for part in found] == [{1}, {2, 3}]
 
 
+def test_rows_move_when_they_are_needed(monkeypatch):
+    def move(*_):
+        raise AssertionError
+
+    monkeypatch.setattr("boostsoft.dask.repartition._join", move)
+    frame = bd.repartition_by_query(dd.from_pandas(table(), npartitions=4))
+    assert frame.dtypes.equals(table().dtypes)
+
+
 def test_repartition_says_what_is_wrong():
     frame = dd.from_pandas(table(), npartitions=2)
     with pytest.raises(ValueError, match=r"repartition_by_query: qid must be a column of the frame; got 'query'"):
@@ -79,6 +88,8 @@ def test_repartition_says_what_is_wrong():
         bd.repartition_by_query(table())
     with pytest.raises(ValueError, match=r"npartitions must be from 1"):
         bd.repartition_by_query(frame, npartitions=0)
+    with pytest.raises(ValueError, match=r"repartition_by_query: frame must not be empty"):
+        bd.repartition_by_query(dd.from_pandas(table().iloc[:0], npartitions=1))
     holes = table().astype({"qid": float})
     holes.iloc[-1, 0] = np.nan
     with pytest.raises(ValueError, match=r"qid must not be missing; partition 1 has rows without one"):
@@ -127,6 +138,27 @@ def test_all_data_must_have_the_same_partitions_and_rows():
         bd.evaluate("ndcg", y, chunked([1.0, 2.0, 3.0, 4.0], 3, 1), qid)
     with pytest.raises(TypeError, match=r"evaluate: y_score must be a Dask array, series or frame; got ndarray"):
         bd.evaluate("ndcg", y, np.arange(4.0), qid)
+
+
+def test_columns_of_labels_and_scores_are_flattened():
+    qid, y, scores = [1, 1, 2, 2], np.array([1.0, 0.0, 1.0, 0.0]), np.array([2.0, 1.0, 0.0, 1.0])
+    wide = [da.from_array(values[:, None], chunks=((2, 2), (1,))) for values in (y, scores)]
+    assert bd.evaluate("precision@1", *wide, chunked(qid, 2, 2)) == 0.5
+    split = da.from_array(np.column_stack([y, scores]), chunks=((2, 2), (1, 1)))
+    with pytest.raises(
+        ValueError, match=r"evaluate: y_score must have chunks of all its columns; got 2 chunks of columns \(rechunk"
+    ):
+        bd.evaluate("precision@1", chunked(y, 2, 2), split, chunked(qid, 2, 2))
+
+
+def test_scores_and_weights_must_be_finite():
+    y, qid, holes = chunked([1, 0, 1, 0], 2, 2), chunked([1, 1, 2, 2], 2, 2), chunked([1.0, 1.0, 1.0, np.nan], 2, 2)
+    with pytest.raises(ValueError, match=r"evaluate: y_score must be finite; got nan at position 1"):
+        bd.evaluate("ndcg", y, holes, qid)
+    with pytest.raises(ValueError, match=r"evaluate: partition 1: weight: rows must be finite; got nan at position 1"):
+        bd.evaluate("ndcg", y, y, qid, weight=holes)
+    with pytest.raises(ValueError, match=r"evaluate: partition 0: weight must not be negative; got -1\.0"):
+        bd.evaluate("ndcg", y, y, qid, weight=-1.0 * y)
 
 
 @pytest.mark.parametrize("weighted", [False, True])

@@ -436,6 +436,12 @@ def test_nothing_is_printed(booster, data, capfd):
     assert capfd.readouterr() == ("", "")
 
 
+def test_xgboost_shows_warnings_alone_whatever_is_configured(data, capfd):
+    with xgb.config_context(verbosity=3):
+        fit(ranker("xgboost"), data)
+    assert capfd.readouterr() == ("", "")
+
+
 @both
 def test_where_no_tree_splits_all_scores_are_0(booster, data):
     with pytest.warns(UserWarning, match="no tree has a split"):

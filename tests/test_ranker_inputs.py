@@ -83,7 +83,7 @@ def test_qid_as_a_column(booster, data):
     wide = np.column_stack([data.X[:, :2], data.qid, data.X[:, 2:]])
     frame = pd.DataFrame(wide, columns=["a", "b", "q", "c", "d"]).astype({"q": int})
     text = frame.assign(q=[f"q{i}" for i in data.qid])
-    inputs = [(wide, 2), (wide, -3), (sparse.csr_array(wide), 2), (frame, "q"), (frame, 2), (text, "q")]
+    inputs = [(wide, 2), (wide, np.int64(-3)), (sparse.csr_array(wide), 2), (frame, "q"), (frame, 2), (text, "q")]
     inputs += [(pl.from_pandas(frame), "q"), (pl.from_pandas(text), "q"), (pa.Table.from_pandas(frame), "q")]
     for X, column in inputs:
         model = ranker(booster, qid_column=column).fit(X, data.y, eval_set=[(X, data.y)])
@@ -97,15 +97,22 @@ def test_qid_as_a_column(booster, data):
 
 def test_ids_that_an_array_of_floats_cannot_tell_apart(data):
     whole = np.round(3 * data.X).astype(np.int64)
-    for ids, number in ((data.qid + 2**60, np.int64), (data.qid + 2**24, np.float32)):
+    for ids, number in (
+        (data.qid + 2**60, np.int64),
+        (data.qid + 2**24, np.float32),
+        (data.qid - 129 + 2**24, np.float32),  # as 2^24 + 1 would be
+        (129 - data.qid - 2**53, np.int64),
+    ):
         X = np.column_stack([whole, ids]).astype(number)
         message = (
-            r"^SoftRanker.fit: query ids in an array of float\d\d must be up to 2\^(53|24); got \d+: give X as a f"
+            r"^SoftRanker.fit: query ids in an array of float\d\d must be below 2\^(53|24); got -?\d+: give X as a f"
         )
         with pytest.raises(ValueError, match=message):
             ranker(qid_column=4).fit(X, data.y)
-    X = np.column_stack([whole, data.qid + 2**60])
     expected = ranker().fit(whole, data.y, qid=data.qid)
+    highest = np.column_stack([whole, data.qid - 130 + 2**24]).astype(np.float32)
+    assert np.array_equal(ranker(qid_column=4).fit(highest, data.y).predict(highest), expected.predict(whole))
+    X = np.column_stack([whole, data.qid + 2**60])
     assert np.array_equal(ranker(qid_column=4).fit(pd.DataFrame(X), data.y).predict(X), expected.predict(whole))
 
 
@@ -491,6 +498,16 @@ def test_names_that_a_booster_refuses(booster, data):
         assert np.array_equal(model.predict(frame), fit(ranker(booster), data).predict(data.X))
         assert model.feature_names_in_.tolist() == names
         assert model.feature_importances_.argmax() == 0
+
+
+@pytest.mark.parametrize("container", [np.asarray, pd.DataFrame, pl.DataFrame])
+def test_one_document_is_too_few(container, data):
+    model = ranker().fit(container(data.X), data.y, qid=data.qid)
+    with pytest.raises(ValueError, match=r"1 sample.* while a minimum of 2 is required"):
+        ranker().fit(container(data.X[:1]), data.y[:1], qid=data.qid[:1])
+    assert model.predict(container(data.X[:1])) == model.predict(container(data.X))[0]
+    with pytest.raises(ValueError, match=r"0 sample.* while a minimum of 1 is required"):
+        model.predict(container(data.X[:0]))
 
 
 def test_names_with_spaces_are_kept(data):

@@ -79,5 +79,4 @@ def _checked(part: dict[str, Any]) -> tuple[QueryGroups, FloatArray, FloatArray]
     scores = finite_vector(_CALLER, "y_score", np.asarray(part["y_score"]).ravel(), groups.n_docs)
     if "weight" not in part:
         return groups, scores, np.ones(groups.n_queries)
-    rows = finite_vector(_CALLER, "weight", np.asarray(part["weight"]), groups.n_docs)
-    return groups, scores, groups.sums(rows) / groups.sizes
+    return groups, scores, groups.sums(np.asarray(part["weight"], dtype=np.float64)) / groups.sizes

@@ -91,7 +91,7 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
     validation_fraction : float, optional
         Share of the queries, drawn at random, to evaluate on in place of ``eval_set``.
     qid_column : str or int, optional
-        Column of X that holds the query ids and is no feature. In an array, which is read as floats, ids may be up to
+        Column of X that holds the query ids and is no feature. In an array, which is read as floats, ids must be below
         2^53 (float32: 2^24), in a frame anything.
     n_jobs : int, optional
         Threads of the booster, counted as joblib does; None leaves it to the booster. Objective and metrics run on

@@ -166,11 +166,11 @@ def ids_in(caller: str, X: Any, position: int) -> NDArray[Any]:
         return np.asarray(_columns(X)[position])
     column = X[:, [position]]
     ids = np.ravel(column.toarray() if sparse.issparse(column) else column)
-    bits = np.finfo(ids.dtype).nmant + 1  # of a whole number that is a float's; of larger ones two may be the same
-    large = np.abs(ids) > 2.0**bits
+    bits = np.finfo(ids.dtype).nmant + 1  # of a whole number that is a float's; 2^bits may have been the next one
+    large = np.abs(ids) >= 2.0**bits
     if large.any():
         raise ValueError(
-            f"{caller}: query ids in an array of {ids.dtype} must be up to 2^{bits}; got {ids[np.argmax(large)]:.0f}: "
+            f"{caller}: query ids in an array of {ids.dtype} must be below 2^{bits}; got {ids[np.argmax(large)]:.0f}: "
             "give X as a frame, or the ids as qid="
         )
     return ids
