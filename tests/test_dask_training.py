@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,6 +14,8 @@ import boostsoft.dask as bd
 import boostsoft.lightgbm as bl
 import boostsoft.xgboost as bx
 from boostsoft.dask.watch import run_watched
+from boostsoft.dask.xgboost import OnWorker
+from boostsoft.kernels.threads import limit
 
 from .releases import left_out
 
@@ -30,6 +33,8 @@ pytestmark = [
 ]
 
 FEATURES = ["a", "b", "c"]
+# of 80 queries: 400 rows in each of four partitions, none like another
+SIZES = np.repeat([[10, 30], [15, 25], [5, 35], [12, 28]], 10, axis=0).ravel()
 SPREAD = bs.SoftMetric("ndcg@10", sigma=0.2, sigma_unit="spread")
 # min_child_samples: several workers count a leaf's rows by their curvature, one worker counts them as they are
 LIGHTGBM = {
@@ -49,17 +54,17 @@ def client():
         yield client
 
 
-def table(steps=None, n_queries=80):
-    """Queries of 20; features of few values, if ``steps`` are given, have the same bins on any part of the rows."""
+def table(steps=None):
+    """Features of few values, if ``steps`` are given, have the same bins on any part of the rows."""
     rng = np.random.default_rng(0)
-    n = 20 * n_queries
+    n = SIZES.sum()
     X = rng.normal(size=(n, 3))
     if steps:
         X = np.clip(np.round(X * steps), -2 * steps, 2 * steps) / steps
     y = np.digitize(X[:, 0] * X[:, 1] + X[:, 2] + rng.normal(scale=0.5, size=n), [0.0, 1.0, 2.0])
     whole = pd.DataFrame(X, columns=FEATURES)
     return whole.assign(
-        y=y, qid=np.repeat(rng.permutation(n_queries), 20), weight=np.repeat(1.0 + np.arange(n_queries) % 3, 20)
+        y=y, qid=np.repeat(rng.permutation(80), SIZES), weight=np.repeat(1.0 + np.arange(80) % 3, SIZES)
     )
 
 
@@ -113,7 +118,7 @@ def test_lightgbm_gets_the_same_gradients_on_one_worker_and_on_two(client, frame
         trees.append(first_tree(model))
     whole = table(steps=4)
     alone = lgb.LGBMRanker(**{**LIGHTGBM, "n_estimators": 1}, objective=bl.sklearn_objective("ndcg@10"))
-    alone.fit(whole[FEATURES], whole["y"], group=[20] * 80, sample_weight=whole["weight"] if weighted else None)
+    alone.fit(whole[FEATURES], whole["y"], group=SIZES, sample_weight=whole["weight"] if weighted else None)
     assert len(trees[0]) > 5
     for tree in trees:
         pd.testing.assert_frame_equal(tree, first_tree(alone), rtol=1e-6, check_dtype=False)
@@ -123,13 +128,13 @@ def test_lightgbm_gets_the_same_gradients_on_one_worker_and_on_two(client, frame
 def test_xgboost_gets_the_same_gradients_on_one_worker_and_on_two(client, frames, weighted):
     trees = []
     for frame in frames:
-        weight = frame["weight"] if weighted else None
-        found = bd.train_xgboost(client, XGBOOST, frame[FEATURES], frame["y"], frame["qid"], 1, weight=weight)
+        weight, qid = (frame["weight"], frame["qid"].astype(str)) if weighted else (None, frame["qid"])
+        found = bd.train_xgboost(client, XGBOOST, frame[FEATURES], frame["y"], qid, 1, weight=weight)
         trees.append(found["booster"].trees_to_dataframe()[["Feature", "Split", "Gain", "Cover"]])
     whole = table(steps=4)
-    data = xgb.DMatrix(whole[FEATURES], whole["y"], group=[20] * 80)
+    data = xgb.DMatrix(whole[FEATURES], whole["y"], group=SIZES)
     if weighted:
-        data.set_weight(whole["weight"].to_numpy()[::20])
+        data.set_weight(whole.drop_duplicates("qid")["weight"])
     alone = bx.train(XGBOOST, data, 1, verbose_eval=False).trees_to_dataframe()
     assert len(alone) > 5
     for tree in trees:
@@ -137,7 +142,7 @@ def test_xgboost_gets_the_same_gradients_on_one_worker_and_on_two(client, frames
 
 
 def alone_ndcg(booster, whole):
-    data = {"group": [20] * 80}
+    data = {"group": SIZES}
     if booster == "lightgbm":
         model = lgb.LGBMRanker(**LIGHTGBM, objective=bl.sklearn_objective("ndcg@10"))
         scores = model.fit(whole[FEATURES], whole["y"], **data).predict(whole[FEATURES])
@@ -157,12 +162,13 @@ def assert_as_good(scores, booster):
 
 
 def test_a_lightgbm_model_ranks_as_well_on_two_workers(client, frame):
-    model = ranker()
-    objective = model.objective
+    model = ranker(client=client)
+    objective, rule = model.objective, model.objective.rule
     fitted = bd.fit_lightgbm(model, frame[FEATURES], frame["y"], frame["qid"])
     assert fitted is model
     assert model.objective is objective
-    assert model.client is None
+    assert objective.rule is rule
+    assert model.client is client
     scores = model.predict(frame[FEATURES])
     assert_as_good(scores, "lightgbm")
     whole = table()
@@ -308,10 +314,12 @@ def test_what_no_worker_can_do_alone_is_refused(client, frame):
     fit(r".* must not be pooled", bs.Metric("auc", pooled=True))
     fit(r".* must have one cutoff for all queries", bs.Metric("ndcg", k=[1, 2]))
     fit(r"early stopping must be left out, .* got early_stopping_rounds", params={"early_stopping_rounds": 3})
+    fit(r"early stopping must be left out, .* got n_iter_no_change", params={"n_iter_no_change": 3})
     fit(r"early stopping must be left out", callbacks=[lgb.early_stopping(3, verbose=False)])
     fit(r"bagging_by_query=True trains stumps", params={"bagging_by_query": True})
     told = re.escape("eval_metric must not be in units of the spread") + ".*boostsoft.dask.evaluate pools it"
     fit(told, eval_set=[(X, y)], eval_group=[bd.group_sizes(qid)], eval_metric=bl.sklearn_eval_metric(SPREAD))
+    fit(told, eval_set=[(X, y)], eval_group=[bd.group_sizes(qid)], eval_metric=["auc", bl.sklearn_eval_metric(SPREAD)])
     fit(r"callbacks must not record .* got boostsoft.lightgbm.track_callback", callbacks=[bl.track_callback("mrr")])
 
     def train(told, **arguments):
@@ -332,6 +340,8 @@ def test_what_no_worker_can_do_alone_is_refused(client, frame):
         bd.fit_lightgbm(ranker(objective=bl.objective()), X, y, qid)
     with pytest.raises(TypeError, match=r"train_xgboost: client must be a distributed.Client .* got 3"):
         bd.train_xgboost(3, XGBOOST, X, y, qid)
+    with pytest.raises(TypeError, match=r"fit_lightgbm: client must be a distributed.Client .* got 3"):
+        bd.fit_lightgbm(ranker(client=3), X, y, qid)
 
 
 def test_lightgbms_log_is_of_one_workers_rows(client, frame):
@@ -344,6 +354,12 @@ def test_lightgbms_log_is_of_one_workers_rows(client, frame):
     logged = model.evals_result_["valid_0"]["ndcg_hard@10"][-1]
     over_all = bd.evaluate("ndcg@10", y, model.predict(X), qid)
     assert logged != pytest.approx(over_all, abs=1e-4)
+
+
+def test_an_objective_of_xgboost_runs_on_its_workers_threads(monkeypatch):
+    monkeypatch.setattr(distributed, "get_worker", lambda: SimpleNamespace(state=SimpleNamespace(nthreads=3)))
+    for given, expected in ((None, 3), (2, 2)):
+        assert OnWorker(lambda *_: limit(), given)(None, None) == expected
 
 
 def test_a_watched_call_returns_its_value_or_its_error(client):

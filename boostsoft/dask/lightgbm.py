@@ -86,7 +86,7 @@ def fit_lightgbm(ranker: Any, X: Any, y: Any, qid: Any, *, sample_weight: Any = 
         trained.fit(data["X"], data["y"], sample_weight=data.get("weight"), group=group, **arguments)
 
     run_watched(_CALLER, client, fit, task="_train_part")
-    trained.set_params(objective=objective, client=ranker.client)
+    trained.set_params(objective=objective)
     vars(ranker).update(vars(trained))
     return ranker
 
