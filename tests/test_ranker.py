@@ -276,6 +276,11 @@ def test_continued_training_repeats_whatever_was_trained_before(booster, data, v
     np.testing.assert_array_equal(first, copied)
 
 
+def test_threads_below_0_are_counted_from_behind():
+    cpus = joblib.cpu_count()
+    assert [check_settings(SoftRanker(n_jobs=n)).n_jobs for n in (-1, -2, -cpus)] == [cpus, max(cpus - 1, 1), 1]
+
+
 def test_depth_without_a_limit():
     settings = check_settings(SoftRanker(max_depth=-1))
     assert lightgbm_trees.parameters(settings, 0.25)["max_depth"] == -1
