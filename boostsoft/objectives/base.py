@@ -87,8 +87,7 @@ def prepare_labels(
 
 def refuse_rising_discount(caller: str, metric: Metric, queries: PreparedQueries) -> None:
     """Raise unless the discount falls with the rank, down to 0 at most."""
-    depth = 1 if queries.pairwise else int(np.minimum(queries.cutoffs, queries.groups.sizes).max(initial=1))
-    discount = queries.discount[:depth]
+    discount = queries.discount[:-1]  # the last one is behind the deepest rank
     if np.any(np.diff(discount) > 0) or discount[-1] < 0:
         raise ValueError(
             f"{caller}: the discount must not rise with the rank nor be negative; "
