@@ -60,7 +60,7 @@ def reference_objective(kind: str, **options: Any) -> Objective:
     5.0
     """
     build = REFERENCES[one_of(CALLER, "kind", kind, REFERENCES)]
-    known = [name for name in inspect.signature(build).parameters if name != "kind"]
+    known = inspect.signature(build).parameters
     for name in options:
         if name not in known:
             raise TypeError(f"{CALLER}: options of {kind!r} must be among {', '.join(known)}; got {name!r}")
