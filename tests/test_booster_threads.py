@@ -100,7 +100,8 @@ def test_lightgbm_that_does_not_export_its_number(monkeypatch):
     monkeypatch.setitem(sys.modules, "lightgbm.basic", None)
     for name in ALIASES:
         assert bl._threads(SimpleNamespace(params={"verbose": -1, name: "2"})) == 2
-    for params in (None, {}, {"num_threads": None}, {"num_threads": "many"}):
+    assert bl._threads(SimpleNamespace(params={"num_threads": None, "n_jobs": 2})) == 2
+    for params in (None, {}, {"num_threads": None}, {"num_threads": "many"}, {"num_threads": [2]}):
         assert bl._threads(SimpleNamespace(params=params)) is None
     assert bl._threads() is None
 

@@ -11,6 +11,7 @@ import pytest
 
 import boostsoft.lightgbm as bl
 from boostsoft import Metric, QueryGroups
+from boostsoft.kernels import threads
 from boostsoft.objectives import LambdaObjective
 
 from . import oracle
@@ -62,6 +63,17 @@ def test_ranknet_is_the_oracles(spread, sigmoid):
     wanted = per_query(oracle.ranknet, labels, scores, sigmoid=sigmoid)
     np.testing.assert_allclose(found[0], wanted[0], rtol=0, atol=1e-12 * np.abs(wanted[0]).max())
     np.testing.assert_allclose(found[1], np.maximum(wanted[1], 1e-12), rtol=0, atol=1e-12 * wanted[1].max())
+
+
+def test_ranknet_is_the_same_on_several_threads(monkeypatch):
+    """Also where one range of queries holds scores too far apart for their exponentials."""
+    labels, scores = ranking(2)
+    scores[8:20] *= 1e4
+    with threads.at_most(1):
+        wanted = evaluate(LambdaObjective("ranknet"), labels, scores)
+    monkeypatch.setattr(threads, "_by_numba", lambda: 4)
+    monkeypatch.setattr(threads, "_NANOSECONDS_PER_THREAD", 1e-9)
+    np.testing.assert_array_equal(evaluate(LambdaObjective("ranknet"), labels, scores), wanted)
 
 
 @pytest.mark.parametrize(
@@ -160,6 +172,10 @@ def test_bad_labels_are_named():
         objective.prepare([0, 1, 2], QueryGroups.from_sizes([3]))
     with pytest.raises(ValueError, match=r"^LambdaObjective\.prepare: there is nothing to learn"):
         objective.prepare([1, 1, 0], QueryGroups.from_sizes([2, 1]))
+
+
+def test_defaults_are_lightgbms():
+    assert LambdaObjective() == LambdaObjective("lambdarank", truncation_level=30, norm=True, sigmoid=1.0, gain="exp2")
 
 
 def test_it_is_a_value():

@@ -109,6 +109,13 @@ def test_errors(losses, error, says):
         SoftObjective("ndcg@2", losses=losses)
 
 
+@pytest.mark.parametrize("name", ["xendcg", "ranknet"])
+def test_labels_that_a_loss_refuses_are_named_by_the_objective(name):
+    objective = SoftObjective("auc", losses={name: 1.0})
+    with pytest.raises(ValueError, match=r"^SoftObjective\.prepare: ndcg needs gains of at least 0; got -0\.5"):
+        objective.prepare([-1, 1], QueryGroups.from_sizes([2]))
+
+
 def test_both_boosters_and_the_ranker_take_them():
     lgb, xgb = pytest.importorskip("lightgbm"), pytest.importorskip("xgboost")
     import boostsoft.lightgbm as bl

@@ -323,6 +323,7 @@ def test_weight_zero_silences_a_query():
         (bs.Metric("pfound", p_break=0.0), [1, 0, 1, 0, 0.5, 1], {}),
         ("auc", [1, 2, 3, 0, 0, 0], {}),
         ("kendall", [1, 1, 1, 2, 2, 2], {}),
+        (bs.Metric("dcg", discount=[1.0, 1.0, 1.0]), [0, 1, 2, 2, 1, 0], {}),
     ],
     ids=str,
 )
@@ -413,10 +414,19 @@ def test_a_pooled_metric_counts_once_for_every_query():
     alone = evaluate(SoftObjective("auc"), labels, scores, QueryGroups.from_sizes([labels.size]))
     np.testing.assert_allclose(gradient, 6 * alone[0], rtol=1e-12)
     np.testing.assert_allclose(curvature, 6 * alone[1], rtol=1e-12)
-    weights = np.array([1.0, 0.0, 2.0, 1.0, 1.0, 1.0])
+    weights = np.array([1.0, 0.0, 3.0, 1.0, 1.0, 1.0])
     weighted, _ = evaluate(SoftObjective(pooled, query_weight=weights), labels, scores)
     slope = bs.SoftMetric(pooled).gradient(labels, scores, group=SIZES, query_weight=weights)
     np.testing.assert_allclose(weighted, 6 * slope, rtol=1e-12)
+
+
+@pytest.mark.parametrize("metric", [bs.Metric("dcg", gain="linear"), bs.Metric("pfound")], ids=["dcg", "pfound"])
+def test_labels_that_change_once_they_are_prepared_change_nothing(metric):
+    objective, labels, scores = SoftObjective(metric), np.array([1.0, 0.0, 0.5]), np.zeros(3)
+    queries = objective.prepare(labels, QueryGroups.from_sizes([3]))
+    wanted = objective.gradient_curvature(queries, scores)
+    labels[:] = 0.0, 1.0, 1.0
+    np.testing.assert_array_equal(objective.gradient_curvature(queries, scores), wanted)
 
 
 def test_objectives_are_values():

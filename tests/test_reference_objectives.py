@@ -311,6 +311,12 @@ def test_the_weights_of_rows_are_left_as_they_are(kind):
     assert 0.0 <= curvature[0] <= 1e-12
 
 
+def test_listnet_of_gains_that_overflow_over_the_temperature_has_one_target():
+    objective = ListNetObjective(temperature=1e-200, gain=[0.0, 1e200])
+    found = alone(objective, [0, 1, 0], np.zeros(3))
+    np.testing.assert_allclose(found[0], [-1 / 3, 2 / 3, -1 / 3], rtol=1e-15)
+
+
 @every_kind
 def test_a_query_contributes_the_same_among_many(kind):
     labels, scores = ranking()
@@ -463,6 +469,7 @@ def test_xgboost_learns_from_it(kind):
         ("lambdaloss", {"sigmoid": "1"}, TypeError, "sigmoid must be a number; got '1'"),
         ("xendcg", {"gamma": "half"}, ValueError, "gamma must be one of 'uniform', 'expected'; got 'half'"),
         ("xendcg", {"gamma": [0.1, 1.5]}, ValueError, "gamma must be from 0 to 1; got 0.1 to 1.5"),
+        ("xendcg", {"gamma": [-0.1, 0.5]}, ValueError, "gamma must be from 0 to 1; got -0.1 to 0.5"),
         ("xendcg", {"terms": 4}, ValueError, "terms must be from 1 to 3; got 4"),
         ("xendcg", {"seed": -1}, ValueError, r"seed must be from 0 to 2\^53; got -1"),
         ("softlambda", {"metric": "map"}, ValueError, "metric must be a sum of gain x discount over ranks, .*map"),
@@ -477,10 +484,16 @@ def test_bad_options_are_named(kind, options, error, message):
         reference_objective(kind, **options)
 
 
+def test_defaults_are_the_papers():
+    assert LambdaLossObjective() == LambdaLossObjective(mu=10.0, truncation_level=None, sigmoid=1.0, gain="exp2")
+    assert XENDCGObjective() == XENDCGObjective(gamma="uniform", seed=0, terms=3, gain="exp2")
+
+
 @every_kind
 def test_bad_labels_are_named(kind):
     two = QueryGroups.from_sizes([2, 1])
-    with pytest.raises(ValueError, match=r"Objective\.prepare: there is nothing to learn"):
+    nothing = r"Objective\.prepare: there is nothing to learn: no query .* whose order changes gain '(linear|exp2)'$"
+    with pytest.raises(ValueError, match=nothing):
         rule(kind).prepare([1, 1, 0], two)
     with pytest.raises(ValueError, match="there is nothing to learn"):
         rule(kind, query_weight=[0.0, 1.0]).prepare([1, 0, 0], two)
