@@ -40,12 +40,15 @@ def test_ranking_data_counts_and_default_names():
     ("changes", "message"),
     [
         ({"X": np.zeros(6)}, r"X must have two dimensions; got shape \(6,\)"),
+        ({"X": np.zeros((6, 1, 1))}, r"X must have two dimensions; got shape \(6, 1, 1\)"),
         ({"y": np.zeros(5)}, r"y must have shape \(6,\) as X; got \(5,\)"),
         ({"qid": np.zeros(7)}, r"qid must have shape \(6,\) as X; got \(7,\)"),
         ({"sizes": np.array([2, 2])}, "sum to the 6 rows of X; got 2 sizes with sum 4"),
         ({"sizes": np.array([2, 0, 4])}, "sizes must be at least 1"),
+        ({"sizes": np.array([[2, 1, 3]])}, "sizes must be at least 1 and sum to the 6 rows"),
         ({"sizes": np.array([3, 3])}, "qid must not change within a query; got 51 at row 2"),
         ({"comments": ("a",)}, "comments must have length 6; got 1"),
+        ({"comments": ("a",) * 7}, "comments must have length 6; got 7"),
         ({"feature_names": ("a",)}, "feature_names must have length 2; got 1"),
     ],
 )
@@ -284,6 +287,7 @@ def test_a_learned_model_beats_every_single_feature(digits):
     [
         ({"seed": -1}, "seed must be an integer of at least 0; got -1"),
         ({"seed": 1.5}, "seed must be an integer of at least 0; got 1.5"),
+        ({"seed": True}, "seed must be an integer of at least 0; got True"),
         ({"n_queries": (1, 2)}, r"n_queries must have three entries .* got \(1, 2\)"),
         ({"n_candidates": 30}, r"n_candidates two; got .* and 30"),
         ({"n_queries": (1, 0, 2)}, "n_queries must be an integer of at least 1; got 0"),

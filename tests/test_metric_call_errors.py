@@ -79,6 +79,15 @@ def test_wrong_weights(caller, weights, error, text):
     refused(error, f"{caller}: query_weight {text}", call, [1, 0, 0], [1, 2, 3], group=[1, 2], query_weight=weights)
 
 
+@pytest.mark.parametrize(
+    ("options", "labels"),
+    [({"discount": [1.0, -1e10, 0.0]}, [0, 1e295, 0]), ({}, [-1e301, -2, -1]), ({}, [9e299, -9e299, 0])],
+)
+def test_sums_that_are_too_large_whatever_their_signs(options, labels):
+    text = "Metric: the gains of a query, times the largest discount, must add up to at most 1e+300; got"
+    refused(ValueError, text, Metric("dcg", gain="linear", **options), labels, [1, 2, 3], group=[3])
+
+
 def call_of(caller, *args, **options):
     """The method of this name on another metric."""
     metric = {"Metric": Metric, "SoftMetric": SoftMetric}[caller.split(".")[0]](*args, **options)

@@ -241,6 +241,16 @@ def test_inputs_are_never_modified(unit):
         assert array.flags.writeable
 
 
+def test_a_function_that_writes_to_its_argument_leaves_the_labels_alone():
+    def doubled(labels):
+        labels *= 2.0
+        return labels
+
+    labels = np.array([1.0, 0.0])
+    assert Metric("dcg", gain=doubled)(labels, [2.0, 1.0], group=[2]) == 2.0
+    np.testing.assert_array_equal(labels, [1.0, 0.0])
+
+
 def test_what_is_returned_belongs_to_the_caller():
     labels, scores = np.array([1.0, 0.0]), np.array([0.5, 0.5])
     soft = SoftMetric("dcg", gain="linear")

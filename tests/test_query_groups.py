@@ -96,6 +96,8 @@ def test_queries_without_documents():
     assert (groups.n_queries, groups.n_docs) == (6, 3)
     np.testing.assert_array_equal(groups.offsets, [0, 0, 2, 2, 2, 3, 3])
     np.testing.assert_array_equal(groups.sums(np.array([1.0, 2.0, 4.0])), [0, 3, 0, 0, 4, 0])
+    np.testing.assert_array_equal(groups.largest(np.array([1.0, 2.0, 4.0]), 3.0), [3, 2, 3, 3, 4, 3])
+    np.testing.assert_array_equal(groups.smallest(np.array([1.0, 2.0, 4.0]), 3.0), [3, 1, 3, 3, 4, 3])
     np.testing.assert_array_equal(groups.per_document(np.arange(6)), [1, 1, 4])
 
 
@@ -231,6 +233,7 @@ def missing_ids():
         np.array(["a", pd.NA], dtype=object),
         np.array(["a", pd.NaT], dtype=object),
         np.array(["2020", "NaT"], "M8[Y]"),
+        np.array([1, "NaT"], "m8[s]"),
         pd.Series(["a", None]),
         pd.Series(["a", None], dtype="string"),
         pd.Series([1, None], dtype="Int64"),

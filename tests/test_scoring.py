@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import sklearn
 from sklearn.exceptions import NotFittedError
-from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score, cross_validate
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
@@ -149,6 +149,8 @@ def test_two_classes_rank_by_how_sure_the_classifier_is(data):
     linear, bayes = LogisticRegression().fit(X, y), GaussianNB().fit(X, y)  # which has no decision function
     assert scorer(linear, X, y, qid=qid) == auc(linear.decision_function(X)) != auc(linear.predict(X))
     assert scorer(bayes, X, y, qid=qid) == auc(bayes.predict_proba(X)[:, 1]) != auc(bayes.predict(X))
+    ridge = RidgeClassifier().fit(X, y)  # which has no probabilities
+    assert scorer(ridge, X, y, qid=qid) == auc(ridge.decision_function(X)) != auc(ridge.predict(X))
     search = GridSearchCV(LogisticRegression(), {"C": [0.1]}).fit(X, y)
     for wrapped in (search, make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y)):
         assert scorer(wrapped, X, y, qid=qid) == auc(wrapped.decision_function(X))
