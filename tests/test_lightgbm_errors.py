@@ -69,8 +69,9 @@ def test_bagging_by_query_is_refused(data):
     params = {"bagging_by_query": True, "bagging_fraction": 0.5, "bagging_freq": 1}
     with pytest.raises(ValueError, match=r"bagging_by_query=True trains stumps .* build a new Dataset"):
         train(data, params=params)
-    with pytest.raises(ValueError, match="bagging_by_query=True"):
-        train(data.dataset(params={"bagging_by_query": "true"}))
+    for text in ("true", "+"):
+        with pytest.raises(ValueError, match="bagging_by_query=True"):
+            train(data.dataset(params={"bagging_by_query": text}))
     with pytest.raises(ValueError, match="bagging_by_query=True"):
         lgb.cv({**SMALL, **params, "objective": bl.objective()}, data.dataset(), 3, folds=GroupKFold(3))
     assert train(data, params={"bagging_by_query": False}).num_trees() == 8
