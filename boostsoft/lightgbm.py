@@ -23,6 +23,8 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from .adapters import MetricList, PreparedCache, as_booster
 from .arguments import FloatArray, as_flag, finite_vector
 from .lightgbm_callback import LightGBMTrack
@@ -579,7 +581,7 @@ def _descent(
     scores = finite_vector(caller, "predictions", preds, groups.n_docs)
     rows = None if weight is None else row_weights(caller, weight, groups)
     gradient, curvature = rule.gradient_curvature(queries, scores, rows)
-    return -gradient, curvature
+    return np.negative(gradient, out=gradient), curvature
 
 
 def _logged(metrics: MetricList, labels: Any, preds: Any, weight: Any, group: Any) -> list[tuple[str, float, bool]]:

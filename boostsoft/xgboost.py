@@ -30,7 +30,6 @@ from .metrics.hard import Metric
 from .metrics.soft import AnyMetric, MetricWeights, SoftMetric, watched_soft
 from .objectives import LambdaObjective, Objective, SoftObjective
 from .objectives import reference_objective as _reference
-from .objectives.base import by_rows
 from .xgboost_data import THREADS, groups_and_weights, import_xgboost, is_empty, over_workers
 from .xgboost_data import threads as _threads
 
@@ -367,10 +366,10 @@ class XGBoostObjective:
         groups, weights = groups_and_weights(self.caller, dtrain)
         queries = self._cache.get(dtrain.get_label(), groups, partial(self.rule.prepare, part=part, caller=self.caller))
         scores = finite_vector(self.caller, "predictions", np.ravel(predt), groups.n_docs)
-        with as_booster(_threads()):
-            gradient, curvature = self.rule.gradient_curvature(queries, scores)
         unit = STOCK_UNIT if isinstance(self.rule, SoftObjective) else 1.0
-        return by_rows(-gradient, curvature, unit * groups.per_document(weights))
+        with as_booster(_threads()):
+            gradient, curvature = self.rule.gradient_curvature(queries, scores, unit * groups.per_document(weights))
+        return np.negative(gradient, out=gradient), curvature
 
     def __repr__(self) -> str:
         return f"{self.caller}({self.rule!r})"

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import pickle
 
+import lightgbm
 import numpy as np
 import pytest
+import xgboost
 
+import boostsoft.lightgbm as bl
+import boostsoft.xgboost as bx
 from boostsoft import Metric, QueryGroups, SoftRanker
 from boostsoft.objectives import SoftObjective, reference_objective
 
@@ -51,6 +55,24 @@ def test_rows_weigh_as_their_queries_would_and_none_as_if_left_out():
     np.testing.assert_allclose(found[:, kept], alone, rtol=1e-12)
     assert not found[0, ~kept].any()
     assert found[1, ~kept].max() < 1e-11  # what no curvature is below
+
+
+def lightgbm_derivatives(weights, **options):
+    given = None if weights is None else GROUPS.per_document(weights)
+    data = lightgbm.Dataset(S[:, None], Y, group=GROUPS.sizes, weight=given).construct()
+    return bl.objective("ndcg@2", losses=LOSSES, **options)(S, data)
+
+
+def xgboost_derivatives(weights, **options):
+    data = xgboost.DMatrix(S[:, None], Y, group=GROUPS.sizes, weight=weights)
+    return bx.objective("ndcg@2", losses=LOSSES, **options)(S, data)
+
+
+@pytest.mark.parametrize("derivatives", [lightgbm_derivatives, xgboost_derivatives])
+def test_weights_of_the_data_are_those_of_the_objective(derivatives):
+    weights = np.array([1.0, 2.0, 0.25, 3.0])
+    of_the_data, of_the_objective = derivatives(weights), derivatives(None, query_weight=weights)
+    np.testing.assert_allclose(of_the_data, of_the_objective, rtol=1e-6, atol=1e-9)
 
 
 @pytest.mark.parametrize("losses", [{"xendcg": 1.0}, {"ranknet": 1.0}])
