@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 
 import lightgbm
 import numpy as np
@@ -73,6 +74,21 @@ def test_weights_of_the_data_are_those_of_the_objective(derivatives):
     weights = np.array([1.0, 2.0, 0.25, 3.0])
     of_the_data, of_the_objective = derivatives(weights), derivatives(None, query_weight=weights)
     np.testing.assert_allclose(of_the_data, of_the_objective, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("rows", [None, np.linspace(0.5, 2.0, S.size)])
+def test_arrays_that_go_round_are_nobody_elses(rows):
+    """What was returned stays as it is, and several threads may share an objective and its queries."""
+    objective = SoftObjective("ndcg@2", mix={"kendall": 0.3}, losses=LOSSES)
+    many = RNG.normal(size=(40, S.size))
+    wanted = [np.array(objective.gradient_curvature(objective.prepare(Y, GROUPS), s, rows)) for s in many]
+    queries = objective.prepare(Y, GROUPS)
+    one_by_one = [objective.gradient_curvature(queries, s, rows) for s in many]
+    np.testing.assert_array_equal(one_by_one, wanted)
+    with ThreadPoolExecutor(4) as threads:
+        at_once = list(threads.map(lambda s: objective.gradient_curvature(queries, s, rows), many))
+    np.testing.assert_array_equal(at_once, wanted)
+    assert 0 < len(queries.spare) <= 4 * 8
 
 
 @pytest.mark.parametrize("losses", [{"xendcg": 1.0}, {"ranknet": 1.0}])

@@ -301,7 +301,9 @@ def _query_expectation(
     if derive:
         for j in range(n):
             i = order[j]
-            grad[i], push[i], hess[i] = gradient[j], push_down[j], hessian[j]
+            grad[i], push[i] = gradient[j], push_down[j]
+            if derive == 2:
+                hess[i] = hessian[j]
     return value
 
 

@@ -81,7 +81,7 @@ def expectation(
     scores, sigma = _differing(scores, sigma)
     law, offsets = LAWS[noise], prepared.groups.offsets
     step, tol = ACCURACY[accuracy]
-    found = _room(prepared, scores, derive > 0)
+    found = _room(prepared, derive > 0)
     out = (found.values, found.gradient, found.push, found.hessian)
     size, terms = _room_size(prepared, tol), _terms(prepared, tol)
     engines = _engines(prepared, terms, tol)
@@ -187,7 +187,7 @@ def softrank_expectation(
     scores, sigma = _differing(scores, sigma)
     costs = softrank_costs(prepared)
     refuse_long(prepared, costs, scores, noise, sigma, "softrank")
-    found = _room(prepared, scores, derive)
+    found = _room(prepared, derive)
 
     def run(begin: int, end: int) -> None:
         softrank_queries(
@@ -208,7 +208,7 @@ def sampled_expectation(
     metric with the noise's score function, -f'/f, which serves any metric and any noise. Query q draws from its
     own stream, seeded by (seed, q).
     """
-    found = _room(prepared, scores, derive)
+    found = _room(prepared, derive)
     offsets = prepared.groups.offsets
 
     def run(begin: int, end: int) -> None:
@@ -226,9 +226,9 @@ def sampled_expectation(
     return found
 
 
-def _room(prepared: PreparedQueries, scores: FloatArray, derive: bool) -> Expectation:
-    gradient, push, hessian = (np.zeros(scores.size if derive else 0) for _ in range(3))
-    return Expectation(np.zeros(prepared.groups.n_queries), gradient, push, hessian)
+def _room(prepared: PreparedQueries, derive: bool) -> Expectation:
+    gradient, push = (prepared.zeros() if derive else np.zeros(0) for _ in range(2))
+    return Expectation(np.zeros(prepared.groups.n_queries), gradient, push, np.zeros(gradient.size))
 
 
 def _sample_query(

@@ -231,7 +231,7 @@ def with_every_discount(queries: PreparedQueries) -> PreparedQueries:
 
 def _all_pairs(queries: PreparedQueries, scores: FloatArray, sigmoid: float) -> tuple[FloatArray, FloatArray]:
     """RankNet's pairs, eight at a time but where scores are too far apart for their exponentials."""
-    gradient, curvature = np.zeros(scores.size), np.zeros(scores.size)
+    gradient, curvature = queries.zeros(), queries.zeros()
     gains, offsets = queries.gains, queries.groups.offsets
     left = np.zeros(queries.groups.n_queries, np.bool_)
     one, nothing = np.ones(left.size), np.zeros(1)

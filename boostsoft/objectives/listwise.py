@@ -192,7 +192,9 @@ class XENDCGObjective:
             gamma = uniform_draws(self.seed, queries.groups, scores)
         elif self.gamma != "expected":
             gamma = np.array(self.gamma)
-        found = _cross_entropy(queries, scores, queries.gains + (1.0 - gamma), self.terms)
+        targets = np.add(queries.gains, 1.0 - gamma, out=queries.zeros())
+        found = _cross_entropy(queries, scores, targets, self.terms)
+        queries.hand_back(targets)
         return weighted(found, queries, self.query_weight, row_weight)
 
 
@@ -262,7 +264,7 @@ class QueryRMSEObjective:
     ) -> tuple[FloatArray, FloatArray]:
         """The direction to raise each score in, and the positive curvature, each (n_docs,), times the weights."""
         rows = np.ones(scores.size) if row_weight is None else np.array(row_weight)
-        gradient = np.zeros(scores.size)
+        gradient = queries.zeros()
 
         def run(begin: int, end: int) -> None:
             squares_queries(scores, queries.gains, rows, queries.groups.offsets, begin, end, gradient)
@@ -283,7 +285,7 @@ def _as_gamma(gamma: Any) -> str | tuple[float, ...]:
 def _cross_entropy(
     queries: PreparedQueries, scores: FloatArray, targets: FloatArray, terms: int
 ) -> tuple[FloatArray, FloatArray]:
-    gradient, curvature = np.zeros(scores.size), np.zeros(scores.size)
+    gradient, curvature = queries.zeros(), queries.zeros()
 
     def run(begin: int, end: int) -> None:
         softmax_queries(scores, targets, queries.groups.offsets, terms, begin, end, gradient, curvature)

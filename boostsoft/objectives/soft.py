@@ -141,7 +141,7 @@ class SoftObjective:
         weights = query_weights(caller, self.query_weight, groups)
         if not part and not np.any(_learnable(queries) & (weights > 0)):
             raise NothingToLearnError(NOTHING.format(caller, repr(self.metric)))
-        return replace(queries, further=tuple(further))
+        return replace(queries, further=tuple(replace(also, spare=queries.spare) for also in further))
 
     def gradient_curvature(
         self, queries: PreparedQueries, scores: FloatArray, row_weight: FloatArray | None = None
@@ -154,10 +154,12 @@ class SoftObjective:
                 slopes, bends = self._slopes(further, scores)
                 _add(gradient, weight, slopes)
                 _add(curvature, weight, bends)
+                further.hand_back(slopes, bends)
             gradient, curvature = by_rows(gradient, curvature, row_weight)
             if self.losses:
-                losses = queries.further[n_mixed:]
-                self._add_losses(gradient, curvature, losses, scores / self.sigma, row_weight)
+                scaled = np.divide(scores, self.sigma, out=queries.zeros())
+                self._add_losses(gradient, curvature, queries.further[n_mixed:], scaled, row_weight)
+                queries.hand_back(scaled)
         return gradient, curvature
 
     def _add_losses(
@@ -178,6 +180,7 @@ class SoftObjective:
             if own > 0.0:
                 _add(gradient, weight * wanted / own, slopes)
                 _add(curvature, weight * wanted / (self.sigma * own), bends)  # which is free of sigma
+            queries.hand_back(slopes, bends)
 
     def _slopes(self, queries: PreparedQueries, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Gradient and curvature of one metric, times the queries' weights."""
