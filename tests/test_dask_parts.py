@@ -197,6 +197,11 @@ def test_the_spread_is_pooled_over_the_partitions():
     assert still == pytest.approx((1.0 + 1.0 / np.log2(3.0)) / 2.0, rel=1e-15)
 
 
+def test_evaluate_is_nan_if_no_query_of_any_partition_counts():
+    y, qid = chunked([0, 0, 0, 0], 2, 2), chunked([1, 1, 2, 2], 2, 2)
+    assert np.isnan(bd.evaluate(bs.Metric("ndcg", empty="skip"), y, y, qid))
+
+
 def test_evaluate_refuses_what_crosses_partitions():
     y, qid = chunked([1, 0, 1, 0], 2, 2), chunked([1, 1, 2, 2], 2, 2)
     with pytest.raises(ValueError, match=r"evaluate: a metric of data in parts must not be pooled, .* got auc_pooled"):

@@ -111,17 +111,31 @@ def test_an_end_that_rounding_leaves_is_0():
     assert statistics.without_rounding(np.array([1e-13, 1e-11]), np.ones(1)).tolist() == [0.0, 1e-11]
 
 
+def test_an_infinite_difference_is_no_rounding():
+    """A query whose pnr is infinite: nothing is small beside it."""
+    found = statistics.without_rounding(np.array([-1.0, np.inf]), np.array([np.inf, -1.0]))
+    assert found.tolist() == [-1.0, np.inf]
+
+
+@pytest.mark.parametrize(("low", "high", "sign"), [(-1, 1, 0), (0, 1, 0), (-1, 0, 0), (0.5, 1, 1), (-1, -0.5, -1)])
+def test_an_interval_that_ends_at_0_holds_it(low, high, sign):
+    assert PairedInterval(0.5 * (low + high), low, high, 20, 0.95).sign == sign
+
+
 def test_blocks_of_resamples_do_not_matter(monkeypatch):
     a, b = np.random.default_rng(4).normal(size=(2, 40))
     whole = paired_interval(a, b)
     monkeypatch.setattr(statistics, "_CELLS", 7 * 40)
     parts = paired_interval(a, b)
     assert (parts.low, parts.high) == pytest.approx((whole.low, whole.high), abs=0.02)
+    monkeypatch.setattr(statistics, "_CELLS", 39)  # less than one resample
+    rows = paired_interval(a, b)
+    assert (rows.low, rows.high) == pytest.approx((whole.low, whole.high), abs=0.02)
 
 
 def test_interval_is_reproducible_and_seeded():
     a, b = np.random.default_rng(5).normal(size=(2, 30))
-    assert paired_interval(a, b) == paired_interval(a, b)
+    assert paired_interval(a, b) == paired_interval(a, b, level=0.95, method="bootstrap", n_boot=10_000, seed=0)
     assert paired_interval(a, b) != paired_interval(a, b, seed=1)
     turned = paired_interval(b, a, method="t")
     assert (turned.low, turned.high) == pytest.approx(tuple(-x for x in _ends(paired_interval(a, b, method="t"))))
