@@ -153,6 +153,12 @@ def test_a_query_weighs_the_mean_of_its_rows(data):
         np.testing.assert_allclose([value for _, value, _ in found], expected, rtol=1e-12)
 
 
+def test_a_query_without_rows_weighs_nothing():
+    y, scores, rows = np.array([1.0, 0.0, 1.0]), np.array([0.0, 1.0, 0.0]), np.array([1.0, 1.0, 3.0])
+    ((_, found, _),) = bl.sklearn_eval_metric("precision@1")(y, scores, rows, [2, 0, 1])
+    assert found == 0.75
+
+
 def test_labels_are_read_as_written():
     """LightGBM keeps labels in single precision, in which .7 is below .7."""
     sizes, y = [4, 4], np.array([0.7, 0.1, 0.2, 0.3, 0.0, 0.7, 0.4, 0.1])
