@@ -102,6 +102,15 @@ def test_only_the_ratio_of_weights_matters(name, factor):
 
 
 @every_pooled
+def test_the_first_query_may_weigh_nothing(name):
+    labels, scores = data(3)
+    for metric in (Metric(name, pooled=True), SoftMetric(name, pooled=True), SoftMetric(name, pooled=True).gradient):
+        found = metric(labels, scores, group=SIZES, query_weight=[0, 9, 2, 3, 1])
+        wanted = metric(labels[4:], scores[4:], group=SIZES[1:], query_weight=[9, 2, 3, 1])
+        np.testing.assert_allclose(found[4:] if np.ndim(found) else found, wanted, rtol=1e-12)
+
+
+@every_pooled
 def test_queries_without_pairs_of_their_own_count_and_nothing_but_one_class_is_empty(name):
     """The order of queries, and how documents share them, does not matter without weights."""
     labels, scores = [1, 1, 0, 0], [4.0, 1.0, 2.0, 3.0]
