@@ -100,6 +100,18 @@ def test_a_containers_quota(files, share, tmp_path, monkeypatch):
     assert processors.processors() == (7 if share == np.inf else np.ceil(share))
 
 
+@pytest.mark.parametrize(("chosen", "allowed"), [({}, 1), ({"NUMBA_NUM_THREADS": "3"}, 3)])
+def test_no_more_threads_than_processors_are_allowed_unless_chosen(chosen, allowed, monkeypatch):
+    monkeypatch.delenv("NUMBA_NUM_THREADS", raising=False)
+    for name, value in chosen.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(threads.numba, "threading_layer", lambda: "workqueue")
+    monkeypatch.setattr(threads.numba, "get_num_threads", lambda: 3)
+    monkeypatch.setattr(threads.config, "NUMBA_NUM_THREADS", threads.config.NUMBA_DEFAULT_NUM_THREADS)
+    monkeypatch.setattr(threads, "processors", lambda: 1)
+    assert threads.n_threads() == allowed
+
+
 def test_at_most_nests_and_ends(monkeypatch):
     monkeypatch.setattr(threads, "_by_numba", lambda: 6)
     for nothing in (None, 0, -1):
