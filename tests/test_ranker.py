@@ -641,8 +641,10 @@ def test_what_metrics_do_not_take_is_refused_before_training(booster, data, vali
     share = r"^SoftRanker\.fit: validation_fraction=0\.3: "
     with pytest.raises(ValueError, match=rf"{share}err needs probabilities"):
         fit(ranker(booster, eval_metric="err", validation_fraction=0.3), data._replace(y=data.y + 4))
+    with pytest.raises(ValueError, match=r"eval_set\[0\]: sample_weight must not be zero for every row"):
+        fit(ranker(booster), data, eval_set=sets[:1], eval_qid=[data.qid], eval_sample_weight=[data.y * 0.0])
     alone = np.where(data.qid == data.qid[0], 1.0, 0.0)
-    with pytest.raises(ValueError, match=rf"{share}a query must have a weight above 0"):
+    with pytest.raises(ValueError, match=r"two queries at least that have documents and a weight above 0; got 1"):
         fit(ranker(booster, validation_fraction=0.3), data, sample_weight=alone)
 
 
@@ -685,10 +687,22 @@ def test_validation_fraction_holds_out_whole_queries(booster, by, data):
     assert list(model.evals_result_) == ["valid_0"]
 
 
-def test_training_queries_must_not_all_weigh_0(data):
-    """The only query with a weight is drawn for validation."""
-    with pytest.raises(ValueError, match=r"^SoftRanker\.fit: validation_fraction=0\.96 must leave a query of weight"):
-        fit(ranker(validation_fraction=0.96), data, query_weight=29 * [0] + [1])
+@both
+@pytest.mark.parametrize(
+    "parameters", [{}, {"reg_lambda": "auto", "validation_fraction": 0.3, "losses": {"xendcg": 0.5}}]
+)
+def test_queries_of_weight_0_are_left_out(booster, parameters, data):
+    """Not even the bins of their features are there, nor do they count in a leaf or in the weights' mean."""
+    weights = np.resize([1.0, 0.0, 3.0], len(data.sizes))
+    rows = np.repeat(weights, data.sizes)
+    X = np.where(rows[:, None] > 0, data.X, 1e3 * data.X)
+    model, left_out = (ranker(booster, min_child_samples=5, **parameters) for _ in range(2))
+    model.fit(X, data.y, group=data.sizes, query_weight=weights)
+    kept = rows > 0
+    left_out.fit(X[kept], data.y[kept], group=data.sizes[weights > 0], query_weight=weights[weights > 0])
+    assert np.unique(model.predict(data.X)).size > 3
+    np.testing.assert_array_equal(model.predict(data.X), left_out.predict(data.X))
+    assert model.evals_result_ == left_out.evals_result_
 
 
 def test_validation_queries_follow_the_seed(data):

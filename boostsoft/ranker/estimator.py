@@ -232,7 +232,8 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
             Query id of each row, in any order; without either all rows are one query.
         sample_weight : (n_docs,), optional
             Weight of each row's query, equal within it; what counts is their ratio, for training divides them by their
-            mean over the rows. Where all rows are one query, how often each row is there.
+            mean over the rows. Queries of weight 0 are left out. Where all rows are one query, how often each row is
+            there.
         query_weight : (n_queries,), optional
             The same by query, in the order in which their rows first come; in place of ``sample_weight``.
         eval_set : list of (X, y), optional
@@ -379,7 +380,7 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         train, named = read_rows(FIT, encoder, X, y, *queries)
         if not named:
             warn_of_one_query(FIT, 3)
-        sets = evaluation_sets(self, encoder, named, *validation)
+        sets, train = evaluation_sets(self, encoder, named, *validation), train.that_weigh()
         self._encoder, self._named, self._trees = encoder, named, settings.booster
         train, sets = hold_out(settings, train, sets)
         check_watched(settings, sets)

@@ -33,30 +33,21 @@ def evaluation_sets(ranker: Any, encoder: Encoder, named: bool, eval_set: Any, b
 
 
 def hold_out(settings: Settings, train: Rows, sets: list[Rows]) -> tuple[Rows, list[Rows]]:
-    """Training rows and evaluation sets, the validation queries split off if they are to be."""
+    """Training rows, all of which weigh, and evaluation sets, the validation queries split off if they are to be."""
     if settings.validation_fraction is not None:
         if sets:
             raise ValueError(f"{FIT}: give eval_set or validation_fraction, not both")
         kept, held_out = split_queries(FIT, train.groups, settings.validation_fraction, settings.seed)
-        rows = train.take(kept)
-        if rows.weigh_nothing:
-            share = settings.validation_fraction
-            raise ValueError(
-                f"{FIT}: validation_fraction={share} must leave a query of weight above 0 to train on; all that there "
-                "are were held out"
-            )
-        return rows, [train.take(held_out)]
+        return train.take(kept), [train.take(held_out)]
     if settings.early_stopping_rounds is not None and not sets:
         raise ValueError(f"{FIT}: early_stopping_rounds needs queries to watch: give eval_set or validation_fraction")
     return train, sets
 
 
 def check_watched(settings: Settings, sets: Sequence[Rows]) -> None:
-    """Raise if a set has no weight, or labels that the metrics do not take, before a tree is grown for it."""
+    """Raise if a set has labels that the metrics do not take, before a tree is grown for it."""
     for at, rows in enumerate(sets):
         caller = f"{FIT}: {_title(settings, at)}"
-        if rows.weigh_nothing:
-            raise ValueError(f"{caller}: a query must have a weight above 0; all that have documents weigh 0")
         for metric in settings.watched:
             prepare(metric.hard, caller, rows.labels, rows.groups)
 

@@ -89,7 +89,10 @@ def split_queries(caller: str, groups: QueryGroups, share: float, seed: int) -> 
     """The training queries and the validation queries, drawn at random, both rising."""
     filled = np.flatnonzero(groups.sizes > 0)
     if filled.size < 2:
-        raise ValueError(f"{caller}: validation_fraction needs two queries at least; got {filled.size}")
+        raise ValueError(
+            f"{caller}: validation_fraction needs two queries at least that have documents and a weight above 0; "
+            f"got {filled.size}"
+        )
     n_valid = min(max(round(share * filled.size), 1), filled.size - 1)
     drawn = np.random.default_rng(seed).permutation(filled)
     return np.sort(drawn[n_valid:]), np.sort(drawn[:n_valid])

@@ -31,11 +31,6 @@ class Rows:
     groups: QueryGroups
     weights: FloatArray | None
 
-    @property
-    def weigh_nothing(self) -> bool:
-        """Whether every query that has documents weighs 0."""
-        return self.weights is not None and not self.groups.per_document(self.weights).any()
-
     def take(self, queries: IntArray) -> Rows:
         """Some of the queries."""
         chosen = np.zeros(self.groups.n_queries, dtype=np.bool_)
@@ -44,6 +39,12 @@ class Rows:
         weights = None if self.weights is None else self.weights[chosen]
         groups = QueryGroups.from_sizes(self.groups.sizes[chosen])
         return Rows(self.features.rows(rows), self.labels[rows], groups, weights)
+
+    def that_weigh(self) -> Rows:
+        """Without the queries of weight 0: nothing is to depend on them, not even a feature's bins."""
+        if self.weights is None or self.weights.all():
+            return self
+        return self.take(np.flatnonzero(self.weights))
 
     def in_their_mean(self) -> Rows:
         """The same with weights of mean 1 over the documents, and without any if all are equal.
