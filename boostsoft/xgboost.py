@@ -367,9 +367,10 @@ class XGBoostObjective:
         queries = self._cache.get(dtrain.get_label(), groups, partial(self.rule.prepare, part=part, caller=self.caller))
         scores = finite_vector(self.caller, "predictions", np.ravel(predt), groups.n_docs)
         unit = STOCK_UNIT if isinstance(self.rule, SoftObjective) else 1.0
+        rows = groups.per_document(weights) if np.any(weights != 1.0) else None
         with as_booster(_threads()):
-            gradient, curvature = self.rule.gradient_curvature(queries, scores, unit * groups.per_document(weights))
-        return np.negative(gradient, out=gradient), curvature
+            gradient, curvature = self.rule.gradient_curvature(queries, scores, rows)
+        return np.multiply(gradient, -unit, out=gradient), np.multiply(curvature, unit, out=curvature)
 
     def __repr__(self) -> str:
         return f"{self.caller}({self.rule!r})"

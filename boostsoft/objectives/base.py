@@ -50,7 +50,7 @@ def weighted(
 ) -> tuple[FloatArray, FloatArray]:
     """What was found times the weights of queries, the curvature at least ``TINY``, times those of rows.
 
-    Arrays that are nobody else's: they may be changed, for new pages cost more than what is written to them.
+    Arrays that are nobody else's: they are changed, for new pages cost more than what is written to them.
     """
     gradient, curvature = by_rows(*found, shares(queries, query_weight))
     np.maximum(curvature, TINY, out=curvature)
@@ -67,11 +67,12 @@ def shares(queries: PreparedQueries, query_weight: tuple[float, ...] | None) -> 
 def by_rows(
     gradient: FloatArray, curvature: FloatArray, row_weight: FloatArray | None
 ) -> tuple[FloatArray, FloatArray]:
-    """Gradient and curvature times the weight of each document, if there are weights."""
-    if row_weight is None:
-        return gradient, curvature
-    with np.errstate(under="ignore"):  # a document far from all others is hardly pulled
-        return gradient * row_weight, curvature * row_weight
+    """Gradient and curvature times the weight of each document, in their own places, if there are weights."""
+    if row_weight is not None:
+        with np.errstate(under="ignore"):  # a document far from all others is hardly pulled
+            gradient *= row_weight
+            curvature *= row_weight
+    return gradient, curvature
 
 
 def prepare_labels(
