@@ -110,8 +110,8 @@ def scenario(client, frame, how):
         try:
             fitted = bd.fit_lightgbm(ranker, frame[["a", "b", "c"]], frame["y"], frame["qid"])
             return {**found, "again": fitted.booster_.num_trees()}
-        except lgb.basic.LightGBMError as error:
-            if attempt == 2 or "Socket" not in str(error):
+        except (lgb.basic.LightGBMError, RuntimeError) as error:  # the other if a worker is left waiting by it
+            if attempt == 2 or not re.search("Socket|network interface", str(error)):
                 raise
             client.restart_workers(list(client.scheduler_info()["workers"]), timeout=240)
 
