@@ -351,6 +351,11 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
 
 
+def stock_unit(rule: Objective) -> float:
+    """By what an objective's gradient and curvature are multiplied: ours, for XGBoost's stock parameters."""
+    return STOCK_UNIT if isinstance(rule, SoftObjective) else 1.0
+
+
 class XGBoostObjective:
     """A callable ``(predt, dtrain) -> gradient, hessian`` of what XGBoost minimises."""
 
@@ -366,7 +371,7 @@ class XGBoostObjective:
         groups, weights = groups_and_weights(self.caller, dtrain)
         queries = self._cache.get(dtrain.get_label(), groups, partial(self.rule.prepare, part=part, caller=self.caller))
         scores = finite_vector(self.caller, "predictions", np.ravel(predt), groups.n_docs)
-        unit = STOCK_UNIT if isinstance(self.rule, SoftObjective) else 1.0
+        unit = stock_unit(self.rule)
         rows = groups.per_document(weights) if np.any(weights != 1.0) else None
         with as_booster(_threads()):
             gradient, curvature = self.rule.gradient_curvature(queries, scores, rows)

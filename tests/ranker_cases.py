@@ -41,7 +41,7 @@ def shuffled(data, seed=1):
 
 
 # the metric alone on trees that see everything: what the boosters do by themselves can be compared
-PLAIN = {"mix": None, "losses": None, "noise": "gaussian", "random_trees": False, "reg_lambda": 0.0}
+PLAIN = {"mix": None, "losses": None, "noise": "gaussian", "random_trees": False, "reg_lambda": 0.0, "n_boosters": 1}
 
 
 def ranker(booster="lightgbm", **parameters):

@@ -175,7 +175,7 @@ def test_both_boosters_and_the_ranker_take_them():
     trees = bx.train({}, matrix, 10, obj=bx.objective("ndcg@5", losses=losses), verbose_eval=False)
     soft = SoftRanker(
         metric="ndcg@5", mix=None, noise="gaussian", losses=losses, n_estimators=10, min_child_samples=5,
-        random_trees=False, reg_lambda=0.0,
+        random_trees=False, reg_lambda=0.0, n_boosters=1,
     )  # fmt: skip
     soft.fit(X, y, group=sizes)
     np.testing.assert_allclose(soft.predict(X), booster.predict(X), rtol=1e-6)

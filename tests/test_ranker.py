@@ -79,12 +79,12 @@ def test_equals_xgboost_with_the_adapter(data, hessian):
     average = objective(np.zeros(len(data.y)), dtrain)[1].mean()
     params = {
         "base_score": 0, "disable_default_eval_metric": True, "tree_method": "hist", "grow_policy": "lossguide",
-        "max_leaves": 6, "max_depth": 0, "eta": 0.1, "min_child_weight": 5 * average, "lambda": 16 * 0.01,
+        "max_leaves": 6, "max_depth": 0, "eta": 0.1, "min_child_weight": 5 * average, "lambda": 3.0 * average,
         "colsample_bytree": 0.6, "subsample": 0.7, "seed": 3, "seed_per_iteration": True, "nthread": 1,
     }  # fmt: skip
     booster = xgb.train(params, dtrain, 8, obj=objective)
     model = ranker("xgboost", metric="map@7", sigma=0.7, hessian=hessian, colsample=0.6, subsample=0.7)
-    scores = fit(model.set_params(random_state=3, reg_lambda=0.01), data).predict(data.X)
+    scores = fit(model.set_params(random_state=3, reg_lambda=3.0), data).predict(data.X)
     assert scores.dtype == np.float64
     assert np.array_equal(scores, booster.predict(xgb.DMatrix(data.X)))
 
@@ -111,7 +111,7 @@ PARAMETERS = {
     "num_leaves": (4, ("num_leaves", 4), ("max_leaves", 4)),
     "max_depth": (3, ("max_depth", 3), ("max_depth", 3)),
     "min_child_samples": (11, ("min_data_in_leaf", 11), ("min_child_weight", 11 * 4.0)),
-    "reg_lambda": (0.5, ("lambda_l2", 0.5), ("reg_lambda", 8.0)),
+    "reg_lambda": (2.0, ("lambda_l2", 2.0 * 0.25), ("reg_lambda", 2.0 * 4.0)),
     "colsample": (0.5, ("feature_fraction", 0.5), ("colsample_bytree", 0.5)),
     "subsample": (0.5, ("bagging_fraction", 0.5), ("subsample", 0.5)),
     "random_trees": (True, ("extra_trees", True), ("subsample", 0.7)),
@@ -232,7 +232,7 @@ def test_a_leaf_gets_the_curvature_of_forty_documents(booster, weighted, data):
         ranker(booster, reg_lambda=value, num_leaves=2, n_estimators=1).fit(
             data.X, data.y, qid=data.qid, sample_weight=weights
         )
-        for value in ("auto", 0.0)
+        for value in (40.0, 0.0)
     )
     shares = None if weights is None else weights / weights.mean()
     dataset = lgb.Dataset(data.X, data.y, weight=shares, group=data.sizes).construct()
@@ -367,8 +367,11 @@ def test_what_xgboost_does_not_know_is_warned_of(data):
         ({"min_child_samples": -1}, ValueError, "min_child_samples must be from 0"),
         ({"min_child_samples": 2**40}, ValueError, "min_child_samples must be up to 2"),
         ({"reg_lambda": -0.1}, ValueError, "reg_lambda must not be negative; got -0.1"),
-        ({"reg_lambda": "some"}, ValueError, "reg_lambda must be 'auto' or a number; got 'some'"),
+        ({"reg_lambda": "auto"}, TypeError, "reg_lambda must be a number; got 'auto'"),
         ({"reg_lambda": None}, TypeError, "reg_lambda must be a number"),
+        ({"n_boosters": "many"}, ValueError, "n_boosters must be 'auto' or a whole number; got 'many'"),
+        ({"n_boosters": 0}, ValueError, "n_boosters must be from 1 to 2"),
+        ({"n_boosters": 1.5}, TypeError, "n_boosters must be a whole number; got 1.5"),
         ({"colsample": 1.1}, ValueError, "colsample must be a share above 0 and up to 1; got 1.1"),
         ({"subsample": 0}, ValueError, "subsample must be a share above 0 and up to 1; got 0"),
         ({"booster_params": [1]}, TypeError, "booster_params must be a dict"),
@@ -402,7 +405,7 @@ def test_errors_of_parameters_name_the_ranker(parameters, data):
 @both
 def test_a_fit_that_fails_leaves_the_ranker_as_it_was(booster, data):
     other = {"lightgbm": "xgboost", "xgboost": "lightgbm"}[booster]
-    model = fit(ranker(booster, reg_lambda="auto"), data)
+    model = fit(ranker(booster, reg_lambda=40.0), data)
     before, attributes = model.predict(data.X), {name for name in vars(model) if name.endswith("_")}
     kept = {name: getattr(model, name) for name in attributes - {"booster_"}}
     model.set_params(booster=other, losses={"ranknet": 1.0})
@@ -540,7 +543,7 @@ def test_the_scale_of_weights_is_none(booster, data):
 @both
 @pytest.mark.parametrize("options", [{}, {"validation_fraction": 0.4, "early_stopping_rounds": 3}], ids=["all", "part"])
 def test_constant_weights_change_nothing(booster, options, data):
-    model = ranker(booster, reg_lambda="auto", **options)
+    model = ranker(booster, reg_lambda=40.0, **options)
     plain = fit(clone(model), data)
     for weight in (1e-30, 1e-4, 1.0 / len(data.y), 0.1, 1.0, 7.0):
         weighted = fit(clone(model), data, sample_weight=np.full(len(data.y), weight))
@@ -552,7 +555,7 @@ def test_constant_weights_change_nothing(booster, options, data):
 def test_small_weights_are_as_good_as_large_ones(booster, data):
     weights = np.where(data.qid % 2 == 0, 1.0, 4.0)
     scores = [
-        fit(ranker(booster, reg_lambda="auto"), data, sample_weight=scale * weights).predict(data.X)
+        fit(ranker(booster, reg_lambda=40.0), data, sample_weight=scale * weights).predict(data.X)
         for scale in (2.0**-20, 1.0)
     ]
     assert np.unique(scores[0]).size > 3
@@ -689,7 +692,7 @@ def test_validation_fraction_holds_out_whole_queries(booster, by, data):
 
 @both
 @pytest.mark.parametrize(
-    "parameters", [{}, {"reg_lambda": "auto", "validation_fraction": 0.3, "losses": {"xendcg": 0.5}}]
+    "parameters", [{}, {"reg_lambda": 40.0, "validation_fraction": 0.3, "losses": {"xendcg": 0.5}}]
 )
 def test_queries_of_weight_0_are_left_out(booster, parameters, data):
     """Not even the bins of their features are there, nor do they count in a leaf or in the weights' mean."""

@@ -12,7 +12,6 @@ from typing import Any
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from ..adapters import as_booster, logged_name
 from ..arguments import FloatArray, whole_number
 from ..kernels.threads import at_most
 from ..metrics.hard import Metric, mean_of
@@ -22,12 +21,11 @@ from . import lightgbm_trees, xgboost_trees
 from .beginning import beginning
 from .evaluation import check_watched, evaluation_sets, hold_out, warn_of_blind_stopping
 from .features import Encoder, Features, checked_columns, find_column, ids_in
+from .growing import grow
 from .queries import weigh
-from .regularization import first_curvature, leaf_l2
-from .rows import Rows, find_queries, read_labels, read_rows
-from .settings import FIT, Settings, check_settings, check_threads
-from .training import Job, Trees, normalised, refuse_other_features, warn_of_no_split
-from .watch import Watch
+from .rows import find_queries, read_labels, read_rows
+from .settings import FIT, check_settings, check_threads
+from .training import Trees, normalised
 
 BOOSTERS: dict[str, Trees] = {"lightgbm": lightgbm_trees, "xgboost": xgboost_trees}
 
@@ -60,7 +58,7 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
     hessian : "flow", "exact" or "constant"
         The curvature by which a leaf's gradient is divided (:class:`boostsoft.objectives.SoftObjective`).
     n_estimators : int
-        Number of trees, at most.
+        Number of trees, at most, of a booster.
     learning_rate : float
         How far each tree goes.
     num_leaves, max_depth : int
@@ -68,10 +66,11 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
     min_child_samples : int
         Documents in a leaf at least. XGBoost counts none: there a leaf must have as much curvature as so many
         documents have on average before the first tree (``min_child_weight``).
-    reg_lambda : float or "auto"
-        What is added to a leaf's curvature, in LightGBM's units; XGBoost gets 16 times it, as its curvature is. "auto"
-        is as much as 40 documents have on average before the first tree: a leaf of n documents goes about n / (n + 40)
-        of its way, which steadies small leaves and leaves large ones alone (notebooks/08_objectives.ipynb).
+    reg_lambda : float
+        What is added to a leaf's curvature, counted in documents: as much as so many have on average before the first
+        tree, whatever the booster, the metric and the length of the lists. A leaf of n documents goes about
+        n / (n + reg_lambda) of its way: 40 steadies small leaves and leaves large ones alone
+        (notebooks/08_objectives.ipynb).
     colsample, subsample : float
         Share of the features and of the rows, whatever their queries, that a tree sees.
     random_trees : bool or "auto"
@@ -79,6 +78,12 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         per feature (``extra_trees``); XGBoost, which cannot, gives a tree 7/10 of the rows that ``subsample`` leaves
         and a node half of the features. On small data that was worth more than any choice of the objective
         (notebooks/08_objectives.ipynb); "auto" is True below 50,000 documents to train on.
+    n_boosters : int or "auto"
+        Boosters whose scores are averaged, each of ``n_estimators`` trees and trained by itself from zero: the first on
+        ``metric``, the second on the labels (query-RMSE) with a quarter of the leaves, the third on ``metric`` with a
+        quarter of the leaves, the fourth on the labels with all, and so on. All stand in one booster, one after
+        another. "auto" is 4 below 20,000 documents to train on, where that was worth more than any choice of the
+        objective (notebooks/10_boosters.ipynb), and 1 from there on or with ``init_model``.
     booster_params : dict, optional
         Further parameters of the booster; those that the ranker has or settles itself raise, by any name, and so do
         those that LightGBM does not know or reads for its own objectives only. XGBoost warns of what it does not know.
@@ -87,7 +92,7 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         of a fifth of the scores' spread.
     early_stopping_rounds : int, optional
         Trees without a better value of what is watched, on the last evaluation set, after which to stop; the trees up
-        to the best value are kept.
+        to the best value are kept. Of several boosters each is watched and stopped by itself.
     validation_fraction : float, optional
         Share of the queries, drawn at random, to evaluate on in place of ``eval_set``.
     qid_column : str or int, optional
@@ -106,16 +111,20 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
     best_iteration\_ : int
         Number of trees in it, those of ``init_model`` included: boosting rounds, where XGBoost's
         ``num_parallel_tree`` grows several trees in each.
+    n_boosters\_ : int
+        How many boosters were trained.
     losses\_ : dict
         The convex losses that were trained on, by their weights.
     reg_lambda\_ : float
-        What was added to a leaf's curvature.
+        What was added to a leaf's curvature, of the first booster, in LightGBM's units; XGBoost got 16 times it, as its
+        curvature is.
     n_iter\_ : int
         Number of trees, or rounds, grown; more than are kept if training was stopped.
     best_score\_ : float or None
         What was watched, with the trees kept; None without an evaluation set.
     evals_result\_ : dict
-        Evaluation set (``"valid_0"``, ...) -> metric -> one value per tree grown.
+        Evaluation set (``"valid_0"``, ...) -> metric -> one value per tree grown: of several boosters, of the one that
+        the tree belongs to.
     feature_importances\_ : ndarray of shape (n_features_in\_,)
         Share of each feature in the gain of all splits.
     feature_names_in\_, n_features_in\_
@@ -166,10 +175,11 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         num_leaves: int = 31,
         max_depth: int = -1,
         min_child_samples: int = 20,
-        reg_lambda: float | str = "auto",
+        reg_lambda: float = 40.0,
         colsample: float = 1.0,
         subsample: float = 1.0,
         random_trees: bool | str = "auto",
+        n_boosters: int | str = "auto",
         booster_params: dict[str, Any] | None = None,
         eval_metric: Any = None,
         early_stopping_rounds: int | None = None,
@@ -194,6 +204,7 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         self.colsample = colsample
         self.subsample = subsample
         self.random_trees = random_trees
+        self.n_boosters = n_boosters
         self.booster_params = booster_params
         self.eval_metric = eval_metric
         self.early_stopping_rounds = early_stopping_rounds
@@ -253,7 +264,8 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         TypeError, ValueError
             If a parameter or an argument is not as described; X is infinite somewhere or of one row; weights differ
             within a query; no order of the documents is better than another; early stopping has nothing to watch, or
-            ``eval_set`` no queries although training has; or ``init_model`` was fitted on other columns.
+            ``eval_set`` no queries although training has; or ``init_model`` was fitted on other columns, or given to
+            several boosters.
         ImportError
             If XGBoost is asked for and not installed.
 
@@ -386,25 +398,10 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         check_watched(settings, sets)
         warn_of_blind_stopping(settings, sets)
         train = train.in_their_mean()
-        settings = settings.on(train.groups)
+        settings = settings.on(train.groups, continued=start is not None)
         self.losses_ = dict(settings.objective.losses)
-        self._grow(settings, trees, train, sets, start)
-
-    def _grow(self, settings: Settings, trees: Trees, train: Rows, sets: list[Rows], start: Any) -> None:
-        valid = [(f"valid_{at}", rows) for at, rows in enumerate(sets)]
-        watch = Watch(valid[-1][0] if valid else "", logged_name(settings.watched[0]), settings.early_stopping_rounds)
-        with as_booster(settings.n_jobs):
-            curvature = first_curvature(settings.objective, train)
-        job = Job(settings, curvature, train, valid, start, watch)
-        refuse_other_features(job, trees)
-        self.reg_lambda_ = leaf_l2(settings, curvature)
-        booster = trees.train(job)
-        warn_of_no_split(job, trees, booster)
-        grown = trees.n_trees(booster)
-        stops = settings.early_stopping_rounds is not None and watch.best_trees is not None
-        kept = min(watch.best_trees or 0, grown) if stops else grown
-        self.booster_ = booster if kept == grown else trees.first(booster, kept)
-        self.best_iteration_ = kept
-        self.n_iter_ = grown - (0 if start is None else trees.n_trees(start))
-        self.evals_result_ = watch.curves
-        self.best_score_ = (watch.best_value if stops else watch.last) if valid else None
+        found = grow(settings, trees, train, sets, start)
+        self.n_boosters_ = settings.n_boosters
+        self.reg_lambda_ = found.reg_lambda
+        self.booster_, self.best_iteration_, self.n_iter_ = found.booster, found.kept, found.grown
+        self.evals_result_, self.best_score_ = found.curves, found.best_value

@@ -15,7 +15,7 @@ from scipy import sparse
 from .. import lightgbm as adapter
 from ..arguments import FloatArray
 from ..lightgbm_data import BOOSTING, CATEGORIES, OBJECTIVE, STOPPING, THREADS
-from ..xgboost import STOCK_UNIT
+from ..xgboost import STOCK_UNIT, stock_unit
 from .features import Features
 from .random_trees import RANDOM_TREES
 from .regularization import leaf_l2
@@ -87,8 +87,11 @@ def _known_parameters() -> frozenset[str]:
         return frozenset()
 
 
-def parameters(settings: Settings, curvature: float) -> dict[str, Any]:
-    """LightGBM's ``params``, given the average curvature of a document before the first tree."""
+def parameters(settings: Settings, curvature: float, unit: float = STOCK_UNIT) -> dict[str, Any]:
+    """LightGBM's ``params``, given the average curvature of a document before the first tree.
+
+    ``unit`` is by what a curvature is multiplied where a booster expects some .25 per document.
+    """
     found: dict[str, Any] = {
         # histograms are then added up in the same order, whatever the machine and its load
         "deterministic": True,
@@ -96,8 +99,8 @@ def parameters(settings: Settings, curvature: float) -> dict[str, Any]:
         "feature_pre_filter": False,
         # what it adds to the curvature of a category, 10, is made for some .25 per document; with it as it is, small
         # data is never split by category
-        "cat_l2": STOCK_CATEGORY_L2 / STOCK_UNIT,
-        "cat_smooth": STOCK_CATEGORY_L2 / STOCK_UNIT,
+        "cat_l2": STOCK_CATEGORY_L2 / unit,
+        "cat_smooth": STOCK_CATEGORY_L2 / unit,
         **({} if "force_col_wise" in settings.more else {"force_row_wise": True}),
         **settings.more,
         "metric": "None",
@@ -132,15 +135,16 @@ def train(job: Job) -> Any:
     import lightgbm
 
     settings = job.settings
-    objective = adapter.LightGBMObjective(settings.objective)
     data = _dataset(replace(job.train, features=_some_feature(job.train.features)))
+    valid = [_dataset(rows, reference=data) for _, rows in job.valid]
+    objective = job.at_own_scores(adapter.LightGBMObjective(job.objective), [data, *valid])
     return lightgbm.train(
-        {**parameters(settings, job.curvature), "objective": objective},
+        {**parameters(settings, job.curvature, stock_unit(job.objective)), "objective": objective},
         data,
         settings.n_estimators,
-        valid_sets=[_dataset(rows, reference=data) for _, rows in job.valid],
+        valid_sets=valid,
         valid_names=[name for name, _ in job.valid],
-        feval=adapter.feval(*settings.watched) if job.valid else None,
+        feval=job.at_own_scores(adapter.feval(*settings.watched), [data, *valid]) if job.valid else None,
         init_model=job.start,
         callbacks=[_Stop(job.watch)] if job.valid else None,
     )

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..objectives import SoftObjective
+from ..objectives import Objective
 from .rows import Rows
 from .settings import FIT, Settings
 
-# Documents whose curvature is added where nothing is said: of 20, 40 and 80 the number that gained most
-# (notebooks/08_objectives.ipynb)
-DOCUMENTS = 40.0
 
-
-def first_curvature(objective: SoftObjective, rows: Rows) -> float:
+def first_curvature(objective: Objective, rows: Rows) -> float:
     """The average curvature of a document before the first tree, where all scores are equal, in LightGBM's units."""
     weights = None if rows.weights is None else rows.groups.per_document(rows.weights)
     queries = objective.prepare(rows.labels, rows.groups, caller=FIT)
@@ -22,5 +18,5 @@ def first_curvature(objective: SoftObjective, rows: Rows) -> float:
 
 
 def leaf_l2(settings: Settings, curvature: float) -> float:
-    """What is added to a leaf's curvature, given the average one of a document."""
-    return DOCUMENTS * curvature if settings.reg_lambda is None else settings.reg_lambda
+    """What is added to a leaf's curvature: that of ``reg_lambda`` documents, given the average one."""
+    return settings.reg_lambda * curvature

@@ -24,7 +24,7 @@ from ..metrics.registry import REGISTRY
 from ..metrics.soft import AnyMetric, MetricWeights, as_metric, watched_soft
 from ..objectives.soft import SoftObjective, read_objective
 from ..query_groups import QueryGroups
-from . import convex_losses, random_trees
+from . import convex_losses, members, random_trees
 
 FIT = "SoftRanker.fit"
 BOOSTERS = ("lightgbm", "xgboost")
@@ -43,8 +43,9 @@ class Settings:
     losses_by_data : whether the trees and the training data decide on the objective's convex losses.
     watched : what to evaluate after every tree, the one that stops training first.
     n_estimators, learning_rate, num_leaves, max_depth, min_child_samples, colsample, subsample : as given.
-    reg_lambda : what is added to a leaf's curvature; None until that of the training data is known.
+    reg_lambda : how many documents' curvature is added to a leaf's.
     random_trees : whether splits are chosen among random ones; None until the training data is known.
+    n_boosters : how many boosters there are; None until the training data is known.
     more : the booster's own further parameters.
     early_stopping_rounds, validation_fraction : as given.
     n_jobs : threads of the booster; None for its own choice.
@@ -60,23 +61,31 @@ class Settings:
     num_leaves: int
     max_depth: int
     min_child_samples: int
-    reg_lambda: float | None
+    reg_lambda: float
     colsample: float
     subsample: float
     random_trees: bool | None
+    n_boosters: int | None
     more: Mapping[str, Any]
     early_stopping_rounds: int | None
     validation_fraction: float | None
     n_jobs: int | None
     seed: int
 
-    def on(self, groups: QueryGroups) -> Settings:
-        """The same for training data of these queries."""
+    def on(self, groups: QueryGroups, continued: bool = False) -> Settings:
+        """The same for training data of these queries, with a booster that is ``continued`` or none."""
         random = random_trees.helps(groups.n_docs) if self.random_trees is None else self.random_trees
         objective = self.objective
         if self.losses_by_data:
             objective = _beside(objective, convex_losses.chosen(objective.metric, groups, random))
-        return replace(self, random_trees=random, objective=objective, losses_by_data=False)
+        several = self.n_boosters
+        if several is None:
+            several = 1 if continued else members.chosen(groups.n_docs)
+        elif several > 1 and continued:
+            raise ValueError(
+                f"{FIT}: n_boosters must be 1 with init_model, which one booster goes on from; got {several}"
+            )
+        return replace(self, random_trees=random, objective=objective, losses_by_data=False, n_boosters=several)
 
 
 def check_settings(ranker: Any) -> Settings:
@@ -106,10 +115,11 @@ def check_settings(ranker: Any) -> Settings:
         num_leaves=_narrow_number(FIT, "num_leaves", ranker.num_leaves, 2),
         max_depth=_depth(ranker.max_depth),
         min_child_samples=_narrow_number(FIT, "min_child_samples", ranker.min_child_samples, 0),
-        reg_lambda=_reg_lambda(ranker.reg_lambda),
+        reg_lambda=non_negative_number(FIT, "reg_lambda", ranker.reg_lambda),
         colsample=_share("colsample", ranker.colsample),
         subsample=_share("subsample", ranker.subsample),
         random_trees=_random_trees(ranker.random_trees),
+        n_boosters=_n_boosters(ranker.n_boosters),
         more=_more(ranker.booster_params),
         early_stopping_rounds=None if rounds is None else whole_number(FIT, "early_stopping_rounds", rounds, 1),
         validation_fraction=None if fraction is None else _inner_share("validation_fraction", fraction),
@@ -161,11 +171,11 @@ def _random_trees(value: Any) -> bool | None:
     return as_flag(FIT, "random_trees", value)
 
 
-def _reg_lambda(value: Any) -> float | None:
+def _n_boosters(value: Any) -> int | None:
     if isinstance(value, str):
-        refuse_other_text(FIT, "reg_lambda", value, AUTO, "a number")
+        refuse_other_text(FIT, "n_boosters", value, AUTO, "a whole number")
         return None
-    return non_negative_number(FIT, "reg_lambda", value)
+    return whole_number(FIT, "n_boosters", value, 1)
 
 
 def _mix(ranker: Any) -> MetricWeights | None:

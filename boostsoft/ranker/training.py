@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
 from ..arguments import FloatArray
+from ..objectives import Objective
 from .features import Features
+from .members import Own
 from .rows import Rows
 from .settings import FIT, Settings
 from .watch import Watch
@@ -18,17 +20,35 @@ from .watch import Watch
 
 @dataclass(frozen=True)
 class Job:
-    """A training: the settings, the data, the validation sets by name, and a booster to continue.
+    """A training.
 
-    ``curvature`` is the average one of a document before the first tree, in LightGBM's units.
+    Attributes
+    ----------
+    settings : of the trees.
+    objective : what they are trained on.
+    curvature : the average one of a document before the first tree, in LightGBM's units.
+    train, valid : the data, and the validation sets by name.
+    start : a booster whose trees come first, if any.
+    watch : what sees the metrics after every tree.
+    share : by what the scores of these trees are multiplied, where they are one booster of several.
+    before : there, the scores of the trees that come first, for each data set; none, where these trees go on from them.
     """
 
     settings: Settings
+    objective: Objective
     curvature: float
     train: Rows
     valid: Sequence[tuple[str, Rows]]
     start: Any
     watch: Watch
+    share: float = 1.0
+    before: tuple[FloatArray, ...] = ()
+
+    def at_own_scores(self, call: Callable[[Any, Any], Any], datasets: Sequence[Any]) -> Callable[[Any, Any], Any]:
+        """What a booster calls with scores on these data sets, training first, called with those of these trees."""
+        if self.share == 1.0 and not self.before:
+            return call
+        return Own(call, self.share, {id(data): scores for data, scores in zip(datasets, self.before, strict=False)})
 
 
 class Trees(Protocol):

@@ -1,6 +1,6 @@
 """The ranker on XGBoost, with LightGBM's parameters in its terms.
 
-Trees grow leaf by leaf, as LightGBM's. The adapter multiplies gradient and curvature by ``STOCK_UNIT``, so that what
+Trees grow leaf by leaf, as LightGBM's. The adapter multiplies gradient and curvature by ``stock_unit``, so that what
 is added to a curvature, ``reg_lambda``, is multiplied by it too. XGBoost counts no rows: in place of
 ``min_child_samples`` of them a leaf holds as much curvature as so many rows have on average before the first tree.
 """
@@ -62,8 +62,11 @@ def check(settings: Settings) -> None:
     refuse_clashes(settings.more, TAKEN, SETTLED)
 
 
-def parameters(settings: Settings, curvature: float) -> dict[str, Any]:
-    """XGBoost's ``params``, given the average curvature of a document before the first tree, in LightGBM's units."""
+def parameters(settings: Settings, curvature: float, unit: float = adapter.STOCK_UNIT) -> dict[str, Any]:
+    """XGBoost's ``params``, given the average curvature of a document before the first tree, in LightGBM's units.
+
+    ``unit`` is by what the adapter multiplies it.
+    """
     random = RANDOM_TREES[NAME] if settings.random_trees else {}
     if settings.more.get("tree_method") == "exact":
         _refuse_what_exact_ignores(settings)
@@ -78,8 +81,8 @@ def parameters(settings: Settings, curvature: float) -> dict[str, Any]:
         "learning_rate": settings.learning_rate,
         "max_leaves": settings.num_leaves,
         "max_depth": max(settings.max_depth, 0),
-        "min_child_weight": settings.min_child_samples * curvature * adapter.STOCK_UNIT,
-        "reg_lambda": leaf_l2(settings, curvature) * adapter.STOCK_UNIT,
+        "min_child_weight": settings.min_child_samples * curvature * unit,
+        "reg_lambda": leaf_l2(settings, curvature) * unit,
         "colsample_bytree": settings.colsample,
         **random,
         "subsample": settings.subsample * random.get("subsample", 1.0),
@@ -123,11 +126,12 @@ def _train(job: Job) -> Any:
     import xgboost
 
     settings = job.settings
-    objective = adapter.XGBoostObjective(settings.objective)
     data = as_dmatrix(job.train.features, settings.n_jobs, job.train)
     valid = [(as_dmatrix(rows.features, settings.n_jobs, rows), name) for name, rows in job.valid]
-    metrics = _Recorded(adapter.custom_metric(*settings.watched), valid)
-    given = parameters(settings, job.curvature)
+    datasets = [data, *(dataset for dataset, _ in valid)]
+    objective = job.at_own_scores(adapter.XGBoostObjective(job.objective), datasets)
+    metrics = _Recorded(job.at_own_scores(adapter.custom_metric(*settings.watched), datasets), valid)
+    given = parameters(settings, job.curvature, adapter.stock_unit(job.objective))
     if job.start is not None:
         del given["base_score"]  # its own stays, in units of its own link: under some 0 is minus infinity
     booster = xgboost.train(

@@ -1,0 +1,122 @@
+"""Growing a ranker's trees: one booster, or several of which each is trained by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ..adapters import MetricList, as_booster, logged_name
+from ..arguments import FloatArray
+from ..metrics.spread import spread
+from ..objectives import Objective
+from .members import Member, members
+from .regularization import first_curvature, leaf_l2
+from .rows import Rows
+from .settings import FIT, Settings
+from .training import Job, Trees, refuse_other_features, warn_of_no_split
+from .watch import Watch
+
+
+@dataclass(frozen=True)
+class Grown:
+    """What a training leaves.
+
+    Attributes
+    ----------
+    booster : the trees that are kept.
+    kept : how many they are, those of the booster that was continued included.
+    grown : how many were grown.
+    reg_lambda : what was added to a leaf's curvature, in the first booster.
+    curves : data set -> metric -> one value per tree grown.
+    best_value : what is watched, with the trees kept; None without a validation set.
+    """
+
+    booster: Any
+    kept: int
+    grown: int
+    reg_lambda: float
+    curves: dict[str, dict[str, list[float]]]
+    best_value: float | None
+
+
+def grow(settings: Settings, trees: Trees, train: Rows, sets: Sequence[Rows], start: Any) -> Grown:
+    """Grow what settings ask for on checked rows; a booster to continue is so if there is but one."""
+    first = _job(settings, settings.objective, train, sets, start)
+    refuse_other_features(first, trees)
+    n = settings.n_boosters or 1
+    share = 1.0 / n
+    found = _train(trees, replace(first, share=share, settings=_at_rate(settings, share)))
+    own = spread_of(train, trees.predict(found.booster, train.features, settings.n_jobs)) / share if n > 1 else 0.0
+    for at, member in enumerate(members(n)[1:], start=1):
+        found = _add(found, trees, first, member, at, share * member.unit(own, spread_of(train, train.labels)))
+    warn_of_no_split(first, trees, found.booster)
+    if n > 1 and sets:
+        found = replace(found, best_value=_value(settings, trees, found.booster, sets[-1]))
+    return found
+
+
+def _job(settings: Settings, objective: Objective, train: Rows, sets: Sequence[Rows], start: Any) -> Job:
+    valid = [(f"valid_{at}", rows) for at, rows in enumerate(sets)]
+    watch = Watch(valid[-1][0] if valid else "", logged_name(settings.watched[0]), settings.early_stopping_rounds)
+    with as_booster(settings.n_jobs):
+        curvature = first_curvature(objective, train)
+    return Job(settings, objective, curvature, train, valid, start, watch)
+
+
+def _add(found: Grown, trees: Trees, first: Job, member: Member, at: int, share: float) -> Grown:
+    """Another booster's trees behind those that are there; none, if they have no split."""
+    settings = first.settings
+    sets = [rows for _, rows in first.valid]
+    its = replace(
+        _at_rate(settings, share), num_leaves=member.leaves(settings.num_leaves), seed=(settings.seed + at) % 2**31
+    )
+    before = tuple(trees.predict(found.booster, rows.features, settings.n_jobs) for rows in (first.train, *sets))
+    job = _job(its, member.objective(settings.objective), first.train, sets, found.booster)
+    more = _train(trees, replace(job, share=share, before=before))
+    curves = {
+        name: {metric: [*values, *more.curves[name][metric]] for metric, values in by_metric.items()}
+        for name, by_metric in found.curves.items()
+    }
+    both = replace(found, grown=found.grown + more.grown, curves=curves)
+    if not (trees.gains(more.booster) > trees.gains(found.booster)).any():
+        return both
+    return replace(both, booster=more.booster, kept=more.kept)
+
+
+def _train(trees: Trees, job: Job) -> Grown:
+    """One booster, its trees up to the best value where it is watched."""
+    booster, watch = trees.train(job), job.watch
+    grown = trees.n_trees(booster)
+    stops = job.settings.early_stopping_rounds is not None and watch.best_trees is not None
+    kept = min(watch.best_trees or 0, grown) if stops else grown
+    return Grown(
+        booster if kept == grown else trees.first(booster, kept),
+        kept,
+        grown - (0 if job.start is None else trees.n_trees(job.start)),
+        leaf_l2(job.settings, job.curvature),
+        watch.curves,
+        (watch.best_value if stops else watch.last) if job.valid else None,
+    )
+
+
+def _at_rate(settings: Settings, share: float) -> Settings:
+    """The settings of trees whose scores are multiplied by ``share``."""
+    return settings if share == 1.0 else replace(settings, learning_rate=settings.learning_rate * share)
+
+
+def spread_of(rows: Rows, values: FloatArray) -> float:
+    """How far values of a query's documents are apart."""
+    weights = np.ones(rows.groups.n_queries) if rows.weights is None else rows.weights
+    return spread(rows.groups, values, weights)
+
+
+def _value(settings: Settings, trees: Trees, booster: Any, rows: Rows) -> float:
+    """What is watched, of all trees."""
+    weights = np.ones(rows.groups.n_queries) if rows.weights is None else rows.weights
+    scores = trees.predict(booster, rows.features, settings.n_jobs)
+    with as_booster(settings.n_jobs):
+        [(_, value)] = MetricList(FIT, settings.watched[:1]).values(rows.labels, rows.groups, scores, weights)
+    return value

@@ -1,0 +1,251 @@
+"""Several boosters in one: each is trained as if there was no other, and the scores are their mean."""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+
+import lightgbm as lgb
+import numpy as np
+import pandas as pd
+import pytest
+
+import boostsoft.lightgbm as bl
+import boostsoft.xgboost as bx
+from boostsoft import Metric, QueryGroups, SoftRanker
+from boostsoft.objectives import QueryRMSEObjective, SoftObjective
+from boostsoft.ranker import lightgbm_trees
+from boostsoft.ranker.members import Member, members
+from boostsoft.ranker.settings import check_settings
+
+from .ranker_cases import PLAIN, both, ranker, task
+
+xgb = pytest.importorskip("xgboost")
+OPTIONS = {"num_leaves": 12, "n_estimators": 10, "random_trees": True, "noise": "gumbel"}
+
+
+@pytest.fixture(scope="module")
+def data():
+    return task(0, 40)
+
+
+@pytest.fixture(scope="module")
+def valid():
+    return task(1, 20)
+
+
+def fit(model, data, **arguments):
+    return model.fit(data.X, data.y, qid=data.qid, **arguments)
+
+
+def spread(values, qid):
+    """Pooled within-query standard deviation, from its definition."""
+    return np.sqrt(np.mean([(v - values[qid == q].mean()) ** 2 for v, q in zip(values, qid, strict=True)]))
+
+
+def parts(model, data):
+    """Scores that each booster of several adds, in the order in which they were grown."""
+    steps = np.array(list(model.staged_predict(data.X)))[9::10]
+    return np.diff(steps, axis=0, prepend=0.0)
+
+
+# ---- what they are -----------------------------------------------------------------------------------------------
+
+
+def test_each_turn_is_another_kind():
+    assert members(1) == [Member(on_metric=True, smaller=False)]
+    assert members(6) == [
+        Member(on_metric=True, smaller=False),
+        Member(on_metric=False, smaller=True),
+        Member(on_metric=True, smaller=True),
+        Member(on_metric=False, smaller=False),
+        Member(on_metric=True, smaller=False),
+        Member(on_metric=False, smaller=True),
+    ]
+    assert [Member(True, True).leaves(n) for n in (2, 8, 31)] == [2, 2, 7]
+    assert Member(True, False).leaves(31) == 31
+
+
+def test_what_they_are_trained_on():
+    soft, table = SoftObjective("map"), SoftObjective(Metric("dcg@3", gain=[0.0, 5.0, 6.0]))
+    assert Member(True, True).objective(soft) is soft
+    assert Member(False, True).objective(soft) == QueryRMSEObjective()
+    assert Member(False, True).objective(SoftObjective("ndcg@10")) == QueryRMSEObjective()  # labels, not 2^label - 1
+    assert Member(False, False).objective(table) == QueryRMSEObjective(gain=[0.0, 5.0, 6.0])
+
+
+@pytest.mark.parametrize(("n_docs", "expected"), [(19_999, 4), (20_000, 1)])
+def test_several_by_default_where_documents_are_few(n_docs, expected):
+    groups = QueryGroups.from_sizes([n_docs])
+    assert check_settings(SoftRanker()).on(groups).n_boosters == expected
+    assert check_settings(SoftRanker(n_boosters=3)).on(groups).n_boosters == 3
+    assert check_settings(SoftRanker()).on(groups, continued=True).n_boosters == 1
+
+
+# ---- how they are trained ----------------------------------------------------------------------------------------
+
+
+@both
+def test_the_mean_of_boosters_trained_by_themselves(booster, data):
+    model = fit(ranker(booster, n_boosters=4, random_state=5, reg_lambda=10.0, **OPTIONS), data)
+    assert (model.n_boosters_, model.best_iteration_, model.n_iter_) == (4, 40, 40)
+    found = parts(model, data)
+    np.testing.assert_allclose(found.sum(axis=0), model.predict(data.X), rtol=1e-5, atol=1e-6)
+    alone = fit(ranker(booster, random_state=5, reg_lambda=10.0, **OPTIONS), data).predict(data.X)
+    close = {"rtol": 1e-6, "atol": 1e-8} if booster == "lightgbm" else {"rtol": 1e-4, "atol": 1e-5}
+    np.testing.assert_allclose(4 * found[0], alone, **close)
+    small = {**OPTIONS, "num_leaves": 3}
+    if booster == "lightgbm":  # XGBoost goes on with the random numbers of the trees before
+        third = fit(ranker(booster, random_state=7, reg_lambda=10.0, **small), data).predict(data.X)
+        np.testing.assert_allclose(4 * found[2], third, **close)
+        for at, leaves in ((1, 3), (3, 12)):
+            labels = on_labels(data, leaves, 5 + at)
+            unit = spread(alone, data.qid) / (0.6 * spread(data.y, data.qid))
+            np.testing.assert_allclose(4 * found[at], unit * labels, **close)
+    assert np.corrcoef(found)[0, 1:].min() > 0.5
+    assert len({tuple(np.round(part, 6)) for part in found}) == 4
+
+
+def on_labels_parameters(num_leaves, seed):
+    """Of LightGBM on query-RMSE, as a ranker would train it."""
+    return {
+        "objective": bl.reference_objective("queryrmse"), "metric": "None", "verbosity": -1, "num_threads": 1,
+        "deterministic": True, "force_row_wise": True, "num_leaves": num_leaves, "seed": seed, "extra_trees": True,
+        "min_data_in_leaf": 5, "lambda_l2": 10.0, "learning_rate": 0.1,
+    }  # fmt: skip
+
+
+def on_labels(data, num_leaves, seed):
+    """Scores of LightGBM on query-RMSE."""
+    dataset = lgb.Dataset(data.X, data.y, group=data.sizes)
+    return lgb.train(on_labels_parameters(num_leaves, seed), dataset, 10).predict(data.X)
+
+
+def test_xgboost_on_labels(data):
+    """Its objective multiplies what is ours by 16, what is not by nothing: so must what is added to a curvature."""
+    options = {**OPTIONS, "random_trees": False, "num_leaves": 16, "reg_lambda": 10.0}
+    first, second = parts(fit(ranker("xgboost", n_boosters=2, **options), data), data)
+    dtrain = xgb.DMatrix(data.X, data.y, group=data.sizes)
+    params = {
+        "base_score": 0, "tree_method": "hist", "grow_policy": "lossguide", "max_leaves": 4, "max_depth": 0, "eta": 0.1,
+        "min_child_weight": 5.0, "lambda": 10.0, "nthread": 1,
+    }  # fmt: skip
+    labels = xgb.train(params, dtrain, 10, obj=bx.reference_objective("queryrmse")).predict(dtrain)
+    unit = spread(2 * first, data.qid) / (0.6 * spread(data.y, data.qid))
+    np.testing.assert_allclose(2 * second, unit * labels, rtol=1e-4, atol=1e-4)
+
+
+def test_categories_get_what_suits_the_curvature(data):
+    """LightGBM adds 10 to the curvature of a category, which is made for some .25 per document."""
+    codes = np.digitize(data.X[:, 0], np.linspace(-1.5, 1.5, 9))  # more than are split one against all
+    frame = pd.DataFrame({"kind": pd.Categorical(codes), "other": data.X[:, 1]})
+    model = fit(ranker(n_boosters=2, **{**OPTIONS, "num_leaves": 12}), data._replace(X=frame))
+    first, second = np.diff(np.array(list(model.staged_predict(frame)))[9::10], axis=0, prepend=0.0)
+    params = {**on_labels_parameters(3, 1), "lambda_l2": 0.0, "cat_l2": 10.0, "cat_smooth": 10.0}
+    train = lgb.Dataset(np.column_stack([codes, data.X[:, 1]]), data.y, group=data.sizes, categorical_feature=[0])
+    labels = lgb.train(params, train, 10).predict(np.column_stack([codes, data.X[:, 1]]))
+    unit = spread(2 * first, data.qid) / (0.6 * spread(data.y, data.qid))
+    np.testing.assert_allclose(2 * second, unit * labels, rtol=1e-6, atol=1e-8)
+    settings = check_settings(SoftRanker(**PLAIN))
+    assert lightgbm_trees.parameters(settings, 0.25)["cat_l2"] == 10.0 / 16.0
+
+
+@both
+def test_weights_and_row_order_are_those_of_one_booster(booster, data):
+    weights = np.where(data.qid % 3, 1.0, 2.0)
+    options = {"n_boosters": 2, **OPTIONS}
+    weighted = fit(ranker(booster, **options), data, sample_weight=weights).predict(data.X)
+    scaled = fit(ranker(booster, **options), data, sample_weight=7.0 * weights).predict(data.X)
+    np.testing.assert_allclose(weighted, scaled, rtol=1e-4, atol=1e-5)
+    assert not np.allclose(weighted, fit(ranker(booster, **options), data).predict(data.X))
+    some = data.qid % 4 > 0
+    zero = fit(ranker(booster, **options), data, sample_weight=some * 1.0).predict(data.X)
+    rest = fit(ranker(booster, **options), data.rows(some)).predict(data.X)
+    np.testing.assert_array_equal(zero, rest)
+
+
+@both
+def test_sigma_is_the_unit_of_the_scores_of_all(booster, data):
+    one, ten = (fit(ranker(booster, n_boosters=4, sigma=sigma, **OPTIONS), data).predict(data.X) for sigma in (1, 8))
+    np.testing.assert_allclose(8 * one, ten, rtol=1e-3, atol=1e-3)
+
+
+@both
+def test_each_is_stopped_by_itself(booster, data, valid):
+    options = {**OPTIONS, "n_estimators": 60, "learning_rate": 0.3, "early_stopping_rounds": 4}
+    watch = {"eval_set": [(valid.X, valid.y)], "eval_qid": [valid.qid]}
+    one, two, three = (fit(ranker(booster, n_boosters=n, **options), data, **watch) for n in (1, 2, 3))
+    [curve] = one.evals_result_["valid_0"].values()
+    [longer] = two.evals_result_["valid_0"].values()
+    [longest] = three.evals_result_["valid_0"].values()
+    close = {"rel": 1e-6} if booster == "lightgbm" else {"rel": 1e-3}
+    assert longer[: len(curve)] == pytest.approx(curve, **close)
+    assert longest[: len(longer)] == pytest.approx(longer, **close)
+    assert (one.n_iter_, two.n_iter_, three.n_iter_) == (len(curve), len(longer), len(longest))
+    assert one.best_iteration_ == np.argmax(curve) + 1
+    assert two.best_iteration_ == one.best_iteration_ + np.argmax(longer[len(curve) :]) + 1
+    assert three.best_iteration_ == two.best_iteration_ + np.argmax(longest[len(longer) :]) + 1
+    # the second one's own scores, which the curve is of: what its trees add
+    steps = list(two.staged_predict(valid.X))
+    own = steps[-1] - steps[one.best_iteration_ - 1]
+    watched = check_settings(two).watched[0]
+    assert watched(valid.y, own, qid=valid.qid) == pytest.approx(max(longer[len(curve) :]), **close)
+
+
+@both
+def test_the_best_score_is_that_of_all_trees(booster, data, valid):
+    options = {**OPTIONS, "eval_metric": ["map", "ndcg@5"], "n_boosters": 3}
+    watch = {"eval_set": [(data.X, data.y), (valid.X, valid.y)], "eval_qid": [data.qid, valid.qid]}
+    weights = np.where(valid.qid % 2, 1.0, 3.0)
+    for stopping in ({}, {"early_stopping_rounds": 3}):
+        model = ranker(booster, **options, **stopping)
+        fit(model, data, **watch, eval_sample_weight=[np.ones(len(data.y)), weights])
+        scores = model.predict(valid.X)
+        assert model.best_score_ == pytest.approx(
+            Metric("map")(valid.y, scores, qid=valid.qid, query_weight=np.where(np.unique(valid.qid) % 2, 1.0, 3.0))
+        )
+        assert {len(v) for by_name in model.evals_result_.values() for v in by_name.values()} == {model.n_iter_}
+
+
+@both
+def test_one_booster_serves_and_is_copied(booster, data):
+    model = fit(ranker(booster, n_boosters=3, **OPTIONS), data)
+    plain = data.X if booster == "lightgbm" else xgb.DMatrix(data.X)
+    np.testing.assert_array_equal(model.predict(data.X), model.booster_.predict(plain))
+    np.testing.assert_array_equal(model.predict(data.X), pickle.loads(pickle.dumps(model)).predict(data.X))
+    again = fit(ranker(booster, n_boosters=3, **OPTIONS), data)
+    np.testing.assert_array_equal(model.predict(data.X), again.predict(data.X))
+    assert model.feature_importances_.sum() == pytest.approx(1.0)
+
+
+@both
+def test_one_booster_goes_on(booster, data):
+    start = fit(ranker(booster, n_boosters=4, **OPTIONS), data)
+    more = fit(ranker(booster, n_boosters="auto", **OPTIONS), data, init_model=start)
+    assert (more.n_boosters_, more.best_iteration_, more.n_iter_) == (1, 50, 10)
+    last = fit(ranker(booster, n_boosters=1, **OPTIONS), data, init_model=start)
+    np.testing.assert_array_equal(more.predict(data.X), last.predict(data.X))
+    with pytest.raises(ValueError, match="n_boosters must be 1 with init_model, which one booster goes on from; got 2"):
+        fit(ranker(booster, n_boosters=2, **OPTIONS), data, init_model=start)
+
+
+@both
+def test_nothing_to_split_by(booster, data):
+    flat = data._replace(X=np.ones((len(data.y), 2)))
+    with pytest.warns(UserWarning, match="no tree has a split, so that all scores are equal") as said:
+        model = fit(ranker(booster, n_boosters=4), flat)
+    assert len(said) == 1
+    assert np.ptp(model.predict(flat.X)) == 0.0
+
+
+@both
+def test_a_booster_that_splits_nothing_is_left_out(booster, data):
+    """Labels that hardly differ give nothing to split by, what the metric makes of them does."""
+    limit = {"min_gain_to_split": 1e-3} if booster == "lightgbm" else {"gamma": 1e-3}
+    faint = data._replace(y=(data.y > 0) * 1e-4)
+    options = {**OPTIONS, "metric": Metric("map", relevant_from=5e-5), "booster_params": limit}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = fit(ranker(booster, n_boosters=2, **options), faint)
+    assert model.best_iteration_ == 10
+    np.testing.assert_allclose(2 * model.predict(data.X), fit(ranker(booster, **options), faint).predict(data.X), 1e-4)
