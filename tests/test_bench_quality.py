@@ -18,6 +18,7 @@ from boostsoft.bench.quality.space import draw
 from boostsoft.bench.quality.tasks import Place
 from boostsoft.bench.quality.watch import HARD, Job, Model
 from boostsoft.experiment import concatenate
+from boostsoft.ranker import SoftRanker
 from boostsoft.statistics import paired_interval
 
 from . import quality_cases
@@ -180,13 +181,17 @@ def test_trial_0_is_stock_and_the_others_are_drawn(done):
 
 def test_seeds_and_orders_of_queries(split, tmp_path, monkeypatch):
     """The search trains in the order of the file with seed 0, each tested run with a seed and an order of its own."""
-    seen, real = [], tasks.TRAINERS["lightgbm"]
+    seen = []
 
-    def watched(job):
-        seen.append((job.method.id, job.seed, tuple(job.train.qid[::N_DOCS].tolist()), job.train.y.sum()))
-        return real(job)
+    def watching(real):
+        def watched(job):
+            seen.append((job.method.id, job.seed, tuple(job.train.qid[::N_DOCS].tolist()), job.train.y.sum()))
+            return real(job)
 
-    monkeypatch.setitem(tasks.TRAINERS, "lightgbm", watched)
+        return watched
+
+    for name in ("SoftRanker", "lightgbm"):
+        monkeypatch.setitem(tasks.TRAINERS, name, watching(tasks.TRAINERS[name]))
     run.run_quality(options(split, tmp_path / "out", trials=1, seed=4))
     as_read = tuple(range(100, 100 + N_QUERIES))
     assert [entry[:3] for entry in seen[:2]] == [("soft-lightgbm", 0, as_read), ("lambdarank", 0, as_read)]
@@ -272,25 +277,41 @@ def test_processes_give_what_one_gives(small, folder, tmp_path, monkeypatch):
     assert "OMP_NUM_THREADS" not in workers.os.environ or workers.os.environ["OMP_NUM_THREADS"] != "1"
 
 
-@pytest.mark.parametrize(
-    ("method", "metric"),
-    [("soft-lightgbm", SoftMetric(HARD, sigma=0.2, sigma_unit="spread")), ("lambdarank", HARD)],
-)
-def test_ours_stops_by_the_soft_metric_and_all_are_valued_by_the_hard_one(done, folder, method, metric):
+SOFT = SoftMetric(HARD, noise="gumbel", sigma=0.5, sigma_unit="spread")
+
+
+def test_the_others_stop_and_are_valued_by_the_hard_metric(done, folder):
     train, valid = data.training_data(folds.find_folds(folder)[0])
     kept = set()
     for number in range(3):
-        record = records(done)[f"tune/TINY/1/{method}/{number}"]
-        job = Job(METHODS[method], record["setting"], train, valid, 0, TREES, 60, record["threads"])
+        record = records(done)[f"tune/TINY/1/lambdarank/{number}"]
+        job = Job(METHODS["lambdarank"], record["setting"], train, valid, 0, TREES, 60, record["threads"])
         model = lgb.train(train_lightgbm.parameters(job), lgb.Dataset(train.X, train.y, group=train.sizes), TREES)
         scores = [model.predict(valid.X, num_iteration=n, raw_score=True) for n in range(1, TREES + 1)]
-        values = [metric(valid.y, score, group=valid.sizes) for score in scores]
+        values = [HARD(valid.y, score, group=valid.sizes) for score in scores]
         assert record["trees"] == 1 + np.argmax(values)
-        assert record["valid"] == pytest.approx(
-            HARD(valid.y, scores[record["trees"] - 1], group=valid.sizes), abs=1e-12
-        )
+        assert record["valid"] == pytest.approx(values[record["trees"] - 1], abs=1e-12)
         kept.add(record["trees"])
     assert kept != {TREES}
+
+
+@pytest.mark.parametrize("method", ["soft-lightgbm", "soft-xgboost"])
+def test_ours_stops_and_is_valued_by_the_soft_metric(done, folder, method):
+    train, valid = data.training_data(folds.find_folds(folder)[0])
+    for number in range(3):
+        record = records(done)[f"tune/TINY/1/{method}/{number}"]
+        ranker = SoftRanker(
+            METHODS[method].library,
+            n_estimators=TREES,
+            eval_metric=SOFT,
+            early_stopping_rounds=60,
+            n_jobs=record["threads"],
+            **record["setting"]["trees"],
+            **record["setting"]["own"],
+        ).fit(train.X, train.y, group=train.sizes, eval_set=[(valid.X, valid.y)], eval_group=[valid.sizes])
+        assert ranker.n_boosters_ > 1
+        assert record["trees"] == ranker.best_iteration_
+        assert record["valid"] == pytest.approx(SOFT(valid.y, ranker.predict(valid.X), group=valid.sizes), abs=1e-12)
 
 
 def test_a_library_that_is_missing_is_named(split, tmp_path, monkeypatch, capsys):

@@ -10,13 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from boostsoft import QueryGroups
+from boostsoft import Metric, QueryGroups, SoftMetric
 from boostsoft.bench import folds
 from boostsoft.bench.quality import data, methods, tasks, train_catboost
-from boostsoft.bench.quality.methods import LIBRARIES, METHODS
+from boostsoft.bench.quality.methods import METHODS, ONE_BOOSTER, OURS
 from boostsoft.bench.quality.space import Choice, Depth, LogInteger, LogUniform, draw
 from boostsoft.bench.quality.tasks import Place
-from boostsoft.bench.quality.watch import Job, Watch, hard_ndcg
+from boostsoft.bench.quality.watch import Job, Watch, value
 from boostsoft.ranker import SoftRanker
 from boostsoft.ranker.random_trees import RANDOM_TREES
 from boostsoft.ranker.settings import check_settings
@@ -56,9 +56,9 @@ def test_a_trial_is_the_same_point_for_every_method():
     for fold, trial in ((1, 1), (1, 2), (3, 7)):
         point = draw(5, fold, trial)
         settings = {method: METHODS[method].setting(point) for method in METHODS}
-        rates = {settings[name]["trees"][LIBRARIES[method.library].trees[0][0]] for name, method in METHODS.items()}
+        rates = {settings[name]["trees"][method.searched.trees[0][0]] for name, method in METHODS.items()}
         leaves = {
-            settings[name]["trees"][LIBRARIES[method.library].trees[1][0]]
+            settings[name]["trees"][method.searched.trees[1][0]]
             for name, method in METHODS.items()
             if method.library != "catboost"
         }
@@ -77,14 +77,14 @@ def test_a_further_parameter_of_ours_leaves_the_other_draws_alone():
     wider = replace(
         method,
         own={**method.own, "sigma": LogUniform(0.5, 2.0, stock=1.0)},
-        trees={**method.trees, "path_smooth": LogUniform(0.1, 10.0), "extra_trees": True, "num_leaves": 7},
+        trees={**method.trees, "subsample": LogUniform(0.5, 1.0), "random_trees": True, "num_leaves": 7},
     )
     after = wider.setting(point)
     assert after["own"] == {**before["own"], "sigma": LogUniform(0.5, 2.0).at(point[6])}
-    assert after["trees"]["path_smooth"] == LogUniform(0.1, 10.0).at(point[15])
+    assert after["trees"]["subsample"] == LogUniform(0.5, 1.0).at(point[15])
     assert {**after["trees"], "num_leaves": before["trees"]["num_leaves"]}.items() > before["trees"].items()
-    assert (after["trees"]["num_leaves"], after["trees"]["extra_trees"]) == (7, True)
-    assert "path_smooth" not in wider.stock()["trees"]
+    assert (after["trees"]["num_leaves"], after["trees"]["random_trees"]) == (7, True)
+    assert "subsample" not in wider.stock()["trees"]
     assert wider.stock()["own"]["sigma"] == 1.0
 
 
@@ -100,23 +100,23 @@ def test_trial_0_is_the_stock_setting():
         "own": {"lambdarank_truncation_level": 30},
     }
     assert METHODS["soft-xgboost"].stock() == {
-        "trees": {
-            "grow_policy": "depthwise",
-            "max_depth": 6,
-            "eta": 0.3,
-            "max_leaves": 0,
-            "min_child_weight": 1.0,
-            "reg_lambda": 1.0,
-            "random_trees": "auto",
-        },
-        "own": {"mix": {"kendall": 0.3}, "noise": "gumbel", "losses": "auto"},
+        "trees": {"learning_rate": 0.1, "num_leaves": 31, "min_child_samples": 20, "reg_lambda": 40.0},
+        "own": {"mix": {"kendall": 0.3}, "noise": "gumbel"},
+    }
+    assert METHODS["xgb-ndcg"].stock()["trees"] == {
+        "grow_policy": "depthwise",
+        "max_depth": 6,
+        "eta": 0.3,
+        "max_leaves": 0,
+        "min_child_weight": 1.0,
+        "reg_lambda": 1.0,
     }
     assert METHODS["stochasticrank"].stock()["own"] == {"sigma": 1.0}
 
 
 @pytest.mark.parametrize(("n_docs", "random"), [(49_999, True), (50_000, False)])
 def test_trees_are_random_where_the_ranker_would_grow_them_so(n_docs, random):
-    """As in SoftRanker, on little data only, and so are those of the others that have our trees."""
+    """The others that have our trees: as in SoftRanker, on little data only."""
     for method in METHODS.values():
         if "random_trees" in method.trees:
             ranker = SoftRanker(booster=method.library)
@@ -149,6 +149,26 @@ def test_stock_settings_are_the_libraries_own(folder):
     np.testing.assert_array_equal(found.predict(valid.X), expected)
 
 
+@pytest.mark.parametrize("method", [method.id for method in (*OURS, *ONE_BOOSTER)])
+def test_ours_is_the_ranker(folder, method):
+    """Trial 0 has its defaults, the number of boosters included; but one where that is asked for."""
+    pytest.importorskip(METHODS[method].library)
+    train, valid = data.training_data(folds.find_folds(folder)[0])
+    found = tasks.TRAINERS["SoftRanker"](Job(METHODS[method], METHODS[method].stock(), train, valid, 3, 5, 60, 1))
+    boosters = {"n_boosters": 1} if method.endswith("-one") else {}
+    ranker = SoftRanker(
+        METHODS[method].library,
+        n_estimators=5,
+        random_state=3,
+        early_stopping_rounds=60,
+        eval_metric=SoftMetric(Metric("ndcg@10", empty="skip"), noise="gumbel", sigma=0.5, sigma_unit="spread"),
+        **boosters,
+    ).fit(train.X, train.y, group=train.sizes, eval_set=[(valid.X, valid.y)], eval_group=[valid.sizes])
+    np.testing.assert_array_equal(found.predict(valid.X), ranker.predict(valid.X))
+    assert found.trees == ranker.best_iteration_
+    assert ranker.n_boosters_ == boosters.get("n_boosters", 4)
+
+
 # ---------------------------------------------------------------------------------------------------------
 # How many trees are kept
 # ---------------------------------------------------------------------------------------------------------
@@ -156,10 +176,10 @@ def test_stock_settings_are_the_libraries_own(folder):
 
 def test_a_watch_keeps_the_best_and_ends(folder):
     _, valid = data.training_data(folds.find_folds(folder)[0])
-    watch = Watch(valid, "hard", 2)
+    watch = Watch(valid, 2)
     good, bad = valid.y, -valid.y
     values = [watch.add(scores) for scores in (bad, good)]
-    assert values == [hard_ndcg(valid, bad), 1.0]
+    assert values == [value("hard", valid, bad), 1.0]
     assert (watch.best, watch.exhausted) == (2, False)
     watch.add(good)
     assert (watch.best, watch.exhausted) == (2, False)
@@ -167,18 +187,18 @@ def test_a_watch_keeps_the_best_and_ends(folder):
     assert (watch.best, watch.exhausted) == (2, True)
 
 
-@pytest.mark.parametrize("method", ["lambdarank", "soft-lightgbm", "xgb-ndcg", "soft-xgboost", "yetirank"])
+@pytest.mark.parametrize("method", ["lambdarank", "soft-lightgbm-one", "xgb-ndcg", "soft-xgboost-one", "yetirank"])
 def test_trees_up_to_the_best_are_kept(folder, method):
     pytest.importorskip(METHODS[method].library)
     train, valid = data.training_data(folds.find_folds(folder)[0])
     setting = METHODS[method].setting(draw(0, 3, 2))
-    full = tasks.TRAINERS[METHODS[method].library](Job(METHODS[method], setting, train, valid, 0, 60, 10**6, 1))
-    short = tasks.TRAINERS[METHODS[method].library](Job(METHODS[method], setting, train, valid, 0, full.trees, 60, 1))
+    full = tasks.TRAINERS[METHODS[method].trainer](Job(METHODS[method], setting, train, valid, 0, 60, 10**6, 1))
+    short = tasks.TRAINERS[METHODS[method].trainer](Job(METHODS[method], setting, train, valid, 0, full.trees, 60, 1))
     assert short.trees == full.trees < 60
     np.testing.assert_allclose(full.predict(valid.X), short.predict(valid.X), rtol=1e-6)
     if METHODS[method].library == "catboost":
         return
-    patient = tasks.TRAINERS[METHODS[method].library](Job(METHODS[method], setting, train, valid, 0, 60, 1, 1))
+    patient = tasks.TRAINERS[METHODS[method].trainer](Job(METHODS[method], setting, train, valid, 0, 60, 1, 1))
     assert patient.trees <= full.trees
 
 
@@ -202,7 +222,7 @@ def test_catboost_trains_every_loss(folder, method):
     job = catboost_job(folder, method, METHODS[method].stock())
     model = tasks.TRAINERS["catboost"](job)
     assert 1 <= model.trees <= 6
-    assert hard_ndcg(job.valid, model.predict(job.valid.X)) > hard_ndcg(job.valid, -model.predict(job.valid.X))
+    assert value("hard", job.valid, model.predict(job.valid.X)) > value("hard", job.valid, -model.predict(job.valid.X))
 
 
 @pytest.mark.parametrize("method", [name for name in CATBOOST if METHODS[name].own])

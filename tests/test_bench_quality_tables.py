@@ -113,6 +113,18 @@ def test_ours_in_xgboost_stands_in_where_lightgbm_is_not_asked_for():
     assert [str(verdict) for verdict in section.verdicts] == ["NDCG@10 >= best other's: met"]
 
 
+def test_one_booster_of_ours_is_held_against_the_others_of_its_library():
+    found = made_up(soft_lightgbm=0.6, soft_lightgbm_one=0.5, lambdarank=0.4, xgb_ndcg=0.3)
+    [section, booster] = analysis.quality_sections({"A": found}, 1, "1", {})
+    less = {row["method"]: row.get("less_interval", [None])[0] for row in booster.rows}
+    assert less == {
+        "soft-lightgbm": pytest.approx(-0.1),
+        "soft-lightgbm-one": None,
+        "lambdarank": pytest.approx(0.1),
+    }
+    assert [row.get("less_interval", [None])[0] for row in section.rows] == pytest.approx([None, 0.1, 0.2, 0.3])
+
+
 # ---------------------------------------------------------------------------------------------------------
 # Files
 # ---------------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from ...arguments import FloatArray
 from ...statistics import counted_mean, paired_interval
 from ..results import ABOVE_0, Column, Section, Target, difference_cells, seed_cells
 from ..timing import Spread
-from .methods import LAMBDARANK, LIBRARIES, METHODS, OURS_LIGHTGBM, OURS_XGBOOST, ours_first
+from .methods import LAMBDARANK, LIBRARIES, METHODS, ONE_BOOSTER, OURS, ours_first
 from .tasks import TESTED
 
 MAIN, POOL = "ndcg@10", "all data sets"
@@ -42,7 +42,9 @@ _NOTE = (
     "Ours is {ours}. Spread: NDCG@10 over seeds. Time: training a run, median; threads per run: {threads}, runs at a "
     "time: {jobs}."
 )
-_BOOSTER_NOTE = "The same trees, searched alike, under ours and under the library's own objectives."
+_BOOSTER_NOTE = (
+    "Searched alike, under ours (of one booster, if that is among the methods) and under the library's own objectives."
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,16 +153,16 @@ def _judge_pool(rows: Sequence[Any]) -> None:
 
 def _booster_section(library: str, everything: Mapping[str, Mapping[str, Tested]]) -> Section | None:
     """Ours and the others in one library; None unless both are there."""
-    ours = {"lightgbm": OURS_LIGHTGBM, "xgboost": OURS_XGBOOST}[library]
     rows = []
     for name, tested in everything.items():
         inside = [method for method in tested if METHODS[method].library == library]
-        if ours.id not in inside or len(inside) < 2:
+        ours = next((method.id for method in (*ONE_BOOSTER, *OURS) if method.id in inside), None)
+        if ours is None or all(METHODS[method].ours for method in inside):
             continue
         for method in inside:
-            row = {"data": name, **_row(method, {other: tested[other] for other in inside}, ours.id)}
-            if method != ours.id:
-                row |= _less("map_less", tested, ours.id, method, "map")
+            row = {"data": name, **_row(method, {other: tested[other] for other in inside}, ours)}
+            if method != ours:
+                row |= _less("map_less", tested, ours, method, "map")
             rows.append(row)
     title = f"In {LIBRARIES[library].name}"
     return Section(f"in_{library}", title, _BOOSTER_NOTE, _BOOSTER_COLUMNS, rows) if rows else None

@@ -1,27 +1,22 @@
 """The methods that are compared, and what the search may change of each: one table.
 
-A setting has two halves: ``trees``, parameters of the library's trees, and ``own``, those of the objective. For ours,
-``own`` are arguments of ``boostsoft.<library>.objective``; for CatBoost they are written into its loss; for the others
-they are parameters of the library. Random trees and our convex losses are written "auto": as in SoftRanker, the data
-decides (``grown``, ``arguments``).
+A setting has two halves: ``trees``, parameters of the library's trees, and ``own``, those of the objective. For ours
+both are arguments of SoftRanker; for CatBoost ``own`` is written into its loss; for the others they are parameters of
+the library. Random trees are written "auto": as in SoftRanker, the data decides (``grown``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from numpy.typing import ArrayLike
-
 from ...arguments import FloatArray
-from ...metrics.hard import Metric
-from ...query_groups import QueryGroups
-from ...ranker import convex_losses, random_trees
+from ...ranker import random_trees
 from .space import DIMENSIONS, Choice, Depth, LogInteger, LogUniform, Space
 
 Setting = dict[str, dict[str, Any]]
-RANDOM, LOSSES, AUTO = "random_trees", "losses", "auto"
+RANDOM, AUTO = "random_trees", "auto"
 
 
 @dataclass(frozen=True)
@@ -43,6 +38,16 @@ class Library:
     stock: Mapping[str, Any] = field(default_factory=dict)
 
 
+# SoftRanker's, whatever it trains
+RANKER = Library(
+    "SoftRanker",
+    (
+        ("learning_rate", LogUniform(0.02, 0.2, stock=0.1)),
+        ("num_leaves", LogInteger(4, 64, stock=31)),
+        ("min_child_samples", LogInteger(5, 100, stock=20)),
+        ("reg_lambda", LogUniform(1.0, 300.0, stock=40.0)),  # in documents
+    ),
+)
 LIBRARIES = {
     "lightgbm": Library(
         "LightGBM",
@@ -94,8 +99,6 @@ class Method:
         Parameters of the objective that are not searched.
     trees : mapping
         Spaces or constants that replace those of the library's trees, or add to them.
-    stop : "hard" or "soft"
-        Which NDCG@10 of the validation part decides on the number of trees.
     """
 
     id: str
@@ -105,16 +108,30 @@ class Method:
     own: Mapping[str, Any] = field(default_factory=dict)
     fixed: Mapping[str, Any] = field(default_factory=dict)
     trees: Mapping[str, Any] = field(default_factory=dict)
-    stop: str = "hard"
 
     @property
     def ours(self) -> bool:
         """Whether the objective is this library's."""
         return self.objective is None
 
+    @property
+    def judge(self) -> str:
+        """Which NDCG@10 of the validation part decides on the number of trees, and among trials: "hard" or "soft"."""
+        return "soft" if self.ours else "hard"
+
+    @property
+    def trainer(self) -> str:
+        """What trains it: the name of the ranker, or of a library."""
+        return RANKER.name if self.ours else self.library
+
+    @property
+    def searched(self) -> Library:
+        """How its trees are searched."""
+        return RANKER if self.ours else LIBRARIES[self.library]
+
     def stock(self) -> Setting:
         """Trial 0: the defaults of the library and of the objective."""
-        trees = {**LIBRARIES[self.library].stock}
+        trees = {**self.searched.stock}
         own: dict[str, Any] = {}
         for half, name, space, _ in self._spaces():
             value = getattr(space, "stock", space)
@@ -136,13 +153,13 @@ class Method:
             "library": self.library,
             "objective": self.objective,
             "fixed": dict(self.fixed),
-            "stop": self.stop,
+            "judge": self.judge,
             **spaces,
         }
 
     def _spaces(self) -> Iterator[tuple[str, str, Any, int]]:
         """Half, name, space or constant, and coordinate of each parameter."""
-        places = LIBRARIES[self.library].trees
+        places = self.searched.trees
         for coordinate, place in enumerate(places):
             if place is not None:
                 yield "trees", place[0], self.trees.get(*place), coordinate
@@ -159,27 +176,22 @@ class Method:
 
 
 # ---------------------------------------------------------------------------------------------------------
-# Ours: the arguments of objective(), and settings of the trees
+# Ours: SoftRanker's arguments
 # ---------------------------------------------------------------------------------------------------------
 
 OWN: dict[str, Any] = {
     "mix": Choice(({"kendall": 0.1}, {"kendall": 0.3}, {"kendall": 1.0}), stock={"kendall": 0.3}),
     "noise": Choice(("gaussian", "gumbel"), stock="gumbel"),
-    LOSSES: AUTO,
 }
 _RANDOM = {RANDOM: AUTO}
-_METRIC = Metric("ndcg@10")
-OURS_LIGHTGBM = Method(
-    "soft-lightgbm",
-    "boostsoft in LightGBM",
-    "lightgbm",
-    None,
-    own=OWN,
-    # 0 but for rounding: LightGBM estimates the documents of a leaf from its curvature, and fails where that is residue
-    trees={"min_sum_hessian_in_leaf": 1e-9, **_RANDOM},
-    stop="soft",
+OURS = (
+    Method("soft-lightgbm", "boostsoft in LightGBM", "lightgbm", None, own=OWN),
+    Method("soft-xgboost", "boostsoft in XGBoost", "xgboost", None, own=OWN),
 )
-OURS_XGBOOST = Method("soft-xgboost", "boostsoft in XGBoost", "xgboost", None, own=OWN, trees=_RANDOM, stop="soft")
+ONE_BOOSTER = tuple(
+    replace(method, id=f"{method.id}-one", name=f"{method.name}, one booster", fixed={"n_boosters": 1})
+    for method in OURS
+)
 
 # ---------------------------------------------------------------------------------------------------------
 # The others. All gains are 2^label - 1, where an objective has gains
@@ -254,7 +266,7 @@ _PEERS = (
     ),
     Method("queryrmse", "CatBoost QueryRMSE", "catboost", "QueryRMSE"),
 )
-METHODS: Mapping[str, Method] = {method.id: method for method in (OURS_LIGHTGBM, OURS_XGBOOST, *_PEERS)}
+METHODS: Mapping[str, Method] = {method.id: method for method in (*OURS, *ONE_BOOSTER, *_PEERS)}
 
 
 def grown(library: str, trees: Mapping[str, Any], n_docs: int) -> dict[str, Any]:
@@ -270,20 +282,6 @@ def grown(library: str, trees: Mapping[str, Any], n_docs: int) -> dict[str, Any]
     return {**found, **random_trees.RANDOM_TREES[library]} if random else found
 
 
-def arguments(own: Mapping[str, Any], sizes: ArrayLike) -> dict[str, Any]:
-    """The arguments of our objective in a setting, on training data whose queries have so many documents.
-
-    >>> arguments({"noise": "gumbel", "losses": "auto"}, [100] * 200)
-    {'noise': 'gumbel', 'losses': {'xendcg': 0.5, 'ranknet': 0.5}}
-    >>> arguments({"noise": "gumbel", "losses": "auto"}, [100] * 199)
-    {'noise': 'gumbel', 'losses': {}}
-    """
-    if own.get(LOSSES) != AUTO:
-        return dict(own)
-    groups = QueryGroups.from_sizes(sizes)
-    return {**own, LOSSES: convex_losses.chosen(_METRIC, groups, random_trees.helps(groups.n_docs))}
-
-
 def ours_first(methods: Sequence[str]) -> str | None:
-    """The method that the others are held against: ours in LightGBM, or else in XGBoost."""
-    return next((method.id for method in (OURS_LIGHTGBM, OURS_XGBOOST) if method.id in methods), None)
+    """The method that the others are held against: ours in LightGBM, or else in XGBoost; none of ours, None."""
+    return next((method.id for method in (*OURS, *ONE_BOOSTER) if method.id in methods), None)

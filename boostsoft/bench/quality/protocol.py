@@ -19,7 +19,7 @@ _FILE = "protocol.json"
 _PACKAGE = Path(boostsoft.__file__).parent
 _RUNS = [
     f"bench/quality/{name}.py"
-    for name in ("data", "tasks", "train_catboost", "train_lightgbm", "train_xgboost", "watch")
+    for name in ("data", "tasks", "train_catboost", "train_lightgbm", "train_ranker", "train_xgboost", "watch")
 ]
 
 

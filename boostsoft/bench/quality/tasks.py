@@ -12,15 +12,16 @@ from ...kernels.threads import at_most
 from ...metrics import Metric
 from ..folds import FoldFiles
 from ..timing import first_line
-from . import data, train_catboost, train_lightgbm, train_xgboost
-from .methods import METHODS, Setting
-from .watch import Job, Model, hard_ndcg, mean_of
+from . import data, train_catboost, train_lightgbm, train_ranker, train_xgboost
+from .methods import METHODS, RANKER, Setting
+from .watch import Job, Model, mean_of, value
 
 TUNE, TEST = "tune", "test"
 TRAINERS: dict[str, Callable[[Job], Model]] = {
     "lightgbm": train_lightgbm.train,
     "xgboost": train_xgboost.train,
     "catboost": train_catboost.train,
+    RANKER.name: train_ranker.train,
 }
 # what a test run records of each query: keys of the arrays
 TESTED = ("ndcg@1", "ndcg@5", "ndcg@10", "map", "err@10")
@@ -105,13 +106,13 @@ def _run(task: Task) -> Outcome:
     if others:
         record["next"] = others
     try:
-        model = mean_of([TRAINERS[method.library](job(setting)) for setting in task.settings], valid)
+        model = mean_of([TRAINERS[method.trainer](job(setting)) for setting in task.settings], valid)
     except Exception as error:
         if tested:
             raise ValueError(f"bench quality: {task.key} failed with {task.settings}: {first_line(error)}") from error
         return Outcome(task, {**record, "failed": first_line(error), "seconds": time.perf_counter() - started}, None)
     record["seconds"] = time.perf_counter() - started
-    record |= {"valid": hard_ndcg(valid, model.predict(valid.X)), "trees": model.trees}
+    record |= {"valid": value(method.judge, valid, model.predict(valid.X)), "trees": model.trees}
     return Outcome(task, record, _tested(task, model) if tested else None)
 
 

@@ -22,7 +22,7 @@ def train(job: Job) -> Model:
     train_set, valid_set = _pools(job.train, job.valid)
     model = catboost.CatBoost(parameters(job))
     model.fit(train_set, eval_set=valid_set)
-    watch = Watch(job.valid, job.method.stop, None)
+    watch = Watch(job.valid, None)
     for scores in model.staged_predict(valid_set, thread_count=job.threads):
         watch.add(scores)
     trees = watch.best

@@ -1,13 +1,12 @@
-"""LightGBM: its own objectives and ours, on one binned data set for all runs on the same rows."""
+"""LightGBM and its own objectives, on one binned data set for all runs on the same rows."""
 
 from __future__ import annotations
 
 from functools import lru_cache
 from typing import Any
 
-from ... import lightgbm as soft_lightgbm
 from ...datasets import RankingData
-from .methods import arguments, grown
+from .methods import grown
 from .watch import Job, Model
 
 
@@ -32,7 +31,6 @@ def train(job: Job) -> Model:
 
 def parameters(job: Job) -> dict[str, Any]:
     """LightGBM's parameters of a run."""
-    method, own = job.method, job.setting["own"]
     return {
         "metric": "None",
         "seed": job.seed,
@@ -41,13 +39,10 @@ def parameters(job: Job) -> dict[str, Any]:
         "num_threads": job.threads,
         "verbosity": -1,
         **_BINNING,
-        **method.fixed,
+        **job.method.fixed,
         **grown("lightgbm", job.setting["trees"], job.train.n_docs),
-        **(
-            {"objective": soft_lightgbm.objective(**arguments(own, job.train.sizes))}
-            if method.ours
-            else {"objective": method.objective, **own}
-        ),
+        "objective": job.method.objective,
+        **job.setting["own"],
     }
 
 

@@ -1,13 +1,12 @@
-"""XGBoost: its own objectives and ours, trees grown leaf by leaf."""
+"""XGBoost and its own objectives, trees grown leaf by leaf."""
 
 from __future__ import annotations
 
 from functools import lru_cache
 from typing import Any
 
-from ... import xgboost as soft_xgboost
 from ...datasets import RankingData
-from .methods import arguments, grown
+from .methods import grown
 from .watch import Job, Model, Watch
 
 
@@ -25,7 +24,6 @@ def train(job: Job) -> Model:
         parameters(job),
         train_set,
         job.trees,
-        obj=soft_xgboost.objective(**arguments(job.setting["own"], job.train.sizes)) if job.method.ours else None,
         evals=[(valid_set, "valid")],
         custom_metric=measure,
         callbacks=[_stop(watch)],
@@ -37,7 +35,6 @@ def train(job: Job) -> Model:
 
 def parameters(job: Job) -> dict[str, Any]:
     """XGBoost's parameters of a run."""
-    method = job.method
     return {
         "tree_method": "hist",
         "grow_policy": "lossguide",
@@ -47,9 +44,10 @@ def parameters(job: Job) -> dict[str, Any]:
         "seed": job.seed,
         "nthread": job.threads,
         "verbosity": 0,
-        **method.fixed,
+        **job.method.fixed,
         **grown("xgboost", job.setting["trees"], job.train.n_docs),
-        **({} if method.ours else {"objective": method.objective, **job.setting["own"]}),
+        "objective": job.method.objective,
+        **job.setting["own"],
     }
 
 
