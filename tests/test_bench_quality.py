@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 from sklearn.metrics import ndcg_score
 
-from boostsoft import Metric, SoftMetric, cli
+from boostsoft import Metric, cli
 from boostsoft.bench import folds, peers
 from boostsoft.bench.quality import data, frozen, run, tasks, train_lightgbm, watch, workers
 from boostsoft.bench.quality.methods import METHODS
@@ -277,9 +277,6 @@ def test_processes_give_what_one_gives(small, folder, tmp_path, monkeypatch):
     assert "OMP_NUM_THREADS" not in workers.os.environ or workers.os.environ["OMP_NUM_THREADS"] != "1"
 
 
-SOFT = SoftMetric(HARD, noise="gumbel", sigma=0.5, sigma_unit="spread")
-
-
 def test_the_others_stop_and_are_valued_by_the_hard_metric(done, folder):
     train, valid = data.training_data(folds.find_folds(folder)[0])
     kept = set()
@@ -296,14 +293,13 @@ def test_the_others_stop_and_are_valued_by_the_hard_metric(done, folder):
 
 
 @pytest.mark.parametrize("method", ["soft-lightgbm", "soft-xgboost"])
-def test_ours_stops_and_is_valued_by_the_soft_metric(done, folder, method):
+def test_ours_stops_as_the_ranker_does_and_is_valued_by_the_hard_metric(done, folder, method):
     train, valid = data.training_data(folds.find_folds(folder)[0])
     for number in range(3):
         record = records(done)[f"tune/TINY/1/{method}/{number}"]
         ranker = SoftRanker(
             METHODS[method].library,
             n_estimators=TREES,
-            eval_metric=SOFT,
             early_stopping_rounds=60,
             n_jobs=record["threads"],
             **record["setting"]["trees"],
@@ -311,7 +307,7 @@ def test_ours_stops_and_is_valued_by_the_soft_metric(done, folder, method):
         ).fit(train.X, train.y, group=train.sizes, eval_set=[(valid.X, valid.y)], eval_group=[valid.sizes])
         assert ranker.n_boosters_ > 1
         assert record["trees"] == ranker.best_iteration_
-        assert record["valid"] == pytest.approx(SOFT(valid.y, ranker.predict(valid.X), group=valid.sizes), abs=1e-12)
+        assert record["valid"] == pytest.approx(HARD(valid.y, ranker.predict(valid.X), group=valid.sizes), abs=1e-12)
 
 
 def test_a_library_that_is_missing_is_named(split, tmp_path, monkeypatch, capsys):

@@ -911,11 +911,43 @@ def test_repr_and_parameters():
 
 
 def test_a_value_that_is_reached_again_is_no_better():
-    watch = Watch("valid_0", "map", 2)
+    watch = Watch("valid_0", ["map"], 2)
     assert [watch.see([("valid_0", "map", value)], 4 + at) for at, value in enumerate([0.25, 0.5, 0.5, 0.5])] == [
         False, False, False, True,
     ]  # fmt: skip
     assert (watch.best_trees, watch.best_value) == (5, 0.5)
+
+
+def test_a_sum_is_watched_and_its_first_value_kept():
+    watch = Watch("valid_0", ["ndcg", "kendall"], 2)
+    steps = [(0.5, 0.1), (0.4, 0.3), (0.6, 0.0), (0.6, 0.05)]
+    stops = [
+        watch.see([("valid_0", "kendall", tau), ("valid_0", "ndcg", ndcg), ("valid_0", "map", at)], at)
+        for at, (ndcg, tau) in enumerate(steps, 1)
+    ]
+    assert stops == [False, False, False, True]
+    assert (watch.best_trees, watch.best_value, watch.last) == (2, 0.4, 0.6)
+
+
+@both
+def test_the_order_of_the_whole_list_is_watched_where_it_is_trained_on(booster, data, valid):
+    model = ranker(booster, n_estimators=80, learning_rate=0.5, early_stopping_rounds=4, mix="auto", noise="gumbel")
+    fit(model, data, eval_set=[(valid.X, valid.y)], eval_qid=[valid.qid])
+    curves = model.evals_result_["valid_0"]
+    assert list(curves) == ["ndcg_gumbel@10", "kendall_gumbel"]
+    ndcg, tau = curves.values()
+    best = int(np.argmax(np.add(ndcg, tau)))
+    assert best != int(np.argmax(ndcg))
+    assert (model.best_iteration_, model.n_iter_) == (best + 1, best + 5)
+    assert model.best_score_ == ndcg[best]
+    for name, value in zip(("ndcg@10", "kendall"), (ndcg, tau), strict=True):
+        soft = SoftMetric(name, noise="gumbel", sigma=0.2, sigma_unit="spread")
+        assert value[best] == pytest.approx(soft(valid.y, model.predict(valid.X), qid=valid.qid), abs=1e-6)
+    for others in ({"mix": {"map": 0.5}}, {"metric": "kendall"}, {"eval_metric": "ndcg@10"}):
+        other = fit(
+            ranker(booster, **{"mix": "auto", **others}), data, eval_set=[(valid.X, valid.y)], eval_qid=[valid.qid]
+        )
+        assert len(other.evals_result_["valid_0"]) == 1
 
 
 @both
@@ -927,6 +959,6 @@ def test_without_early_stopping_the_score_is_that_of_all_trees(booster, data, va
 
 def test_what_is_settled_by_the_data_keeps_the_curvature_and_the_noise(data):
     settings = check_settings(SoftRanker(hessian="exact", noise="logistic", random_trees=False))
-    assert settings.watched[0].noise == "logistic"
+    assert [metric.noise for metric in settings.evaluated] == ["logistic", "logistic"]
     objective = settings.on(QueryGroups.from_sizes(data.sizes)).objective
     assert (objective.losses, objective.hessian) == ((("xendcg", 0.5), ("ranknet", 0.5)), "exact")

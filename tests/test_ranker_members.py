@@ -188,7 +188,7 @@ def test_each_is_stopped_by_itself(booster, data, valid):
     # the second one's own scores, which the curve is of: what its trees add
     steps = list(two.staged_predict(valid.X))
     own = steps[-1] - steps[one.best_iteration_ - 1]
-    watched = check_settings(two).watched[0]
+    watched = check_settings(two).evaluated[0]
     assert watched(valid.y, own, qid=valid.qid) == pytest.approx(max(longer[len(curve) :]), **close)
 
 

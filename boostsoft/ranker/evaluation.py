@@ -48,7 +48,7 @@ def check_watched(settings: Settings, sets: Sequence[Rows]) -> None:
     """Raise if a set has labels that the metrics do not take, before a tree is grown for it."""
     for at, rows in enumerate(sets):
         caller = f"{FIT}: {_title(settings, at)}"
-        for metric in settings.watched:
+        for metric in settings.evaluated:
             prepare(metric.hard, caller, rows.labels, rows.groups)
 
 
@@ -56,7 +56,7 @@ def warn_of_blind_stopping(settings: Settings, sets: Sequence[Rows]) -> None:
     """Warn if early stopping watches queries on which no ranking is better than another."""
     if settings.early_stopping_rounds is None:
         return
-    metric, rows = settings.watched[0].hard, sets[-1]
+    metric, rows = settings.evaluated[0].hard, sets[-1]
     try:
         prepare_labels(metric, FIT, rows.labels, rows.groups, rows.weights, part=False)
     except NothingToLearnError:

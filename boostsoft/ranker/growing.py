@@ -31,7 +31,7 @@ class Grown:
     grown : how many were grown.
     reg_lambda : what was added to a leaf's curvature, in the first booster.
     curves : data set -> metric -> one value per tree grown.
-    best_value : what is watched, with the trees kept; None without a validation set.
+    best_value : the first metric with the trees kept; None without a validation set.
     """
 
     booster: Any
@@ -60,7 +60,8 @@ def grow(settings: Settings, trees: Trees, train: Rows, sets: Sequence[Rows], st
 
 def _job(settings: Settings, objective: Objective, train: Rows, sets: Sequence[Rows], start: Any) -> Job:
     valid = [(f"valid_{at}", rows) for at, rows in enumerate(sets)]
-    watch = Watch(valid[-1][0] if valid else "", logged_name(settings.watched[0]), settings.early_stopping_rounds)
+    watched = [logged_name(metric) for metric in settings.evaluated[: settings.n_watched]]
+    watch = Watch(valid[-1][0] if valid else "", watched, settings.early_stopping_rounds)
     with as_booster(settings.n_jobs):
         curvature = first_curvature(objective, train)
     return Job(settings, objective, curvature, train, valid, start, watch)
@@ -114,9 +115,9 @@ def spread_of(rows: Rows, values: FloatArray) -> float:
 
 
 def _value(settings: Settings, trees: Trees, booster: Any, rows: Rows) -> float:
-    """What is watched, of all trees."""
+    """The first metric, of all trees."""
     weights = np.ones(rows.groups.n_queries) if rows.weights is None else rows.weights
     scores = trees.predict(booster, rows.features, settings.n_jobs)
     with as_booster(settings.n_jobs):
-        [(_, value)] = MetricList(FIT, settings.watched[:1]).values(rows.labels, rows.groups, scores, weights)
+        [(_, value)] = MetricList(FIT, settings.evaluated[:1]).values(rows.labels, rows.groups, scores, weights)
     return value

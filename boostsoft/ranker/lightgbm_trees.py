@@ -144,7 +144,7 @@ def train(job: Job) -> Any:
         settings.n_estimators,
         valid_sets=valid,
         valid_names=[name for name, _ in job.valid],
-        feval=job.at_own_scores(adapter.feval(*settings.watched), [data, *valid]) if job.valid else None,
+        feval=job.at_own_scores(adapter.feval(*settings.evaluated), [data, *valid]) if job.valid else None,
         init_model=job.start,
         callbacks=[_Stop(job.watch)] if job.valid else None,
     )

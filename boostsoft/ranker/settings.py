@@ -41,7 +41,8 @@ class Settings:
     booster : the booster's name.
     objective : what to train on.
     losses_by_data : whether the trees and the training data decide on the objective's convex losses.
-    watched : what to evaluate after every tree, the one that stops training first.
+    evaluated : what to evaluate after every tree.
+    n_watched : how many of these, from the first, stop training by their sum.
     n_estimators, learning_rate, num_leaves, max_depth, min_child_samples, colsample, subsample : as given.
     reg_lambda : how many documents' curvature is added to a leaf's.
     random_trees : whether splits are chosen among random ones; None until the training data is known.
@@ -55,7 +56,8 @@ class Settings:
     booster: str
     objective: SoftObjective
     losses_by_data: bool
-    watched: tuple[AnyMetric, ...]
+    evaluated: tuple[AnyMetric, ...]
+    n_watched: int
     n_estimators: int
     learning_rate: float
     num_leaves: int
@@ -102,14 +104,16 @@ def check_settings(ranker: Any) -> Settings:
         sigma=ranker.sigma,
         hessian=ranker.hessian,
     )
-    watched = _watched(ranker.eval_metric, objective)
+    given = ranker.eval_metric
+    evaluated = _watched(objective) if given is None else _evaluated(given)
     refuse_cutoffs_per_query(FIT, objective.metric)
     rounds, fraction = ranker.early_stopping_rounds, ranker.validation_fraction
     return Settings(
         booster=one_of(FIT, "booster", ranker.booster, BOOSTERS),
         objective=objective,
         losses_by_data=by_data,
-        watched=watched,
+        evaluated=evaluated,
+        n_watched=len(evaluated) if given is None else 1,
         n_estimators=whole_number(FIT, "n_estimators", ranker.n_estimators, 1),
         learning_rate=positive_number(FIT, "learning_rate", ranker.learning_rate),
         num_leaves=_narrow_number(FIT, "num_leaves", ranker.num_leaves, 2),
@@ -145,9 +149,13 @@ def by_alias(names: Mapping[str, str]) -> dict[str, str]:
     return {alias: word for word, aliases in names.items() for alias in aliases.split()}
 
 
-def _watched(given: Any, objective: SoftObjective) -> tuple[AnyMetric, ...]:
-    if given is None:
-        return (watched_soft(objective.metric, objective.noise),)
+def _watched(objective: SoftObjective) -> tuple[AnyMetric, ...]:
+    """The metric, and the order of the whole list where it is trained on too: steadier than the metric alone."""
+    order = [metric for metric, _ in objective.mix if metric.metric == "kendall"]
+    return tuple(watched_soft(metric, objective.noise) for metric in (objective.metric, *order[:1]))
+
+
+def _evaluated(given: Any) -> tuple[AnyMetric, ...]:
     several = given if isinstance(given, (list, tuple)) else [given]
     metrics = tuple(MetricList(f"{FIT}: eval_metric", several).metrics)
     for metric in metrics:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 
 class Watch:
-    """Records every metric on every validation set; says to stop when one of them has not risen for some trees.
+    """Records every metric on every validation set; says to stop when the sum of some has not risen for some trees.
 
     Parameters
     ----------
-    dataset, metric : str
-        What is watched.
+    dataset : str
+        The validation set that is watched.
+    metrics : sequence of str
+        The metrics whose sum is.
     rounds : int or None
         Steps without a better value after which to stop; None trains all.
 
@@ -19,27 +21,28 @@ class Watch:
     ----------
     curves : data set -> metric -> one value per step.
     best_trees : trees of the booster at the best value; None before there is one.
-    best_value : what it was.
+    best_value : what the first metric was with these.
     """
 
-    def __init__(self, dataset: str, metric: str, rounds: int | None) -> None:
-        self.dataset, self.metric, self.rounds = dataset, metric, rounds
+    def __init__(self, dataset: str, metrics: Sequence[str], rounds: int | None) -> None:
+        self.dataset, self.metrics, self.rounds = dataset, metrics, rounds
         self.curves: dict[str, dict[str, list[float]]] = {}
         self.best_trees: int | None = None
         self.best_value = float("-inf")
+        self._highest = float("-inf")
         self._waited = 0
 
     def see(self, values: Iterable[tuple[str, str, float]], trees: int) -> bool:
         """Record (data set, metric, value) of a booster of so many trees; whether to stop."""
         for dataset, metric, value in values:
             self.curves.setdefault(dataset, {}).setdefault(metric, []).append(float(value))
-        value = self.last
+        value = sum(self.curves[self.dataset][metric][-1] for metric in self.metrics)
         self._waited += 1
-        if value > self.best_value:
-            self.best_trees, self.best_value, self._waited = trees, value, 0
+        if value > self._highest:
+            self.best_trees, self.best_value, self._highest, self._waited = trees, self.last, value, 0
         return self.rounds is not None and self._waited >= self.rounds
 
     @property
     def last(self) -> float:
-        """The last value of what is watched."""
-        return self.curves[self.dataset][self.metric][-1]
+        """The last value of the first metric."""
+        return self.curves[self.dataset][self.metrics[0]][-1]

@@ -130,7 +130,7 @@ def _train(job: Job) -> Any:
     valid = [(as_dmatrix(rows.features, settings.n_jobs, rows), name) for name, rows in job.valid]
     datasets = [data, *(dataset for dataset, _ in valid)]
     objective = job.at_own_scores(adapter.XGBoostObjective(job.objective), datasets)
-    metrics = _Recorded(job.at_own_scores(adapter.custom_metric(*settings.watched), datasets), valid)
+    metrics = _Recorded(job.at_own_scores(adapter.custom_metric(*settings.evaluated), datasets), valid)
     given = parameters(settings, job.curvature, adapter.stock_unit(job.objective))
     if job.start is not None:
         del given["base_score"]  # its own stays, in units of its own link: under some 0 is minus infinity

@@ -16,7 +16,7 @@ from .tasks import Place, Task
 
 FILE = "settings.json"
 _KEPT = ("setting", "valid", "trees")
-_ABOUT = "boostsoft bench quality: the settings with the best NDCG@10 on the validation parts"
+_ABOUT = "boostsoft bench quality: the settings with the best hard NDCG@10 on the validation parts"
 
 
 @dataclass(frozen=True, eq=False)

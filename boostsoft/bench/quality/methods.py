@@ -115,11 +115,6 @@ class Method:
         return self.objective is None
 
     @property
-    def judge(self) -> str:
-        """Which NDCG@10 of the validation part decides on the number of trees, and among trials: "hard" or "soft"."""
-        return "soft" if self.ours else "hard"
-
-    @property
     def trainer(self) -> str:
         """What trains it: the name of the ranker, or of a library."""
         return RANKER.name if self.ours else self.library
@@ -153,7 +148,6 @@ class Method:
             "library": self.library,
             "objective": self.objective,
             "fixed": dict(self.fixed),
-            "judge": self.judge,
             **spaces,
         }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...ranker import SoftRanker
-from .watch import JUDGES, Job, Model
+from .watch import Job, Model
 
 
 def train(job: Job) -> Model:
@@ -25,7 +25,6 @@ def parameters(job: Job) -> dict[str, Any]:
     return {
         "booster": job.method.library,
         "n_estimators": job.trees,
-        "eval_metric": JUDGES[job.method.judge],
         "early_stopping_rounds": job.patience,
         "n_jobs": job.threads,
         "random_state": job.seed,

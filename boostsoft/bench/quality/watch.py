@@ -12,15 +12,12 @@ from ...adapters import MetricList
 from ...arguments import FloatArray
 from ...datasets import RankingData
 from ...metrics import Metric
-from ...metrics.soft import AnyMetric, SoftMetric
 from ...metrics.spread import spread
 from ...query_groups import QueryGroups
 from .methods import Method, Setting
 
 # Queries without anything relevant are left out of all means.
 HARD = Metric("ndcg@10", empty="skip")
-# Ours are judged under wide noise: what a hundred queries say is steadier so.
-JUDGES: dict[str, AnyMetric] = {"hard": HARD, "soft": SoftMetric(HARD, noise="gumbel", sigma=0.5, sigma_unit="spread")}
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,6 +89,6 @@ class Watch:
         return self._patience is not None and len(self.values) - self.best >= self._patience
 
 
-def value(judge: str, data: RankingData, scores: FloatArray) -> float:
+def hard_ndcg(data: RankingData, scores: FloatArray) -> float:
     """Mean NDCG@10 over the queries that have something relevant."""
-    return float(JUDGES[judge](data.y, scores, group=data.sizes))
+    return float(HARD(data.y, scores, group=data.sizes))
