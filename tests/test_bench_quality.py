@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 from sklearn.metrics import ndcg_score
 
-from boostsoft import Metric, cli
+from boostsoft import Metric, SoftMetric, cli
 from boostsoft.bench import folds, peers
 from boostsoft.bench.quality import data, frozen, run, tasks, train_lightgbm, watch, workers
 from boostsoft.bench.quality.methods import METHODS
@@ -77,9 +77,10 @@ def test_the_chosen_setting_is_the_best_on_valid(done):
     for method, of_data in found.items():
         for fold, chosen in of_data["TINY"].items():
             trials = [log[f"tune/TINY/{fold}/{method}/{number}"] for number in range(3)]
-            best = max(range(3), key=lambda number: trials[number]["valid"])
+            best = max(range(3), key=lambda number: trials[number]["judged"])
             assert chosen["trial"] == best
-            assert (chosen["valid"], chosen["setting"]) == (trials[best]["valid"], trials[best]["setting"])
+            for name in ("valid", "judged", "setting"):
+                assert chosen[name] == trials[best][name]
             for seed in range(2):
                 assert log[f"test/TINY/{fold}/{method}/{seed}"]["setting"] == chosen["setting"]
     assert len({chosen["trial"] for of_data in found.values() for chosen in of_data["TINY"].values()}) > 1
@@ -89,8 +90,9 @@ def test_the_first_of_equal_trials_is_chosen():
     place = Place("TINY", 1, "lambdarank")
     trials = [tasks.Task("tune", place, number, None, [{}], 1, 1, 1) for number in (2, 0, 1)]
     values = {"0": 0.4, "1": 0.5, "2": 0.5}
-    log = {t.key: {"valid": values[t.key[-1]], "setting": {"at": t.number}, "trees": 3} for t in trials}
-    assert frozen.choose(log, trials)[place] == {"trial": 1, "setting": {"at": 1}, "valid": 0.5, "trees": 3}
+    log = {t.key: {"valid": 0.3, "judged": values[t.key[-1]], "setting": {"at": t.number}, "trees": 3} for t in trials}
+    chosen = {"trial": 1, "setting": {"at": 1}, "valid": 0.3, "judged": 0.5, "trees": 3}
+    assert frozen.choose(log, trials)[place] == chosen
 
 
 def test_the_next_best_are_chosen_in_order():
@@ -98,12 +100,14 @@ def test_the_next_best_are_chosen_in_order():
     trials = [tasks.Task("tune", place, number, None, [{}], 1, 1, 1) for number in range(5)]
     values = (0.4, 0.5, None, 0.6, 0.5)
     log = {
-        task.key: {"failed": "no"} if value is None else {"valid": value, "setting": {"at": task.number}, "trees": 3}
+        task.key: {"failed": "no"}
+        if value is None
+        else {"valid": 0.3, "judged": value, "setting": {"at": task.number}, "trees": 3}
         for task, value in zip(trials, values, strict=True)
     }
     best = frozen.choose(log, trials, 3)[place]
     assert [entry["trial"] for entry in (best, *best["next"])] == [3, 1, 4]
-    assert best["next"][0] == {"trial": 1, "setting": {"at": 1}, "valid": 0.5, "trees": 3}
+    assert best["next"][0] == {"trial": 1, "setting": {"at": 1}, "valid": 0.3, "judged": 0.5, "trees": 3}
     assert len(frozen.choose(log, trials, 4)[place]["next"]) == 3
     with pytest.raises(ValueError, match="failed in all but 4 trials, of which --average 5 needs more, on TINY, fold"):
         frozen.choose(log, trials, 5)
@@ -277,7 +281,7 @@ def test_processes_give_what_one_gives(small, folder, tmp_path, monkeypatch):
     assert "OMP_NUM_THREADS" not in workers.os.environ or workers.os.environ["OMP_NUM_THREADS"] != "1"
 
 
-def test_the_others_stop_and_are_valued_by_the_hard_metric(done, folder):
+def test_the_others_stop_and_are_chosen_by_the_hard_metric(done, folder):
     train, valid = data.training_data(folds.find_folds(folder)[0])
     kept = set()
     for number in range(3):
@@ -287,13 +291,13 @@ def test_the_others_stop_and_are_valued_by_the_hard_metric(done, folder):
         scores = [model.predict(valid.X, num_iteration=n, raw_score=True) for n in range(1, TREES + 1)]
         values = [HARD(valid.y, score, group=valid.sizes) for score in scores]
         assert record["trees"] == 1 + np.argmax(values)
-        assert record["valid"] == pytest.approx(values[record["trees"] - 1], abs=1e-12)
+        assert record["valid"] == record["judged"] == pytest.approx(values[record["trees"] - 1], abs=1e-12)
         kept.add(record["trees"])
     assert kept != {TREES}
 
 
 @pytest.mark.parametrize("method", ["soft-lightgbm", "soft-xgboost"])
-def test_ours_stops_as_the_ranker_does_and_is_valued_by_the_hard_metric(done, folder, method):
+def test_ours_stops_and_is_chosen_by_what_the_ranker_watches(done, folder, method):
     train, valid = data.training_data(folds.find_folds(folder)[0])
     for number in range(3):
         record = records(done)[f"tune/TINY/1/{method}/{number}"]
@@ -307,7 +311,14 @@ def test_ours_stops_as_the_ranker_does_and_is_valued_by_the_hard_metric(done, fo
         ).fit(train.X, train.y, group=train.sizes, eval_set=[(valid.X, valid.y)], eval_group=[valid.sizes])
         assert ranker.n_boosters_ > 1
         assert record["trees"] == ranker.best_iteration_
-        assert record["valid"] == pytest.approx(HARD(valid.y, ranker.predict(valid.X), group=valid.sizes), abs=1e-12)
+        scores = ranker.predict(valid.X)
+        assert record["valid"] == pytest.approx(HARD(valid.y, scores, group=valid.sizes), abs=1e-12)
+        watched = [
+            SoftMetric(Metric(name, empty="skip"), noise="gumbel", sigma=0.2, sigma_unit="spread")
+            for name in ("ndcg@10", "kendall")
+        ]
+        by_hand = sum(metric(valid.y, scores, group=valid.sizes) for metric in watched)
+        assert record["judged"] == pytest.approx(by_hand, abs=1e-12)
 
 
 def test_a_library_that_is_missing_is_named(split, tmp_path, monkeypatch, capsys):

@@ -15,8 +15,8 @@ from .store import RunLog
 from .tasks import Place, Task
 
 FILE = "settings.json"
-_KEPT = ("setting", "valid", "trees")
-_ABOUT = "boostsoft bench quality: the settings with the best hard NDCG@10 on the validation parts"
+_KEPT = ("setting", "valid", "judged", "trees")
+_ABOUT = "boostsoft bench quality: the settings that are best on the validation parts"
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +53,7 @@ def choose(log: RunLog, trials: Sequence[Task], average: int = 1) -> dict[Place,
                 f"bench quality: {place.method} failed {how_often or 'in every trial'} on {place.data}, fold "
                 f"{place.fold}: {failed[place]}; name the other methods with --methods, in another folder"
             )
-        best, *others = sorted(entries, key=lambda entry: -entry["valid"])[:average]
+        best, *others = sorted(entries, key=lambda entry: -entry["judged"])[:average]
         chosen[place] = {**best, "next": others} if others else best
     return chosen
 

@@ -14,7 +14,7 @@ from ..folds import FoldFiles
 from ..timing import first_line
 from . import data, train_catboost, train_lightgbm, train_ranker, train_xgboost
 from .methods import METHODS, RANKER, Setting
-from .watch import Job, Model, hard_ndcg, mean_of
+from .watch import Job, Model, hard_ndcg, judged, mean_of
 
 TUNE, TEST = "tune", "test"
 TRAINERS: dict[str, Callable[[Job], Model]] = {
@@ -112,7 +112,8 @@ def _run(task: Task) -> Outcome:
             raise ValueError(f"bench quality: {task.key} failed with {task.settings}: {first_line(error)}") from error
         return Outcome(task, {**record, "failed": first_line(error), "seconds": time.perf_counter() - started}, None)
     record["seconds"] = time.perf_counter() - started
-    record |= {"valid": hard_ndcg(valid, model.predict(valid.X)), "trees": model.trees}
+    scores = model.predict(valid.X)
+    record |= {"valid": hard_ndcg(valid, scores), "judged": judged(method.ours, valid, scores), "trees": model.trees}
     return Outcome(task, record, _tested(task, model) if tested else None)
 
 

@@ -12,12 +12,15 @@ from ...adapters import MetricList
 from ...arguments import FloatArray
 from ...datasets import RankingData
 from ...metrics import Metric
+from ...metrics.soft import watched_soft
 from ...metrics.spread import spread
 from ...query_groups import QueryGroups
 from .methods import Method, Setting
 
 # Queries without anything relevant are left out of all means.
 HARD = Metric("ndcg@10", empty="skip")
+# What SoftRanker watches; in the study it chose better among settings than the hard metric, as among trees.
+WATCHED = (watched_soft(HARD, "gumbel"), watched_soft(Metric("kendall", empty="skip"), "gumbel"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,3 +95,9 @@ class Watch:
 def hard_ndcg(data: RankingData, scores: FloatArray) -> float:
     """Mean NDCG@10 over the queries that have something relevant."""
     return float(HARD(data.y, scores, group=data.sizes))
+
+
+def judged(ours: bool, data: RankingData, scores: FloatArray) -> float:
+    """What chooses among settings: hard NDCG@10; ours, what SoftRanker watches."""
+    metrics = WATCHED if ours else (HARD,)
+    return float(sum(metric(data.y, scores, group=data.sizes) for metric in metrics))
