@@ -943,6 +943,13 @@ def test_the_order_of_the_whole_list_is_watched_where_it_is_trained_on(booster, 
     for name, value in zip(("ndcg@10", "kendall"), (ndcg, tau), strict=True):
         soft = SoftMetric(name, noise="gumbel", sigma=0.2, sigma_unit="spread")
         assert value[best] == pytest.approx(soft(valid.y, model.predict(valid.X), qid=valid.qid), abs=1e-6)
+    # given by the user, the first alone is watched
+    given = [SoftMetric(name, noise="gumbel", sigma=0.2, sigma_unit="spread") for name in ("ndcg@10", "kendall")]
+    model.set_params(eval_metric=given).fit(
+        data.X, data.y, qid=data.qid, eval_set=[(valid.X, valid.y)], eval_qid=[valid.qid]
+    )
+    ndcg, _ = model.evals_result_["valid_0"].values()
+    assert model.best_iteration_ == int(np.argmax(ndcg)) + 1 != best + 1
     for others in ({"mix": {"map": 0.5}}, {"metric": "kendall"}, {"eval_metric": "ndcg@10"}):
         other = fit(
             ranker(booster, **{"mix": "auto", **others}), data, eval_set=[(valid.X, valid.y)], eval_qid=[valid.qid]
