@@ -83,7 +83,8 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         ``metric``, the second on the labels (query-RMSE) with a quarter of the leaves, the third on ``metric`` with a
         quarter of the leaves, the fourth on the labels with all, and so on. All stand in one booster, one after
         another. "auto" is 4 below 20,000 documents to train on, where that was worth more than any choice of the
-        objective (notebooks/10_boosters.ipynb), and 1 from there on or with ``init_model``.
+        objective (notebooks/10_boosters.ipynb), and 1 from there on or with ``init_model``. To follow or cut the trees
+        one by one say 1: those of the second booster do not go on where the first one's end.
     booster_params : dict, optional
         Further parameters of the booster; those that the ranker has or settles itself raise, by any name, and so do
         those that LightGBM does not know or reads for its own objectives only. XGBoost warns of what it does not know.
