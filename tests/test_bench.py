@@ -380,15 +380,19 @@ def test_where_every_node_sees_every_document_cells_are_a_product(noise):
     documents = 40 * nodes.LAW_OPERATIONS[noise] + least * nodes.PLAIN_END + (40 - least) * nodes.PICKED_END
     cells = 7 * (least * nodes.PLAIN_CELL + (40 - least) * nodes.PICKED_CELL)
     assert count.operations < 2.0 * seen * (documents + cells)
-    # at the first nodes all are far below
-    assert count.operations > 0.999 * seen * 40 * (nodes.LAW_OPERATIONS[noise] + nodes.FAINT)
-    assert count.operations > 0.5 * seen * (documents + cells)
+    # at the first nodes all are far below, and under Gumbel noise have no law of their own there
+    if noise == "gumbel":
+        assert count.operations > count.nodes * (nodes.MOMENTS + 7 * nodes.MOMENTS_RANK)
+        assert count.operations > 0.25 * seen * (documents + cells)
+    else:
+        assert count.operations > 0.999 * seen * 40 * (nodes.LAW_OPERATIONS[noise] + nodes.FAINT)
+        assert count.operations > 0.5 * seen * (documents + cells)
 
 
 @pytest.mark.parametrize("noise", LAWS)
 def test_short_lists_need_few_nodes(noise):
     """In whole blocks of eight, and no more than the rule that follows a crowd would take."""
-    short, longer = (nodes.count_cells(synthetic_pool(40, n), "ndcg@10", noise, 1.0) for n in (32, 33))
+    short, longer = (nodes.count_cells(synthetic_pool(40, n), "ndcg@10", noise, 1.0) for n in (23, 24))
     assert short.nodes * 40 % 8 == 0
     assert 20 <= short.nodes < 60
     whole, cut = (nodes.count_cells(synthetic_pool(40, n), "ndcg@48", noise, 1.0) for n in (48, 49))

@@ -9,7 +9,7 @@ from ..metrics.prepared import prepare
 from ..metrics.soft import SoftMetric
 from ..objectives import SoftObjective
 from ..query_groups import query_weights
-from .nodes import FAINT, LAW_OPERATIONS, PICKED_CELL, PLAIN_CELL, ROW_CELL, count_cells
+from .nodes import FAINT, LAW_OPERATIONS, MOMENTS, MOMENTS_RANK, PICKED_CELL, PLAIN_CELL, ROW_CELL, count_cells
 from .objective_cost import NOISES
 from .pools import Pool
 from .results import Column, Section, Target
@@ -47,10 +47,11 @@ _VALUE_NOTE = (
 _ROOF_NOTE = (
     "Cells are documents x ranks x nodes, as the engine counts them itself, with padding to eight nodes; operations "
     "are the additions and multiplications in them ({plain} for a document without gain, {picked} for one with gain, "
-    "{row} for a nearly certain one; one far below takes {faint} for all ranks) and in the noise's law at every "
-    "document and node ({gaussian} gaussian, {gumbel} gumbel); the search for nodes and the sorting are not counted. "
-    "The peak is what a loop of fused multiply-adds reaches in this run, on as many threads: {peak:.0f} billion "
-    "operations a second in float64."
+    "{row} for a nearly certain one; one far below takes {faint} for all ranks; under Gumbel noise all of them "
+    "together take {moments} at a node and {moments_rank} for each rank) and in the noise's law at every document and "
+    "node ({gaussian} gaussian, {gumbel} gumbel); the search for nodes and the sorting are not counted. The peak is "
+    "what a loop of fused multiply-adds reaches in this run, on as many threads: {peak:.0f} billion operations a "
+    "second in float64."
 )
 
 
@@ -65,8 +66,9 @@ def measure_direct(pool: Pool, settings: Settings, watcher: Watcher) -> list[Sec
     peak = peak_operations()
     roof = [_roof_row(pool, rounds, *case, peak) for case in cases]
     note = _ROOF_NOTE.format(
-        plain=PLAIN_CELL, picked=PICKED_CELL, row=ROW_CELL, faint=FAINT, peak=peak / 1e9, **LAW_OPERATIONS
-    )
+        plain=PLAIN_CELL, picked=PICKED_CELL, row=ROW_CELL, faint=FAINT, moments=MOMENTS, moments_rank=MOMENTS_RANK,
+        peak=peak / 1e9, **LAW_OPERATIONS,
+    )  # fmt: skip
     return [value, Section(f"roofline_{pool.key}", f"Roofline ({pool.name})", note, _ROOF_COLUMNS, roof)]
 
 

@@ -24,9 +24,12 @@ from .pools import Pool
 # certain one goes through the rows of the recursion, forward (3 + 5) and backward (3 + 3 + 5, and 6 in two sums).
 PLAIN_CELL, PICKED_CELL, ROW_CELL = 4, 12, 25
 # ... and in a document at a node: p / q and w / q by the law's polynomials, and the sums of its derivatives. A document
-# far below has no cells: three powers of its odds in sums, and three terms of up to three polynomials.
+# far below has no cells: three powers of its odds in sums, and three terms of up to three polynomials; under Gumbel
+# noise all of them together cost a node five triangles of coefficients and four series of eight that wait, and sixteen
+# terms of two polynomials to a rank.
 LAW_OPERATIONS = {"gaussian": 48, "gumbel": 22, "logistic": 5}
 PLAIN_END, PICKED_END, FAINT = 2, 14, 20
+MOMENTS, MOMENTS_RANK = 430, 32
 
 
 class Count(NamedTuple):
@@ -52,6 +55,9 @@ def count_cells(pool: Pool, metric: str, noise: str, sigma: float, accuracy: str
     )  # fmt: skip
     numbers, at = room[0], room[1]
     nodes, plain, picked, rows, seen, faint = numbers[at[TALLY] + 2 : at[TALLY] + 8] / pool.n_queries
-    ends = (plain * PLAIN_END + picked * PICKED_END + faint * FAINT) / max(deepest, 1)
+    far = faint / max(deepest, 1) * FAINT
+    if noise == "gumbel" and faint > 0.0:
+        far = nodes * (MOMENTS + MOMENTS_RANK * deepest)
+    ends = (plain * PLAIN_END + picked * PICKED_END) / max(deepest, 1) + far
     operations = plain * PLAIN_CELL + picked * PICKED_CELL + rows * ROW_CELL + seen * LAW_OPERATIONS[noise] + ends
     return Count(float(nodes), float(plain + picked + rows + faint), float(operations))

@@ -21,10 +21,12 @@ from .odds import (
 )
 from .plain import (
     bare_value,
+    clear_polynomials,
     cover,
     multiply_documents,
     set_head,
     set_plain_terminal,
+    start_polynomials,
     uncertain,
     uncover,
 )
@@ -96,7 +98,7 @@ def absorbed_block(
     space = arrays(f, at, i, place)
     u, coef, _ = space[5]
     x, weights, _, _, _, _, _ = space[8]
-    (plain, picked), before, (T, V, factors), (A0, A1), series, found, _, _, _ = space[9]
+    (plain, picked), before, (T, V, factors), (A0, A1), series, found, _, _, _, _ = space[9]
     back, through = space[2], space[11][0]
     S, W = space[3][0], space[3][2]  # by document; the head's laws lie before those of the documents that are read
     begin, far = uncertain(law, x, u, low, high, faint_below)
@@ -110,7 +112,9 @@ def absorbed_block(
     set_plain_terminal(discount, low, ranks, weights, back)
     _clear_picked_behind(ranks, back[1])
     bounds = (plain_begin, plain_far, picked_begin, picked_far)
-    picks, _ = multiply_documents(coef, (plain, picked), bounds, (plain_end, picked_end), nobody, ranks, S, V, A0, A1)
+    clear_polynomials(ranks, A0, A1)
+    picks, scale = start_polynomials(coef, (plain, picked), bounds, (plain_end, picked_end), ranks, S, V, A0)
+    multiply_documents(coef, (plain, picked), bounds, nobody, ranks, S, V, A0, A1, scale)
     finish_polynomials(picks, whole * splat(1.0 / through), ranks, A0, A1)
     if mid > low:
         known = low if brief else mid

@@ -21,7 +21,8 @@ from .blocks import call_block
 from .compile import kernel, merged, routine
 from .families import ABSORBING, MARKED, PLAIN
 from .mixture import choose_terms, collect_mixed, start_mixed
-from .noise import GAUSSIAN, pair_reach, reach
+from .moments import POWERS, fill_moments, settle
+from .noise import GAUSSIAN, GUMBEL, pair_reach, reach
 from .odds import faint_reach
 from .plain import collect_acting, collect_documents, list_documents
 from .precision import faintness, precision, ranks_worth
@@ -55,10 +56,16 @@ _ODDS_ERROR = 1e-10
 ODDS_DIGITS = 1e-8  # below this tolerance the odds are not exact enough: all documents go through rows
 _MOST_GAIN = 1e40
 _MISS = 1e-1  # how far a node may lie from its place, per tolerance and faintness
+# documents that a block may meet for rows to cost less than odds: in a narrow cluster, which has few blocks, fewer, and
+# in a wide one more (width for Gaussian noise, and for that of the other laws, whose blocks reach far down)
+_MOST_IN_NARROW, _NARROW = 23, 6.0
+_MOST_IN_WIDE, _WIDE, _WIDER = 48, 12.0, 50.0
 # the node rule's count of documents above, and its variance, are not exact: they are trusted this far
 _CERTAIN_SHARE, _MORE_SCATTER = 0.95, 0.5
 # odds whose fourth powers, summed over the list, stay below this many tolerances: documents that can count together
 _FAINT_ODDS = 0.1
+# the same of the ninth powers, where they count together by their moments
+_FAR_ODDS = 0.1
 
 
 @routine
@@ -104,6 +111,8 @@ def _cluster_value(
         start_mixed(n, space)
     if engine in BY_ODDS:
         list_documents(coef, first, last, least, space[9], derive)
+    if engine == ODDS and law == GUMBEL and faint_below < math.inf:
+        fill_moments(u, coef, first, last, space[9][9])
     total, low, high, bottom, done = 0.0, first, first, math.inf, False
     while not done:
         next_nodes(law, shape, n, h, fine, origin, bins, n_bins, state, scratch, x, weights, above, variance)
@@ -138,6 +147,8 @@ def _cluster_value(
         if mixed:
             collect_mixed(first, last, space)
         if engine == ODDS:
+            if law == GUMBEL and faint_below < math.inf:
+                settle(first, high, coef, space[9][1], space[9][5], derive == 2, space[9][9])
             collect_documents(coef, first, last, least, space[9], space[6])
         if engine == ABSORBED or engine == COUNTED:
             collect_acting(coef, first, last, space[9], space[6])
@@ -218,7 +229,7 @@ def _add_constant(value, gain, discount, first, last):
 
 
 @merged
-def _odds_limits(law, coef, ranks, n, tol, faint):
+def _odds_limits(law, engine, coef, ranks, n, tol, faint):
     """How much rounding errors may grow where documents are divided out, and from which distance on odds are faint.
 
     A growth of 0 where odds are not exact enough: then none is divided out.
@@ -229,8 +240,21 @@ def _odds_limits(law, coef, ranks, n, tol, faint):
     growth, faint_below = 0.0, math.inf
     if by_odds:
         growth = min(_MOST_GROWTH, _GROWTH * tol * faint)
-        faint_below = faint_reach(law, math.sqrt(math.sqrt(_FAINT_ODDS * tol * faint / n)))
+        if engine == ODDS and law == GUMBEL:
+            faint_below = faint_reach(law, (_FAR_ODDS * tol * faint / n) ** (1.0 / (POWERS + 1.0)))
+        else:
+            faint_below = faint_reach(law, math.sqrt(math.sqrt(_FAINT_ODDS * tol * faint / n)))
     return growth, faint_below
+
+
+@routine
+def _most_in_rows(law, width):
+    """How many documents a block may meet, in a cluster of this width, for all to go through rows (``short``)."""
+    if width < _NARROW:
+        return _MOST_IN_NARROW
+    if width > (_WIDE if law == GAUSSIAN else _WIDER):
+        return _MOST_IN_WIDE
+    return MOST_CROWD
 
 
 @merged
@@ -244,10 +268,11 @@ def _add_uneven(
         u[j] = u[last - 1]
     least = _take_least(family, coef, first, last)
     value = _add_constant(value, least, discount, first, min(last, ranks))
-    crowd = MOST_CROWD + 1
+    most = _most_in_rows(law, u[first] - u[last - 1])
+    crowd = most + 1
     if short != 0:
-        crowd = largest_crowd(law, u, first, last, ranks, h, eps, MOST_CROWD)
-    if crowd <= MOST_CROWD and min(last, ranks + crowd) - first <= MOST_MET:
+        crowd = largest_crowd(law, u, first, last, ranks, h, eps, most)
+    if crowd <= most and min(last, ranks + crowd) - first <= MOST_MET:
         value += call_block(
             short, law, first, last, min(ranks, last), crowd, derive, least, h, eps, pointer(discount, 0), *room
         )
@@ -282,7 +307,7 @@ def _query_expectation(
     faint = faintness(family, law, coef, gaps, discount, heaviest, ranks, n)
     h, eps = precision(family, law, worth, ranks, n, h, tol, faint)
     fine = fineness(law, n, _MISS * tol * faint)
-    growth, faint_below = _odds_limits(law, coef, ranks, n, tol, faint)
+    growth, faint_below = _odds_limits(law, engine, coef, ranks, n, tol, faint)
     if not (smooth and tol > ODDS_DIGITS and tol * faint > _ODDS_ERROR):
         short = 0
     apart = pair_reach(law, eps)

@@ -123,7 +123,7 @@ def mixed_block(
     _, _, _, laws, _, documents, _, _, nodes, by_odds, _, _ = space
     u, coef, _ = documents
     x, weights, _, _, _, _, _ = nodes
-    _, _, (T, V, factors), _, _, (_, _, found, second), _, (tables, before, states), _ = by_odds
+    _, _, (T, V, factors), _, _, (_, _, found, second), _, (tables, before, states), _, _ = by_odds
     terms = pointer(tables, np.int64(tables[0]))
     fill_either(law, growth, x, u, low, high, factors, T, V, laws)
     constant, scales = load(weights, 0) * splat(terms[1]), scale_terms(terms, low)

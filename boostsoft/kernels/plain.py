@@ -5,6 +5,8 @@ from __future__ import annotations
 from .block import fill_laws, sums_from, sweep
 from .compile import kernel, merged, routine
 from .families import PLAIN
+from .moments import divide_by_moments, finish_by_moments, settle, start_by_moments
+from .noise import GUMBEL
 from .odds import (
     FAINT_TERMS,
     divide_picked,
@@ -56,27 +58,34 @@ def uncertain(law, x, u, low, high, faint_below):
     return begin, far if high - far >= _FEWEST_FAINT else high
 
 
-@merged
-def multiply_documents(coef, lists, bounds, ends, nobody, ranks, T, V, A0, A1):
-    """The polynomials of the listed documents between the bounds, and of the faint ones from there to the ends.
-
-    To be finished: returns the faint ones' picks, and what all are to be divided by in a plain metric.
-    """
-    plain, picked = lists
-    plain_begin, plain_end, picked_begin, picked_end = bounds
+@routine
+def clear_polynomials(ranks, A0, A1):
+    """Nothing before the first power, and no document picked."""
     nothing = splat(0.0)
     for i in range(0, LANES * PAD, LANES):
         store(A0, i, nothing)
     for i in range(0, LANES * (PAD + ranks), LANES):
         store(A1, i, nothing)
-    powers, picks = sum_faint(T, V, coef, plain, picked, (plain_end, ends[0], picked_end, ends[1]))
-    scale = start_with_faint(powers, ranks, A0)
+
+
+@merged
+def start_polynomials(coef, lists, bounds, ends, ranks, T, V, A0):
+    """A0 of the faint documents, which lie between the bounds' and the lists' ends; their picks, and the scale."""
+    powers, picks = sum_faint(T, V, coef, lists[0], lists[1], (bounds[1], ends[0], bounds[3], ends[1]))
+    return picks, start_with_faint(powers, ranks, A0)
+
+
+@merged
+def multiply_documents(coef, lists, bounds, nobody, ranks, T, V, A0, A1, scale):
+    """Multiply both by the listed documents between the bounds; what all are to be divided by in a plain metric."""
+    plain, picked = lists
+    plain_begin, plain_end, picked_begin, picked_end = bounds
     kept_plain, kept_picked = cover(plain, plain_end, nobody), cover(picked, picked_end, nobody)
     scale = multiply_plain(T, plain, plain_begin, plain_end, ranks, A0, scale)
     scale = multiply_picked(T, V, coef, picked, picked_begin, picked_end, ranks, A0, A1, scale)
     uncover(plain, plain_end, kept_plain)
     uncover(picked, picked_end, kept_picked)
-    return picks, scale
+    return scale
 
 
 @merged
@@ -143,13 +152,15 @@ def odds_block(
     space = arrays(f, at, i, place)
     u, coef, _ = space[5]
     x, weights, _, _, _, _, _ = space[8]
-    lists, before, odds, tail, series, found, _, _, _ = space[9]
+    lists, before, odds, tail, series, found, _, _, _, moments = space[9]
     T, V, factors = odds
     back = space[2]
     plain, picked = lists
     begin, far = uncertain(law, x, u, low, high, faint_below)
     brief = growth > 0.0  # the odds' shorter laws serve the rows too; without odds, rows have the full ones
-    fill_odds(law, x, u, low if brief else begin, high, factors, T, V)
+    by_moments = law == GUMBEL and far < high
+    seen = far if by_moments else high
+    fill_odds(law, x, u, low if brief else begin, seen, factors, T, V)
     mid = first_divisible(T, begin, far, ranks, growth)
     plain_begin, plain_far, plain_end = before[mid - first], before[far - first], before[high - first]
     picked_begin, picked_far, picked_end = mid - first - plain_begin, far - first - plain_far, high - first - plain_end
@@ -158,13 +169,22 @@ def odds_block(
     tally[3] += LANES * ranks * (plain_far - plain_begin)
     tally[4] += LANES * ranks * (picked_far - picked_begin)
     tally[5] += LANES * ranks * (mid - low)
-    tally[6] += LANES * (high - (low if brief else begin))
+    tally[6] += LANES * (seen - (low if brief else begin))
     tally[7] += LANES * ranks * (high - far)
     set_plain_terminal(discount, low, ranks, weights, back)
     bounds = (plain_begin, plain_far, picked_begin, picked_far)
     ends = (plain_end, picked_end)
-    picks, scale = multiply_documents(coef, lists, bounds, ends, nobody, ranks, T, V, tail[0], tail[1])
-    finish_polynomials(picks, scale, ranks, tail[0], tail[1])
+    clear_polynomials(ranks, tail[0], tail[1])
+    picks = (splat(0.0), splat(0.0), splat(0.0))
+    if by_moments:
+        scale = start_by_moments(x, u, far, ranks, moments, tail[0])
+    else:
+        picks, scale = start_polynomials(coef, lists, bounds, ends, ranks, T, V, tail[0])
+    scale = multiply_documents(coef, lists, bounds, nobody, ranks, T, V, tail[0], tail[1], scale)
+    if by_moments:
+        finish_by_moments(scale, ranks, moments, tail[0], tail[1])
+    else:
+        finish_polynomials(picks, scale, ranks, tail[0], tail[1])
     if mid > low:
         value = _head_value(law, x, weights, least, low, low if brief else mid, mid, ranks, derive, tail, space)
     else:
@@ -173,8 +193,11 @@ def odds_block(
         E, F, K, _, _ = series
         exact = derive == 2
         set_up_polynomials(tail[0], tail[1], back[0], back[3], back[4], ranks, mid > low, E, F, K)
+        if by_moments:
+            settle(first, far, coef, before, found, exact, moments)
+            divide_by_moments(weights, ranks, E, F, K, exact, moments)
         terms = ranks
-        for _ in range(1 + (high > far)):  # those near, and with few terms those far below
+        for _ in range(1 + (seen > far)):  # those near, and with few terms those far below
             kept_plain, kept_picked = cover(plain, plain_far, nobody), cover(picked, picked_far, nobody)
             divide_plain(law, x, u, T, V, plain, plain_begin, plain_far, terms, F, exact, found[0], found[1])
             divide_picked(
@@ -191,7 +214,7 @@ def odds_block(
 @routine
 def list_documents(coef, first, last, least, lists, derive):
     """Sort a cluster's documents into those without gain and those with, each by falling score."""
-    (plain, picked), before, _, _, _, found, _, _, _ = lists
+    (plain, picked), before, _, _, _, found, _, _, _, _ = lists
     n_plain, n_picked = 0, 0
     for j in range(first, last):
         before[j - first] = n_plain
@@ -223,7 +246,7 @@ def collect_without_gain(plain, n_plain, found, sums):
 @routine
 def collect_documents(coef, first, last, least, lists, sums):
     """Add what the lists have gathered to the documents' sums."""
-    (plain, picked), before, _, _, _, found, _, _, _ = lists
+    (plain, picked), before, _, _, _, found, _, _, _, _ = lists
     gradient, push, hessian, _, drift, curl, _ = sums
     n_plain = before[last - first]
     collect_without_gain(plain, n_plain, found, sums)
@@ -239,7 +262,7 @@ def collect_documents(coef, first, last, least, lists, sums):
 @routine
 def collect_acting(coef, first, last, lists, sums):
     """The same where documents act on those below (``absorbed``, ``counted``)."""
-    (plain, picked), before, _, _, _, found, _, _, _ = lists
+    (plain, picked), before, _, _, _, found, _, _, _, _ = lists
     gradient, push, hessian, mass, drift, curl, level = sums
     n_plain = before[last - first]
     collect_without_gain(plain, n_plain, found, sums)

@@ -328,6 +328,60 @@ def polynomial(coefficients: tuple[float, ...]) -> Any:
     return evaluate
 
 
+def combinations(rows: tuple[tuple[float, ...], ...]) -> Any:
+    """Make a function that writes, for every row, the sum of its numbers times the vectors of a source, in a row, too.
+
+    It takes the places of target and source, which may not overlap.
+    """
+    if config.DISABLE_JIT:
+        matrix = np.array(rows)
+
+        def combine(target, source):
+            vectors = source[: LANES * matrix.shape[1]].reshape(-1, LANES)
+            target[: LANES * len(rows)] = (matrix @ vectors).ravel()
+
+        return combine
+
+    @intrinsic
+    def combine(typingctx: Any, target: Any, source: Any) -> Any:
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            def place(start: Any, k: int) -> Any:
+                index = ir.Constant(ir.IntType(64), LANES * k)
+                return builder.bitcast(builder.gep(start, [index]), _DOUBLES.as_pointer())
+
+            vectors = [builder.load(place(args[1], k), align=8) for k in range(len(rows[0]))]
+            for k, row in enumerate(rows):
+                total = ir.Constant(_DOUBLES, [0.0] * LANES)
+                for number, vector in zip(row, vectors, strict=True):
+                    if number != 0.0:
+                        product = builder.fmul(vector, ir.Constant(_DOUBLES, [number] * LANES), flags=("contract",))
+                        total = builder.fadd(total, product, flags=("contract",))
+                builder.store(total, place(args[0], k), align=8)
+            return context.get_dummy_value()
+
+        return types.void(target, source), codegen
+
+    return combine
+
+
+@intrinsic
+def rising_powers(typingctx: Any, x: Any) -> Any:
+    """The powers x^1 .. x^LANES of a number, one in each lane."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        power = _splat(builder, args[0])
+        total = power
+        for bit in range(LANES.bit_length() - 1):  # lane m - 1 takes x^(m - 1) by its bits, once more than it has
+            chosen = [LANES + lane if not lane >> bit & 1 else lane for lane in range(LANES)]
+            one = ir.Constant(_DOUBLES, [1.0] * LANES)
+            factor = builder.shuffle_vector(power, one, ir.Constant(ir.VectorType(ir.IntType(32), LANES), chosen))
+            total = builder.fmul(total, factor)
+            power = builder.fmul(power, power)
+        return total
+
+    return vec8(types.float64), codegen
+
+
 if config.DISABLE_JIT:  # the same operations on numpy arrays of eight
 
     def load(array, index):  # noqa: D103
@@ -344,6 +398,9 @@ if config.DISABLE_JIT:  # the same operations on numpy arrays of eight
 
     def root(value):  # noqa: D103
         return np.sqrt(value)
+
+    def rising_powers(x):  # noqa: D103
+        return x ** np.arange(1.0, LANES + 1.0)
 
     def keep_alive(array):  # noqa: D103
         pass

@@ -27,6 +27,8 @@ ODDS_RANKS = 160  # up to here documents can go by their odds: what is multiplie
 MOST_CROWD = 32  # documents that a block may meet to be counted as few
 # numbers that a document's sums take where few meet, and documents of a cluster that there is room for
 SHORT_SUMS, MOST_MET = 5 * LANES, 1024
+# where far documents go by their moments: numbers that wait for them, and a block's own
+MOMENTS_WAITING, MOMENTS_SCRATCH = 8 * LANES, 5 * LANES * LANES
 ROW_BUDGET = 32_768  # cells of forward rows kept at once: two states of 256 KiB, within a core's own cache
 GUARD = LANES  # zeros before and behind a row
 PAD = 4  # vectors of zeros before a polynomial
@@ -50,7 +52,8 @@ def workspace(engine: int, family: int, n: int, ranks: int, spread: float) -> tu
     gaps, the documents' sums, bins, nodes; for the odds: t v, polynomials, series, the lists' sums; eight numbers:
     what is above for certain (two), and the tally of ``plain`` or what a block of ``cascades`` lets through; the
     documents' sums where few meet; for whole lists a discount's exponentials, the products before each document of
-    a segment, and those between segments; and three polynomials and a series for average precision by odds.
+    a segment, and those between segments; three polynomials and a series for average precision by odds; and the
+    moments of far documents, with the first of those for which sums wait.
     """
     marked, mixed = int(family == MARKED), int(engine in (MIXED, CASCADES))
     by_odds, counted = engine in BY_ODDS, int(engine == COUNTED)
@@ -64,14 +67,17 @@ def workspace(engine: int, family: int, n: int, ranks: int, spread: float) -> tu
     wide, more = LANES * (n + LANES), n + LANES
     sizes = [rows, rows, rows * marked, rows * marked, saved, saved, saved * marked, saved * marked]
     sizes += [LANES * lanes + ranks + 4 * GUARD] * 7 + [wide] * 4 + [more] * 3 + [n] * 7 + [MOST_BINS] * 4
-    sizes += [LANES] * 7 + [odds * wide] * 2 + [odds * more] + [LANES * (lanes + PAD)] * 2 + [LANES * lanes] * 5
+    sizes += [LANES] * 7 + [odds * wide] * 2 + [odds * more] + [LANES * (lanes + PAD)] * 2
+    sizes += [LANES * max(lanes, LANES)] * 5  # moments read eight vectors of a series
     sizes += [odds * more] * 2 + [4 * odds * more] * 2 + [LANES, SHORT_SUMS * odds * min(n, MOST_MET)]
     between = (n // SEGMENT + 3) * (MOST_TERMS + 1)
     kept = [STATES * LANES * min(n, SEGMENT), STATES * LANES * between]
     sizes += [mixed * part for part in (1 + TERM_TABLES * TERM_TABLE, *kept)]
     sizes += [counted * LANES * (lanes + PAD)] * 3 + [counted * LANES * lanes]
+    plain = int(engine == ODDS)
+    sizes += [plain * more] + [plain * wide] * 2 + [MOMENTS_WAITING, MOMENTS_SCRATCH]
     numbers, at = _buffer(sizes, np.float64)
-    places, places_at = _buffer([n + 2, n + 2, n, odds * more, odds * more, odds * (n + 1)], np.int64)
+    places, places_at = _buffer([n + 2, n + 2, n, odds * more, odds * more, odds * (n + 1), 1], np.int64)
     return numbers, at, places, places_at
 
 
@@ -138,6 +144,14 @@ def arrays(f, at, i, place):
         pointer(f, at[55]),
         (pointer(f, at[56]), pointer(f, at[57]), pointer(f, at[58])),
         (pointer(f, at[59]), pointer(f, at[60]), pointer(f, at[61]), pointer(f, at[62])),
+        (
+            pointer(f, at[63]),
+            pointer(f, at[64]),
+            pointer(f, at[65]),
+            pointer(f, at[66]),
+            pointer(f, at[67]),
+            pointer(i, place[6]),
+        ),
     )
     return (
         rows, saved, back, laws, limits, documents, sums, bins, nodes, by_odds, pointer(i, place[2]),

@@ -1,0 +1,223 @@
+"""Documents far below a threshold under Gumbel noise, all at once, by sums over them that no node changes.
+
+With e = exp(u - x) such a document's odds are t = exp(e) - 1, and w / q is e: at every node the same function of e,
+which is exp(u_f - x), a number of the node, times exp(u - u_f), one of the document. All that these documents add to
+a block is a power series in e; summed over them, from document f on, its powers are the node's times the moments
+
+    M_m(f) = sum over i >= f of exp(m (u_i - u_f)) = 1 + exp(m (u_(f+1) - u_f)) M_m(f+1),
+
+and the same with coefficients, for what they are worth picked: a block takes no exponential and no cell for them.
+Powers of the odds are t^d = sum over m >= d of (d! S(m, d) / m!) e^m, S the Stirling numbers of the second kind.
+
+**The way back.** What the fall of a document costs at a node, e sum of F_d (-t)^d, is a polynomial in e, too. Its
+coefficients, times the node's powers and summed over nodes, wait until the threshold has come so near that document f
+is no longer far below: then they are summed for it, and times exp(m (u_(f+1) - u_f)) they are those of document f + 1.
+
+Eight powers leave about the sum of e^9 of a product, a pick or a gradient.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .compile import routine
+from .noise import short_exponential
+from .simd import LANES, add_lane_sums, combinations, lane_sum, load, pointer, rising_powers, splat, store
+from .workspace import MOMENTS_WAITING, PAD
+
+POWERS = LANES  # of e, from the first on: as many as there are lanes
+# what waits for documents, a vector of powers each: the fall's cost, its own pick's part, pulls, the rule's drift; then
+# the slopes of these four
+_FALL, _OWN, _PULL, _DRIFT, _BENT = 0, LANES, 2 * LANES, 3 * LANES, 4 * LANES
+# scratch, a vector of nodes each: powers of e of the first far document; these times moments, and what comes of both
+_POWERS, _COUNT, _GAIN, _ODDS, _PICKS = (POWERS * LANES * part for part in range(5))
+
+
+def _powers_of_odds() -> NDArray[np.float64]:
+    """Row d: the coefficients of e^0 .. e^POWERS in (exp(e) - 1)^d, d = 0 .. POWERS."""
+    growth = np.array([0.0, *(1.0 / math.factorial(m) for m in range(1, POWERS + 1))])
+    rows = [np.eye(POWERS + 1)[0]]
+    for _ in range(POWERS):
+        rows.append(np.convolve(rows[-1], growth)[: POWERS + 1])
+    return np.array(rows)
+
+
+_SIGNS = (-1.0) ** np.arange(POWERS + 1)
+_POWERS_OF_ODDS = _powers_of_odds()
+_DENSITY = _SIGNS / [math.factorial(m) for m in range(POWERS + 1)]  # exp(-e)
+
+
+def _times(factor: tuple[float, ...], series: NDArray[np.float64]) -> tuple[float, ...]:
+    """The coefficients of e^1 .. e^POWERS in a polynomial times a power series."""
+    return tuple(float(c) for c in np.convolve(factor, series)[1 : POWERS + 1])
+
+
+def _to_powers(factor: tuple[float, ...]) -> Any:
+    """Coefficients of e^1 .. e^POWERS from those of (-t)^0 .. (-t)^(POWERS-1), times a polynomial in e."""
+    columns = [_times(factor, _SIGNS[d] * _POWERS_OF_ODDS[d]) for d in range(POWERS)]
+    return combinations(tuple(zip(*columns, strict=True)))
+
+
+# from sums of e^1 .. e^POWERS: signed ones of t^1 .. t^POWERS, and those of e (-t)^0 .. e (-t)^(POWERS-1)
+_sum_odds = combinations(tuple(map(tuple, _SIGNS[:-1, None] * _POWERS_OF_ODDS[1:, 1:])))
+_sum_picks = combinations(tuple(map(tuple, _SIGNS[:-1, None] * _POWERS_OF_ODDS[:-1, :-1])))
+# with r = 1 - e and r2 = r^2 + r - 1 (``noise``): e F, e^2 K, e r E and the slopes e r F, e^2 r K, e r2 E
+_falls, _owns, _pulls = _to_powers((0.0, 1.0)), _to_powers((0.0, 0.0, 1.0)), _to_powers((0.0, 1.0, -1.0))
+_bent_owns, _bent_pulls = _to_powers((0.0, 0.0, 1.0, -1.0)), _to_powers((0.0, 1.0, -3.0, 1.0))
+# w r and w r2, w = e exp(-e)
+_drifts = combinations(tuple((c,) for c in _times((0.0, 1.0, -1.0), _DENSITY)))
+_bent_drifts = combinations(tuple((c,) for c in _times((0.0, 1.0, -3.0, 1.0), _DENSITY)))
+
+
+@routine
+def fill_moments(u, coef, first, last, moments):
+    """Moments of documents j..last, without and with gain, for every j from ``first`` on; nothing waits yet."""
+    falls, counted, gained, waiting, _, waits_from = moments
+    for j in range(first + 1, last + 1, LANES):
+        store(falls, j, short_exponential(load(u, j) - load(u, j - 1)))
+    one, count, gain = splat(1.0), splat(0.0), splat(0.0)
+    for j in range(last - 1, first - 1, -1):
+        fall = rising_powers(falls[j + 1])
+        count, gain = one + fall * count, splat(coef[j]) + fall * gain
+        store(counted, LANES * j, count)
+        store(gained, LANES * j, gain)
+    for i in range(0, MOMENTS_WAITING, LANES):
+        store(waiting, i, splat(0.0))
+    waits_from[0] = last
+
+
+@routine
+def start_by_moments(x, u, far, ranks, moments, A0):
+    """Set A0 to the product of 1 + t z over the documents from ``far`` on; returns that of 1 + t.
+
+    From the logarithm's derivative: c a_c = sum over d of (-1)^(d-1) a_(c-d) sum of t^d.
+    """
+    _, counted, gained, _, scratch, _ = moments
+    e = short_exponential(splat(u[far]) - load(x, 0))
+    power = e
+    for m in range(POWERS):
+        i = LANES * m
+        store(scratch, _POWERS + i, power)
+        store(scratch, _COUNT + i, power * splat(counted[LANES * far + m]))
+        store(scratch, _GAIN + i, power * splat(gained[LANES * far + m]))
+        power = power * e
+    _sum_odds(pointer(scratch, _ODDS), pointer(scratch, _COUNT))
+    _sum_picks(pointer(scratch, _PICKS), pointer(scratch, _GAIN))
+    s1, s2, s3, s4, s5, s6, s7, s8 = _eight(scratch, _ODDS)
+    zero = splat(0.0)
+    a1, a2, a3, a4, a5, a6, a7, a8 = splat(1.0), zero, zero, zero, zero, zero, zero, zero
+    for c in range(ranks):
+        store(A0, LANES * (PAD + c), a1)
+        older = (s2 * a2 + s3 * a3 + s4 * a4) + (s5 * a5 + s6 * a6) + (s7 * a7 + s8 * a8)
+        following = (older + s1 * a1) * splat(1.0 / (c + 1.0))
+        a1, a2, a3, a4, a5, a6, a7, a8 = following, a1, a2, a3, a4, a5, a6, a7
+    return short_exponential(load(scratch, _COUNT))
+
+
+@routine
+def _eight(array, at):
+    return (
+        load(array, at), load(array, at + LANES), load(array, at + 2 * LANES), load(array, at + 3 * LANES),
+        load(array, at + 4 * LANES), load(array, at + 5 * LANES), load(array, at + 6 * LANES),
+        load(array, at + 7 * LANES),
+    )  # fmt: skip
+
+
+@routine
+def finish_by_moments(scale, ranks, moments, A0, A1):
+    """Divide A0 and A1 by ``scale``, and add to A1 the picks of the documents that A0 was started with."""
+    q0, q1, q2, q3, q4, q5, q6, q7 = _eight(moments[4], _PICKS)
+    share, zero = splat(1.0) / scale, splat(0.0)
+    a1, a2, a3, a4, a5, a6, a7 = zero, zero, zero, zero, zero, zero, zero
+    for i in range(LANES * PAD, LANES * (PAD + ranks), LANES):
+        a = load(A0, i) * share
+        store(A0, i, a)
+        picked = (q0 * a + q1 * a1 + q2 * a2 + q3 * a3) + (q4 * a4 + q5 * a5 + q6 * a6 + q7 * a7)
+        store(A1, i, load(A1, i) * share + picked)
+        a1, a2, a3, a4, a5, a6, a7 = a, a1, a2, a3, a4, a5, a6
+
+
+@routine
+def _let_wait(moments, series):
+    """Add to a series that waits its coefficients at the nodes, which are where the counts were, times their powers."""
+    _, _, _, waiting, scratch, _ = moments
+    for m in range(0, POWERS, 4):
+        i, k = _POWERS + LANES * m, _COUNT + LANES * m
+        add_lane_sums(
+            waiting, series + m,
+            load(scratch, i) * load(scratch, k),
+            load(scratch, i + LANES) * load(scratch, k + LANES),
+            load(scratch, i + 2 * LANES) * load(scratch, k + 2 * LANES),
+            load(scratch, i + 3 * LANES) * load(scratch, k + 3 * LANES),
+        )  # fmt: skip
+
+
+@routine
+def divide_by_moments(weights, ranks, E, F, K, exact, moments):
+    """What ``divide_plain`` and ``divide_picked`` (``odds``) add to each document, left to wait for all far ones."""
+    at = pointer(moments[4], _COUNT)
+    for d in range(LANES * ranks, LANES * POWERS, LANES):
+        store(E, d, splat(0.0))
+        store(F, d, splat(0.0))
+        store(K, d, splat(0.0))
+    _falls(at, F)
+    _let_wait(moments, _FALL)
+    _owns(at, K)
+    _let_wait(moments, _OWN)
+    _pulls(at, E)
+    _let_wait(moments, _PULL)
+    _drifts(at, weights)
+    _let_wait(moments, _DRIFT)
+    if exact:
+        _pulls(at, F)
+        _let_wait(moments, _BENT + _FALL)
+        _bent_owns(at, K)
+        _let_wait(moments, _BENT + _OWN)
+        _bent_pulls(at, E)
+        _let_wait(moments, _BENT + _PULL)
+        _bent_drifts(at, weights)
+        _let_wait(moments, _BENT + _DRIFT)
+
+
+@routine
+def settle(first, end, coef, before, found, exact, moments):
+    """Give the documents before ``end`` what has waited for them; from then on it waits for those behind."""
+    falls, _, _, waiting, _, waits_from = moments
+    fall, own, pull, drift = _four(waiting, 0)
+    fall_2, own_2, pull_2, drift_2 = _four(waiting, _BENT)
+    zero = splat(0.0)
+    for j in range(waits_from[0], end):
+        i = before[j - first]
+        if before[j + 1 - first] > i:
+            found[0][i] += lane_sum(fall)
+            if exact:
+                found[1][i] += lane_sum(fall_2)
+        else:
+            i, c = 4 * (j - first - i), splat(coef[j])
+            add_lane_sums(found[2], i, fall - c * own, pull, drift, zero)
+            if exact:
+                add_lane_sums(found[3], i, c * (pull_2 + own_2) - fall_2, drift_2, zero, zero)
+        step = rising_powers(falls[j + 1])
+        fall, own, pull, drift = fall * step, own * step, pull * step, drift * step
+        if exact:
+            fall_2, own_2, pull_2, drift_2 = fall_2 * step, own_2 * step, pull_2 * step, drift_2 * step
+    _store_four(waiting, 0, (fall, own, pull, drift))
+    _store_four(waiting, _BENT, (fall_2, own_2, pull_2, drift_2))
+    waits_from[0] = end
+
+
+@routine
+def _four(array, at):
+    return load(array, at), load(array, at + LANES), load(array, at + 2 * LANES), load(array, at + 3 * LANES)
+
+
+@routine
+def _store_four(array, at, vectors):
+    store(array, at, vectors[0])
+    store(array, at + LANES, vectors[1])
+    store(array, at + 2 * LANES, vectors[2])
+    store(array, at + 3 * LANES, vectors[3])
