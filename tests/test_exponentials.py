@@ -24,7 +24,7 @@ def table(name, n, tol):
     found = exponentials(DISCOUNTS[name](np.arange(1.0, n + 2)), tol)
     assert found is not None
     n_terms, constant = int(found[0]), found[1]
-    z, falls, weights, rates, _ = found[2:].reshape(5, MOST_TERMS)
+    z, falls, weights, rates, _ = found[2 : 2 + 5 * MOST_TERMS].reshape(5, MOST_TERMS)
     assert not weights[n_terms:].any()
     np.testing.assert_allclose(z[:n_terms], np.exp(-rates[:n_terms]) * (weights[:n_terms] != 0))
     np.testing.assert_allclose(falls[:n_terms], -np.expm1(-rates[:n_terms]))

@@ -15,6 +15,7 @@ from boostsoft.kernels.moments import (
     start_by_moments,
 )
 from boostsoft.kernels.simd import LANES, pointer
+from boostsoft.kernels.term_moments import term_series
 from boostsoft.kernels.workspace import MOMENTS_SCRATCH, MOMENTS_WAITING, PAD
 from boostsoft.metrics.expectation import expectation
 from boostsoft.metrics.prepared import prepare
@@ -108,16 +109,33 @@ def test_what_waits_for_documents(case):
     assert np.all(np.abs(wanted[:30, 3]) > 20 * bound[:30])
 
 
+@pytest.mark.parametrize("z", [1e-12, 0.1, 0.5, 0.97])
+def test_series_of_terms(z):
+    """Of log F, w / F and its square, whose nearest singularities are at least pi away from 0."""
+    e = 0.3
+    factor = z + (1.0 - z) * np.exp(-e)
+    picked = e * np.exp(-e) / factor
+    wanted = np.log(factor), picked, picked**2
+    found = term_series(np.array([0.7, z]))[:, 1] @ e ** np.arange(1.0, 9.0)
+    assert np.all(np.abs(found - wanted) < np.array([10.0, 10.0, 500.0]) * (e / np.pi) ** 9)
+
+
 @pytest.mark.parametrize("spread", [0.5, 5.0, 50.0])
-def test_push_and_hessian_of_long_lists(spread, monkeypatch):
+@pytest.mark.parametrize(("name", "cutoffs"), [("ndcg", [10, 3]), ("ndcg", [400, 400]), ("rbp", [400, 400])])
+def test_push_and_hessian_of_long_lists(name, cutoffs, spread, monkeypatch):
     """Which the errors measured in test_accuracy.py leave out; one query after another, the second of fewer ranks."""
     on_threads(monkeypatch, 1)
     rng = np.random.default_rng(0)
     sizes = [400, 300]
     labels, scores = rng.integers(0, 4, sum(sizes)), spread * rng.normal(size=sum(sizes))
-    queries = prepare(bs.Metric("ndcg", k=[10, 3]), "test", labels, bs.QueryGroups.from_sizes(sizes))
+    labels[:200] += 2
+    scores[:200] += 1e4  # a cluster of its own, without documents of the query's least gain
+    queries = prepare(bs.Metric(name, k=cutoffs), "test", labels, bs.QueryGroups.from_sizes(sizes))
     got, wanted = (expectation(queries, scores, "gumbel", 1.0, accuracy, 2) for accuracy in ("default", "high"))
-    for name in ("gradient", "push", "hessian"):
+    np.testing.assert_allclose(got.values, wanted.values, rtol=1e-7)
+    for derivative in ("gradient", "push", "hessian"):
         for q in (slice(0, 400), slice(400, 700)):
-            expected = getattr(wanted, name)[q]
-            np.testing.assert_allclose(getattr(got, name)[q], expected, rtol=0, atol=1e-6 * np.abs(expected).max())
+            expected = getattr(wanted, derivative)[q]
+            np.testing.assert_allclose(
+                getattr(got, derivative)[q], expected, rtol=0, atol=1e-6 * np.abs(expected).max()
+            )

@@ -98,7 +98,7 @@ def absorbed_block(
     space = arrays(f, at, i, place)
     u, coef, _ = space[5]
     x, weights, _, _, _, _, _ = space[8]
-    (plain, picked), before, (T, V, factors), (A0, A1), series, found, _, _, _, _ = space[9]
+    (plain, picked), before, (T, V, factors), (A0, A1), series, found, _, _, _, _, _ = space[9]
     back, through = space[2], space[11][0]
     S, W = space[3][0], space[3][2]  # by document; the head's laws lie before those of the documents that are read
     begin, far = uncertain(law, x, u, low, high, faint_below)

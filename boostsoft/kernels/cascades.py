@@ -170,7 +170,7 @@ def cascade_block(
     _, _, _, laws, _, documents, _, _, nodes, by_odds, _, above = space
     u, coef, _ = documents
     x, weights, _, _, _, _, _ = nodes
-    _, _, (T, G, factors), _, _, (_, _, found, second), _, (tables, before, states), _, _ = by_odds
+    _, _, (T, G, factors), _, _, (_, _, found, second), _, (tables, before, states), _, _, _ = by_odds
     terms = pointer(tables, np.int64(tables[0]))
     fill_either(law, growth, x, u, low, high, factors, T, G, laws)
     fall, scales = pointer(terms, 2 + MOST_TERMS), scale_terms(terms, low)

@@ -142,7 +142,7 @@ def counted_block(
     space = arrays(f, at, i, place)
     u, coef, _ = space[5]
     x, weights, _, _, _, _, _ = space[8]
-    (plain, picked), before, (T, V, factors), (A0, A1), series, found, _, _, (A, M0, M1, L), _ = space[9]
+    (plain, picked), before, (T, V, factors), (A0, A1), series, found, _, _, (A, M0, M1, L), _, _ = space[9]
     tail, back = (A0, A1, M0, M1), space[2]
     begin, far = uncertain(law, x, u, low, high, faint_below)
     brief = growth > 0.0  # the odds' shorter laws serve the rows too; without odds, rows have the full ones

@@ -42,6 +42,7 @@ from .recursion import remove_drift
 from .short import largest_crowd
 from .simd import LANES, pointer
 from .sorting import falling_order
+from .term_moments import settle_mixed
 from .workspace import ABSORBED, BY_ODDS, CASCADES, COUNTED, MIXED, MOST_CROWD, MOST_MET, ODDS, arrays
 
 # accuracy -> (step, tolerance); tests/test_accuracy.py measures the error that comes of them
@@ -66,6 +67,7 @@ _CERTAIN_SHARE, _MORE_SCATTER = 0.95, 0.5
 _FAINT_ODDS = 0.1
 # the same of the ninth powers, where they count together by their moments
 _FAR_ODDS = 0.1
+_FAR_IN_TERMS = 3.0  # so much larger odds where a discount is a sum of exponentials
 
 
 @routine
@@ -111,7 +113,7 @@ def _cluster_value(
         start_mixed(n, space)
     if engine in BY_ODDS:
         list_documents(coef, first, last, least, space[9], derive)
-    if engine == ODDS and law == GUMBEL and faint_below < math.inf:
+    if (engine == ODDS or engine == MIXED) and law == GUMBEL and faint_below < math.inf:
         fill_moments(u, coef, first, last, space[9][9])
     total, low, high, bottom, done = 0.0, first, first, math.inf, False
     while not done:
@@ -144,6 +146,8 @@ def _cluster_value(
             break
     _pass_by(family, coef, low, last, before)
     if derive:
+        if engine == MIXED and law == GUMBEL and faint_below < math.inf:
+            settle_mixed(first, high, coef, least, space[9][5][2], space[9][5][3], derive == 2, space[9][9])
         if mixed:
             collect_mixed(first, last, space)
         if engine == ODDS:
@@ -234,16 +238,17 @@ def _odds_limits(law, engine, coef, ranks, n, tol, faint):
 
     A growth of 0 where odds are not exact enough: then none is divided out.
     """
-    by_odds = tol > ODDS_DIGITS and tol * faint > _ODDS_ERROR * ranks
+    bounded = tol > ODDS_DIGITS
     for j in range(n):
-        by_odds = by_odds and coef[j] <= _MOST_GAIN  # beyond, its products with those of odds might overflow
+        bounded = bounded and coef[j] <= _MOST_GAIN  # beyond, its products with those of odds might overflow
+    by_odds = bounded and tol * faint > _ODDS_ERROR * ranks
     growth, faint_below = 0.0, math.inf
     if by_odds:
         growth = min(_MOST_GROWTH, _GROWTH * tol * faint)
-        if engine == ODDS and law == GUMBEL:
-            faint_below = faint_reach(law, (_FAR_ODDS * tol * faint / n) ** (1.0 / (POWERS + 1.0)))
-        else:
-            faint_below = faint_reach(law, math.sqrt(math.sqrt(_FAINT_ODDS * tol * faint / n)))
+        faint_below = faint_reach(law, math.sqrt(math.sqrt(_FAINT_ODDS * tol * faint / n)))
+    if law == GUMBEL and ((by_odds and engine == ODDS) or (bounded and engine == MIXED)):
+        widest = _FAR_IN_TERMS if engine == MIXED else 1.0
+        faint_below = faint_reach(law, widest * (_FAR_ODDS * tol * faint / n) ** (1.0 / (POWERS + 1.0)))
     return growth, faint_below
 
 

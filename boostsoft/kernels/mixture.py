@@ -20,12 +20,14 @@ import numpy as np
 
 from .block import fill_laws
 from .compile import kernel, merged, routine
-from .noise import second_ratio, short_exponential
+from .noise import GUMBEL, second_ratio, short_exponential
 from .odds import fill_odds, laws_from_odds
 from .simd import LANES, add_lane_sums, lane_sum, load, pointer, splat, store
+from .term_moments import divide_far, far_product, fill_far_products, nothing_far, set_up_far, settle_mixed
 from .workspace import MOST_TERMS, SEGMENT, STATES, TERM_TABLE, arrays
 
 _AT_ONCE = 2  # terms whose products run side by side: each waits for its last document
+_FEWEST_FAR = 6  # fewer documents far below are not worth their power series
 _SPENT = 1e-18  # of the largest term, where a term has died away
 
 
@@ -61,6 +63,16 @@ def fill_either(law, growth, x, u, low, high, factors, T, V, laws):
         laws_from_odds(law, x, u, low, low, high, T, V, laws)
     else:
         fill_laws(law, LANES, x, u, low, high, laws)
+
+
+@routine
+def first_far(law, x, u, low, high, faint_below):
+    """The first document that is far below all eight nodes, where those go by their moments and are enough to pay."""
+    far = high
+    if law == GUMBEL:
+        while far > low and u[far - 1] < x[LANES - 1] - faint_below:
+            far -= 1
+    return far if high - far >= _FEWEST_FAR else high
 
 
 @routine
@@ -123,24 +135,30 @@ def mixed_block(
     _, _, _, laws, _, documents, _, _, nodes, by_odds, _, _ = space
     u, coef, _ = documents
     x, weights, _, _, _, _, _ = nodes
-    _, _, (T, V, factors), _, _, (_, _, found, second), _, (tables, before, states), _, _ = by_odds
+    _, _, (T, V, factors), _, _, (_, _, found, second), _, (tables, before, states), _, moments, by_term = by_odds
     terms = pointer(tables, np.int64(tables[0]))
-    fill_either(law, growth, x, u, low, high, factors, T, V, laws)
+    far = first_far(law, x, u, low, high, faint_below)
+    fill_either(law, growth, x, u, low, far, factors, T, V, laws)
     constant, scales = load(weights, 0) * splat(terms[1]), scale_terms(terms, low)
     n_terms, z, fall = terms_left(np.int64(terms[0]), scales), pointer(terms, 2), pointer(terms, 2 + MOST_TERMS)
     node, total, nothing, one = load(weights, 0), splat(0.0), splat(0.0), splat(1.0)
-    n_segments, stride, term = (high - low + SEGMENT - 1) // SEGMENT, STATES * LANES * (MOST_TERMS + 1), STATES * LANES
-    back = stride * (n_segments + 1)
+    n_segments, stride = max((far - low + SEGMENT - 1) // SEGMENT, 1), STATES * LANES * (MOST_TERMS + 1)
+    back, term, series = stride * (n_segments + 1), STATES * LANES, pointer(terms, 2 + 5 * MOST_TERMS)
+    nothing_far(n_terms, by_term)
+    if far < high:
+        total = constant * fill_far_products(x, u, far, n_terms, series, moments, by_term)
     for c in range(0, n_terms, _AT_ONCE):
+        a, b = node * splat(scales[c]), node * splat(scales[c + 1])
+        (a0, a1), (b0, b1) = far_product(by_term, c), far_product(by_term, c + 1)
         _store_four(states, term * c, one, nothing, one, nothing)
-        _store_four(states, back + term * c, node * splat(scales[c]), nothing, node * splat(scales[c + 1]), nothing)
+        _store_four(states, back + term * c, a * a0, a * a1, b * b0, b * b1)
     if derive:
-        for j in range(LANES * low, LANES * high, LANES):
+        for j in range(LANES * low, LANES * far, LANES):
             store(T, j, nothing)
             store(V, j, constant)
     s, turn = 0, 1
     while s >= 0:  # up to the last segment and, for the derivatives, down again
-        begin, end = low + SEGMENT * s, min(low + SEGMENT * (s + 1), high)
+        begin, end = low + SEGMENT * s, min(low + SEGMENT * (s + 1), far)
         if s == n_segments - 1:
             turn = -1
         down = derive and turn < 0
@@ -155,11 +173,21 @@ def mixed_block(
         if turn < 0 and not derive:
             break
         s += turn
-    for c in range(0, n_terms, _AT_ONCE):
-        _, a1, _, b1 = _load_four(states, stride * n_segments + term * c)
-        total = total + node * (a1 * splat(scales[c]) + b1 * splat(scales[c + 1]))
+    for c in range(n_terms):
+        k, (far_none, far_one), weight = (
+            stride * n_segments + term * (c // 2 * 2),
+            far_product(by_term, c),
+            node * splat(scales[c]),
+        )
+        none, picked = load(states, k + 2 * LANES * (c % 2)), load(states, k + 2 * LANES * (c % 2) + LANES)
+        total = total + weight * (picked * far_none + none * far_one)
+        if derive and far < high:
+            set_up_far(by_term, c, none, picked, weight, splat(fall[c]))
+    if derive and far < high:
+        settle_mixed(first, far, coef, least, found, second, derive == 2, moments)
+        divide_far(weights, constant, n_terms, series, derive == 2, moments, by_term)
     W, R = laws[2], laws[3]
-    for j in range(low, high):
+    for j in range(low, far):
         w = load(W, LANES * (j - low))
         c = splat(coef[j])
         total = total + constant * w * c

@@ -32,9 +32,9 @@ from .workspace import MOMENTS_WAITING, PAD
 POWERS = LANES  # of e, from the first on: as many as there are lanes
 # what waits for documents, a vector of powers each: the fall's cost, its own pick's part, pulls, the rule's drift; then
 # the slopes of these four
-_FALL, _OWN, _PULL, _DRIFT, _BENT = 0, LANES, 2 * LANES, 3 * LANES, 4 * LANES
+FALL, OWN, PULL, DRIFT, BENT = 0, LANES, 2 * LANES, 3 * LANES, 4 * LANES
 # scratch, a vector of nodes each: powers of e of the first far document; these times moments, and what comes of both
-_POWERS, _COUNT, _GAIN, _ODDS, _PICKS = (POWERS * LANES * part for part in range(5))
+_POWERS, COUNTS, GAINS, ODDS_SUMS, PICK_SUMS = (POWERS * LANES * part for part in range(5))
 
 
 def _powers_of_odds() -> NDArray[np.float64]:
@@ -69,8 +69,8 @@ _sum_picks = combinations(tuple(map(tuple, _SIGNS[:-1, None] * _POWERS_OF_ODDS[:
 _falls, _owns, _pulls = _to_powers((0.0, 1.0)), _to_powers((0.0, 0.0, 1.0)), _to_powers((0.0, 1.0, -1.0))
 _bent_owns, _bent_pulls = _to_powers((0.0, 0.0, 1.0, -1.0)), _to_powers((0.0, 1.0, -3.0, 1.0))
 # w r and w r2, w = e exp(-e)
-_drifts = combinations(tuple((c,) for c in _times((0.0, 1.0, -1.0), _DENSITY)))
-_bent_drifts = combinations(tuple((c,) for c in _times((0.0, 1.0, -3.0, 1.0), _DENSITY)))
+drifts = combinations(tuple((c,) for c in _times((0.0, 1.0, -1.0), _DENSITY)))
+bent_drifts = combinations(tuple((c,) for c in _times((0.0, 1.0, -3.0, 1.0), _DENSITY)))
 
 
 @routine
@@ -91,23 +91,30 @@ def fill_moments(u, coef, first, last, moments):
 
 
 @routine
-def start_by_moments(x, u, far, ranks, moments, A0):
-    """Set A0 to the product of 1 + t z over the documents from ``far`` on; returns that of 1 + t.
-
-    From the logarithm's derivative: c a_c = sum over d of (-1)^(d-1) a_(c-d) sum of t^d.
-    """
+def sum_moments(x, u, far, moments):
+    """The powers of e at the document ``far``, and their sums over the documents from it on, without and with gain."""
     _, counted, gained, _, scratch, _ = moments
     e = short_exponential(splat(u[far]) - load(x, 0))
     power = e
     for m in range(POWERS):
         i = LANES * m
         store(scratch, _POWERS + i, power)
-        store(scratch, _COUNT + i, power * splat(counted[LANES * far + m]))
-        store(scratch, _GAIN + i, power * splat(gained[LANES * far + m]))
+        store(scratch, COUNTS + i, power * splat(counted[LANES * far + m]))
+        store(scratch, GAINS + i, power * splat(gained[LANES * far + m]))
         power = power * e
-    _sum_odds(pointer(scratch, _ODDS), pointer(scratch, _COUNT))
-    _sum_picks(pointer(scratch, _PICKS), pointer(scratch, _GAIN))
-    s1, s2, s3, s4, s5, s6, s7, s8 = _eight(scratch, _ODDS)
+
+
+@routine
+def start_by_moments(x, u, far, ranks, moments, A0):
+    """Set A0 to the product of 1 + t z over the documents from ``far`` on; returns that of 1 + t.
+
+    From the logarithm's derivative: c a_c = sum over d of (-1)^(d-1) a_(c-d) sum of t^d.
+    """
+    scratch = moments[4]
+    sum_moments(x, u, far, moments)
+    _sum_odds(pointer(scratch, ODDS_SUMS), pointer(scratch, COUNTS))
+    _sum_picks(pointer(scratch, PICK_SUMS), pointer(scratch, GAINS))
+    s1, s2, s3, s4, s5, s6, s7, s8 = _eight(scratch, ODDS_SUMS)
     zero = splat(0.0)
     a1, a2, a3, a4, a5, a6, a7, a8 = splat(1.0), zero, zero, zero, zero, zero, zero, zero
     for c in range(ranks):
@@ -115,7 +122,7 @@ def start_by_moments(x, u, far, ranks, moments, A0):
         older = (s2 * a2 + s3 * a3 + s4 * a4) + (s5 * a5 + s6 * a6) + (s7 * a7 + s8 * a8)
         following = (older + s1 * a1) * splat(1.0 / (c + 1.0))
         a1, a2, a3, a4, a5, a6, a7, a8 = following, a1, a2, a3, a4, a5, a6, a7
-    return short_exponential(load(scratch, _COUNT))
+    return short_exponential(load(scratch, COUNTS))
 
 
 @routine
@@ -130,7 +137,7 @@ def _eight(array, at):
 @routine
 def finish_by_moments(scale, ranks, moments, A0, A1):
     """Divide A0 and A1 by ``scale``, and add to A1 the picks of the documents that A0 was started with."""
-    q0, q1, q2, q3, q4, q5, q6, q7 = _eight(moments[4], _PICKS)
+    q0, q1, q2, q3, q4, q5, q6, q7 = _eight(moments[4], PICK_SUMS)
     share, zero = splat(1.0) / scale, splat(0.0)
     a1, a2, a3, a4, a5, a6, a7 = zero, zero, zero, zero, zero, zero, zero
     for i in range(LANES * PAD, LANES * (PAD + ranks), LANES):
@@ -142,82 +149,82 @@ def finish_by_moments(scale, ranks, moments, A0, A1):
 
 
 @routine
-def _let_wait(moments, series):
-    """Add to a series that waits its coefficients at the nodes, which are where the counts were, times their powers."""
+def let_wait(moments, series, coefficients):
+    """Add to a series that waits its coefficients at eight nodes, times the powers of e there."""
     _, _, _, waiting, scratch, _ = moments
     for m in range(0, POWERS, 4):
-        i, k = _POWERS + LANES * m, _COUNT + LANES * m
+        i, k = _POWERS + LANES * m, LANES * m
         add_lane_sums(
             waiting, series + m,
-            load(scratch, i) * load(scratch, k),
-            load(scratch, i + LANES) * load(scratch, k + LANES),
-            load(scratch, i + 2 * LANES) * load(scratch, k + 2 * LANES),
-            load(scratch, i + 3 * LANES) * load(scratch, k + 3 * LANES),
+            load(scratch, i) * load(coefficients, k),
+            load(scratch, i + LANES) * load(coefficients, k + LANES),
+            load(scratch, i + 2 * LANES) * load(coefficients, k + 2 * LANES),
+            load(scratch, i + 3 * LANES) * load(coefficients, k + 3 * LANES),
         )  # fmt: skip
 
 
 @routine
 def divide_by_moments(weights, ranks, E, F, K, exact, moments):
     """What ``divide_plain`` and ``divide_picked`` (``odds``) add to each document, left to wait for all far ones."""
-    at = pointer(moments[4], _COUNT)
+    at = pointer(moments[4], COUNTS)
     for d in range(LANES * ranks, LANES * POWERS, LANES):
         store(E, d, splat(0.0))
         store(F, d, splat(0.0))
         store(K, d, splat(0.0))
     _falls(at, F)
-    _let_wait(moments, _FALL)
+    let_wait(moments, FALL, at)
     _owns(at, K)
-    _let_wait(moments, _OWN)
+    let_wait(moments, OWN, at)
     _pulls(at, E)
-    _let_wait(moments, _PULL)
-    _drifts(at, weights)
-    _let_wait(moments, _DRIFT)
+    let_wait(moments, PULL, at)
+    drifts(at, weights)
+    let_wait(moments, DRIFT, at)
     if exact:
         _pulls(at, F)
-        _let_wait(moments, _BENT + _FALL)
+        let_wait(moments, BENT + FALL, at)
         _bent_owns(at, K)
-        _let_wait(moments, _BENT + _OWN)
+        let_wait(moments, BENT + OWN, at)
         _bent_pulls(at, E)
-        _let_wait(moments, _BENT + _PULL)
-        _bent_drifts(at, weights)
-        _let_wait(moments, _BENT + _DRIFT)
+        let_wait(moments, BENT + PULL, at)
+        bent_drifts(at, weights)
+        let_wait(moments, BENT + DRIFT, at)
+
+
+@routine
+def pass_on(moments, at, j):
+    """Four series that wait for document j, which then wait for the one behind it."""
+    falls, _, _, waiting, _, _ = moments
+    step = rising_powers(falls[j + 1])
+    fall, own, pull, drift = (
+        load(waiting, at),
+        load(waiting, at + OWN),
+        load(waiting, at + PULL),
+        load(waiting, at + DRIFT),
+    )
+    store(waiting, at, fall * step)
+    store(waiting, at + OWN, own * step)
+    store(waiting, at + PULL, pull * step)
+    store(waiting, at + DRIFT, drift * step)
+    return fall, own, pull, drift
 
 
 @routine
 def settle(first, end, coef, before, found, exact, moments):
     """Give the documents before ``end`` what has waited for them; from then on it waits for those behind."""
-    falls, _, _, waiting, _, waits_from = moments
-    fall, own, pull, drift = _four(waiting, 0)
-    fall_2, own_2, pull_2, drift_2 = _four(waiting, _BENT)
-    zero = splat(0.0)
+    zero, waits_from = splat(0.0), moments[5]
     for j in range(waits_from[0], end):
-        i = before[j - first]
-        if before[j + 1 - first] > i:
+        fall, own, pull, drift = pass_on(moments, FALL, j)
+        i, c = before[j - first], splat(coef[j])
+        plain = before[j + 1 - first] > i
+        k = 4 * (j - first - i)
+        if plain:
             found[0][i] += lane_sum(fall)
-            if exact:
-                found[1][i] += lane_sum(fall_2)
         else:
-            i, c = 4 * (j - first - i), splat(coef[j])
-            add_lane_sums(found[2], i, fall - c * own, pull, drift, zero)
-            if exact:
-                add_lane_sums(found[3], i, c * (pull_2 + own_2) - fall_2, drift_2, zero, zero)
-        step = rising_powers(falls[j + 1])
-        fall, own, pull, drift = fall * step, own * step, pull * step, drift * step
+            add_lane_sums(found[2], k, fall - c * own, pull, drift, zero)
         if exact:
-            fall_2, own_2, pull_2, drift_2 = fall_2 * step, own_2 * step, pull_2 * step, drift_2 * step
-    _store_four(waiting, 0, (fall, own, pull, drift))
-    _store_four(waiting, _BENT, (fall_2, own_2, pull_2, drift_2))
+            fall, own, pull, drift = pass_on(moments, BENT, j)
+            if plain:
+                found[1][i] += lane_sum(fall)
+            else:
+                add_lane_sums(found[3], k, c * (pull + own) - fall, drift, zero, zero)
     waits_from[0] = end
-
-
-@routine
-def _four(array, at):
-    return load(array, at), load(array, at + LANES), load(array, at + 2 * LANES), load(array, at + 3 * LANES)
-
-
-@routine
-def _store_four(array, at, vectors):
-    store(array, at, vectors[0])
-    store(array, at + LANES, vectors[1])
-    store(array, at + 2 * LANES, vectors[2])
-    store(array, at + 3 * LANES, vectors[3])

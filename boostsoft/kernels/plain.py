@@ -152,7 +152,7 @@ def odds_block(
     space = arrays(f, at, i, place)
     u, coef, _ = space[5]
     x, weights, _, _, _, _, _ = space[8]
-    lists, before, odds, tail, series, found, _, _, _, moments = space[9]
+    lists, before, odds, tail, series, found, _, _, _, moments, _ = space[9]
     T, V, factors = odds
     back = space[2]
     plain, picked = lists
@@ -214,7 +214,7 @@ def odds_block(
 @routine
 def list_documents(coef, first, last, least, lists, derive):
     """Sort a cluster's documents into those without gain and those with, each by falling score."""
-    (plain, picked), before, _, _, _, found, _, _, _, _ = lists
+    (plain, picked), before, _, _, _, found, _, _, _, _, _ = lists
     n_plain, n_picked = 0, 0
     for j in range(first, last):
         before[j - first] = n_plain
@@ -246,7 +246,7 @@ def collect_without_gain(plain, n_plain, found, sums):
 @routine
 def collect_documents(coef, first, last, least, lists, sums):
     """Add what the lists have gathered to the documents' sums."""
-    (plain, picked), before, _, _, _, found, _, _, _, _ = lists
+    (plain, picked), before, _, _, _, found, _, _, _, _, _ = lists
     gradient, push, hessian, _, drift, curl, _ = sums
     n_plain = before[last - first]
     collect_without_gain(plain, n_plain, found, sums)
@@ -262,7 +262,7 @@ def collect_documents(coef, first, last, least, lists, sums):
 @routine
 def collect_acting(coef, first, last, lists, sums):
     """The same where documents act on those below (``absorbed``, ``counted``)."""
-    (plain, picked), before, _, _, _, found, _, _, _, _ = lists
+    (plain, picked), before, _, _, _, found, _, _, _, _, _ = lists
     gradient, push, hessian, mass, drift, curl, level = sums
     n_plain = before[last - first]
     collect_without_gain(plain, n_plain, found, sums)

@@ -147,7 +147,7 @@ def short_cluster(law, first, last, ranks, crowd, derive, least, h, eps, discoun
     rows, _, back, laws, _, documents, sums, _, nodes, by_odds, _, tally = space
     u, coef, _ = documents
     x, weights, _, _, _, _, _ = nodes
-    _, _, (T, V, factors), _, _, (_, _, found, _), added, _, _, _ = by_odds
+    _, _, (T, V, factors), _, _, (_, _, found, _), added, _, _, _, _ = by_odds
     A0, A1, _, _ = rows
     left, right = reach(law, eps)
     origin = 0.0 if law == GAUSSIAN else tail_origin(u, first, last)

@@ -19,7 +19,9 @@ ROWS, ODDS, SHORT, MIXED, CASCADES, ABSORBED, COUNTED = 0, 1, 2, 3, 4, 5, 6
 BY_ODDS = (ODDS, ABSORBED, COUNTED)
 MOST_TERMS = 40  # exponentials of a discount
 # what is kept of them, for lists of up to a power of two of documents; one such table for each power
-TERM_TABLE, TERM_TABLES = 2 + 5 * MOST_TERMS, 32
+# and, for each, three power series of eight coefficients
+TERM_SERIES = LANES * MOST_TERMS
+TERM_TABLE, TERM_TABLES = 2 + 5 * MOST_TERMS + 3 * TERM_SERIES, 32
 # vectors of a document's products, and documents whose products are kept at once, within a core's own cache
 STATES, SEGMENT = 6, 1024
 LANE_RANKS = 48  # up to here eight nodes share a row; beyond, ranks fill the lanes and a row follows its node
@@ -53,7 +55,7 @@ def workspace(engine: int, family: int, n: int, ranks: int, spread: float) -> tu
     what is above for certain (two), and the tally of ``plain`` or what a block of ``cascades`` lets through; the
     documents' sums where few meet; for whole lists a discount's exponentials, the products before each document of
     a segment, and those between segments; three polynomials and a series for average precision by odds; and the
-    moments of far documents, with the first of those for which sums wait.
+    moments of far documents, with the first of those for which sums wait, and what terms make of them.
     """
     marked, mixed = int(family == MARKED), int(engine in (MIXED, CASCADES))
     by_odds, counted = engine in BY_ODDS, int(engine == COUNTED)
@@ -74,8 +76,8 @@ def workspace(engine: int, family: int, n: int, ranks: int, spread: float) -> tu
     kept = [STATES * LANES * min(n, SEGMENT), STATES * LANES * between]
     sizes += [mixed * part for part in (1 + TERM_TABLES * TERM_TABLE, *kept)]
     sizes += [counted * LANES * (lanes + PAD)] * 3 + [counted * LANES * lanes]
-    plain = int(engine == ODDS)
-    sizes += [plain * more] + [plain * wide] * 2 + [MOMENTS_WAITING, MOMENTS_SCRATCH]
+    far = int(engine in (ODDS, MIXED))
+    sizes += [far * more] + [far * wide] * 2 + [MOMENTS_WAITING, MOMENTS_SCRATCH, mixed * 5 * TERM_SERIES]
     numbers, at = _buffer(sizes, np.float64)
     places, places_at = _buffer([n + 2, n + 2, n, odds * more, odds * more, odds * (n + 1), 1], np.int64)
     return numbers, at, places, places_at
@@ -152,6 +154,7 @@ def arrays(f, at, i, place):
             pointer(f, at[67]),
             pointer(i, place[6]),
         ),
+        pointer(f, at[68]),
     )
     return (
         rows, saved, back, laws, limits, documents, sums, bins, nodes, by_odds, pointer(i, place[2]),

@@ -13,6 +13,7 @@ from functools import lru_cache
 import numpy as np
 
 from ..arguments import FloatArray, IntArray
+from ..kernels.term_moments import term_series
 from ..kernels.workspace import MOST_TERMS, TERM_TABLE
 
 _FITTED, _CHECKED = 120, 2000  # ranks
@@ -37,9 +38,10 @@ def tables_of(discount: FloatArray, longest: IntArray, tol: float) -> dict[int, 
 
 
 def exponentials(discount: FloatArray, tol: float) -> FloatArray | None:
-    """The table that the kernel reads: number of terms, constant; z, 1 - z, weights and rates; room for scales.
+    """The table that the kernel reads: number of terms, constant; z, 1 - z, weights and rates; room for scales; series.
 
-    Discount and differences are given to a relative ``tol``. None where the terms that the kernel takes do not do it.
+    The last are those of ``term_series``. Discount and differences are given to a relative ``tol``. None where the
+    terms that the kernel takes do not do it.
     """
     return _table(discount.tobytes(), tol)
 
@@ -53,8 +55,10 @@ def _table(discount: bytes, tol: float) -> FloatArray | None:
     constant, weights, rates = found
     table = np.zeros(TERM_TABLE)
     table[:2] = rates.size + rates.size % 2, constant
-    parts = table[2:].reshape(5, MOST_TERMS)
+    parts = table[2 : 2 + 5 * MOST_TERMS].reshape(5, MOST_TERMS)
     parts[:4, : rates.size] = np.exp(-rates), -np.expm1(-rates), weights, rates
+    series = table[2 + 5 * MOST_TERMS :].reshape(3, MOST_TERMS, -1)
+    series[:, : rates.size] = term_series(parts[0, : rates.size])
     table.flags.writeable = False
     return table
 
