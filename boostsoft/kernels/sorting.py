@@ -2,11 +2,12 @@
 
 What costs time in a sort is its branches, which depend on the data and are guessed wrong half of the time. Counting,
 for every key, how many are larger takes n^2 comparisons, but eight at a time and without a branch; merging writes
-the heads of both runs and moves on by arithmetic. Keys move along with the places, so that neither jumps in memory.
+the heads of both runs, from both ends at once, and moves on by arithmetic. Keys move along with the places, so that
+neither jumps in memory.
 
 Keys are finite; 0 and -0 are equal. Arrays are pointers (``simd.pointer``), unless their size is asked for: no place in
 them is negative, and no reference is counted. 120 normal keys take .9 us (np.argsort, stable, 4.5 us), 1,200 take
-30 us (75 us), and the first 10 of 1,200 take 1.5 us.
+22 us (67 us), and the first 10 of 1,200 take 1.5 us.
 """
 
 from __future__ import annotations
@@ -58,12 +59,34 @@ def _sort_run(keys, first, last, ranks, order, taken):
 
 
 @routine
-def _merge(keys, order, first, middle, last, to_keys, to_order):
-    """Two runs that fall, first..middle and middle..last, as one; of equal keys those of the first run first.
+def _merge_even(keys, order, first, size, to_keys, to_order):
+    """Two runs of ``size`` keys each that fall, from ``first`` on, as one; of equal keys those of the first run first.
 
-    Both heads are written, the one that waits at the next place, where it is overwritten: a choice between them would
-    be compiled into a branch.
+    From both ends at once, so that neither waits for the other's comparison; neither end can leave a run before the
+    last step. Both heads are written, the one that waits at the next place, where it is overwritten: a choice between
+    them would be compiled into a branch.
     """
+    i, j, a, b = first, first + size, first + size - 1, first + 2 * size - 1
+    front, back = first, b
+    for _ in range(size - 1):
+        behind, before = keys[i] < keys[j], keys[a] < keys[b]
+        to_keys[front], to_order[front] = keys[j], order[j]
+        to_keys[front + behind], to_order[front + behind] = keys[i], order[i]
+        to_keys[back], to_order[back] = keys[a], order[a]
+        to_keys[back - before], to_order[back - before] = keys[b], order[b]
+        i, j, front = i + 1 - behind, j + behind, front + 1
+        a, b, back = a - before, b - 1 + before, back - 1
+    if keys[i] < keys[j]:
+        i = j
+    if keys[a] < keys[b]:
+        b = a
+    to_keys[front], to_order[front] = keys[i], order[i]
+    to_keys[back], to_order[back] = keys[b], order[b]
+
+
+@routine
+def _merge(keys, order, first, middle, last, to_keys, to_order):
+    """The same of two runs of any size, first..middle and middle..last, from the front."""
     i, j, at = first, middle, first
     while i < middle and j < last:
         behind = keys[i] < keys[j]
@@ -94,7 +117,10 @@ def sort_keys(keys, n, ranks, order, other):
     here, there, places, to_places = ranks, keys, order, other
     while run < n:
         for first in range(0, n, 2 * run):
-            _merge(here, places, first, min(first + run, n), min(first + 2 * run, n), there, to_places)
+            if first + 2 * run <= n:
+                _merge_even(here, places, first, run, there, to_places)
+            else:
+                _merge(here, places, first, min(first + run, n), n, there, to_places)
         here, there, places, to_places = there, here, to_places, places
         run *= 2
     for j in range(n):
