@@ -7,7 +7,8 @@ from boostsoft.kernels.compile import kernel
 from boostsoft.kernels.simd import LANES, keep_alive, pointer
 from boostsoft.kernels.sorting import falling_order, rank_order, whole_order
 
-LENGTHS = [1, 2, 7, 8, 9, 16, 17, 23, 24, 25, 71, 72, 73, 144, 255, 256, 257, 288, 300, 1151, 1152, 1153, 5000]
+LENGTHS = [1, 2, 7, 8, 9, 16, 17, 23, 24, 25, 71, 72, 73, 127, 128, 129, 130, 144, 145, 255, 256, 257, 288, 300]
+LENGTHS += [1151, 1152, 1153, 5000]
 
 
 @kernel

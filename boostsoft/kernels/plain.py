@@ -218,12 +218,9 @@ def list_documents(coef, first, last, least, lists, derive):
     n_plain, n_picked = 0, 0
     for j in range(first, last):
         before[j - first] = n_plain
-        if coef[j] == 0.0 and least == 0.0:
-            plain[n_plain] = j
-            n_plain += 1
-        else:
-            picked[n_picked] = j
-            n_picked += 1
+        worthless = coef[j] == 0.0 and least == 0.0
+        plain[n_plain], picked[n_picked] = j, j  # a branch would be guessed wrong half of the time
+        n_plain, n_picked = n_plain + worthless, n_picked + (1 - worthless)
     before[last - first] = n_plain
     if derive:
         for i in range(n_plain + 4):
