@@ -21,7 +21,7 @@ import numpy as np
 from .block import fill_laws
 from .compile import kernel, merged, routine
 from .noise import GUMBEL, second_ratio, short_exponential
-from .odds import fill_odds, laws_from_odds
+from .odds import fill_odds, first_below, laws_from_odds
 from .simd import LANES, add_lane_sums, lane_sum, load, pointer, splat, store
 from .term_moments import divide_far, far_product, fill_far_products, nothing_far, set_up_far, settle_mixed
 from .workspace import MOST_TERMS, SEGMENT, STATES, TERM_TABLE, arrays
@@ -68,10 +68,7 @@ def fill_either(law, growth, x, u, low, high, factors, T, V, laws):
 @routine
 def first_far(law, x, u, low, high, faint_below):
     """The first document that is far below all eight nodes, where those go by their moments and are enough to pay."""
-    far = high
-    if law == GUMBEL:
-        while far > low and u[far - 1] < x[LANES - 1] - faint_below:
-            far -= 1
+    far = first_below(u, low, high, x[LANES - 1] - faint_below) if law == GUMBEL else high
     return far if high - far >= _FEWEST_FAR else high
 
 

@@ -160,6 +160,18 @@ def finish_polynomials(picks, scale, ranks, A0, A1):
 
 
 @routine
+def first_below(u, begin, end, limit):
+    """The first document of begin..end, by falling position, that is below a limit; ``end`` if there is none."""
+    while begin < end:
+        middle = (begin + end) // 2
+        if u[middle] < limit:
+            end = middle
+        else:
+            begin = middle + 1
+    return end
+
+
+@routine
 def faint_reach(law, odds):
     """How far below a threshold a document's odds are about as small as that."""
     span = -math.log(odds)

@@ -13,6 +13,7 @@ from .odds import (
     divide_plain,
     fill_odds,
     finish_polynomials,
+    first_below,
     first_divisible,
     laws_from_odds,
     multiply_picked,
@@ -52,9 +53,7 @@ def uncertain(law, x, u, low, high, faint_below):
     begin = low
     while begin < high and u[begin] > edge:
         begin += 1
-    far = high
-    while far > begin and u[far - 1] < limit:
-        far -= 1
+    far = first_below(u, begin, high, limit)
     return begin, far if high - far >= _FEWEST_FAINT else high
 
 

@@ -36,7 +36,8 @@ _OFFSET = 4.0
 _NEWTON_STEPS = 60
 # from so many ranks on the step at a cutoff is found where the count passes it: so far around its document, so often
 _DEEP, _AROUND, _NARROWINGS = 32, 3.0, 3
-_CUT_WIDTH, _FEW_BEHIND = 2.75, 2.4  # of the order statistic, over the step; documents behind a cutoff that are few
+_CUT_WIDTHS = (2.6, 2.4, 2.75)  # of the order statistic, over the step, by law
+_FEW_BEHIND = 2.4  # documents behind a cutoff that are few
 _NOTHING_LEFT = 40.0  # exp(-40) of a document adds nothing to a sum of theirs
 _ROUNDING = 1e-16
 _MANY = 100.0  # documents whose bin, as it begins to count, would move the nodes by more than the miss allowed
@@ -245,7 +246,7 @@ def step_factor(law, shape, n):
     """
     if law == GAUSSIAN:
         far = math.sqrt(2.0 * math.log(n))
-        return min(1.0, 3.0 / far) * min(1.0, math.sqrt(3.6 / far))  # from 650 documents on somewhat less than that
+        return min(1.0, 3.0 / far) * min(1.0, math.sqrt(3.5 / far))  # from 460 documents on somewhat less than that
     if law == GUMBEL:
         return min(0.9, 2.5 / math.log(n)) if shape == ANYWHERE else 0.9
     return 1.0
@@ -275,7 +276,7 @@ def _cut_width(law, shape, n, cut, x, origin, bins, n_bins, fine, scratch):
     _, incline, _ = _crowding(shape, n, above, density, density)
     scatter = lane_sum(variance) / LANES
     rise = lane_sum((splat(1.0) + incline * stretch) / (density * stretch)) / LANES
-    return _CUT_WIDTH * scatter / math.sqrt(scatter + _FEW_BEHIND) * rise
+    return _CUT_WIDTHS[law] * scatter / math.sqrt(scatter + _FEW_BEHIND) * rise
 
 
 @routine
