@@ -114,7 +114,8 @@ def _cluster_value(
         start_mixed(n, space)
     if engine in BY_ODDS:
         list_documents(coef, first, last, least, space[9], derive)
-    if (engine == ODDS or engine == MIXED) and law == GUMBEL and faint_below < math.inf:
+    by_moments = law == GUMBEL and faint_below < math.inf and (engine == ODDS or engine == MIXED)
+    if by_moments:
         fill_moments(u, coef, first, last, space[9][9])
     total, low, high, bottom, done = 0.0, first, first, math.inf, False
     while not done:
@@ -147,12 +148,12 @@ def _cluster_value(
             break
     _pass_by(family, coef, low, last, before)
     if derive:
-        if engine == MIXED and law == GUMBEL and faint_below < math.inf:
+        if by_moments and engine == MIXED:
             settle_mixed(first, high, coef, least, space[9][5][2], space[9][5][3], derive == 2, space[9][9])
         if mixed:
             collect_mixed(first, last, space)
         if engine == ODDS:
-            if law == GUMBEL and faint_below < math.inf:
+            if by_moments:
                 settle(first, high, coef, space[9][1], space[9][5], derive == 2, space[9][9])
             collect_documents(coef, first, last, least, space[9], space[6])
         if engine == ABSORBED or engine == COUNTED:

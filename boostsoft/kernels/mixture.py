@@ -119,6 +119,24 @@ def _backward_mixed(coef, low, high, za, zb, fall_a, fall_b, laws, at, states, h
     _store_four(states, here, a0, a1, b0, b1)
 
 
+@merged
+def _settle_near(law, coef, first, low, far, least, constant, node, laws, loss, gamma, derive, found, second):
+    """Add to documents low..far what moving them up and picking them is worth; returns what D's constant part is."""
+    W, R = laws[2], laws[3]
+    total, nothing = splat(0.0), splat(0.0)
+    for j in range(low, far):
+        w, c = load(W, LANES * (j - low)), splat(coef[j])
+        total = total + constant * w * c
+        if derive:
+            r, k = load(R, LANES * (j - low)), 4 * (j - first)
+            lost, pull, rule = w * load(loss, LANES * j), w * load(gamma, LANES * j), w * node
+            add_lane_sums(found, k, c * pull * r - lost, lost + splat(least) * pull * r, rule * r, nothing)
+            if derive == 2:
+                r2 = second_ratio(law, w, r)
+                add_lane_sums(second, k, c * pull * r2 - lost * r, rule * r2, nothing, nothing)
+    return total
+
+
 @kernel
 def mixed_block(
     law, family, filled, first, low, high, ranks, nobody, derive, least, growth, spread, faint_below, discount, f, at,
@@ -171,31 +189,21 @@ def mixed_block(
             break
         s += turn
     for c in range(n_terms):
-        k, (far_none, far_one), weight = (
-            stride * n_segments + term * (c // 2 * 2),
-            far_product(by_term, c),
+        k, weight = (
+            stride * n_segments + term * (c - c % _AT_ONCE) + 2 * LANES * (c % _AT_ONCE),
             node * splat(scales[c]),
         )
-        none, picked = load(states, k + 2 * LANES * (c % 2)), load(states, k + 2 * LANES * (c % 2) + LANES)
+        none, picked = load(states, k), load(states, k + LANES)
+        far_none, far_one = far_product(by_term, c)
         total = total + weight * (picked * far_none + none * far_one)
         if derive and far < high:
             set_up_far(by_term, c, none, picked, weight, splat(fall[c]))
     if derive and far < high:
         settle_mixed(first, far, coef, least, found, second, derive == 2, moments)
         divide_far(weights, constant, n_terms, series, derive == 2, moments, by_term)
-    W, R = laws[2], laws[3]
-    for j in range(low, far):
-        w = load(W, LANES * (j - low))
-        c = splat(coef[j])
-        total = total + constant * w * c
-        if derive:
-            r, k = load(R, LANES * (j - low)), 4 * (j - first)
-            loss, pull, rule = w * load(T, LANES * j), w * load(V, LANES * j), w * node
-            add_lane_sums(found, k, c * pull * r - loss, loss + splat(least) * pull * r, rule * r, nothing)
-            if derive == 2:
-                r2 = second_ratio(law, w, r)
-                add_lane_sums(second, k, c * pull * r2 - loss * r, rule * r2, nothing, nothing)
-    return lane_sum(total)
+    return lane_sum(
+        total + _settle_near(law, coef, first, low, far, least, constant, node, laws, T, V, derive, found, second)
+    )
 
 
 @routine

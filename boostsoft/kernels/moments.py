@@ -48,29 +48,30 @@ def _powers_of_odds() -> NDArray[np.float64]:
 
 _SIGNS = (-1.0) ** np.arange(POWERS + 1)
 _POWERS_OF_ODDS = _powers_of_odds()
-_DENSITY = _SIGNS / [math.factorial(m) for m in range(POWERS + 1)]  # exp(-e)
+DENSITY = _SIGNS / [math.factorial(m) for m in range(POWERS + 1)]  # exp(-e), from e^0 on
 
 
-def _times(factor: tuple[float, ...], series: NDArray[np.float64]) -> tuple[float, ...]:
-    """The coefficients of e^1 .. e^POWERS in a polynomial times a power series."""
-    return tuple(float(c) for c in np.convolve(factor, series)[1 : POWERS + 1])
+def _to_powers(lead: int) -> Any:
+    """Coefficients of e^1 .. e^POWERS from those of (-t)^0 .. (-t)^(POWERS-1), times e^lead."""
+    columns = [np.append(np.zeros(lead), _SIGNS[d] * _POWERS_OF_ODDS[d])[1 : POWERS + 1] for d in range(POWERS)]
+    return combinations(tuple(map(tuple, np.transpose(columns).tolist())))
 
 
-def _to_powers(factor: tuple[float, ...]) -> Any:
-    """Coefficients of e^1 .. e^POWERS from those of (-t)^0 .. (-t)^(POWERS-1), times a polynomial in e."""
-    columns = [_times(factor, _SIGNS[d] * _POWERS_OF_ODDS[d]) for d in range(POWERS)]
-    return combinations(tuple(zip(*columns, strict=True)))
+def _times(factor: tuple[float, ...]) -> Any:
+    """A polynomial in e times one without a constant, cut off behind e^POWERS."""
+    rows = [[factor[m - d] if 0 <= m - d < len(factor) else 0.0 for d in range(POWERS)] for m in range(POWERS)]
+    return combinations(tuple(map(tuple, rows)))
 
 
 # from sums of e^1 .. e^POWERS: signed ones of t^1 .. t^POWERS, and those of e (-t)^0 .. e (-t)^(POWERS-1)
 _sum_odds = combinations(tuple(map(tuple, _SIGNS[:-1, None] * _POWERS_OF_ODDS[1:, 1:])))
 _sum_picks = combinations(tuple(map(tuple, _SIGNS[:-1, None] * _POWERS_OF_ODDS[:-1, :-1])))
-# with r = 1 - e and r2 = r^2 + r - 1 (``noise``): e F, e^2 K, e r E and the slopes e r F, e^2 r K, e r2 E
-_falls, _owns, _pulls = _to_powers((0.0, 1.0)), _to_powers((0.0, 0.0, 1.0)), _to_powers((0.0, 1.0, -1.0))
-_bent_owns, _bent_pulls = _to_powers((0.0, 0.0, 1.0, -1.0)), _to_powers((0.0, 1.0, -3.0, 1.0))
-# w r and w r2, w = e exp(-e)
-drifts = combinations(tuple((c,) for c in _times((0.0, 1.0, -1.0), _DENSITY)))
-bent_drifts = combinations(tuple((c,) for c in _times((0.0, 1.0, -3.0, 1.0), _DENSITY)))
+_once, _twice = _to_powers(1), _to_powers(2)  # e F, and e^2 K
+_slope, _second_slope = (
+    _times((1.0, -1.0)),
+    _times((1.0, -3.0, 1.0)),
+)  # times r = 1 - e, and r2 = r^2 + r - 1 (``noise``)
+_densities = combinations(tuple((float(c),) for c in DENSITY[:-1]))  # w = e exp(-e)
 
 
 @routine
@@ -149,7 +150,7 @@ def finish_by_moments(scale, ranks, moments, A0, A1):
 
 
 @routine
-def let_wait(moments, series, coefficients):
+def _let_wait(moments, series, coefficients):
     """Add to a series that waits its coefficients at eight nodes, times the powers of e there."""
     _, _, _, waiting, scratch, _ = moments
     for m in range(0, POWERS, 4):
@@ -164,30 +165,45 @@ def let_wait(moments, series, coefficients):
 
 
 @routine
+def leave(weights, exact, moments):
+    """Let wait what scratch has by powers of e: a fall's cost, its own pick's part of it, a pick; and the rule's drift.
+
+    In place of ``GAINS``, ``ODDS_SUMS`` and ``PICK_SUMS``, times the density; ``COUNTS`` is room.
+    """
+    scratch = moments[4]
+    fall, own, picked = pointer(scratch, GAINS), pointer(scratch, ODDS_SUMS), pointer(scratch, PICK_SUMS)
+    at = pointer(scratch, COUNTS)
+    _let_wait(moments, FALL, fall)
+    _let_wait(moments, OWN, own)
+    _slope(at, picked)
+    _let_wait(moments, PULL, at)
+    if exact:
+        _slope(at, fall)
+        _let_wait(moments, BENT + FALL, at)
+        _slope(at, own)
+        _let_wait(moments, BENT + OWN, at)
+        _second_slope(at, picked)
+        _let_wait(moments, BENT + PULL, at)
+    _densities(picked, weights)
+    _slope(at, picked)
+    _let_wait(moments, DRIFT, at)
+    if exact:
+        _second_slope(at, picked)
+        _let_wait(moments, BENT + DRIFT, at)
+
+
+@routine
 def divide_by_moments(weights, ranks, E, F, K, exact, moments):
     """What ``divide_plain`` and ``divide_picked`` (``odds``) add to each document, left to wait for all far ones."""
-    at = pointer(moments[4], COUNTS)
+    scratch = moments[4]
     for d in range(LANES * ranks, LANES * POWERS, LANES):
         store(E, d, splat(0.0))
         store(F, d, splat(0.0))
         store(K, d, splat(0.0))
-    _falls(at, F)
-    let_wait(moments, FALL, at)
-    _owns(at, K)
-    let_wait(moments, OWN, at)
-    _pulls(at, E)
-    let_wait(moments, PULL, at)
-    drifts(at, weights)
-    let_wait(moments, DRIFT, at)
-    if exact:
-        _pulls(at, F)
-        let_wait(moments, BENT + FALL, at)
-        _bent_owns(at, K)
-        let_wait(moments, BENT + OWN, at)
-        _bent_pulls(at, E)
-        let_wait(moments, BENT + PULL, at)
-        bent_drifts(at, weights)
-        let_wait(moments, BENT + DRIFT, at)
+    _once(pointer(scratch, GAINS), F)
+    _twice(pointer(scratch, ODDS_SUMS), K)
+    _once(pointer(scratch, PICK_SUMS), E)
+    leave(weights, exact, moments)
 
 
 @routine

@@ -13,32 +13,13 @@ polynomial in e, which waits for documents as in ``moments``.
 
 from __future__ import annotations
 
-import math
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from .compile import routine
-from .moments import (
-    BENT,
-    COUNTS,
-    DRIFT,
-    FALL,
-    GAINS,
-    ODDS_SUMS,
-    OWN,
-    PICK_SUMS,
-    POWERS,
-    PULL,
-    bent_drifts,
-    drifts,
-    let_wait,
-    pass_on,
-    sum_moments,
-)
+from .moments import BENT, COUNTS, DENSITY, GAINS, ODDS_SUMS, PICK_SUMS, POWERS, leave, pass_on, sum_moments
 from .noise import short_exponential
-from .simd import LANES, add_lane_sums, combinations, load, pointer, splat, store
+from .simd import LANES, add_lane_sums, load, pointer, splat, store
 from .workspace import MOST_TERMS, TERM_SERIES
 
 # a term's vectors: the far documents' products, none and one of them picked; what a fall, the same of the own pick, and
@@ -48,15 +29,14 @@ _NONE, _ONE, _FALLS, _OWNS, _PICKED = (LANES * MOST_TERMS * part for part in ran
 
 def term_series(z: NDArray[np.float64]) -> NDArray[np.float64]:
     """Coefficients of e^1 .. e^POWERS in log F, w / F and (w / F)^2 of every term; shape (3, n_terms, POWERS)."""
-    decay = np.array([(-1.0) ** m / math.factorial(m) for m in range(POWERS + 1)])
-    factor = (1.0 - z)[:, None] * decay
+    factor = (1.0 - z)[:, None] * DENSITY
     factor[:, 0] = 1.0
     inverse = np.zeros_like(factor)
     inverse[:, 0] = 1.0
     for m in range(1, POWERS + 1):
         inverse[:, m] = -(factor[:, 1 : m + 1] * inverse[:, m - 1 :: -1][:, :m]).sum(axis=1)
     slope = factor[:, 1:] * np.arange(1, POWERS + 1)
-    density = np.concatenate([[0.0], decay[:-1]])
+    density = np.concatenate([[0.0], DENSITY[:-1]])
     found = np.zeros((3, z.size, POWERS))
     for t in range(z.size):
         found[0, t] = np.convolve(slope[t], inverse[t])[:POWERS] / np.arange(1, POWERS + 1)
@@ -65,14 +45,7 @@ def term_series(z: NDArray[np.float64]) -> NDArray[np.float64]:
     return found
 
 
-def _times(factor: tuple[float, ...]) -> Any:
-    """A polynomial in e times one without a constant, cut off behind e^POWERS."""
-    rows = [[factor[m - d] if 0 <= m - d < len(factor) else 0.0 for d in range(POWERS)] for m in range(POWERS)]
-    return combinations(tuple(map(tuple, rows)))
-
-
-_slope, _second_slope = _times((1.0, -1.0)), _times((1.0, -3.0, 1.0))  # r and r2 (``noise``)
-_DENSITY = tuple((-1.0) ** m / math.factorial(m) for m in range(POWERS))  # e exp(-e), from e^1 on
+_PICK = tuple(map(float, DENSITY[:-1]))  # e exp(-e), from e^1 on
 
 
 @routine
@@ -110,7 +83,7 @@ def fill_far_products(x, u, far, n_terms, series, moments, by_term):
         store(by_term, _ONE + LANES * c, none * _by_series(gains, series, TERM_SERIES + POWERS * c))
     total = splat(0.0)
     for m in range(POWERS):
-        total = total + load(gains, LANES * m) * splat(_DENSITY[m])
+        total = total + load(gains, LANES * m) * splat(_PICK[m])
     return total
 
 
@@ -129,7 +102,7 @@ def divide_far(weights, constant, n_terms, series, exact, moments, by_term):
     """Leave to wait what falls, picks and the rule's drift are worth to every far document."""
     scratch = moments[4]
     for m in range(POWERS):
-        fall, own, picked = splat(0.0), splat(0.0), constant * splat(_DENSITY[m])
+        fall, own, picked = splat(0.0), splat(0.0), constant * splat(_PICK[m])
         for c in range(n_terms):
             at, i = POWERS * c + m, LANES * c
             over = splat(series[TERM_SERIES + at])
@@ -139,27 +112,7 @@ def divide_far(weights, constant, n_terms, series, exact, moments, by_term):
         store(scratch, GAINS + LANES * m, fall)
         store(scratch, ODDS_SUMS + LANES * m, own)
         store(scratch, PICK_SUMS + LANES * m, picked)
-    fall, own, picked, at = (
-        pointer(scratch, GAINS),
-        pointer(scratch, ODDS_SUMS),
-        pointer(scratch, PICK_SUMS),
-        pointer(scratch, COUNTS),
-    )
-    let_wait(moments, FALL, fall)
-    let_wait(moments, OWN, own)
-    _slope(at, picked)
-    let_wait(moments, PULL, at)
-    drifts(at, weights)
-    let_wait(moments, DRIFT, at)
-    if exact:
-        _slope(at, fall)
-        let_wait(moments, BENT + FALL, at)
-        _slope(at, own)
-        let_wait(moments, BENT + OWN, at)
-        _second_slope(at, picked)
-        let_wait(moments, BENT + PULL, at)
-        bent_drifts(at, weights)
-        let_wait(moments, BENT + DRIFT, at)
+    leave(weights, exact, moments)
 
 
 @routine
