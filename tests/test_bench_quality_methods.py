@@ -114,20 +114,24 @@ def test_trial_0_is_the_stock_setting():
     assert METHODS["stochasticrank"].stock()["own"] == {"sigma": 1.0}
 
 
-@pytest.mark.parametrize(("n_docs", "random"), [(49_999, True), (50_000, False)])
-def test_trees_are_random_where_the_ranker_would_grow_them_so(n_docs, random):
+@pytest.mark.parametrize(
+    ("n_docs", "n_relevant", "random"),
+    [(49_999, 9_000, True), (50_000, 5_000, False), (50_000, 4_999, True), (30_000, 100, True)],
+)
+def test_trees_are_random_where_the_ranker_would_grow_them_so(n_docs, n_relevant, random):
     """The others that have our trees: as in SoftRanker, on little data only."""
+    labels = np.repeat([2.0, 0.0], [n_relevant, n_docs - n_relevant])
     for method in METHODS.values():
         if "random_trees" in method.trees:
             ranker = SoftRanker(booster=method.library)
             trees = method.setting(draw(0, 1, 1))["trees"]
-            assert methods.grown(method.library, trees, n_docs) == {
+            assert methods.grown(method.library, trees, n_docs, n_relevant) == {
                 **{name: value for name, value in trees.items() if name != "random_trees"},
                 **(RANDOM_TREES[method.library] if random else {}),
             }
-            assert check_settings(ranker).on(QueryGroups.from_sizes([n_docs])).random_trees is random
+            assert check_settings(ranker).on(labels, QueryGroups.from_sizes([n_docs])).random_trees is random
     frozen = {"num_leaves": 7, "extra_trees": True}  # of a settings file that says so
-    assert methods.grown("lightgbm", frozen, n_docs) == frozen
+    assert methods.grown("lightgbm", frozen, n_docs, n_relevant) == frozen
 
 
 def test_stock_settings_are_the_libraries_own(folder):
@@ -278,7 +282,7 @@ def test_the_readmes_settings_are_of_these_methods(name, how_many):
             "trees": {
                 n
                 for found in searched
-                for n in (*found["trees"], *methods.grown(method.library, found["trees"], n_docs=1))
+                for n in (*found["trees"], *methods.grown(method.library, found["trees"], n_docs=1, n_relevant=1))
             },
             "own": {n for found in searched for n in found["own"]},
         }

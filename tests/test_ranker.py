@@ -23,6 +23,7 @@ from boostsoft import Metric, QueryGroups, SoftMetric, SoftRanker
 from boostsoft.kernels.curvature import CURVATURES
 from boostsoft.objectives import SoftObjective
 from boostsoft.ranker import lightgbm_trees, xgboost_trees
+from boostsoft.ranker.queries import n_relevant
 from boostsoft.ranker.rows import Rows
 from boostsoft.ranker.settings import check_settings
 from boostsoft.ranker.watch import Watch
@@ -148,6 +149,13 @@ def test_the_objective_changes_the_trees(booster, change, data):
     assert not np.array_equal(before, after)
 
 
+def labelled(sizes, n_relevant):
+    """Labels, of which so many are above 0, and the queries; these documents are spread evenly over all."""
+    n_docs = sum(sizes)
+    marks = np.diff(np.arange(n_docs + 1) * n_relevant // n_docs)
+    return marks.astype(float), QueryGroups.from_sizes(sizes)
+
+
 def test_what_is_mixed_in_by_default():
     assert check_settings(SoftRanker()).objective == SoftObjective("ndcg@10", mix={"kendall": 0.3}, noise="gumbel")
     for metric in ("kendall", "auc", "pnr", "spearman"):
@@ -162,21 +170,25 @@ def test_what_is_mixed_in_by_default():
         check_settings(SoftRanker(random_trees="yes"))
 
 
-@pytest.mark.parametrize(("n_docs", "expected"), [(49_999, True), (50_000, False)])
-def test_random_trees_by_default_where_documents_are_few(n_docs, expected):
-    groups = QueryGroups.from_sizes([n_docs])
-    assert lightgbm_trees.parameters(check_settings(SoftRanker()).on(groups), 1.0).get("extra_trees", False) is expected
-    found = xgboost_trees.parameters(check_settings(SoftRanker("xgboost", subsample=0.5)).on(groups), 1.0)
+@pytest.mark.parametrize(
+    ("n_docs", "n_relevant", "expected"),
+    [(49_999, 9_000, True), (50_000, 5_000, False), (50_000, 4_999, True), (1_000_000, 4_999, True)],
+)
+def test_random_trees_by_default_where_documents_or_relevant_ones_are_few(n_docs, n_relevant, expected):
+    rows = labelled([n_docs], n_relevant)
+    assert lightgbm_trees.parameters(check_settings(SoftRanker()).on(*rows), 1.0).get("extra_trees", False) is expected
+    found = xgboost_trees.parameters(check_settings(SoftRanker("xgboost", subsample=0.5)).on(*rows), 1.0)
     assert found["subsample"] == pytest.approx(0.35 if expected else 0.5)
     assert found.get("colsample_bynode", 1.0) == (0.5 if expected else 1.0)
     for given in (True, False):
-        settings = check_settings(SoftRanker(random_trees=given)).on(groups)
+        settings = check_settings(SoftRanker(random_trees=given)).on(*rows)
         assert lightgbm_trees.parameters(settings, 0.25).get("extra_trees", False) is given
 
 
 @pytest.mark.parametrize(
     ("options", "sizes", "expected"),
     [
+        # a fifth of the documents is relevant
         ({}, [50] * 1000, {"xendcg": 0.5, "ranknet": 0.5}),
         ({}, [50] * 400, {"xendcg": 0.5, "ranknet": 0.5}),
         ({}, [50] * 399 + [49], {}),  # random trees
@@ -195,12 +207,32 @@ def test_random_trees_by_default_where_documents_are_few(n_docs, expected):
 )
 def test_convex_losses_by_default_where_they_help(options, sizes, expected):
     checked = check_settings(SoftRanker(**options, sigma=2.0))
-    found = checked.on(QueryGroups.from_sizes(sizes)).objective
+    found = checked.on(*labelled(sizes, sum(sizes) // 5)).objective
     assert dict(found.losses) == expected
     bare = check_settings(SoftRanker(**{**options, "losses": None}, sigma=2.0)).objective
     assert found == SoftObjective(
         bare.metric, mix=dict(bare.mix), losses=expected, noise=bare.noise, sigma=2.0, hessian=bare.hessian
     )
+
+
+@pytest.mark.parametrize(
+    ("options", "sizes", "n_relevant", "expected"),
+    [
+        ({}, [500] * 100, 1_000, {"xendcg": 0.5, "ranknet": 0.5}),
+        ({}, [500] * 100, 999, {"ranknet": 1.0}),
+        ({"random_trees": False}, [500] * 10, 99, {"ranknet": 1.0}),
+        ({}, [5_001] * 10, 999, {}),
+        ({}, [500] * 10, 99, {}),
+    ],
+)
+def test_xendcg_is_left_out_where_relevant_documents_are_rare(options, sizes, n_relevant, expected):
+    assert dict(check_settings(SoftRanker(**options)).on(*labelled(sizes, n_relevant)).objective.losses) == expected
+
+
+def test_relevant_documents_are_those_above_the_least_label_of_their_query():
+    groups = QueryGroups.from_sizes([3, 0, 2, 1, 2])
+    assert n_relevant(np.array([0.0, 1.0, 4.0, 2.0, 2.0, 3.0, -2.0, -1.0]), groups) == 3
+    assert n_relevant(np.empty(0), QueryGroups.from_sizes([0])) == 0
 
 
 @both
@@ -967,5 +999,5 @@ def test_without_early_stopping_the_score_is_that_of_all_trees(booster, data, va
 def test_what_is_settled_by_the_data_keeps_the_curvature_and_the_noise(data):
     settings = check_settings(SoftRanker(hessian="exact", noise="logistic", random_trees=False))
     assert [metric.noise for metric in settings.evaluated] == ["logistic", "logistic"]
-    objective = settings.on(QueryGroups.from_sizes(data.sizes)).objective
+    objective = settings.on(data.y, QueryGroups.from_sizes(data.sizes)).objective
     assert (objective.losses, objective.hessian) == ((("xendcg", 0.5), ("ranknet", 0.5)), "exact")

@@ -76,10 +76,10 @@ def test_what_they_are_trained_on():
 
 @pytest.mark.parametrize(("n_docs", "expected"), [(19_999, 4), (20_000, 1)])
 def test_several_by_default_where_documents_are_few(n_docs, expected):
-    groups = QueryGroups.from_sizes([n_docs])
-    assert check_settings(SoftRanker()).on(groups).n_boosters == expected
-    assert check_settings(SoftRanker(n_boosters=3)).on(groups).n_boosters == 3
-    assert check_settings(SoftRanker()).on(groups, continued=True).n_boosters == 1
+    rows = (np.arange(n_docs) % 2.0, QueryGroups.from_sizes([n_docs]))
+    assert check_settings(SoftRanker()).on(*rows).n_boosters == expected
+    assert check_settings(SoftRanker(n_boosters=3)).on(*rows).n_boosters == 3
+    assert check_settings(SoftRanker()).on(*rows, continued=True).n_boosters == 1
 
 
 # ---- how they are trained ----------------------------------------------------------------------------------------

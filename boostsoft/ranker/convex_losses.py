@@ -12,13 +12,19 @@ from ..query_groups import QueryGroups
 BESIDE: Mapping[str, float] = {"xendcg": 0.5, "ranknet": 0.5}
 # Documents, up to which they gain nothing on random trees: nothing on 5,000 to 12,000, .003 to .005 on 29,000 to 40,000
 FEW = 20_000
+# One relevant document among so many, from which on XE-NDCG harms: its targets, 1/2 for a document that is not relevant
+# and 3/2 for one that is, are then nearly the same for all. Alone it is .06 behind lambdarank on lists of 1,000 with 9
+# relevant ones; RankNet of the whole weight is .011 better there than the two (notebooks/09_tables.ipynb)
+RARE = 50
+BESIDE_RARE: Mapping[str, float] = {"ranknet": 1.0}
 _LONGEST = 5_000  # documents of a query, beyond which RankNet's pairs take longer than the metric itself
 
 
-def chosen(metric: Metric, groups: QueryGroups, random: bool) -> dict[str, float]:
+def chosen(metric: Metric, groups: QueryGroups, n_relevant: int, random: bool) -> dict[str, float]:
     """Losses beside a metric by default: none for random trees on few documents, nor for other metrics than NDCG."""
     if (random and groups.n_docs < FEW) or metric.metric != "ndcg" or metric.gain != "exp2":
         return {}
+    beside = BESIDE_RARE if n_relevant * RARE < groups.n_docs else BESIDE
     if int(groups.sizes.max(initial=0)) > _LONGEST:
-        return {name: weight for name, weight in BESIDE.items() if name != "ranknet"}
-    return dict(BESIDE)
+        return {name: weight for name, weight in beside.items() if name != "ranknet"}
+    return dict(beside)

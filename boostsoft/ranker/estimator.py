@@ -49,8 +49,9 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
     losses : "auto", mapping or None
         Convex losses to train on beside the metrics (:class:`boostsoft.objectives.SoftObjective`), by their weights;
         "auto" is ``{"xendcg": 0.5, "ranknet": 0.5}`` for NDCG with ``gain="exp2"``, from 20,000 documents to train on,
-        or where trees are not random (notebooks/08_objectives.ipynb), without ranknet if a query has over 5,000
-        documents; otherwise nothing.
+        or where trees are not random (notebooks/08_objectives.ipynb); ``{"ranknet": 1.0}`` there if under one of 50
+        documents is relevant, above its query's least label (notebooks/09_tables.ipynb). Ranknet is left out if a
+        query has over 5,000 documents; otherwise nothing.
     noise : "gumbel", "gaussian" or "logistic"
         Law of the noise that the objective is an expectation under.
     sigma : float
@@ -77,7 +78,8 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         Whether splits are chosen among random ones, which steadies a sum of trees: LightGBM then tries one threshold
         per feature (``extra_trees``); XGBoost, which cannot, gives a tree 7/10 of the rows that ``subsample`` leaves
         and a node half of the features. On small data that was worth more than any choice of the objective
-        (notebooks/08_objectives.ipynb); "auto" is True below 50,000 documents to train on.
+        (notebooks/08_objectives.ipynb); "auto" is True below 50,000 documents to train on, or with fewer
+        than 5,000 relevant ones, above the least label of their query.
     n_boosters : int or "auto"
         Boosters whose scores are averaged, each of ``n_estimators`` trees and trained by itself from zero: the first on
         ``metric``, the second on the labels (query-RMSE) with a quarter of the leaves, the third on ``metric`` with a
@@ -400,7 +402,7 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         check_watched(settings, sets)
         warn_of_blind_stopping(settings, sets)
         train = train.in_their_mean()
-        settings = settings.on(train.groups, continued=start is not None)
+        settings = settings.on(train.labels, train.groups, continued=start is not None)
         self.losses_ = dict(settings.objective.losses)
         found = grow(settings, trees, train, sets, start)
         self.n_boosters_ = settings.n_boosters

@@ -98,6 +98,11 @@ def split_queries(caller: str, groups: QueryGroups, share: float, seed: int) -> 
     return np.sort(drawn[n_valid:]), np.sort(drawn[:n_valid])
 
 
+def n_relevant(labels: FloatArray, groups: QueryGroups) -> int:
+    """How many documents have a label above the least of their query."""
+    return int(np.count_nonzero(labels > groups.per_document(groups.smallest(labels, 0.0))))
+
+
 def _from_ids(caller: str, n_docs: int, qid: Any) -> Queries:
     ids = as_array(caller, "qid", qid)
     if ids.shape != (n_docs,):

@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 PLENTY = 50_000  # documents, from which on random trees gained nothing: they rank better on 42,000, not on 54,000
+# Relevant documents, below which they help however many others there are: by .022 with 800 relevant among 86,000, .024
+# with 3,500 among 76,000, not with 9,000 among 200,000 (notebooks/09_tables.ipynb)
+PLENTY_RELEVANT = 5_000
 # Thresholds at random; XGBoost has none, and trees that see a part of the rows, nodes a part of the features, take
 # their place
 RANDOM_TREES: Mapping[str, Mapping[str, Any]] = {
@@ -14,6 +17,6 @@ RANDOM_TREES: Mapping[str, Mapping[str, Any]] = {
 }
 
 
-def helps(n_docs: int) -> bool:
-    """Whether training data of so many documents is little enough for random trees."""
-    return n_docs < PLENTY
+def helps(n_docs: int, n_relevant: int) -> bool:
+    """Whether training data of so many documents, so many of them relevant, is little enough for random trees."""
+    return n_docs < PLENTY or n_relevant < PLENTY_RELEVANT

@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 
 from ..adapters import MetricList
 from ..arguments import (
+    FloatArray,
     as_flag,
     finite_number,
     non_negative_number,
@@ -25,6 +26,7 @@ from ..metrics.soft import AnyMetric, MetricWeights, as_metric, watched_soft
 from ..objectives.soft import SoftObjective, read_objective
 from ..query_groups import QueryGroups
 from . import convex_losses, members, random_trees
+from .queries import n_relevant
 
 FIT = "SoftRanker.fit"
 BOOSTERS = ("lightgbm", "xgboost")
@@ -74,12 +76,15 @@ class Settings:
     n_jobs: int | None
     seed: int
 
-    def on(self, groups: QueryGroups, continued: bool = False) -> Settings:
-        """The same for training data of these queries, with a booster that is ``continued`` or none."""
-        random = random_trees.helps(groups.n_docs) if self.random_trees is None else self.random_trees
+    def on(self, labels: FloatArray, groups: QueryGroups, continued: bool = False) -> Settings:
+        """The same for training data of these labels and queries, with a booster that is ``continued`` or none."""
+        relevant = n_relevant(labels, groups)
+        random = self.random_trees
+        if random is None:
+            random = random_trees.helps(groups.n_docs, relevant)
         objective = self.objective
         if self.losses_by_data:
-            objective = _beside(objective, convex_losses.chosen(objective.metric, groups, random))
+            objective = _beside(objective, convex_losses.chosen(objective.metric, groups, relevant, random))
         several = self.n_boosters
         if several is None:
             several = 1 if continued else members.chosen(groups.n_docs)

@@ -263,15 +263,15 @@ _PEERS = (
 METHODS: Mapping[str, Method] = {method.id: method for method in (*OURS, *ONE_BOOSTER, *_PEERS)}
 
 
-def grown(library: str, trees: Mapping[str, Any], n_docs: int) -> dict[str, Any]:
-    """The library's parameters of the trees in a setting, on training data of so many documents.
+def grown(library: str, trees: Mapping[str, Any], n_docs: int, n_relevant: int) -> dict[str, Any]:
+    """The library's parameters of the trees in a setting, on training data of so many documents, so many relevant.
 
-    >>> grown("lightgbm", {"num_leaves": 7, "random_trees": "auto"}, 30_000)
+    >>> grown("lightgbm", {"num_leaves": 7, "random_trees": "auto"}, 30_000, 9_000)
     {'num_leaves': 7, 'extra_trees': True}
-    >>> grown("lightgbm", {"num_leaves": 7, "random_trees": "auto"}, 60_000)
+    >>> grown("lightgbm", {"num_leaves": 7, "random_trees": "auto"}, 60_000, 9_000)
     {'num_leaves': 7}
     """
-    random = trees.get(RANDOM) == AUTO and random_trees.helps(n_docs)
+    random = trees.get(RANDOM) == AUTO and random_trees.helps(n_docs, n_relevant)
     found = {name: value for name, value in trees.items() if name != RANDOM}
     return {**found, **random_trees.RANDOM_TREES[library]} if random else found
 

@@ -6,7 +6,6 @@ from functools import lru_cache
 from typing import Any
 
 from ...datasets import RankingData
-from .methods import grown
 from .watch import Job, Model
 
 
@@ -40,7 +39,7 @@ def parameters(job: Job) -> dict[str, Any]:
         "verbosity": -1,
         **_BINNING,
         **job.method.fixed,
-        **grown("lightgbm", job.setting["trees"], job.train.n_docs),
+        **job.grown("lightgbm"),
         "objective": job.method.objective,
         **job.setting["own"],
     }

@@ -6,7 +6,6 @@ from functools import lru_cache
 from typing import Any
 
 from ...datasets import RankingData
-from .methods import grown
 from .watch import Job, Model, Watch
 
 
@@ -45,7 +44,7 @@ def parameters(job: Job) -> dict[str, Any]:
         "nthread": job.threads,
         "verbosity": 0,
         **job.method.fixed,
-        **grown("xgboost", job.setting["trees"], job.train.n_docs),
+        **job.grown("xgboost"),
         "objective": job.method.objective,
         **job.setting["own"],
     }

@@ -15,7 +15,8 @@ from ...metrics import Metric
 from ...metrics.soft import watched_soft
 from ...metrics.spread import spread
 from ...query_groups import QueryGroups
-from .methods import Method, Setting
+from ...ranker.queries import n_relevant
+from .methods import Method, Setting, grown
 
 # Queries without anything relevant are left out of all means.
 HARD = Metric("ndcg@10", empty="skip")
@@ -35,6 +36,11 @@ class Job:
     trees: int
     patience: int
     threads: int
+
+    def grown(self, library: str) -> dict[str, Any]:
+        """The library's parameters of the setting's trees on this data."""
+        relevant = n_relevant(self.train.y, QueryGroups.from_sizes(self.train.sizes))
+        return grown(library, self.setting["trees"], self.train.n_docs, relevant)
 
     def watch(self) -> Watch:
         """A new watch of the validation part."""
