@@ -12,11 +12,12 @@ import pytest
 
 from boostsoft import QueryGroups
 from boostsoft.bench import folds
-from boostsoft.bench.quality import data, methods, tasks, train_catboost
+from boostsoft.bench.quality import data, methods, tasks, train_catboost, train_lightgbm, train_xgboost
 from boostsoft.bench.quality.methods import METHODS, ONE_BOOSTER, OURS
 from boostsoft.bench.quality.space import Choice, Depth, LogInteger, LogUniform, draw
 from boostsoft.bench.quality.tasks import Place
 from boostsoft.bench.quality.watch import Job, Watch, hard_ndcg
+from boostsoft.datasets import RankingData
 from boostsoft.ranker import SoftRanker
 from boostsoft.ranker.random_trees import RANDOM_TREES
 from boostsoft.ranker.settings import check_settings
@@ -132,6 +133,16 @@ def test_trees_are_random_where_the_ranker_would_grow_them_so(n_docs, n_relevant
             assert check_settings(ranker).on(labels, QueryGroups.from_sizes([n_docs])).random_trees is random
     frozen = {"num_leaves": 7, "extra_trees": True}  # of a settings file that says so
     assert methods.grown("lightgbm", frozen, n_docs, n_relevant) == frozen
+
+
+@pytest.mark.parametrize(("n_relevant", "random"), [(4_999, True), (5_000, False)])
+def test_a_job_counts_the_relevant_documents(n_relevant, random):
+    y = np.repeat([1.0, 0.0], [n_relevant, 50_000 - n_relevant])
+    train = RankingData(X=np.zeros((50_000, 1)), y=y, qid=np.zeros(50_000, dtype=np.int64), sizes=np.array([50_000]))
+    for name, trainer in (("lambdarank-random", train_lightgbm), ("xgb-ndcg-random", train_xgboost)):
+        method = METHODS[name]
+        found = trainer.parameters(Job(method, method.stock(), train, train, 0, 3, 60, 1))
+        assert all((found.get(key) == value) is random for key, value in RANDOM_TREES[method.library].items())
 
 
 def test_stock_settings_are_the_libraries_own(folder):

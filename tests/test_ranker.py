@@ -249,6 +249,15 @@ def test_a_fit_of_many_documents_trains_on_convex_losses_too(booster):
     assert not np.array_equal(found.predict(X), bare.predict(X))
 
 
+@both
+def test_a_fit_of_many_documents_but_few_relevant_ones_trains_on_ranknet(booster):
+    rng = np.random.default_rng(0)
+    X, qid = rng.normal(size=(20_000, 2)), rng.permutation(np.arange(20_000) % 200)
+    y = (X[:, 0] > 2.1).astype(float)
+    assert 300 < y.sum() < 400
+    assert SoftRanker(booster, n_estimators=1, n_jobs=1).fit(X, y, qid=qid).losses_ == {"ranknet": 1.0}
+
+
 def test_losses_are_by_data_or_a_mapping():
     with pytest.raises(ValueError, match=r"SoftRanker.fit: losses must be 'auto' or a mapping .*'ranknet'"):
         check_settings(SoftRanker(losses="ranknet"))
