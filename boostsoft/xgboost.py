@@ -71,7 +71,7 @@ def objective(
         What to train on: any metric but bpref, and map with ``normalizer="retrieved"``.
     mix : mapping from metrics to weights, optional
         Metrics to train on beside it, under the same noise.
-    losses : mapping from "xendcg", "ranknet", "listnet", "queryrmse" to weights, optional
+    losses : mapping from "xendcg", "ranknet", "softmax", "listnet", "queryrmse" to weights, optional
         Convex losses to train on beside them.
     noise : "gaussian", "gumbel" or "logistic"
         The law of the noise.
@@ -177,7 +177,7 @@ def reference_objective(kind: str, **options: Any) -> XGBoostObjective:
 
     Parameters
     ----------
-    kind : "lambdarank", "ranknet", "lambdaloss", "softlambda", "xendcg", "listnet" or "queryrmse"
+    kind : "lambdarank", "ranknet", "lambdaloss", "softlambda", "xendcg", "softmax", "listnet" or "queryrmse"
         Which: :func:`boostsoft.objectives.reference_objective` names the classes, which have formulas and sources.
     **options
         The parameters of that class.

@@ -25,7 +25,7 @@ oracle_lambdarank
    ``lambdarank``              gradient and Hessian of LightGBM's lambdarank
    ``ranknet``                 gradient and Hessian of the logistic loss over all pairs
 oracle_reference
-   ``lambdaloss``, ``listnet``, ``xendcg``, ``queryrmse``    losses, to be differentiated numerically
+   ``lambdaloss``, ``listnet``, ``cross_entropy``, ``xendcg``, ``queryrmse``    losses, to be differentiated numerically
    ``xendcg_newton``           XE-NDCG's gradient with terms of the Newton step, by matrices
    ``lightgbm_gammas``         what LightGBM's rank_xendcg draws
    ``draws``                   what our XE-NDCG draws, in whole numbers
@@ -56,7 +56,17 @@ from .oracle_orders import (
 )
 from .oracle_pairs import average_ranks, pair_form, unequal_pairs
 from .oracle_queries import KINDS, random_query
-from .oracle_reference import draws, lambdaloss, lightgbm_gammas, listnet, queryrmse, softlambda, xendcg, xendcg_newton
+from .oracle_reference import (
+    cross_entropy,
+    draws,
+    lambdaloss,
+    lightgbm_gammas,
+    listnet,
+    queryrmse,
+    softlambda,
+    xendcg,
+    xendcg_newton,
+)
 from .oracle_ties import (
     DISCOUNT_FAMILY,
     HARD,
@@ -79,6 +89,7 @@ __all__ = [
     "Smooth",
     "average_ranks",
     "chance_by_integral",
+    "cross_entropy",
     "draws",
     "expected",
     "expected_derivatives",

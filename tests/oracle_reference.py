@@ -38,6 +38,12 @@ def listnet(labels, scores, temperature=1.0) -> float:
     return -float(softmax(np.asarray(labels) / temperature) @ log_softmax(scores))
 
 
+def cross_entropy(labels, scores) -> float:
+    """Softmax cross-entropy with the shares of the gains (Bruch et al. 2019); some gain is above 0."""
+    gains = [2.0**label - 1.0 for label in labels]
+    return -math.fsum(gain * chance for gain, chance in zip(gains, log_softmax(scores), strict=True)) / math.fsum(gains)
+
+
 def xendcg(labels, scores, gammas) -> float:
     """Cross-entropy with the share of 2^label - gamma (Bruch 2021)."""
     phi = 2.0 ** np.asarray(labels) - gammas

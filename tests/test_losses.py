@@ -18,7 +18,7 @@ from boostsoft.objectives import SoftObjective, reference_objective
 GROUPS = QueryGroups.from_sizes([7, 1, 5, 6])
 RNG = np.random.default_rng(4)
 Y, S = RNG.integers(0, 3, 19), RNG.normal(size=19)
-LOSSES = {"xendcg": 1.0, "ranknet": 0.5, "listnet": 2.0, "queryrmse": 0.25}
+LOSSES = {"xendcg": 1.0, "ranknet": 0.5, "softmax": 0.75, "listnet": 2.0, "queryrmse": 0.25}
 
 
 def alone(name, scores, weights=None):

@@ -18,6 +18,7 @@ from boostsoft.objectives import (
     ListNetObjective,
     QueryRMSEObjective,
     SoftLambdaObjective,
+    SoftmaxObjective,
     SoftObjective,
     XENDCGObjective,
     reference_objective,
@@ -29,7 +30,7 @@ from .test_oracle_lambdarank import lightgbm_derivatives
 
 SIZES = [1, 7, 0, 12, 5, 20]
 GROUPS = QueryGroups.from_sizes(SIZES)
-LISTWISE = {"listnet": {}, "xendcg": {"gamma": "expected"}, "queryrmse": {}}
+LISTWISE = {"softmax": {}, "listnet": {}, "xendcg": {"gamma": "expected"}, "queryrmse": {}}
 PAIRWISE = {"lambdaloss": {}, "softlambda": {"accuracy": "default"}}
 OURS = LISTWISE | PAIRWISE
 every_kind = pytest.mark.parametrize("kind", OURS)
@@ -107,6 +108,13 @@ def test_listnet_is_the_derivative_of_its_loss(temperature):
     labels, scores = query(3)
     found = alone(ListNetObjective(temperature=temperature), labels, scores)
     assert_derivatives(found, slopes(lambda s: oracle.listnet(labels, s, temperature), scores))
+
+
+@pytest.mark.parametrize("seed", [3, 6])
+def test_softmax_is_the_derivative_of_its_loss(seed):
+    labels, scores = query(seed)
+    found = alone(SoftmaxObjective(), labels, scores)
+    assert_derivatives(found, slopes(lambda s: oracle.cross_entropy(labels, s), scores))
 
 
 def test_xendcg_with_one_term_is_the_derivative_of_its_loss():
@@ -298,6 +306,30 @@ def test_targets_that_are_all_nothing_push_down_by_the_chance_to_be_first():
     objective = XENDCGObjective(gamma=[1.0, 1.0], terms=1)
     gradient, _ = alone(objective, [0, 0], [0.0, np.log(3.0)])
     np.testing.assert_allclose(gradient, [-0.25, -0.75], rtol=1e-14)
+
+
+def test_softmax_has_nothing_to_say_where_nothing_gains():
+    """Its loss is 0 there; XE-NDCG of gamma 1 pushes down, and is the same elsewhere."""
+    labels, scores = ranking()
+    labels[8:20] = 0
+    found, others = (
+        evaluate(o, labels, scores) for o in (SoftmaxObjective(), XENDCGObjective(gamma=[1.0] * 45, terms=1))
+    )
+    idle = np.zeros(45, bool)
+    idle[[0, *range(8, 20)]] = True
+    assert not found[0][idle].any()
+    assert (found[1][idle] == 1e-12).all()
+    assert (others[0][8:20] < 0).all()
+    for ours, theirs in zip(found, others, strict=True):
+        np.testing.assert_allclose(ours[~idle], theirs[~idle], rtol=1e-14, atol=1e-16)
+
+
+@pytest.mark.parametrize("unit", [1e-300, 1e-20, 1.0, 1e290])
+def test_softmax_takes_gains_of_any_size(unit):
+    """In one query beside another whose gains are not of that size."""
+    objective, groups = SoftmaxObjective(gain=[0.0, unit, 2.0 * unit, 1.0]), [4, 2]
+    gradient, _ = evaluate(objective, [1, 2, 0, 1, 3, 0], np.zeros(6), QueryGroups.from_sizes(groups))
+    np.testing.assert_allclose(gradient, [0.0, 1 / 4, -1 / 4, 0.0, 1 / 2, -1 / 2], rtol=1e-14, atol=1e-16)
 
 
 @every_kind
@@ -514,6 +546,8 @@ def test_more_labels_that_do_not_suit():
         XENDCGObjective(gamma=[0.5, 0.5, 0.5]).prepare([0, 1], two)
     with pytest.raises(ValueError, match=r"^XENDCGObjective\.prepare: ndcg needs gains of at least 0; got -1"):
         XENDCGObjective(gain="linear").prepare([-1, 1], two)
+    with pytest.raises(ValueError, match=r"^SoftmaxObjective\.prepare: ndcg needs gains of at least 0; got -1"):
+        SoftmaxObjective(gain="linear").prepare([-1, 1], two)
     with pytest.raises(ValueError, match=r"^SoftLambdaObjective\.prepare: the discount must not rise"):
         SoftLambdaObjective(Metric("ndcg", discount=[1.0, 2.0])).prepare([0, 1], two)
     for kind in ("listnet", "queryrmse"):  # labels of any sign

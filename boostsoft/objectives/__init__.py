@@ -1,13 +1,13 @@
 """Training objectives: what a booster is to follow, and a positive curvature, both summed over queries.
 
 ``SoftObjective`` is this library's. The others are references to compare with, each by its name through
-:func:`reference_objective`: LambdaRank and RankNet, LambdaLoss, LambdaRank with soft deltas, XE-NDCG, ListNet and
-query-RMSE.
+:func:`reference_objective`: LambdaRank and RankNet, LambdaLoss, LambdaRank with soft deltas, XE-NDCG, softmax
+cross-entropy, ListNet and query-RMSE.
 """
 
 from .base import NothingToLearnError, Objective
 from .lambdas import LambdaLossObjective, LambdaObjective
-from .listwise import ListNetObjective, QueryRMSEObjective, XENDCGObjective
+from .listwise import ListNetObjective, QueryRMSEObjective, SoftmaxObjective, XENDCGObjective
 from .reference import REFERENCES, reference_objective
 from .soft import SoftObjective
 from .soft_lambdas import SoftLambdaObjective
@@ -22,6 +22,7 @@ __all__ = [
     "QueryRMSEObjective",
     "SoftLambdaObjective",
     "SoftObjective",
+    "SoftmaxObjective",
     "XENDCGObjective",
     "reference_objective",
 ]

@@ -12,12 +12,13 @@ import numpy as np
 from ..arguments import FloatArray, one_of, positive_number
 from .base import Objective
 from .lambdas import LambdaObjective
-from .listwise import ListNetObjective, QueryRMSEObjective, XENDCGObjective
+from .listwise import ListNetObjective, QueryRMSEObjective, SoftmaxObjective, XENDCGObjective
 
 LOSSES: Mapping[str, Objective] = MappingProxyType(
     {
         "xendcg": XENDCGObjective(gamma="expected"),
         "ranknet": LambdaObjective("ranknet"),
+        "softmax": SoftmaxObjective(),
         "listnet": ListNetObjective(),
         "queryrmse": QueryRMSEObjective(),
     }

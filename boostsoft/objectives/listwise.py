@@ -1,4 +1,4 @@
-"""ListNet, XE-NDCG and the query-RMSE: references over whole lists, in O(n)."""
+"""ListNet, softmax cross-entropy, XE-NDCG and the query-RMSE: references over whole lists, in O(n)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..metrics.hard import Metric
 from ..metrics.prepared import PreparedQueries
 from ..metrics.soft import as_metric
 from ..query_groups import QueryGroups
-from .base import CALLER, kept_weights, prepare_labels, weighted
+from .base import CALLER, by_rows, kept_weights, prepare_labels, weighted
 from .draws import uniform_draws
 
 GAMMAS = ("uniform", "expected")
@@ -96,6 +96,81 @@ class ListNetObjective:
         with np.errstate(over="ignore", under="ignore"):  # far below the best is nothing
             targets = np.exp((queries.gains - best) / self.temperature)
         return weighted(_cross_entropy(queries, scores, targets, 1), queries, self.query_weight, row_weight)
+
+
+@dataclass(frozen=True, init=False, eq=True)
+class SoftmaxObjective:
+    """Softmax cross-entropy (Bruch et al. 2019): that of the gains' shares and of the scores' chances to be first.
+
+    The loss of a query is -sum P_i log rho_i with P = gain / sum gain and rho = softmax(scores); 0 without a gain.
+
+    Parameters
+    ----------
+    gain : "exp2", "linear", table or callable
+        Gain of a label, at least 0.
+    query_weight : (n_queries,), optional
+        Multiplies gradient and curvature of each query.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Naming an argument that is not as described.
+
+    Notes
+    -----
+    Gradient and curvature are the first derivative, and the diagonal of the second, rho (1 - rho). A document without a
+    gain has no target, unlike in ListNet and XE-NDCG, where each has a part of it: of many hundred documents the
+    relevant ones have all. With one relevant document it is the multinomial logistic loss. The gradient does not change
+    if all scores of a query are raised, adds up to 0 over a query and stays finite for any scores; a query without a
+    gain or of a single document has none, and a curvature of 1e-12, as where rho underflows. The curvatures of a query
+    add up to less than 1: XGBoost's stock ``min_child_weight=1`` lets no leaf be smaller than a query. Row weights of
+    LightGBM multiply a document's gradient and curvature.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from boostsoft import QueryGroups
+    >>> from boostsoft.objectives import SoftmaxObjective
+    >>> objective = SoftmaxObjective()
+    >>> queries = objective.prepare([1, 0, 0, 0], QueryGroups.from_sizes([4]))
+    >>> objective.gradient_curvature(queries, np.zeros(4))
+    (array([ 0.75, -0.25, -0.25, -0.25]), array([0.1875, 0.1875, 0.1875, 0.1875]))
+    """
+
+    metric: Metric
+    query_weight: tuple[float, ...] | None
+
+    def __init__(self, *, gain: Any = "exp2", query_weight: Any = None) -> None:
+        checked = {
+            "metric": as_metric(CALLER, "ndcg", {"gain": gain}),
+            "query_weight": kept_weights(CALLER, query_weight),
+        }
+        set_fields(self, checked)
+
+    def prepare(
+        self, y_true: Any, groups: QueryGroups, *, part: bool = False, caller: str = "SoftmaxObjective.prepare"
+    ) -> PreparedQueries:
+        """Check the labels once for all iterations.
+
+        Raises
+        ------
+        ValueError
+            If a gain is negative, no query has documents of different gain (unless this is but ``part`` of the data),
+            labels do not suit the gain, or ``query_weight`` does not suit the queries.
+        """
+        return prepare_labels(self.metric, caller, y_true, groups, self.query_weight, part)
+
+    def gradient_curvature(
+        self, queries: PreparedQueries, scores: FloatArray, row_weight: FloatArray | None = None
+    ) -> tuple[FloatArray, FloatArray]:
+        """The direction to raise each score in, and the positive curvature, each (n_docs,), times the weights."""
+        best = queries.groups.per_document(queries.groups.largest(queries.gains, initial=0.0))
+        gaining, targets = best > 0.0, queries.zeros()
+        with np.errstate(under="ignore"):  # far below the best is nothing
+            np.divide(queries.gains, best, out=targets, where=gaining)  # neither too large to add up nor too small
+        found = by_rows(*_cross_entropy(queries, scores, targets, 1), gaining.astype(np.float64))
+        queries.hand_back(targets)
+        return weighted(found, queries, self.query_weight, row_weight)
 
 
 @dataclass(frozen=True, init=False, eq=True)

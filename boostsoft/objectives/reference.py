@@ -11,7 +11,7 @@ from typing import Any
 from ..arguments import one_of
 from .base import CALLER, Objective
 from .lambdas import LambdaLossObjective, LambdaObjective
-from .listwise import ListNetObjective, QueryRMSEObjective, XENDCGObjective
+from .listwise import ListNetObjective, QueryRMSEObjective, SoftmaxObjective, XENDCGObjective
 from .soft_lambdas import SoftLambdaObjective
 
 REFERENCES: Mapping[str, Callable[..., Objective]] = MappingProxyType(
@@ -21,6 +21,7 @@ REFERENCES: Mapping[str, Callable[..., Objective]] = MappingProxyType(
         "lambdaloss": LambdaLossObjective,
         "softlambda": SoftLambdaObjective,
         "xendcg": XENDCGObjective,
+        "softmax": SoftmaxObjective,
         "listnet": ListNetObjective,
         "queryrmse": QueryRMSEObjective,
     }
@@ -37,6 +38,7 @@ def reference_objective(kind: str, **options: Any) -> Objective:
         - ``"lambdaloss"``, NDCG-Loss2++ (Wang et al. 2018): :class:`LambdaLossObjective`;
         - ``"softlambda"``, LambdaRank with expected deltas: :class:`SoftLambdaObjective`;
         - ``"xendcg"`` (Bruch 2021): :class:`XENDCGObjective`;
+        - ``"softmax"``, cross-entropy (Bruch et al. 2019): :class:`SoftmaxObjective`;
         - ``"listnet"`` (Cao et al. 2007): :class:`ListNetObjective`;
         - ``"queryrmse"``: :class:`QueryRMSEObjective`.
     **options

@@ -38,7 +38,7 @@ class SoftObjective:
     mix : mapping from metrics to weights, optional
         What else to train on, under the same noise: ``{"kendall": 0.3}`` adds .3 times Kendall's tau to the metric.
         Gradients and curvatures are added up, each metric's times its weight.
-    losses : mapping from "xendcg", "ranknet", "listnet", "queryrmse" to weights, optional
+    losses : mapping from "xendcg", "ranknet", "softmax", "listnet", "queryrmse" to weights, optional
         Convex losses to train on beside the metrics (:func:`reference_objective`, ``gamma="expected"``), on scores in
         units of sigma: at every tree, the gradient of each is made as long as that of the metrics, over all documents
         of the call, times its weight, and its curvature is scaled with it (notebooks/08_objectives.ipynb has what came
