@@ -215,17 +215,20 @@ def test_convex_losses_by_default_where_they_help(options, sizes, expected):
     )
 
 
+RARE = {"xendcg": 0.5, "softmax": 1.0, "ranknet": 1.0}
+
+
 @pytest.mark.parametrize(
     ("options", "sizes", "n_relevant", "expected"),
     [
         ({}, [500] * 100, 1_000, {"xendcg": 0.5, "ranknet": 0.5}),
-        ({}, [500] * 100, 999, {"ranknet": 1.0}),
-        ({"random_trees": False}, [500] * 10, 99, {"ranknet": 1.0}),
-        ({}, [5_001] * 10, 999, {}),
+        ({}, [500] * 100, 999, RARE),
+        ({"random_trees": False}, [500] * 10, 99, RARE),
+        ({}, [5_001] * 10, 999, {"xendcg": 0.5, "softmax": 1.0}),
         ({}, [500] * 10, 99, {}),
     ],
 )
-def test_xendcg_is_left_out_where_relevant_documents_are_rare(options, sizes, n_relevant, expected):
+def test_softmax_stands_beside_where_relevant_documents_are_rare(options, sizes, n_relevant, expected):
     assert dict(check_settings(SoftRanker(**options)).on(*labelled(sizes, n_relevant)).objective.losses) == expected
 
 
@@ -250,12 +253,12 @@ def test_a_fit_of_many_documents_trains_on_convex_losses_too(booster):
 
 
 @both
-def test_a_fit_of_many_documents_but_few_relevant_ones_trains_on_ranknet(booster):
+def test_a_fit_of_many_documents_but_few_relevant_ones_trains_on_softmax_too(booster):
     rng = np.random.default_rng(0)
     X, qid = rng.normal(size=(20_000, 2)), rng.permutation(np.arange(20_000) % 200)
     y = (X[:, 0] > 2.1).astype(float)
     assert 300 < y.sum() < 400
-    assert SoftRanker(booster, n_estimators=1, n_jobs=1).fit(X, y, qid=qid).losses_ == {"ranknet": 1.0}
+    assert SoftRanker(booster, n_estimators=1, n_jobs=1).fit(X, y, qid=qid).losses_ == RARE
 
 
 def test_losses_are_by_data_or_a_mapping():

@@ -12,11 +12,12 @@ from ..query_groups import QueryGroups
 BESIDE: Mapping[str, float] = {"xendcg": 0.5, "ranknet": 0.5}
 # Documents, up to which they gain nothing on random trees: nothing on 5,000 to 12,000, .003 to .005 on 29,000 to 40,000
 FEW = 20_000
-# One relevant document among so many, from which on XE-NDCG harms: its targets, 1/2 for a document that is not relevant
-# and 3/2 for one that is, are then nearly the same for all. Alone it is .06 behind lambdarank on lists of 1,000 with 9
-# relevant ones; RankNet of the whole weight is .011 better there than the two (notebooks/09_tables.ipynb)
+# One relevant document among so many, from which on the cross-entropy whose only targets are the relevant ones stands
+# beside: XE-NDCG's targets, 1/2 for a document that is not relevant and 3/2 for one that is, are nearly all the same
+# there. They steady where relevant documents are hard to find and hold back where they are easy; with all three no set
+# of six is far behind (README.md, "Few relevant among many")
 RARE = 50
-BESIDE_RARE: Mapping[str, float] = {"ranknet": 1.0}
+BESIDE_RARE: Mapping[str, float] = {"xendcg": 0.5, "softmax": 1.0, "ranknet": 1.0}
 _LONGEST = 5_000  # documents of a query, beyond which RankNet's pairs take longer than the metric itself
 
 
