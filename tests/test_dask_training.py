@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import combinations
 from types import SimpleNamespace
 
 import numpy as np
@@ -344,16 +345,26 @@ def test_what_no_worker_can_do_alone_is_refused(client, frame):
         bd.fit_lightgbm(ranker(client=3), X, y, qid)
 
 
-def test_lightgbms_log_is_of_one_workers_rows(client, frame):
-    """Why evaluate exists: the logged value is another than that of all queries."""
+def test_lightgbms_log_is_of_one_workers_rows(client):
+    """Why evaluate exists: the logged value is that of some partitions, whichever the worker got, not of all."""
+    whole = table()
+    parts = np.split(np.arange(len(whole)), 4)
+    # what the other partitions teach is wrong on the first: no three, two or one of them have the mean of all
+    whole.loc[parts[0], "y"] = 3 - whole.loc[parts[0], "y"]
+    frame = spread_out(client, whole, 4)
     X, y, qid = frame[FEATURES], frame["y"], frame["qid"]
     model = bd.fit_lightgbm(
         ranker(n_estimators=3), X, y, qid, eval_set=[(X, y)], eval_group=[bd.group_sizes(qid)],
         eval_metric=bl.sklearn_eval_metric("ndcg@10"),
     )  # fmt: skip
     logged = model.evals_result_["valid_0"]["ndcg_hard@10"][-1]
+    scores = model.to_local().predict(whole[FEATURES])
+    of_part = [bs.Metric("ndcg@10")(whole["y"][rows], scores[rows], qid=whole["qid"][rows]) for rows in parts]
+    some = [np.mean(chosen) for count in (1, 2, 3) for chosen in combinations(of_part, count)]
     over_all = bd.evaluate("ndcg@10", y, model.predict(X), qid)
-    assert logged != pytest.approx(over_all, abs=1e-4)
+    assert over_all == pytest.approx(np.mean(of_part), abs=1e-12)
+    assert min(abs(np.subtract(some, over_all))) > 0.01
+    assert min(abs(np.subtract(some, logged))) < 1e-9
 
 
 def test_an_objective_of_xgboost_runs_on_its_workers_threads(monkeypatch):
