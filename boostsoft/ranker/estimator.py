@@ -24,7 +24,8 @@ from .features import Encoder, Features, checked_columns, find_column, ids_in
 from .growing import grow
 from .queries import weigh
 from .rows import find_queries, read_labels, read_rows
-from .settings import FIT, check_settings, check_threads
+from .settings import FIT, Settings, check_settings, check_threads
+from .train_arguments import train_arguments
 from .training import Trees, normalised
 
 BOOSTERS: dict[str, Trees] = {"lightgbm": lightgbm_trees, "xgboost": xgboost_trees}
@@ -360,6 +361,59 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
                 query_weight=weights,
             )
 
+    def train_arguments(
+        self,
+        y: Any,
+        *,
+        group: Any = None,
+        qid: Any = None,
+        sample_weight: Any = None,
+        query_weight: Any = None,
+    ) -> dict[str, Any]:
+        """What ``lgb.train`` or ``xgb.train`` is given to grow the trees of :meth:`fit`, but for the data.
+
+        For whoever calls these, or ``lgb.cv``, ``xgb.cv`` and :func:`boostsoft.xgboost.train`, because of callbacks,
+        constraints or data sets of their own: ``lgb.train(**ranker.train_arguments(y, group=sizes), train_set=data)``
+        grows the trees of ``fit`` with ``n_boosters=1``. The ranker stays as it was.
+
+        Parameters
+        ----------
+        y : (n_docs,)
+            Labels of the data set to train on: what "auto" stands for, and ``reg_lambda`` in the booster's own units,
+            depend on them and the queries.
+        group : (n_queries,) or qid : (n_docs,)
+            Its queries, one of the two; rows of a query must be adjacent.
+        sample_weight : (n_docs,), query_weight : (n_queries,), optional
+            The weights that it has, one per row's query or by query. Let their mean over the rows be 1, as ``fit``
+            does: the boosters' limits on the curvature of a leaf are plain numbers.
+
+        Returns
+        -------
+        dict
+            ``params``, ``num_boost_round``, and what to evaluate: of LightGBM ``feval``, the first metric of
+            ``eval_metric`` first, for ``lgb.early_stopping(n, first_metric_only=True)``; of XGBoost ``obj``, and
+            ``custom_metric`` and ``maximize``, the first metric last, which ``early_stopping_rounds`` watches.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If a parameter or an argument is not as described.
+        ImportError
+            If XGBoost is asked for and not installed.
+
+        Examples
+        --------
+        >>> import lightgbm as lgb, numpy as np
+        >>> from boostsoft import SoftRanker
+        >>> rng = np.random.default_rng(0)
+        >>> X, y, sizes = rng.normal(size=(200, 3)), rng.integers(0, 3, 200), [20] * 10
+        >>> given = SoftRanker(n_estimators=5).train_arguments(y, group=sizes)
+        >>> lgb.train(**given, train_set=lgb.Dataset(X, y, group=sizes)).num_trees()
+        5
+        """
+        settings, trees = self._checked()
+        return train_arguments(settings, trees, y, group, qid, sample_weight, query_weight)
+
     @property
     def feature_importances_(self) -> FloatArray:
         """Share of each column of X in the gain of all splits; they add up to 1, or to 0 without a split."""
@@ -374,6 +428,12 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         tags.target_tags.required = True
         return tags
 
+    def _checked(self) -> tuple[Settings, Trees]:
+        settings = check_settings(self)
+        trees = BOOSTERS[settings.booster]
+        trees.check(settings)
+        return settings, trees
+
     def _encoded(self, caller: str, X: Any) -> tuple[Trees, Features]:
         check_is_fitted(self)
         return BOOSTERS[self._trees], self._encoder.encode(caller, checked_columns(caller, self, X, reset=False))
@@ -386,9 +446,7 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         return ids_in("SoftRanker", checked_columns("SoftRanker", self, X, reset=False), self._encoder.qid_column)
 
     def _fit(self, X: Any, y: Any, queries: tuple[Any, ...], validation: tuple[Any, ...], init_model: Any) -> None:
-        settings = check_settings(self)
-        trees = BOOSTERS[settings.booster]
-        trees.check(settings)
+        settings, trees = self._checked()
         X = checked_columns(FIT, self, X, reset=True)
         start, encoder = beginning(
             self, X, init_model, trees, Encoder.learn(self, X, find_column(FIT, self, X, self.qid_column))

@@ -15,6 +15,7 @@ from scipy import sparse
 from .. import lightgbm as adapter
 from ..arguments import FloatArray
 from ..lightgbm_data import BOOSTING, CATEGORIES, OBJECTIVE, STOPPING, THREADS
+from ..objectives import Objective
 from ..xgboost import STOCK_UNIT, stock_unit
 from .features import Features
 from .random_trees import RANDOM_TREES
@@ -121,6 +122,16 @@ def parameters(settings: Settings, curvature: float, unit: float = STOCK_UNIT) -
     return found
 
 
+def arguments(settings: Settings, objective: Objective, curvature: float) -> dict[str, Any]:
+    """What ``lgb.train`` is given besides data: the first metric of ``feval`` comes first, where LightGBM looks."""
+    params = parameters(settings, curvature, stock_unit(objective))
+    return {
+        "params": {**params, "objective": adapter.LightGBMObjective(objective)},
+        "num_boost_round": settings.n_estimators,
+        "feval": adapter.feval(*settings.evaluated),
+    }
+
+
 def load(source: Any) -> Any:
     """A booster from a booster, up to its best iteration, or from a file."""
     import lightgbm
@@ -134,17 +145,17 @@ def train(job: Job) -> Any:
     """Grow the trees."""
     import lightgbm
 
-    settings = job.settings
     data = _dataset(replace(job.train, features=_some_feature(job.train.features)))
     valid = [_dataset(rows, reference=data) for _, rows in job.valid]
-    objective = job.at_own_scores(adapter.LightGBMObjective(job.objective), [data, *valid])
+    given = arguments(job.settings, job.objective, job.curvature)
+    params = given["params"]
     return lightgbm.train(
-        {**parameters(settings, job.curvature, stock_unit(job.objective)), "objective": objective},
+        {**params, "objective": job.at_own_scores(params["objective"], [data, *valid])},
         data,
-        settings.n_estimators,
+        given["num_boost_round"],
         valid_sets=valid,
         valid_names=[name for name, _ in job.valid],
-        feval=job.at_own_scores(adapter.feval(*settings.evaluated), [data, *valid]) if job.valid else None,
+        feval=job.at_own_scores(given["feval"], [data, *valid]) if job.valid else None,
         init_model=job.start,
         callbacks=[_Stop(job.watch)] if job.valid else None,
     )

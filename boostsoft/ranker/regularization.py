@@ -9,10 +9,10 @@ from .rows import Rows
 from .settings import FIT, Settings
 
 
-def first_curvature(objective: Objective, rows: Rows) -> float:
+def first_curvature(objective: Objective, rows: Rows, caller: str = FIT) -> float:
     """The average curvature of a document before the first tree, where all scores are equal, in LightGBM's units."""
     weights = None if rows.weights is None else rows.groups.per_document(rows.weights)
-    queries = objective.prepare(rows.labels, rows.groups, caller=FIT)
+    queries = objective.prepare(rows.labels, rows.groups, caller=caller)
     _, curvature = objective.gradient_curvature(queries, np.zeros(rows.labels.size), weights)
     return float(curvature.mean())
 

@@ -61,6 +61,10 @@ class Trees(Protocol):
         """Raise if the booster is not installed or its further parameters clash with the ranker's."""
         ...
 
+    def arguments(self, settings: Settings, objective: Objective, curvature: float) -> dict[str, Any]:
+        """What the booster's own ``train`` is given besides data."""
+        ...
+
     def load(self, source: Any) -> Any:
         """A booster from a booster or a file; None if the source is neither."""
         ...

@@ -18,6 +18,7 @@ from scipy import sparse
 from .. import xgboost as adapter
 from ..adapters import as_booster
 from ..arguments import FloatArray
+from ..objectives import Objective
 from ..xgboost_data import import_xgboost, refuse_other_kinds
 from .features import Features
 from .random_trees import RANDOM_TREES
@@ -105,6 +106,17 @@ def _refuse_what_exact_ignores(settings: Settings) -> None:
         )
 
 
+def arguments(settings: Settings, objective: Objective, curvature: float) -> dict[str, Any]:
+    """What ``xgb.train`` is given besides data: the first metric comes last, where XGBoost's early stopping looks."""
+    return {
+        "params": parameters(settings, curvature, adapter.stock_unit(objective)),
+        "num_boost_round": settings.n_estimators,
+        "obj": adapter.XGBoostObjective(objective),
+        "custom_metric": adapter.custom_metric(*reversed(settings.evaluated)),
+        "maximize": True,
+    }
+
+
 def load(source: Any) -> Any:
     """A booster from a booster or a file, whose trees stay as they are when it goes on."""
     import xgboost
@@ -129,17 +141,17 @@ def _train(job: Job) -> Any:
     data = as_dmatrix(job.train.features, settings.n_jobs, job.train)
     valid = [(as_dmatrix(rows.features, settings.n_jobs, rows), name) for name, rows in job.valid]
     datasets = [data, *(dataset for dataset, _ in valid)]
-    objective = job.at_own_scores(adapter.XGBoostObjective(job.objective), datasets)
     metrics = _Recorded(job.at_own_scores(adapter.custom_metric(*settings.evaluated), datasets), valid)
-    given = parameters(settings, job.curvature, adapter.stock_unit(job.objective))
+    given = arguments(settings, job.objective, job.curvature)
+    params = given["params"]
     if job.start is not None:
-        del given["base_score"]  # its own stays, in units of its own link: under some 0 is minus infinity
+        del params["base_score"]  # its own stays, in units of its own link: under some 0 is minus infinity
     booster = xgboost.train(
-        given,
+        params,
         data,
-        settings.n_estimators,
+        given["num_boost_round"],
         evals=valid,
-        obj=objective,
+        obj=job.at_own_scores(given["obj"], datasets),
         custom_metric=metrics if valid else None,
         xgb_model=job.start,
         callbacks=[_stop(metrics, job.watch)] if valid else None,
@@ -147,7 +159,7 @@ def _train(job: Job) -> Any:
     )
     if job.start is None and not gains(booster).any():
         # trees without a split: their leaves hold what rounding left of gradients that add up to 0
-        return xgboost.train(given, data, 0)
+        return xgboost.train(params, data, 0)
     return booster
 
 
