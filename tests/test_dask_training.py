@@ -125,6 +125,18 @@ def test_lightgbm_gets_the_same_gradients_on_one_worker_and_on_two(client, frame
         pd.testing.assert_frame_equal(tree, first_tree(alone), rtol=1e-6, check_dtype=False)
 
 
+def test_what_a_ranker_gives_train_is_for_a_cluster_too(client, frames):
+    X, y, qid = frames[1][FEATURES], frames[1]["y"], frames[1]["qid"]
+    ranker = bs.SoftRanker("xgboost", n_estimators=1, num_leaves=7, n_boosters=1, random_trees=False, losses=None)
+    given = ranker.train_arguments(y.compute(), qid=qid.compute())
+    found = bd.train_xgboost(client, given["params"], X, y, qid, given["num_boost_round"], obj=given["obj"])
+    whole = table(steps=4)
+    alone = ranker.fit(whole[FEATURES], whole["y"], qid=whole["qid"]).booster_
+    one, other = (booster.trees_to_dataframe() for booster in (found["booster"], alone))
+    assert len(one) > 5
+    pd.testing.assert_frame_equal(one, other, rtol=1e-4)  # float32 sums
+
+
 @pytest.mark.parametrize("weighted", [False, True])
 def test_xgboost_gets_the_same_gradients_on_one_worker_and_on_two(client, frames, weighted):
     trees = []
