@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from itertools import product
 
 import numpy as np
 import pytest
@@ -448,3 +449,28 @@ def test_queries_on_which_a_metric_is_undefined_are_left_alone(kind):
     assert curvature[2:].max() < 1e-9
     soft = bs.SoftMetric(objective.metric)
     assert soft.gradient([2, 0, -1, -3], np.zeros(4), group=[2, 2])[2:].tolist() == [0, 0]
+
+
+# Clicks
+
+
+@pytest.mark.parametrize("noise", NOISES)
+@pytest.mark.parametrize("metric", ["dcg", "cg"])
+def test_clicks_by_propensity_have_the_gradient_of_those_who_look_everywhere(metric, noise):
+    """In expectation over what is looked at and clicked, all of it enumerated; the ranking shown has no say."""
+    rng = np.random.default_rng(3)
+    looks, attracts, scores = np.array([0.3, 1.0, 0.2, 0.5]), np.array([0.9, 0.1, 0.6, 0.3]), rng.normal(size=4)
+    objective = SoftObjective(bs.Metric(f"{metric}@2", gain="linear"), noise=noise, accuracy="high")
+    groups = QueryGroups.from_sizes([4])
+
+    def gradient(labels):
+        return objective.gradient_curvature(objective.prepare(labels, groups, part=True), scores)[0]
+
+    weighted, plain = np.zeros(4), np.zeros(4)
+    for clicked in map(np.array, product([0.0, 1.0], repeat=4)):
+        chance = np.prod(np.where(clicked > 0, looks * attracts, 1 - looks * attracts))
+        weighted += chance * gradient(clicked / looks)
+        plain += chance * gradient(clicked)
+    expected = gradient(attracts)
+    np.testing.assert_allclose(weighted, expected, rtol=1e-9, atol=1e-12)
+    assert not np.allclose(plain, expected, rtol=0.1)

@@ -1013,3 +1013,17 @@ def test_what_is_settled_by_the_data_keeps_the_curvature_and_the_noise(data):
     assert [metric.noise for metric in settings.evaluated] == ["logistic", "logistic"]
     objective = settings.on(data.y, QueryGroups.from_sizes(data.sizes)).objective
     assert (objective.losses, objective.hessian) == ((("xendcg", 0.5), ("ranknet", 0.5)), "exact")
+
+
+@both
+def test_labels_may_be_clicks_over_propensities(booster):
+    """No grades: any numbers from 0 on, with the gain as they are."""
+    data = task(0, 40)
+    rng = np.random.default_rng(0)
+    looks = 1.0 / (1.0 + np.concatenate([rng.permutation(size) for size in data.sizes]))
+    clicks = rng.binomial(200, looks * (0.1 + 0.3 * data.y)) / looks / 200
+    fitted = ranker(booster, metric=Metric("dcg@10", gain="linear")).fit(data.X, clicks, qid=data.qid)
+    test = task(1, 40)
+    on_grades = ranker(booster, metric=Metric("ndcg@10")).fit(data.X, data.y, qid=data.qid)
+    found, best = (Metric("ndcg@10")(test.y, one.predict(test.X), qid=test.qid) for one in (fitted, on_grades))
+    assert found > 0.95 * best > 0.6
