@@ -1027,3 +1027,16 @@ def test_labels_may_be_clicks_over_propensities(booster):
     on_grades = ranker(booster, metric=Metric("ndcg@10")).fit(data.X, data.y, qid=data.qid)
     found, best = (Metric("ndcg@10")(test.y, one.predict(test.X), qid=test.qid) for one in (fitted, on_grades))
     assert found > 0.95 * best > 0.6
+
+
+def test_xgboost_goes_on_with_other_trees_than_before():
+    """It keeps what it is not told: without a word on nodes' features, half of them would do for plain trees, too."""
+    data = task(0, 40)
+    start = ranker("xgboost", random_trees=True).fit(data.X, data.y, qid=data.qid)
+    more = ranker("xgboost", random_trees=False).fit(data.X, data.y, qid=data.qid, init_model=start)
+    plain = xgb.DMatrix(data.X, data.y, group=data.sizes, base_margin=start.predict(data.X))
+    given = ranker("xgboost", random_trees=False).train_arguments(data.y, group=data.sizes)
+    alone = xgb.train(**given, dtrain=plain)
+    added = more.predict(data.X) - start.predict(data.X)
+    expected = alone.predict(plain, output_margin=True) - start.predict(data.X)
+    np.testing.assert_allclose(added, expected, rtol=1e-4, atol=1e-5)

@@ -53,15 +53,17 @@ def parts(model, data):
 
 
 def test_each_turn_is_another_kind():
-    assert members(1) == [Member(on_metric=True, smaller=False)]
-    assert members(6) == [
+    few = [
         Member(on_metric=True, smaller=False),
         Member(on_metric=False, smaller=True),
         Member(on_metric=True, smaller=True),
         Member(on_metric=False, smaller=False),
-        Member(on_metric=True, smaller=False),
-        Member(on_metric=False, smaller=True),
     ]
+    for n_docs, random in ((19_999, True), (19_999, False), (20_000, False)):
+        assert members(1, n_docs, random) == few[:1]
+        assert members(6, n_docs, random) == [*few, *few[:2]]
+    many = [few[0], Member(on_metric=True, smaller=False, plain=True), *few[1:]]
+    assert members(7, 20_000, True) == [*many, *many[:2]]
     assert [Member(True, True).leaves(n) for n in (2, 8, 31)] == [2, 2, 7]
     assert Member(True, False).leaves(31) == 31
 
@@ -74,12 +76,28 @@ def test_what_they_are_trained_on():
     assert Member(False, False).objective(table) == QueryRMSEObjective(gain=[0.0, 5.0, 6.0])
 
 
-@pytest.mark.parametrize(("n_docs", "expected"), [(19_999, 4), (20_000, 1)])
-def test_several_by_default_where_documents_are_few(n_docs, expected):
+@pytest.mark.parametrize(
+    ("n_docs", "random", "expected"),
+    [
+        (19_999, True, 4),
+        (19_999, False, 4),
+        (20_000, True, 2),
+        (20_000, False, 1),
+        (49_999, "auto", 2),
+        (50_000, "auto", 1),
+    ],
+)  # fmt: skip
+def test_how_many_by_default(n_docs, random, expected):
     rows = (np.arange(n_docs) % 2.0, QueryGroups.from_sizes([n_docs]))
-    assert check_settings(SoftRanker()).on(*rows).n_boosters == expected
-    assert check_settings(SoftRanker(n_boosters=3)).on(*rows).n_boosters == 3
-    assert check_settings(SoftRanker()).on(*rows, continued=True).n_boosters == 1
+    assert check_settings(SoftRanker(random_trees=random)).on(*rows).n_boosters == expected
+    assert check_settings(SoftRanker(random_trees=random, n_boosters=3)).on(*rows).n_boosters == 3
+    assert check_settings(SoftRanker(random_trees=random)).on(*rows, continued=True).n_boosters == 1
+
+
+def test_two_where_few_are_relevant():
+    labels = np.zeros(200_000)
+    labels[::50] = 1.0
+    assert check_settings(SoftRanker()).on(labels, QueryGroups.from_sizes([200_000])).n_boosters == 2
 
 
 # ---- how they are trained ----------------------------------------------------------------------------------------
@@ -104,6 +122,19 @@ def test_the_mean_of_boosters_trained_by_themselves(booster, data):
             np.testing.assert_allclose(4 * found[at], unit * labels, **close)
     assert np.corrcoef(found)[0, 1:].min() > 0.5
     assert len({tuple(np.round(part, 6)) for part in found}) == 4
+
+
+@both
+def test_on_many_documents_the_second_has_the_boosters_own_trees(booster, data, monkeypatch):
+    monkeypatch.setattr("boostsoft.ranker.members.FEW", data.y.size)
+    model = fit(ranker(booster, n_boosters="auto", random_state=5, reg_lambda=10.0, **OPTIONS), data)
+    assert (model.n_boosters_, model.best_iteration_) == (2, 20)
+    found = np.diff(np.array(list(model.staged_predict(data.X)))[9::10], axis=0, prepend=0.0)
+    options = {**OPTIONS, "reg_lambda": 10.0}
+    close = {"rtol": 1e-6, "atol": 1e-8} if booster == "lightgbm" else {"rtol": 1e-4, "atol": 1e-5}
+    for part, random, seed in zip(found, (True, False), (5, 6), strict=True):
+        alone = fit(ranker(booster, **{**options, "random_trees": random, "random_state": seed}), data)
+        np.testing.assert_allclose(2 * part, alone.predict(data.X), **close)
 
 
 def on_labels_parameters(num_leaves, seed):

@@ -50,7 +50,8 @@ def grow(settings: Settings, trees: Trees, train: Rows, sets: Sequence[Rows], st
     share = 1.0 / n
     found = _train(trees, replace(first, share=share, settings=_at_rate(settings, share)))
     own = spread_of(train, trees.predict(found.booster, train.features, settings.n_jobs)) / share if n > 1 else 0.0
-    for at, member in enumerate(members(n)[1:], start=1):
+    kinds = members(n, train.groups.n_docs, bool(settings.random_trees))
+    for at, member in enumerate(kinds[1:], start=1):
         found = _add(found, trees, first, member, at, share * member.unit(own, spread_of(train, train.labels)))
     warn_of_no_split(first, trees, found.booster)
     if n > 1 and sets:
@@ -72,7 +73,10 @@ def _add(found: Grown, trees: Trees, first: Job, member: Member, at: int, share:
     settings = first.settings
     sets = [rows for _, rows in first.valid]
     its = replace(
-        _at_rate(settings, share), num_leaves=member.leaves(settings.num_leaves), seed=(settings.seed + at) % 2**31
+        _at_rate(settings, share),
+        num_leaves=member.leaves(settings.num_leaves),
+        random_trees=bool(settings.random_trees) and not member.plain,
+        seed=(settings.seed + at) % 2**31,
     )
     before = tuple(trees.predict(found.booster, rows.features, settings.n_jobs) for rows in (first.train, *sets))
     job = _job(its, member.objective(settings.objective), first.train, sets, found.booster)

@@ -1,9 +1,11 @@
 """Several boosters in one: what each is trained on, and how many there are by default.
 
 On few documents the mean of several boosters ranks better than any one of them, the more so the less alike they are:
-one is trained on the metric, the next on the labels themselves (query-RMSE) with smaller trees, and so on in turn. Each
-is trained by itself, from zero, as if there was no other. Its trees are put behind those of the ones before, so that
-one booster holds them all, and its scores are their mean.
+one is trained on the metric, the next on the labels themselves (query-RMSE) with smaller trees, and so on in turn. On
+more documents random trees are steady but slow to learn, the booster's own quick but unsteady, and which is better
+depends on how noisy the labels are: the mean of one booster of each is as good as the better of the two. Each is
+trained by itself, from zero, as if there was no other. Its trees are put behind those of the ones before, so that one
+booster holds them all, and its scores are their mean.
 """
 
 from __future__ import annotations
@@ -16,8 +18,9 @@ from ..arguments import FloatArray
 from ..objectives import Objective, QueryRMSEObjective, SoftObjective
 from .convex_losses import FEW
 
-# by default on few documents; on more the gain is about .001 (notebooks/10_boosters.ipynb)
-SEVERAL = 4
+# by default on few documents (notebooks/10_boosters.ipynb), and on more where trees are random: there two that differ
+# in nothing but that (notebooks/11_signal.ipynb); more gain about .001
+SEVERAL, TWO = 4, 2
 _SMALLER = 4  # times fewer leaves
 _FITTED = 0.6  # the spread of scores that are fitted to labels, over that of the labels: some .3 to .8
 
@@ -30,10 +33,12 @@ class Member:
     ----------
     on_metric : whether it is trained on the ranker's objective, or on the labels.
     smaller : whether its trees have a quarter of the leaves.
+    plain : whether its trees are the booster's own where the ranker's are random.
     """
 
     on_metric: bool
     smaller: bool
+    plain: bool = False
 
     def leaves(self, num_leaves: int) -> int:
         """How many leaves its trees have where the ranker's have so many."""
@@ -55,16 +60,20 @@ class Member:
 
 
 _TURNS = (Member(True, False), Member(False, True), Member(True, True), Member(False, False))
+_PLAIN = Member(True, False, plain=True)
 
 
-def members(n: int) -> list[Member]:
-    """The kinds of n boosters."""
-    return [_TURNS[at % len(_TURNS)] for at in range(n)]
+def members(n: int, n_docs: int, random: bool) -> list[Member]:
+    """The kinds of n boosters on so many documents, where trees are ``random`` or not."""
+    turns = _TURNS if n_docs < FEW or not random else (_TURNS[0], _PLAIN, *_TURNS[1:])
+    return [turns[at % len(turns)] for at in range(n)]
 
 
-def chosen(n_docs: int) -> int:
-    """How many boosters there are by default on training data of so many documents."""
-    return SEVERAL if n_docs < FEW else 1
+def chosen(n_docs: int, random: bool) -> int:
+    """How many boosters there are by default."""
+    if n_docs < FEW:
+        return SEVERAL
+    return TWO if random else 1
 
 
 @dataclass(frozen=True, eq=False)

@@ -87,7 +87,7 @@ class Settings:
             objective = _beside(objective, convex_losses.chosen(objective.metric, groups, relevant, random))
         several = self.n_boosters
         if several is None:
-            several = 1 if continued else members.chosen(groups.n_docs)
+            several = 1 if continued else members.chosen(groups.n_docs, random)
         elif several > 1 and continued:
             raise ValueError(
                 f"{FIT}: n_boosters must be 1 with init_model, which one booster goes on from; got {several}"

@@ -85,7 +85,8 @@ def parameters(settings: Settings, curvature: float, unit: float = adapter.STOCK
         "min_child_weight": settings.min_child_samples * curvature * unit,
         "reg_lambda": leaf_l2(settings, curvature) * unit,
         "colsample_bytree": settings.colsample,
-        **random,
+        # said even if it is 1: a booster that goes on keeps what it is not told
+        "colsample_bynode": random.get("colsample_bynode", 1.0),
         "subsample": settings.subsample * random.get("subsample", 1.0),
         "seed": settings.seed,
         "verbosity": 1,
