@@ -15,7 +15,7 @@ FEW = 20_000
 # One relevant document among so many, from which on the cross-entropy whose only targets are the relevant ones stands
 # beside: XE-NDCG's targets, 1/2 for a document that is not relevant and 3/2 for one that is, are nearly all the same
 # there. They steady where relevant documents are hard to find and hold back where they are easy; with all three no set
-# of six is far behind (README.md, "Few relevant among many")
+# of six is far behind (notebooks/09_tables.ipynb)
 RARE = 50
 BESIDE_RARE: Mapping[str, float] = {"xendcg": 0.5, "softmax": 1.0, "ranknet": 1.0}
 _LONGEST = 5_000  # documents of a query, beyond which RankNet's pairs take longer than the metric itself
