@@ -60,7 +60,8 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
     hessian : "flow", "exact" or "constant"
         The curvature by which a leaf's gradient is divided (:class:`boostsoft.objectives.SoftObjective`).
     n_estimators : int
-        Number of trees, at most, of a booster.
+        Number of trees, at most, of a booster. On 50,000 documents and more 100 are few: say 800 with
+        ``early_stopping_rounds=50`` (notebooks/11_signal.ipynb).
     learning_rate : float
         How far each tree goes.
     num_leaves, max_depth : int
