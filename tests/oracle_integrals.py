@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from functools import cache
+from itertools import combinations
 
 import numpy as np
 
@@ -11,34 +13,44 @@ from .oracle_noise import NOISES, RULES, Noise, Smooth, fsum_rows, standardise
 from .oracle_ties import linear_form
 
 
-def count_law(above: Sequence[np.ndarray], below: Sequence[np.ndarray], size: int) -> np.ndarray:
+def at_points(theta: np.ndarray, *functions: Callable) -> Callable:
+    """x -> for each function its values at x - theta, (n, Q).
+
+    A rule asks for the same points with every document and pair, so they are remembered.
+    """
+
+    @cache
+    def tables(points: bytes) -> tuple[np.ndarray, ...]:
+        x = np.frombuffer(points)
+        return tuple(np.array([function(x - t) for t in theta]) for function in functions)
+
+    return lambda x: tables(x.tobytes())
+
+
+def count_law(above: np.ndarray, below: np.ndarray, size: int) -> np.ndarray:
     """P(exactly c of the documents are above), c < size: (size, Q), by convolution, one document at a time.
 
     above[j] and below[j] are document j's two probabilities at Q points; nothing is subtracted, so small
     probabilities keep their relative accuracy.
     """
-    law = np.zeros((size, np.size(above[0]) if len(above) else 1))
+    law = np.zeros((size, above.shape[1]))
     law[0] = 1.0
     for up, down in zip(above, below, strict=True):
-        shifted = np.vstack([np.zeros((1, law.shape[1])), law[:-1]])
-        law = law * down + shifted * up
+        moved = law[:-1] * up
+        law *= down
+        law[1:] += moved
     return law
 
 
-def mean_over_count(
-    density: np.ndarray, values: np.ndarray, x: np.ndarray, others: np.ndarray, noise: Noise
-) -> np.ndarray:
-    """density * E[values[C]] at every x, C = how many of the others are above x; values end in zeros.
+def mean_over_count(values: np.ndarray, above: np.ndarray, below: np.ndarray, alive: np.ndarray) -> np.ndarray:
+    """E[values[C]] at those of the Q points that are alive, 0 at the others; values end in zeros.
 
-    Counts without a value are not carried, nor points where the density has underflowed.
+    C is how many of the documents are above. Counts without a value are not carried.
     """
-    out = np.zeros_like(x)
+    out = np.zeros(alive.size)
     size = int(np.max(np.nonzero(values)[0], initial=-1)) + 1
-    alive = density != 0
     if size > 0 and alive.any():
-        at = x[alive]
-        law = count_law([noise.sf(at - t) for t in others], [noise.cdf(at - t) for t in others], size)
-        out[alive] = density[alive] * (values[:size] @ law)
+        out[alive] = values[:size] @ count_law(above[:, alive], below[:, alive], size)
     return out
 
 
@@ -52,32 +64,50 @@ def expected(
     """
     gains, discounts = linear_form(name, labels, k, **options)
     theta, law = standardise(scores, sigma), NOISES[noise]
-    integrate = RULES[rule](theta, law)
+    integrate, tables = RULES[rule](theta, law), at_points(theta, law.pdf, law.sf, law.cdf)
 
     def discount_density(i: int) -> Callable:
-        others = np.delete(theta, i)
-        return lambda x: mean_over_count(law.pdf(x - theta[i]), discounts, x, others, law)
+        def at(x):
+            density, above, below = tables(x)
+            others = np.arange(len(theta)) != i
+            return density[i] * mean_over_count(discounts, above[others], below[others], density[i] != 0)
+
+        return at
 
     return math.fsum(gains[i] * integrate(discount_density(i)) for i in range(len(theta)) if gains[i] != 0)
 
 
-def pair_integrals(theta: np.ndarray, drops: np.ndarray, law: Noise, density: Callable, rule: str):
-    """I_mj = int density(x - theta_m) f(x - theta_j) E[drops[C]] dx, C counts the others above x: (n, n)."""
-    n, integrate = len(theta), RULES[rule](theta, law)
-    out = np.zeros((n, n))
+def pair_integrals(theta: np.ndarray, drops: np.ndarray, law: Noise, rule: str, *densities: Callable):
+    """I_mj = int density(x - theta_m) f(x - theta_j) E[drops[C]] dx, C counts the others above x: an (n, n) each.
 
-    def pair_density(m: int, j: int) -> Callable:
-        others = np.delete(theta, [m, j])
+    Where f has underflowed, the densities, its multiples, have too.
+    """
+    n, integrate, tables = len(theta), RULES[rule](theta, law), at_points(theta, law.pdf, law.sf, law.cdf, *densities)
+    out = [np.zeros((n, n)) for _ in densities]
 
+    def where_they_meet(m: int, j: int) -> Callable:
+        """x -> E[drops[C]], for the integrals of both directions and of every density."""
+        others = ~np.isin(np.arange(n), (m, j))
+
+        @cache
+        def mean(points: bytes) -> np.ndarray:
+            density, above, below, *_ = tables(np.frombuffer(points))
+            return mean_over_count(drops, above[others], below[others], density[m] * density[j] != 0)
+
+        return lambda x: mean(x.tobytes())
+
+    def integrand(mean: Callable, which: int, m: int, j: int) -> Callable:
         def at(x):
-            return mean_over_count(density(x - theta[m]) * law.pdf(x - theta[j]), drops, x, others, law)
+            density, _, _, *given = tables(x)
+            return given[which][m] * density[j] * mean(x)
 
         return at
 
-    for m in range(n):
-        for j in range(n):
-            if j != m:
-                out[m, j] = integrate(pair_density(m, j))
+    for m, j in combinations(range(n), 2):
+        mean = where_they_meet(m, j)
+        for which, matrix in enumerate(out):
+            matrix[m, j] = integrate(integrand(mean, which, m, j))
+            matrix[j, m] = integrate(integrand(mean, which, j, m))
     return out
 
 
@@ -91,7 +121,8 @@ def pair_matrix(
     """
     _, discounts = linear_form(name, labels, k, **options)
     theta, law = standardise(scores, sigma), NOISES[noise]
-    return pair_integrals(theta, discounts[:-1] - discounts[1:], law, law.pdf, rule) / sigma
+    (first,) = pair_integrals(theta, discounts[:-1] - discounts[1:], law, rule, law.pdf)
+    return first / sigma
 
 
 def expected_derivatives(
@@ -107,8 +138,7 @@ def expected_derivatives(
     theta, law = standardise(scores, sigma), NOISES[noise]
     drops = discounts[:-1] - discounts[1:]
     differences = gains[:, None] - gains[None, :]
-    first = pair_integrals(theta, drops, law, law.pdf, rule)
-    second = pair_integrals(theta, drops, law, lambda z: -law.pdf1(z), rule)
+    first, second = pair_integrals(theta, drops, law, rule, law.pdf, lambda z: -law.pdf1(z))
     return Smooth(
         expected(name, labels, scores, noise, sigma, k, rule=rule, **options),
         fsum_rows((differences * first).T) / sigma,

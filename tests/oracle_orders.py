@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import permutations
 
 import numpy as np
 from numpy.polynomial import legendre
-from scipy.special import logsumexp
 
 from .oracle_chances import pnr_of_discordant
 from .oracle_noise import NOISES, Smooth, fsum_rows, gauss_nodes, panels, standardise
@@ -28,23 +28,22 @@ def plackett_luce(name: str, labels, scores, sigma=1.0, k: int | None = None, **
         return pnr_of_discordant(labels, plackett_luce("discordant", labels, scores, sigma, k, **options))
     theta = (np.asarray(scores, float) - np.max(scores)) / sigma
     n = len(theta)
-    values, gradients, hessians = [], [], []
-    for order in permutations(range(n)):
-        metric = hard(name, [labels[i] for i in order], k, **options)
-        log_probability, slope, curvature = 0.0, np.zeros(n), np.zeros(n)
-        for r in range(n):
-            left = list(order[r:])
-            log_total = logsumexp(theta[left])
-            chosen_next = np.exp(theta[left] - log_total)
-            log_probability += theta[order[r]] - log_total
-            slope[order[r]] += 1.0
-            slope[left] -= chosen_next
-            curvature[left] -= chosen_next * (1.0 - chosen_next)
-        weight = math.exp(log_probability) * metric
-        values.append(weight)
-        gradients.append(weight * slope)
-        hessians.append(weight * (slope**2 + curvature))
-    return Smooth(math.fsum(values), fsum_rows(gradients) / sigma, fsum_rows(hessians) / sigma**2)
+    orders = np.array(list(permutations(range(n))))
+    log_probability, slope, curvature = np.zeros(len(orders)), np.zeros(orders.shape), np.zeros(orders.shape)
+    every = np.arange(len(orders))
+    for r in range(n):
+        left = orders[:, r:]
+        most = theta[left].max(axis=1)
+        log_total = most + np.log(np.exp(theta[left] - most[:, None]).sum(axis=1))
+        chosen_next = np.exp(theta[left] - log_total[:, None])
+        log_probability += theta[left[:, 0]] - log_total
+        slope[every, left[:, 0]] += 1.0
+        slope[every[:, None], left] -= chosen_next
+        curvature[every[:, None], left] -= chosen_next * (1.0 - chosen_next)
+    metrics = [hard(name, [labels[i] for i in order], k, **options) for order in orders]
+    weights = np.exp(log_probability) * metrics
+    gradients, hessians = weights[:, None] * slope, weights[:, None] * (slope**2 + curvature)
+    return Smooth(math.fsum(weights), fsum_rows(gradients) / sigma, fsum_rows(hessians) / sigma**2)
 
 
 # Monte Carlo
@@ -83,52 +82,60 @@ def cumulative_matrix(order: int) -> np.ndarray:
     return 0.5 * upto @ (weights[:, None] * table[:, :order]).T
 
 
-def integrate_orders(factors: np.ndarray, pieces: np.ndarray, order: int) -> dict[tuple[int, ...], float]:
+def integrate_orders(factors: np.ndarray, pieces: np.ndarray, order: int) -> dict[tuple[int, ...], np.ndarray]:
     """Integral of prod_i factor_i(x_i) over x_(1) > x_(2) > ... > x_(n), for every order: (1) is on top.
 
-    factors: (n, P, order) at the Gauss nodes. From the bottom up: with H(x) the integral of the tail below
-    x, a document put on top of the tail gives int_{-inf}^x factor H.
+    factors: (V, n, P, order) at the Gauss nodes, V products at once. From the bottom up: with H(x) the integral of
+    the tail below x, a document put on top of the tail gives int_{-inf}^x factor H.
     """
-    n = len(factors)
+    n = factors.shape[1]
     half = 0.5 * (pieces[:, 1:] - pieces[:, :1])
     inner, weights = cumulative_matrix(order).T, legendre.leggauss(order)[1]
-    out: dict[tuple[int, ...], float] = {}
+    out: dict[tuple[int, ...], np.ndarray] = {}
 
     def put_on_top(tail: tuple[int, ...], below: np.ndarray) -> None:
         for i in set(range(n)) - set(tail):
-            integrand = half * factors[i] * below
-            upto = np.concatenate([[0.0], np.cumsum(integrand @ weights)])
+            integrand = half * factors[:, i] * below
+            upto = np.cumsum(integrand @ weights, axis=-1)
             if len(tail) == n - 1:
-                out[(i, *tail)] = float(upto[-1])
+                out[(i, *tail)] = upto[:, -1]
             else:
-                put_on_top((i, *tail), upto[:-1, None] + integrand @ inner)
+                before = np.zeros_like(upto)
+                before[:, 1:] = upto[:, :-1]
+                put_on_top((i, *tail), before[..., None] + integrand @ inner)
 
-    put_on_top((), np.ones(factors.shape[1:]))
+    put_on_top((), np.ones_like(factors[:, 0]))
     return out
 
 
 def order_probabilities(scores, noise="gaussian", sigma=1.0) -> dict[tuple[int, ...], float]:
     """P(t_(1) > ... > t_(n)) for every order, best document first. Accuracy 1e-14, absolute; n <= 6."""
-    theta, law = standardise(scores, sigma), NOISES[noise]
-    pieces = panels(theta, law, 0.5)
-    nodes, _ = gauss_nodes(pieces, 16)
-    return integrate_orders(np.array([law.pdf(nodes - t) for t in theta]), pieces, 16)
+    return {order: float(weights[0]) for order, weights in order_weights(tuple(scores), noise, sigma, 0).items()}
 
 
 def order_derivatives(scores, noise="gaussian", sigma=1.0) -> Iterator[tuple[int, dict, dict]]:
-    """For each document m: (m, dP/ds_m, d2P/ds_m2), both by order.
+    """For each document m: (m, dP/ds_m, d2P/ds_m2), both by order."""
+    found, n = order_weights(tuple(scores), noise, sigma, 2), len(scores)
+    for m in range(n):
+        yield m, *({order: float(w[1 + n * which + m]) for order, w in found.items()} for which in (0, 1))
 
-    P(order) is an integral of prod_i w_i, so document m's density is replaced by its derivative in s_m.
+
+@lru_cache(maxsize=64)  # metrics one after the other ask for the same
+def order_weights(scores: tuple[float, ...], noise: str, sigma: float, derive: int) -> dict[tuple, np.ndarray]:
+    """By order: its probability P; with derive=2, dP/ds_m of every document, then d2P/ds_m2 of every one.
+
+    P is an integral of prod_i w_i, so document m's density is replaced by its derivative in s_m.
     """
     theta, law = standardise(scores, sigma), NOISES[noise]
     pieces = panels(theta, law, 0.5)
     nodes, _ = gauss_nodes(pieces, 16)
     densities = np.array([law.pdf(nodes - t) for t in theta])
-    for m, t in enumerate(theta):
-        first, second = densities.copy(), densities.copy()
-        first[m] = -law.pdf1(nodes - t) / sigma
-        second[m] = law.pdf2(nodes - t) / sigma**2
-        yield m, integrate_orders(first, pieces, 16), integrate_orders(second, pieces, 16)
+    products = [densities]
+    for change in (lambda z: -law.pdf1(z) / sigma, lambda z: law.pdf2(z) / sigma**2)[:derive]:
+        for m, t in enumerate(theta):
+            products.append(densities.copy())
+            products[-1][m] = change(nodes - t)
+    return integrate_orders(np.array(products), pieces, 16)
 
 
 def mean_over_orders(name: str, labels, weights: dict, k: int | None = None, **options) -> float:
@@ -148,9 +155,7 @@ def expected_orders(name: str, labels, scores, noise="gaussian", sigma=1.0, k: i
     """
     if name == "pnr":
         return pnr_of_discordant(labels, expected_orders("discordant", labels, scores, noise, sigma, k, **options))
-    value = mean_over_orders(name, labels, order_probabilities(scores, noise, sigma), k, **options)
-    gradient, hessian = np.zeros(len(scores)), np.zeros(len(scores))
-    for m, first, second in order_derivatives(scores, noise, sigma):
-        gradient[m] = mean_over_orders(name, labels, first, k, **options)
-        hessian[m] = mean_over_orders(name, labels, second, k, **options)
-    return Smooth(value, gradient, hessian)
+    weights, n = order_weights(tuple(scores), noise, sigma, 2), len(scores)
+    metrics = [hard(name, [labels[i] for i in order], k, **options) for order in weights]
+    sums = fsum_rows(np.array(list(weights.values())) * np.array(metrics)[:, None])
+    return Smooth(float(sums[0]), sums[1 : n + 1], sums[n + 1 :])

@@ -132,8 +132,8 @@ def test_flow_is_the_sum_over_pairs(noise):
     np.testing.assert_allclose((found.gradient + found.push) / 0.6, gains * wanted.sum(1), rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize("noise", NOISES)
 @pytest.mark.parametrize("name", ["mrr", "err", "pfound", "map"])
+@pytest.mark.parametrize("noise", NOISES)
 def test_cascades_and_average_precision_are_the_oracles(name, noise):
     options = options_of(name)
     for seed, (n, k, sigma) in enumerate([(5, None, 0.5), (4, 2, 1.0), (3, 1, 0.1), (5, 3, 20.0), (4, None, 0.02)]):

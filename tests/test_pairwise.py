@@ -85,8 +85,8 @@ def test_beyond_its_reach_a_tail_is_negligible(noise, eps):
     assert 1e-3 * eps < tail[0] < 3 * eps
 
 
-@pytest.mark.parametrize("noise", NOISES)
 @pytest.mark.parametrize("name", PAIRWISE)
+@pytest.mark.parametrize("noise", NOISES)
 @pytest.mark.parametrize("kind", oracle.KINDS)
 def test_value_gradient_and_hessian_are_the_oracles(name, noise, kind):
     for seed, (n, sigma) in enumerate([(2, 1.0), (5, 0.3), (4, 20.0), (3, 0.02)]):
