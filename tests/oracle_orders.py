@@ -13,7 +13,7 @@ from numpy.polynomial import legendre
 from .oracle_chances import pnr_of_discordant
 from .oracle_noise import NOISES, Smooth, fsum_rows, gauss_nodes, panels, standardise
 from .oracle_pairs import positives_over_negatives, unequal_pairs
-from .oracle_ties import hard
+from .oracle_ties import hard_of_orders
 
 # Plackett-Luce: every order has a closed-form probability
 
@@ -40,8 +40,7 @@ def plackett_luce(name: str, labels, scores, sigma=1.0, k: int | None = None, **
         slope[every, left[:, 0]] += 1.0
         slope[every[:, None], left] -= chosen_next
         curvature[every[:, None], left] -= chosen_next * (1.0 - chosen_next)
-    metrics = [hard(name, [labels[i] for i in order], k, **options) for order in orders]
-    weights = np.exp(log_probability) * metrics
+    weights = np.exp(log_probability) * hard_of_orders(name, labels, orders, k, **options)
     gradients, hessians = weights[:, None] * slope, weights[:, None] * (slope**2 + curvature)
     return Smooth(math.fsum(weights), fsum_rows(gradients) / sigma, fsum_rows(hessians) / sigma**2)
 
@@ -60,10 +59,9 @@ def monte_carlo(
     rng = np.random.default_rng(seed)
     eps = getattr(rng, NOISES[noise].draw)(size=(n, len(scores)))
     orders = np.argsort(-(np.asarray(scores, float) + sigma * eps), axis=1)
-    distinct, counts = np.unique(orders, axis=0, return_counts=True)
-    values = np.array([hard(name, [labels[i] for i in order], k, **options) for order in distinct])
-    mean = math.fsum(counts * values) / n
-    variance = math.fsum(counts * (values - mean) ** 2) / (n - 1)
+    values = np.array(hard_of_orders(name, labels, orders, k, **options))
+    mean = math.fsum(values) / n
+    variance = math.fsum((values - mean) ** 2) / (n - 1)
     return mean, math.sqrt(variance / n)
 
 
@@ -145,7 +143,7 @@ def mean_over_orders(name: str, labels, weights: dict, k: int | None = None, **o
     """
     if name == "pnr":
         raise ValueError("pnr is a ratio of means, not a mean over orders")
-    return math.fsum(weight * hard(name, [labels[i] for i in order], k, **options) for order, weight in weights.items())
+    return math.fsum(np.array(list(weights.values())) * hard_of_orders(name, labels, weights, k, **options))
 
 
 def expected_orders(name: str, labels, scores, noise="gaussian", sigma=1.0, k: int | None = None, **options) -> Smooth:
@@ -156,6 +154,6 @@ def expected_orders(name: str, labels, scores, noise="gaussian", sigma=1.0, k: i
     if name == "pnr":
         return pnr_of_discordant(labels, expected_orders("discordant", labels, scores, noise, sigma, k, **options))
     weights, n = order_weights(tuple(scores), noise, sigma, 2), len(scores)
-    metrics = [hard(name, [labels[i] for i in order], k, **options) for order in weights]
-    sums = fsum_rows(np.array(list(weights.values())) * np.array(metrics)[:, None])
+    metrics = np.array(hard_of_orders(name, labels, weights, k, **options))
+    sums = fsum_rows(np.array(list(weights.values())) * metrics[:, None])
     return Smooth(float(sums[0]), sums[1 : n + 1], sums[n + 1 :])

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 from itertools import groupby, permutations, product
 
 import numpy as np
@@ -40,6 +41,17 @@ def hard(name: str, labels_in_rank_order: Sequence, k: int | None = None, **opti
     return HARD[name](list(labels_in_rank_order), k, **options)
 
 
+def hard_of_orders(name: str, labels, orders: Iterable[Sequence[int]], k: int | None = None, **options) -> list[float]:
+    """The metric of every order, once for each sequence of labels; an order has the best document's number first."""
+    labels = list(labels)
+
+    @cache
+    def of(sequence: tuple) -> float:
+        return hard(name, sequence, k, **options)
+
+    return [of(tuple(labels[i] for i in order)) for order in orders]
+
+
 def in_rank_order(labels, scores, ties: str = "order") -> list:
     """Labels by falling score; tied documents as they came ("order") or worst label first ("worst")."""
     within = {"order": lambda i: i, "worst": lambda i: labels[i]}[ties]
@@ -60,9 +72,9 @@ def hard_expected_ties(name: str, labels, scores, k: int | None = None, **option
     if name == "pnr":
         wrong = hard_expected_ties("discordant", labels, scores, k, **options)
         return positives_over_negatives(unequal_pairs(labels), wrong)
-    orders = list(product(*(permutations(block) for block in tie_blocks(scores))))
-    values = (hard(name, [labels[i] for block in order for i in block], k, **options) for order in orders)
-    return math.fsum(values) / len(orders)
+    orders = product(*(permutations(block) for block in tie_blocks(scores)))
+    values = hard_of_orders(name, labels, ([i for block in order for i in block] for order in orders), k, **options)
+    return math.fsum(values) / len(values)
 
 
 def linear_form(name: str, labels, k: int | None = None, **options) -> tuple[np.ndarray, np.ndarray]:

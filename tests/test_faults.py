@@ -59,7 +59,12 @@ def start(folder):
     """Run the gates of a copy, which compiles its kernels, on one thread."""
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--import-mode=importlib", "-rf"]
     command += [f"tests/test_engine.py::{test}" for test in GATES.values()]
-    settings = {"NUMBA_CACHE_DIR": str(folder / "cache"), "PYTHONPATH": str(folder), "NUMBA_NUM_THREADS": "1"}
+    settings = {
+        "NUMBA_CACHE_DIR": str(folder / "cache"),
+        "PYTHONPATH": str(folder),
+        "NUMBA_NUM_THREADS": "1",
+        "NUMBA_OPT": "0",
+    }
     return subprocess.Popen(command, cwd=folder, env={**os.environ, **settings}, text=True, stdout=subprocess.PIPE)
 
 
