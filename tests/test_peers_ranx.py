@@ -13,6 +13,10 @@ import numpy as np
 import pytest
 
 from boostsoft import Metric
+from boostsoft.bench.hard_cost import find_rivals
+from boostsoft.bench.peers import Peers
+from boostsoft.bench.pools import synthetic_pool
+from boostsoft.bench.settings import quick
 
 from .peers import SEEDS, Queries, agree, queries
 
@@ -126,3 +130,11 @@ def test_tied_documents_come_in_no_particular_order_in_ranx():
     assert evaluate(["mrr"], data)["mrr"][0] == pytest.approx(1 / 3)
     assert Metric("mrr", ties="order")(data.labels, data.scores, group=data.sizes) == 1.0
     assert Metric("mrr")(data.labels, data.scores, group=data.sizes) == pytest.approx((1 + 1 / 2 + 1 / 3) / 3)
+
+
+def test_what_the_bench_times_is_the_same_metric():
+    pool = synthetic_pool(queries=4, documents=12)
+    rivals = find_rivals(pool, quick(4, 1, 0), Peers({"ranx": "any"}, {}))
+    assert [rival.metric for rival in rivals] == ["ndcg@10", "map"]
+    for rival in rivals:
+        assert rival.run() == pytest.approx(rival.ours(pool.labels, pool.scores, group=pool.sizes), rel=1e-12)
