@@ -13,9 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
 
-import lightgbm
 import numpy as np
-from lightgbm.basic import LightGBMError
 from rich.console import Console
 
 from . import __version__
@@ -26,8 +24,6 @@ from .experiment import N_PARTS, Plan, run_folds, run_split
 from .kernels.noise import LAWS
 from .options import FAILED, add_command, check_folder, interrupted, metric_name, positive, stop, whole
 from .plots import curves_figure, differences_figure, png
-from .ranker.convex_losses import BESIDE
-from .ranker.settings import WHOLE_ORDER
 from .report import TreeBars, curve_csv, finish, folds_csv, folds_report, per_query_csv, split_report
 from .track_command import add_track
 
@@ -63,11 +59,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options.run(options)
     except KeyboardInterrupt:
         return interrupted()
-    except (ImportError, OSError, ValueError, LightGBMError) as error:
+    except (ImportError, OSError, ValueError) as error:
         return stop(str(error), FAILED)
     except MemoryError as error:
         return stop(f"not enough memory: {error}", FAILED)
+    except Exception as error:
+        if not _is_of_lightgbm(error):
+            raise
+        return stop(str(error), FAILED)
     return 0
+
+
+def _is_of_lightgbm(error: Exception) -> bool:
+    """Whether LightGBM raised an error; it is not loaded to find out, which takes a second or two."""
+    lightgbm = sys.modules.get("lightgbm")
+    return lightgbm is not None and isinstance(error, lightgbm.basic.LightGBMError)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -146,6 +152,8 @@ def _add_training(parser: argparse.ArgumentParser) -> None:
 
 def _tree_parameters(settings: Sequence[str]) -> dict[str, str]:
     """Read KEY=VALUE texts, each under LightGBM's main name, so that no alias loses against another name."""
+    import lightgbm
+
     groups = lightgbm.basic._ConfigAliases._get_all_param_aliases()
     main_names = {alias: name for name, aliases in groups.items() for alias in [name, *aliases]}
     found = {}
@@ -166,12 +174,14 @@ def _check_tree_parameters(parameters: Mapping[str, str]) -> None:
 
     Other trouble is left to training, since it may be due to the two rows that are tried here.
     """
+    import lightgbm
+
     tried = lightgbm.Dataset(np.eye(2), [0, 1], params={**parameters, "verbosity": -1})
     try:
         with _silent_errors(), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # training says it again
             tried.construct()
-    except LightGBMError as error:
+    except lightgbm.basic.LightGBMError as error:
         rule = re.match(r"Check failed: \((\w+)\) *(\S+) *\((.*?)\) at ", str(error))
         if rule and rule[1] in parameters:
             raise ValueError(
@@ -197,6 +207,9 @@ def _silent_errors() -> Iterator[None]:
 
 
 def _demo(options: argparse.Namespace) -> None:
+    from .ranker.convex_losses import BESIDE
+    from .ranker.settings import WHOLE_ORDER
+
     check_folder(options.out, *_SPLIT_FILES)
     plan = Plan(
         noise="gumbel", mix=WHOLE_ORDER, losses=BESIDE, trees=options.trees, early_stopping=0, seed=options.seed

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import stats
+from scipy import special
 
 from .arguments import FloatArray, fraction, one_of, whole_number
 from .metrics.spec import EMPTY
@@ -98,7 +98,7 @@ def paired_interval(
     if method == "bootstrap":
         ends = np.quantile(_resampled_means(differences, n_boot, np.random.default_rng(seed)), tails)
     else:
-        ends = mean + stats.t.ppf(tails, n - 1) * differences.std(ddof=1) / np.sqrt(n)
+        ends = mean + special.stdtrit(n - 1, tails) * differences.std(ddof=1) / np.sqrt(n)
     low, high = without_rounding(ends, differences)
     return PairedInterval(mean, float(low), float(high), n, level)
 

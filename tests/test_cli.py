@@ -531,7 +531,7 @@ def test_an_interrupt_while_the_commands_are_loaded_is_one_line():
         "import sys, importlib.abc, boostsoft\n"
         "class Interrupted(importlib.abc.MetaPathFinder):\n"
         "    def find_spec(self, name, path, target=None):\n"
-        "        if name == 'lightgbm':\n"
+        "        if name == 'boostsoft.experiment':\n"
         "            raise KeyboardInterrupt\n"
         "sys.meta_path.insert(0, Interrupted())\n"
         "from boostsoft.__main__ import run\n"

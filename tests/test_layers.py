@@ -132,8 +132,19 @@ def test_importing_the_package_imports_no_booster_and_no_plotting():
     code = (
         "import sys, boostsoft, boostsoft.lightgbm, boostsoft.xgboost, boostsoft.datasets\n"
         "heavy = {'lightgbm', 'xgboost', 'sklearn', 'matplotlib', 'pandas', 'rich', 'dask', 'boostsoft.bench'}\n"
-        "heavy &= set(sys.modules)\n"
+        "heavy = (heavy | {'scipy.stats', 'scipy.optimize'}) & set(sys.modules)\n"
         "raise SystemExit(', '.join(sorted(heavy)) or None)"
+    )
+    passes_alone(code)
+
+
+def test_the_command_line_is_there_before_what_its_commands_need():
+    code = (
+        "import sys\n"
+        "from boostsoft import cli\n"
+        "cli._parser()\n"
+        "heavy = {'lightgbm', 'xgboost', 'sklearn', 'matplotlib', 'pandas', 'dask', 'scipy.stats', 'scipy.optimize'}\n"
+        "raise SystemExit(', '.join(sorted(heavy & set(sys.modules))) or None)"
     )
     passes_alone(code)
 

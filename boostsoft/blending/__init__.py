@@ -1,7 +1,19 @@
 """Blends of rankers: weights on a soft metric, curves and surfaces of mixtures."""
 
-from .blender import SoftBlender
+from typing import TYPE_CHECKING, Any
+
 from .curve import BlendCurve, blend_curve
 from .surface import BlendSurface, blend_surface
 
+if TYPE_CHECKING:
+    from .blender import SoftBlender
+
 __all__ = ["BlendCurve", "BlendSurface", "SoftBlender", "blend_curve", "blend_surface"]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "SoftBlender":  # with scikit-learn, which the command line's parser does without
+        from .blender import SoftBlender
+
+        return SoftBlender
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
-from sklearn.utils import check_array
 
 from ..arguments import FloatArray, as_array, one_of, refuse_lazy, refuse_masked
 from ..kernels.ranks import mean_ranks as ranks_of_queries
@@ -26,6 +25,8 @@ def score_matrix(caller: str, S: Any) -> tuple[FloatArray, list[str]]:
 
     Arrays and frames of pandas and polars are taken; anything else, infinite scores included, raises.
     """
+    from sklearn.utils import check_array  # takes a second to load
+
     refuse_lazy(caller, "S", S)
     refuse_masked(caller, "S", S)
     try:

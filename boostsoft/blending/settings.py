@@ -8,7 +8,6 @@ from inspect import signature
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from ..arguments import non_negative_number, one_of, whole_number
 from ..kernels.noise import LAWS
@@ -104,6 +103,8 @@ def generator(random_state: Any) -> np.random.Generator:
     if isinstance(random_state, np.random.RandomState):
         return np.random.default_rng(random_state.randint(np.iinfo(np.int32).max))
     if random_state is not None and not isinstance(random_state, np.random.Generator):
+        from sklearn.utils import check_random_state  # takes a second to load
+
         try:
             check_random_state(random_state)
         except ValueError as error:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize
 
 from ..arguments import FloatArray, whole_number
 from .baselines.search import drawn_weights, silent
@@ -57,6 +56,8 @@ def soft_ascent(problem: Problem, rng: np.random.Generator, tell: Progress = sil
 
 def climb(value: SoftValue, start: FloatArray, tell: Progress = silent, tolerance: float = TOLERANCE) -> FloatArray:
     """The weights, normalised, that a climb from others ends at; these themselves if nothing changes the metric."""
+    from scipy.optimize import minimize
+
     m = start.size
     origin = unit(start) * m  # of entries around 1
     height, slope = value.value_and_gradient(origin)

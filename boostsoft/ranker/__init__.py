@@ -1,5 +1,16 @@
 """A scikit-learn ranker on both boosters."""
 
-from .estimator import SoftRanker
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .estimator import SoftRanker
 
 __all__ = ["SoftRanker"]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "SoftRanker":  # with scikit-learn, which the settings do without
+        from .estimator import SoftRanker
+
+        return SoftRanker
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -11,8 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils import check_array
-from sklearn.utils.validation import validate_data
 
 from ..arguments import refuse_lazy, refuse_masked
 
@@ -94,6 +92,8 @@ class Encoder:
         return [position for position in range(n_columns) if position != self.qid_column]
 
     def _from_frame(self, caller: str, X: Any) -> NDArray[Any]:
+        from sklearn.utils import check_array  # takes a second to load, and the command line has no frames
+
         columns = _columns(X)
         positions = self._feature_positions(len(columns))
         kinds = (
@@ -125,6 +125,9 @@ def float_of(dtype: Any) -> type[np.floating[Any]]:
 
 def checked_columns(caller: str, ranker: Any, X: Any, *, reset: bool) -> Any:
     """X after scikit-learn's checks of shape and names: an array, a CSR matrix, or the frame itself."""
+    from sklearn.utils import check_array
+    from sklearn.utils.validation import validate_data
+
     refuse_lazy(caller, "X", X)
     refuse_masked(caller, "X", X)
     least = 2 if reset else 1  # one document alone has nothing to be ranked against

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.utils import column_or_1d
 
 from ..arguments import FloatArray, IntArray, as_array, finite_vector
 from ..query_groups import QueryGroups
@@ -80,6 +79,8 @@ def read_labels(caller: str, y: Any, n_docs: int) -> FloatArray:
         except (TypeError, ValueError) as error:
             raise ValueError(f"{caller}: y must hold numbers: {error}") from error
     if array.ndim == 2 and array.shape[1] == 1:
+        from sklearn.utils import column_or_1d  # takes a second to load
+
         array = column_or_1d(array, warn=True)
     return finite_vector(caller, "y", array, n_docs, "row")
 

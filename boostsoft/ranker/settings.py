@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from ..adapters import MetricList
 from ..arguments import (
@@ -261,6 +260,8 @@ def _seed(random_state: Any) -> int:
         return 0
     if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool):
         return _narrow_number(FIT, "random_state", random_state, 0)
+    from sklearn.utils import check_random_state  # takes a second to load
+
     try:
         state = check_random_state(random_state)
     except ValueError as error:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from ..arguments import FloatArray
 from ..statistics import without_rounding
@@ -131,10 +131,12 @@ def significance(paired: Paired) -> tuple[float, float, float]:
     t = _over(paired.difference, paired.error)
     ranked = np.nan
     if (paired.weights == paired.weights[0]).all():
+        from scipy import stats  # takes most of a second to load
+
         with warnings.catch_warnings():  # older SciPys warn of few queries
             warnings.simplefilter("ignore")
             ranked = float(stats.wilcoxon(paired.differences[paired.differences != 0]).pvalue)
-    return t, float(2 * stats.t.sf(abs(t), degrees_of_freedom(paired.weights))), ranked
+    return t, float(2 * special.stdtr(degrees_of_freedom(paired.weights), -abs(t))), ranked
 
 
 def interval(paired: Paired, level: float) -> tuple[float, float]:
@@ -157,7 +159,7 @@ def queries_needed(effect: float, level: float, power: float) -> float:
     """
     if effect == 0:
         return np.inf
-    reach = float(stats.norm.ppf((1 + level) / 2) + stats.norm.ppf(power))
+    reach = float(special.ndtri((1 + level) / 2) + special.ndtri(power))
     with np.errstate(over="ignore"):
         return np.nan if np.isnan(effect) else max(float(np.ceil(np.square(reach / effect))), 2.0)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from ..arguments import FloatArray
 
@@ -107,7 +107,7 @@ def degrees_of_freedom(counted: FloatArray) -> float:
 
 def t_quantile(probability: float, freedom: float) -> float:
     """Quantile of Student's t; infinite for a single query, whose mean has no error."""
-    return float(stats.t.ppf(probability, freedom)) if freedom > 0 else np.inf
+    return float(special.stdtrit(freedom, probability)) if freedom > 0 else np.inf
 
 
 def bootstrap_means(values: FloatArray, counted: FloatArray, n_boot: int, seed: int) -> FloatArray:
