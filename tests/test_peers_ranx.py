@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from boostsoft import Metric
-from boostsoft.bench.hard_cost import find_rivals
+from boostsoft.bench.hard_cost import TARGETS, find_rivals
 from boostsoft.bench.peers import Peers
 from boostsoft.bench.pools import synthetic_pool
 from boostsoft.bench.settings import quick
@@ -136,5 +136,6 @@ def test_what_the_bench_times_is_the_same_metric():
     pool = synthetic_pool(queries=4, documents=12)
     rivals = find_rivals(pool, quick(4, 1, 0), Peers({"ranx": "any"}, {}))
     assert [rival.metric for rival in rivals] == ["ndcg@10", "map"]
+    assert {rival.name for rival in rivals} <= set(TARGETS)
     for rival in rivals:
         assert rival.run() == pytest.approx(rival.ours(pool.labels, pool.scores, group=pool.sizes), rel=1e-12)
