@@ -44,24 +44,27 @@ def worst_errors(noise, n, shapes, monkeypatch, accuracy="default", ratios=RATIO
     monkeypatch.setitem(ACCURACY, "refined", (0.08, 1e-13))
     floor = 1e-8 if accuracy == "default" else 1e-4
     rng = np.random.default_rng(n)
-    groups, worst = bs.QueryGroups.from_sizes([n]), [0.0, 0.0]
+    scores, labels = [], []
     for shape in shapes:
         for ratio in ratios:
-            scores = SHAPES[shape](rng, n)
-            labels = rng.choice(5, size=n, p=SHARES)
-            labels[0], labels[-1] = 2, 0
-            sigma = (np.std(scores) or 1.0) / ratio
-            for name in names or metrics_of(n):
-                queries = prepare(metric_of(name), "test", labels, groups)
-                got = expectation(queries, scores, noise, sigma, accuracy, derive=2)
-                wanted = expectation(queries, scores, noise, sigma, "refined", derive=2)
-                ranks = min(int(queries.cutoffs[0]), n)
-                best = np.sort(queries.gains)[::-1][:ranks] @ queries.discount[:ranks]
-                natural = np.ptp(queries.gains) * queries.discount[0]
-                value = abs(got.values[0] - wanted.values[0]) / max(wanted.values[0], 1e-9 * best)
-                gradient = np.abs(got.gradient - wanted.gradient).max()
-                gradient /= max(np.abs(wanted.gradient).max(), floor * natural, 1e-300)
-                worst = [max(worst[0], value), max(worst[1], gradient)]
+            drawn = SHAPES[shape](rng, n)
+            scores.append(drawn * ratio / (np.std(drawn) or 1.0))
+            labels.append(rng.choice(5, size=n, p=SHARES))
+            labels[-1][[0, -1]] = 2, 0
+    worst, groups = [0.0, 0.0], bs.QueryGroups.from_sizes([n] * len(scores))
+    scores, labels = np.concatenate(scores), np.concatenate(labels)
+    for name in names or metrics_of(n):
+        queries = prepare(metric_of(name), "test", labels, groups)
+        got = expectation(queries, scores, noise, 1.0, accuracy, derive=2)
+        wanted = expectation(queries, scores, noise, 1.0, "refined", derive=1)
+        gains = queries.gains.reshape(-1, n)
+        ranks = min(int(queries.cutoffs[0]), n)
+        best = np.sort(gains)[:, ::-1][:, :ranks] @ queries.discount[:ranks]
+        value = np.abs(got.values - wanted.values) / np.maximum(wanted.values, 1e-9 * best)
+        largest = np.abs(wanted.gradient).reshape(-1, n).max(1)
+        gradient = np.abs(got.gradient - wanted.gradient).reshape(-1, n).max(1)
+        gradient /= np.maximum(np.maximum(largest, floor * np.ptp(gains, 1) * queries.discount[0]), 1e-300)
+        worst = [max(worst[0], value.max()), max(worst[1], gradient.max())]
     return worst
 
 
