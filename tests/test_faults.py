@@ -64,8 +64,7 @@ def start(folder):
 
 
 def test_planted_faults_are_found(tmp_path):
-    """All copies side by side; that the gates are green without a fault is seen where they stand.
-    """
+    """All copies side by side; that the gates are green without a fault is seen where they stand."""
     started = {}
     for number, (fault, (file, text, replacement, _)) in enumerate(FAULTS.items()):
         folder = tmp_path / f"fault{number}"
