@@ -18,7 +18,7 @@ from . import lightgbm as soft_lightgbm
 from .adapters import logged_name
 from .arguments import FloatArray
 from .datasets import RankingData
-from .lightgbm_data import BOOSTING
+from .lightgbm_data import BOOSTING, is_dart
 from .metrics import Metric, SoftMetric
 from .metrics.soft import AnyMetric, MetricWeights, watched_soft
 from .metrics.spec import refuse_pnr
@@ -70,6 +70,8 @@ class Plan:
     def __post_init__(self) -> None:
         # what cannot be trained or averaged is refused before anything is read
         self.booster_parameters(OURS)
+        if any(self.parameters.get(name) in ("rf", "random_forest") for name in BOOSTING):
+            raise ValueError("train: boosting must not be rf, which LightGBM has for its own objectives only")
         refuse_pnr("train", self.metric)
 
     @property
@@ -96,7 +98,7 @@ class Plan:
     @property
     def chooses_trees(self) -> bool:
         """Whether the best number of trees on the validation set is kept; with dart there is none to go back to."""
-        return not any(self.parameters.get(name) == "dart" for name in BOOSTING)
+        return not is_dart(self.parameters)
 
     @property
     def arms(self) -> tuple[str, ...]:
@@ -252,6 +254,7 @@ def train_arm(
 
     train = _dataset(parts["train"])
     valid = _dataset(parts["valid"], reference=train)
+    seen = _dataset(parts["train"], reference=train) if is_dart(plan.parameters) else train  # refuse_dropped_trees
     history: dict[str, dict[str, list[float]]] = {}
     observer.begin(run or arm, plan.trees)
     started = time.perf_counter()
@@ -262,7 +265,7 @@ def train_arm(
         plan.booster_parameters(arm),
         train,
         plan.trees,
-        valid_sets=[train, valid] if curves else [valid],
+        valid_sets=[seen, valid] if curves else [valid],
         valid_names=["train", "valid"] if curves else ["valid"],
         feval=soft_lightgbm.feval(*plan.watched[: 2 if curves else 1]),
         callbacks=callbacks,

@@ -28,7 +28,14 @@ import numpy as np
 from .adapters import MetricList, PreparedCache, as_booster
 from .arguments import FloatArray, as_flag, finite_vector
 from .lightgbm_callback import LightGBMTrack
-from .lightgbm_data import query_means, read_groups, refuse_cut_queries, refuse_traps, row_weights
+from .lightgbm_data import (
+    query_means,
+    read_groups,
+    refuse_cut_queries,
+    refuse_dropped_trees,
+    refuse_traps,
+    row_weights,
+)
 from .lightgbm_data import threads as _threads
 from .metrics.hard import Metric
 from .metrics.soft import AnyMetric, MetricWeights
@@ -105,8 +112,11 @@ def objective(
     -----
     A Booster that was saved as text needs no boostsoft to be served.
 
-    Two things cannot be seen from here. LightGBM itself turns NaN labels and weights into 0. And a Dataset that
-    was constructed before training keeps the parameters of that time: ``bagging_by_query`` given later is missed.
+    Three things cannot be seen from here. LightGBM itself turns NaN labels and weights into 0. A Dataset that
+    was constructed before training keeps the parameters of that time: ``bagging_by_query`` given later is missed. And
+    with ``boosting="dart"`` no function may evaluate the training data, under any custom objective: LightGBM drops
+    trees to show its scores, and what it drops after the last tree is lost to the model. :func:`feval` and
+    :func:`track_callback` refuse; evaluate a copy, ``train.create_valid(X, y, group=...)``.
 
     Examples
     --------
@@ -145,7 +155,9 @@ def sklearn_objective(
     """Build an objective for ``lgb.LGBMRanker(objective=..., metric="None")``.
 
     Without ``metric="None"`` LGBMRanker also evaluates its own ndcg@1 to 5, which can stop training early. It does
-    not show its parameters to an objective: leave out ``bagging_by_query``, with which it would train stumps.
+    not show its parameters to an objective: leave out ``bagging_by_query``, with which it would train stumps. With
+    ``boosting_type="dart"`` leave the training data itself out of ``eval_set``, under any custom objective, or give
+    copies, ``(X.copy(), y.copy())``: what LightGBM drops to evaluate it after the last tree is lost to the model.
 
     Parameters
     ----------
@@ -353,8 +365,8 @@ def feval(*metrics: str | AnyMetric) -> LightGBMMetrics:
     TypeError, ValueError
         If no metric is given, something else is, or two would have one name.
     ValueError
-        While training: if a data set has no groups or labels that a metric does not take, or if folds of ``lgb.cv``
-        cut through queries.
+        While training: if a data set has no groups or labels that a metric does not take, if folds of ``lgb.cv``
+        cut through queries, or if it is the training data of dart under a custom objective (see :func:`objective`).
 
     Notes
     -----
@@ -463,7 +475,8 @@ def track_callback(
         If an argument is not as described, a metric is pooled, or two have one name.
     ValueError
         While training: if there are no ``valid_sets`` or no groups, if LightGBM's log holds a metric of this name
-        already, on several machines, or if ``stop`` is given for dart, which goes on rescaling the best trees.
+        already, on several machines, if ``stop`` is given for dart, which goes on rescaling the best trees, or if it
+        is to record on dart's training data under a custom objective (see :func:`objective`).
 
     Notes
     -----
@@ -548,6 +561,8 @@ class LightGBMMetrics:
         """Evaluate every metric on one data set."""
         _refuse_other_calls(self.metrics.caller, "sklearn_eval_metric", eval_data)
         refuse_cut_queries(self.metrics.caller, eval_data)
+        if eval_data.reference is None:  # the training data: LightGBM gives all others a reference to it
+            refuse_dropped_trees(self.metrics.caller, eval_data.params or {})
         with as_booster(_threads(eval_data)):
             return _logged(self.metrics, eval_data.get_label(), preds, eval_data.get_weight(), eval_data.get_group())
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from .adapters import as_booster, whole
 from .arguments import FloatArray
-from .lightgbm_data import BOOSTING, query_means, read_groups, refuse_cut_queries, threads
+from .lightgbm_data import is_dart, query_means, read_groups, refuse_cut_queries, refuse_dropped_trees, threads
 from .tracks.live import LiveTrack, Recording
 
 # before every other callback, for they are to see what this one appends
@@ -86,6 +86,7 @@ class LightGBMTrack(Recording):
         model, name = env.model, env.model._train_data_name
         sources = {}
         if self._training or (self._training is None and any(row[0] == name for row in env.evaluation_result_list)):
+            refuse_dropped_trees(self.live.caller, env.params)
             sources[name] = _Source(model, 0)
         for at, name in enumerate(model.name_valid_sets):
             if name in sources:
@@ -214,7 +215,7 @@ def _over_folds(metric: str, means: list[float]) -> Any:
 
 
 def _refuse_params(live: LiveTrack, params: dict[str, Any]) -> None:
-    if live.rule is not None and any(params.get(name) == "dart" for name in BOOSTING):
+    if live.rule is not None and is_dart(params):
         raise ValueError(
             f"{live.caller}: stop must be None with boosting='dart', whose later trees rescale the earlier ones: the "
             "best number of trees cannot be cut out of the model"

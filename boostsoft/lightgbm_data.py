@@ -18,6 +18,7 @@ BOOSTING = ("boosting", "boosting_type", "boost")
 OBJECTIVE = ("objective", "objective_type", "app", "application", "loss")
 STOPPING = ("early_stopping_round", "early_stopping_rounds", "early_stopping", "n_iter_no_change")
 CATEGORIES = ("categorical_feature", "cat_feature", "categorical_column", "cat_column", "categorical_features")
+_CUSTOM = ("none", "null", "custom", "na")  # what it calls an objective that is not its own
 THREADS = ("num_threads", "num_thread", "nthread", "nthreads", "n_jobs")
 
 
@@ -76,6 +77,26 @@ def refuse_traps(caller: str, train_data: Any) -> None:
 def bags_queries(params: Mapping[str, Any]) -> bool:
     """Whether trees are to see some of the queries, under which a custom objective trains stumps."""
     return str(params.get("bagging_by_query")).lower() in ("true", "+", "1")
+
+
+def is_dart(params: Mapping[str, Any]) -> bool:
+    """Whether trees are dropped while others grow, and rescaled."""
+    return any(params.get(name) == "dart" for name in BOOSTING)
+
+
+def refuse_dropped_trees(caller: str, params: Mapping[str, Any]) -> None:
+    """Raise if to read the scores of the training data, as the caller does, would leave the model without some trees.
+
+    LightGBM's dart drops trees when it is asked for these scores and puts them back when the next tree has grown. Under
+    its own objectives that tree has grown by then; under any other it asks itself beforehand, so that what is read
+    after the last tree is dropped for good.
+    """
+    if is_dart(params) and any(params.get(name) in _CUSTOM for name in OBJECTIVE):
+        raise ValueError(
+            f"{caller}: the training data must not be evaluated with boosting='dart' and a custom objective: LightGBM "
+            "drops trees to show its scores and puts those after the last tree back no more; evaluate a copy, "
+            "train.create_valid(X, y, group=...)"
+        )
 
 
 def refuse_cut_queries(caller: str, data: Any) -> None:

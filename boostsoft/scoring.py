@@ -88,8 +88,9 @@ class RankingScorer:
         ----------
         estimator : fitted estimator
             Anything whose ``predict`` gives a score per row, higher ranks first; it gets ``qid`` too if it has such a
-            parameter, as that of :class:`SoftBlender`. A classifier with two classes, whose ``predict`` would tie most
-            rows, ranks by its ``decision_function``, or else by the probability of the second class.
+            parameter, as that of :class:`SoftBlender`, alone or last in a pipeline. A classifier with two classes,
+            whose ``predict`` would tie most rows, ranks by its ``decision_function``, or else by the probability of the
+            second class.
         X, y : (n_docs, n_features), (n_docs,)
             Documents and labels.
         qid : (n_docs,)
@@ -140,8 +141,9 @@ def _predict(estimator: Any, X: Any, qid: Any) -> Any:
             return estimator.decision_function(X)
         if hasattr(estimator, "predict_proba"):
             return estimator.predict_proba(X)[:, 1]
-    predict = getattr(estimator, "best_estimator_", estimator).predict
-    return predict(X, qid=qid) if "qid" in signature(predict).parameters else predict(X)
+    model = getattr(estimator, "best_estimator_", estimator)
+    last = model.steps[-1][1] if isinstance(model, Pipeline) else model
+    return model.predict(X, qid=qid) if "qid" in signature(last.predict).parameters else model.predict(X)
 
 
 def _ids_within(estimator: Any, X: Any) -> Any:

@@ -18,6 +18,7 @@ these itself.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -44,6 +45,7 @@ __all__ = ["TrackCallback", "custom_metric", "lambda_objective", "objective", "r
 # min_child_weight = 1 are made for curvatures of about .25 per document. A query's sum to about .1, whatever its
 # length, and without this stock trees hardly learn; with it they keep pace with rank:ndcg (notebooks/boosters.ipynb).
 STOCK_UNIT = 16.0
+LEAST_SIGMA = 0.03  # below it XGBoost loses splits; NDCG fell by .001 at .03, .014 at .001 and .13 at .0001
 # the names that XGBoost's EarlyStopping takes for metrics to maximise if it is not told
 _MAXIMISED_BY_NAME = ("auc", "pre", "map", "ndcg")
 
@@ -76,7 +78,8 @@ def objective(
     noise : "gaussian", "gumbel" or "logistic"
         The law of the noise.
     sigma : float
-        Its scale, above 0. It sets the unit of the scores and nothing else.
+        Its scale, above 0. It sets the unit of the scores and nothing else, from .03 on: gains of splits fall with
+        sigma^2, and XGBoost takes no split that gains less than 1e-6, whatever its parameters.
     hessian : "flow", "exact" or "constant"
         Which curvature.
     query_weight : (n_queries,), optional
@@ -96,6 +99,11 @@ def objective(
     ValueError
         While training: if the DMatrix has no groups, if its weights are all 0, or if no order of the documents
         is better than another.
+
+    Warns
+    -----
+    UserWarning
+        If sigma is below .03.
 
     Notes
     -----
@@ -118,18 +126,24 @@ def objective(
     >>> xgb.train(params, train, 3, obj=bx.objective("ndcg@10", sigma=0.5)).num_boosted_rounds()
     3
     """
-    return XGBoostObjective(
-        SoftObjective(
-            metric,
-            mix=mix,
-            losses=losses,
-            noise=noise,
-            sigma=sigma,
-            hessian=hessian,
-            query_weight=query_weight,
-            accuracy=accuracy,
-        )
+    rule = SoftObjective(
+        metric,
+        mix=mix,
+        losses=losses,
+        noise=noise,
+        sigma=sigma,
+        hessian=hessian,
+        query_weight=query_weight,
+        accuracy=accuracy,
     )
+    if rule.sigma < LEAST_SIGMA:
+        warnings.warn(
+            f"boostsoft.xgboost.objective: sigma should be {LEAST_SIGMA} or more; got {rule.sigma!r}: gains of splits "
+            "fall with its square, and XGBoost takes none below 1e-6, so that trees lack splits; train with sigma=1, "
+            "which ranks alike, and multiply the scores",
+            stacklevel=2,
+        )
+    return XGBoostObjective(rule)
 
 
 def lambda_objective(kind: str = "lambdarank", **options: Any) -> XGBoostObjective:
@@ -359,8 +373,9 @@ def stock_unit(rule: Objective) -> float:
 class XGBoostObjective:
     """A callable ``(predt, dtrain) -> gradient, hessian`` of what XGBoost minimises."""
 
-    def __init__(self, rule: Objective, built_by: str = "objective") -> None:
+    def __init__(self, rule: Objective, built_by: str = "objective", unit: float | None = None) -> None:
         self.rule, self.caller = rule, f"boostsoft.xgboost.{built_by}"
+        self._unit = stock_unit(rule) if unit is None else unit
         self._cache = PreparedCache()
 
     def __call__(self, predt: Any, dtrain: Any) -> tuple[FloatArray, FloatArray]:
@@ -371,11 +386,10 @@ class XGBoostObjective:
         groups, weights = groups_and_weights(self.caller, dtrain)
         queries = self._cache.get(dtrain.get_label(), groups, partial(self.rule.prepare, part=part, caller=self.caller))
         scores = finite_vector(self.caller, "predictions", np.ravel(predt), groups.n_docs)
-        unit = stock_unit(self.rule)
         rows = groups.per_document(weights) if np.any(weights != 1.0) else None
         with as_booster(_threads()):
             gradient, curvature = self.rule.gradient_curvature(queries, scores, rows)
-        return np.multiply(gradient, -unit, out=gradient), np.multiply(curvature, unit, out=curvature)
+        return np.multiply(gradient, -self._unit, out=gradient), np.multiply(curvature, self._unit, out=curvature)
 
     def __repr__(self) -> str:
         return f"{self.caller}({self.rule!r})"

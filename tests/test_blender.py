@@ -207,7 +207,7 @@ def test_interval_of_a_pickle_is_there_if_it_was_computed(data):
     blender = SoftBlender(n_bootstrap=20).fit(S, y, group=sizes)
     early = pickle.dumps(blender)
     assert len(early) < 10_000  # without the training data
-    with pytest.raises(AttributeError, match="pickled before it was computed"):
+    with pytest.raises(AttributeError, match="pickled or copied before it was computed"):
         _ = pickle.loads(early).weights_interval_
     interval = blender.weights_interval_
     later = pickle.loads(pickle.dumps(blender))

@@ -494,6 +494,26 @@ def test_dart_keeps_all_trees_and_the_report_says_so(parts, tmp_path, capsys):
     assert lgb.Booster(model_file=tmp_path / "out" / "model.txt").num_trees() == 6
 
 
+def test_dart_writes_the_model_that_its_curve_shows(parts, tmp_path):
+    """LightGBM drops trees to show the scores of the training data, the last of which it would not put back."""
+    settings = [word for setting in ("boosting=dart", "drop_rate=0.5", "skip_drop=0") for word in ("--set", setting)]
+    out = tmp_path / "out"
+    assert cli.main([*split_arguments(parts), "--out", str(out), *SMALL_TREES, "--trees", "9", *settings]) == 0
+    curves, model = curves_of(out / "curve.csv"), lgb.Booster(model_file=out / "model.txt")
+    files = [part_file(parts, i) for i in range(1, 5)]
+    for part, data in (("train", bs.load_letor(files[:3])), ("valid", bs.load_letor(files[3:]))):
+        value = bs.Metric("ndcg@10")(data.y, model.predict(data.X), group=data.sizes)
+        assert curves["boostsoft", part, "ndcg_hard@10"][9] == pytest.approx(value, abs=1e-9)
+
+
+def test_a_random_forest_is_refused_before_anything_is_read(parts, tmp_path, capfd):
+    arguments = [*split_arguments(parts), "--out", str(tmp_path / "out"), "--set", "boosting=rf"]
+    assert cli.main(arguments) == 2
+    assert capfd.readouterr().err == (
+        "boostsoft: train: boosting must not be rf, which LightGBM has for its own objectives only\n"
+    )
+
+
 def test_an_error_while_training_leaves_nothing(tmp_path, capsys):
     file = tmp_path / "set.txt"
     file.write_text("".join(f"0 qid:{i // 50} 1:{i}\n" for i in range(100)))

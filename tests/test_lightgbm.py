@@ -94,6 +94,33 @@ def test_other_ways_of_boosting_work(data, params):
     assert ndcg(data.y, booster.predict(data.X), group=data.sizes) > 0.9
 
 
+def test_dart_does_not_lose_trees_to_a_look_at_its_training_data(data):
+    """It drops trees to show these scores and puts back what it dropped before the next tree only."""
+    dart, ndcg = {"boosting": "dart", "drop_rate": 0.5, "skip_drop": 0.0, "drop_seed": 1}, bs.Metric("ndcg@5")
+    for metrics in (bl.feval("ndcg@5"), None):
+        dataset, callbacks = data.dataset(), [] if metrics else [bl.track_callback("ndcg@5", training=True)]
+        with pytest.raises(
+            ValueError, match=r"must not be evaluated with boosting='dart' .*; evaluate a copy, train\."
+        ):
+            lgb.train(
+                {"objective": bl.objective("ndcg@5"), **QUIET, **dart}, dataset, 5, valid_sets=[dataset], feval=metrics,
+                callbacks=callbacks,
+            )  # fmt: skip
+    for objective, copied in (
+        ("lambdarank", False),
+        (bl.objective("ndcg@5"), True),
+    ):  # its own one drops before it grows
+        dataset, log = data.dataset(), {}
+        seen = dataset.create_valid(data.X, data.y, group=data.sizes) if copied else dataset
+        booster = lgb.train(
+            {"objective": objective, **QUIET, **dart}, dataset, 12, valid_sets=[seen], valid_names=["seen"],
+            feval=bl.feval(ndcg), callbacks=[lgb.record_evaluation(log)],
+        )  # fmt: skip
+        value = ndcg(data.y, booster.predict(data.X), group=data.sizes)
+        assert value == pytest.approx(log["seen"]["ndcg_hard@5"][-1], abs=1e-12)
+        assert value > 0.8
+
+
 @pytest.mark.parametrize("noise", NOISES)
 @pytest.mark.parametrize("hessian", CURVATURES)
 def test_sigma_is_only_the_unit_of_the_scores(data, noise, hessian):

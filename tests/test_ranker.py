@@ -926,6 +926,21 @@ def test_copies_predict_the_same(booster, data, valid, tmp_path):
 
 
 @both
+@pytest.mark.parametrize("n_boosters", [1, 2])
+def test_sigma_is_only_the_unit_of_the_scores(booster, n_boosters, data):
+    """However small: XGBoost takes no split that gains less than 1e-6."""
+    scores = {
+        sigma: ranker(booster, sigma=sigma, n_boosters=n_boosters, reg_lambda=5.0)
+        .fit(data.X, data.y, qid=data.qid)
+        .predict(data.X)
+        for sigma in (1.0, 1e-4, 1e-8)
+    }
+    assert np.ptp(scores[1.0]) > 0.1
+    for sigma in (1e-4, 1e-8):
+        np.testing.assert_allclose(scores[sigma] / sigma, scores[1.0], rtol=1e-3, atol=1e-3 * np.ptp(scores[1.0]))
+
+
+@both
 def test_a_pickle_opens_in_another_process(booster, data, tmp_path):
     model = fit(ranker(booster), data)
     (tmp_path / "model").write_bytes(pickle.dumps((model, data.X)))

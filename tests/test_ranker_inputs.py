@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import lightgbm as lgb
 import numpy as np
 import pandas as pd
@@ -452,6 +454,35 @@ def test_the_categories_of_fit_are_kept(booster, data):
     on = ranker(booster).fit(reordered, y, qid=data.qid, init_model=model)
     same = ranker(booster).fit(frame, y, qid=data.qid, init_model=model)
     assert np.array_equal(on.predict(frame), same.predict(frame))
+
+
+def test_lightgbm_reads_frames_by_the_names_of_their_categories(data, tmp_path):
+    """As LGBMRanker's booster does, wherever it is read again; not by the codes of the batch that is scored."""
+    colour, y = colours(data)
+    frame = pd.DataFrame(
+        {"x": data.X[:, 0], "colour": pd.Categorical(colour), "size": pd.Categorical(np.arange(len(y)) % 5 + 7)}
+    )
+    batch = frame[frame.colour == "green"].assign(colour=lambda f: f.colour.cat.remove_unused_categories())
+    model = ranker(booster_params={"min_data_per_group": 5}, n_boosters=2).fit(frame, y, qid=data.qid)
+    model.booster_.save_model(tmp_path / "model.txt")
+    expected = model.predict(frame)
+    for booster in (
+        model.booster_,
+        lgb.Booster(model_file=tmp_path / "model.txt"),
+        pickle.loads(pickle.dumps(model)).booster_,
+    ):
+        np.testing.assert_allclose(booster.predict(frame), expected, rtol=1e-12)
+        np.testing.assert_allclose(booster.predict(batch), expected[frame.colour == "green"], rtol=1e-12)
+    # names that LightGBM cannot write are left out: codes, as before
+    days = frame.assign(colour=pd.Categorical(pd.Timestamp("2020-01-01") + pd.to_timedelta(y, "D")))
+    assert ranker().fit(days, y, qid=data.qid).booster_.pandas_categorical is None
+
+
+@both
+def test_labels_that_are_one_in_float32_are_refused(booster, data):
+    with pytest.raises(ValueError, match=r"y must differ in float32, as which boosters keep it: .*; got 17"):
+        ranker(booster, metric="kendall").fit(data.X, data.y + 1.7e9, qid=data.qid)
+    ranker(booster, metric="kendall").fit(data.X, data.y * 2.0**40, qid=data.qid)
 
 
 def test_frames_are_checked(data):

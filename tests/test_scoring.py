@@ -138,6 +138,28 @@ def test_a_blender_predicts_with_the_query_ids(data):
     assert scorer(search, data.X, data.y, qid=data.qid) == value
 
 
+def test_a_blender_at_the_end_of_a_pipeline_predicts_with_the_query_ids(data):
+    scorer = make_ranking_scorer("map").set_score_request(qid=True)
+    with sklearn.config_context(enable_metadata_routing=True):
+        blender = SoftBlender(progress=False).set_fit_request(qid=True).set_predict_request(qid=True)
+        params = {"qid": data.qid, "groups": data.qid}
+        alone, piped, nested = (
+            cross_val_score(
+                estimator, data.X, data.y, cv=GroupKFold(2), params=params, scoring=scorer, error_score="raise"
+            )
+            for estimator in (
+                blender,
+                make_pipeline(FunctionTransformer(), blender),
+                GridSearchCV(
+                    make_pipeline(FunctionTransformer(), blender.set_score_request(qid=True)),
+                    {"softblender__normalize": ["rank"]}, cv=GroupKFold(2), error_score="raise",
+                ),
+            )
+        )  # fmt: skip
+    np.testing.assert_array_equal(piped, alone)
+    assert np.isfinite(nested).all()
+
+
 def test_two_classes_rank_by_how_sure_the_classifier_is(data):
     """Their predictions are 0 and 1, ties but for one cut."""
     X, y, qid = data.X, (data.y > 0).astype(int), data.qid

@@ -6,6 +6,7 @@ import copy
 import pickle
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pytest
@@ -108,6 +109,14 @@ def test_sigma_is_only_the_unit_of_the_scores(data, noise, hessian):
     )
     assert np.ptp(one) > 0.1
     np.testing.assert_allclose(ten, 10.0 * one, rtol=1e-3, atol=1e-3 * np.ptp(one))
+
+
+def test_a_sigma_that_costs_splits_warns():
+    with pytest.warns(UserWarning, match=r"sigma should be 0.03 or more; got 0.01: .* train with sigma=1"):
+        bx.objective("ndcg@5", sigma=0.01)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        bx.objective("ndcg@5", sigma=0.03)
 
 
 def test_the_unit_of_the_curvature_suits_stock_regularisation(data):

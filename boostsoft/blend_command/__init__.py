@@ -48,7 +48,7 @@ def add_blend(commands: Any) -> None:
     _add_data(parser)
     _add_weights(parser)
     add = parser.add_argument_group("results").add_argument
-    add("--folds", type=whole(0), default=5, metavar="N", help="folds of queries for honest values; 0 none (5)")
+    add("--folds", type=whole(0), default=5, metavar="N", help="folds of queries for honest values; 0 or 1 none (5)")
     add(
         "--resamples",
         type=_resamples,

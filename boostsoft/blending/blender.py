@@ -309,7 +309,7 @@ class SoftBlender(BaseEstimator):  # type: ignore[misc]
         task: Task | None = self._task
         if task is None or n_bootstrap == 0:
             why = (
-                "the blender was pickled before it was computed"
+                "the blender was pickled or copied before it was computed"
                 if task is None
                 else "it needs method='soft' and n_bootstrap"
             )
@@ -340,7 +340,8 @@ class SoftBlender(BaseEstimator):  # type: ignore[misc]
         if self._named and not queries.named:
             raise ValueError(
                 f"{caller}: qid (or group) must be given, as it was to fit: scores are normalised within a query. A "
-                "cross-validation hands it on after set_predict_request(qid=True) or set_score_request(qid=True)"
+                "cross-validation that scores hands it on after set_predict_request(qid=True) or "
+                "set_score_request(qid=True), cross_val_predict never does"
             )
         return queries
 

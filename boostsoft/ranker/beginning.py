@@ -31,7 +31,9 @@ def beginning(ranker: Any, X: Any, init_model: Any, trees: Trees, encoder: Encod
         raise TypeError(
             f"{FIT}: init_model must be a SoftRanker, a Booster of {trees.NAME} or a file; got {init_model!r}"
         )
-    if is_frame(X) and getattr(start, "pandas_categorical", None):  # LightGBM would take numbers for codes
+    if (
+        is_frame(X) and not encoder.categories and getattr(start, "pandas_categorical", None)
+    ):  # LightGBM would take numbers for codes
         raise ValueError(
             f"{FIT}: init_model must know no categories by name, since X is a frame of numbers: continue a SoftRanker "
             f"that was fitted on categories; got {type(init_model).__name__}"

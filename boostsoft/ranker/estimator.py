@@ -115,7 +115,9 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
     Attributes
     ----------
     booster\_ : lightgbm.Booster or xgboost.Booster
-        The trees, which serve without boostsoft.
+        The trees, which serve without boostsoft. LightGBM's read a pandas frame by the names of its categories (where
+        these are texts and numbers), XGBoost's by the codes that the frame has: give a frame the dtypes of fit's first,
+        ``frame.astype(X.dtypes)``.
     best_iteration\_ : int
         Number of trees in it, those of ``init_model`` included: boosting rounds, where XGBoost's
         ``num_parallel_tree`` grows several trees in each.
@@ -125,7 +127,8 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         The convex losses that were trained on, by their weights.
     reg_lambda\_ : float
         What was added to a leaf's curvature, of the first booster, in LightGBM's units; XGBoost got 16 times it, as its
-        curvature is.
+        curvature is, and with ``sigma`` below .03 more, (.03 / sigma)^2 times that, since it takes no split of a gain
+        below 1e-6.
     n_iter\_ : int
         Number of trees, or rounds, grown; more than are kept if training was stopped.
     best_score\_ : float or None
@@ -466,6 +469,7 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         settings = settings.on(train.labels, train.groups, continued=start is not None)
         self.losses_ = dict(settings.objective.losses)
         found = grow(settings, trees, train, sets, start)
+        trees.name_categories(found.booster, encoder.categories.values())
         self.n_boosters_ = settings.n_boosters
         self.reg_lambda_ = found.reg_lambda
         self.booster_, self.best_iteration_, self.n_iter_ = found.booster, found.kept, found.grown

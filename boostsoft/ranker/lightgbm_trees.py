@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -187,6 +187,13 @@ def first(booster: Any, n: int) -> Any:
     import lightgbm
 
     return lightgbm.Booster(model_str=booster.model_to_string(num_iteration=n))
+
+
+def name_categories(booster: Any, categories: Iterable[Sequence[Any]]) -> None:
+    """Have a frame read by the names of its categories; without them LightGBM takes the codes that the frame has."""
+    named = [list(of_column) for of_column in categories]
+    if named and all(isinstance(value, (str, int, float)) for of_column in named for value in of_column):
+        booster.pandas_categorical = named  # which is written as JSON
 
 
 def predict(booster: Any, features: Features, n_jobs: int | None) -> FloatArray:

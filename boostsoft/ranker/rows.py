@@ -63,6 +63,7 @@ def read_rows(
 ) -> tuple[Rows, bool]:
     """Rows from an X that scikit-learn's checks have passed, and its y; and whether queries were named."""
     labels = read_labels(caller, y, X.shape[0])
+    _refuse_merged(caller, labels)
     queries, weights = weigh(caller, find_queries(caller, encoder, X, group, qid), sample_weight, query_weight)
     features = encoder.encode(caller, X).rows(queries.order)
     return Rows(features, queries.bring_together(labels), queries.groups, weights), queries.named
@@ -83,6 +84,16 @@ def read_labels(caller: str, y: Any, n_docs: int) -> FloatArray:
 
         array = column_or_1d(array, warn=True)
     return finite_vector(caller, "y", array, n_docs, "row")
+
+
+def _refuse_merged(caller: str, labels: FloatArray) -> None:
+    """Raise if large labels that differ are one to the boosters, which keep them as float32."""
+    large = np.abs(labels) > 2.0**24
+    if large.any() and np.unique(labels.astype(np.float32)).size < np.unique(labels).size:
+        raise ValueError(
+            f"{caller}: y must differ in float32, as which boosters keep it: whole numbers above 2^24 do not; got "
+            f"{labels[large.argmax()]:.0f}: subtract what all labels share"
+        )
 
 
 def find_queries(caller: str, encoder: Encoder, X: Any, group: Any, qid: Any) -> Queries:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -91,6 +91,10 @@ class Trees(Protocol):
 
     def first(self, booster: Any, n: int) -> Any:
         """A booster of the first n trees."""
+        ...
+
+    def name_categories(self, booster: Any, categories: Iterable[Sequence[Any]]) -> None:
+        """Have it read frames by the names of their categories, those of each column that has some, if it can."""
         ...
 
     def predict(self, booster: Any, features: Features, n_jobs: int | None) -> FloatArray:

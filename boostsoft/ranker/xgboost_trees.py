@@ -1,6 +1,6 @@
 """The ranker on XGBoost, with LightGBM's parameters in its terms.
 
-Trees grow leaf by leaf, as LightGBM's. The adapter multiplies gradient and curvature by ``stock_unit``, so that what
+Trees grow leaf by leaf, as LightGBM's. Gradient and curvature are multiplied by a unit (``unit_of``), so that what
 is added to a curvature, ``reg_lambda``, is multiplied by it too. XGBoost counts no rows: in place of
 ``min_child_samples`` of them a leaf holds as much curvature as so many rows have on average before the first tree.
 """
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from scipy import sparse
 from .. import xgboost as adapter
 from ..adapters import as_booster
 from ..arguments import FloatArray
-from ..objectives import Objective
+from ..objectives import Objective, SoftObjective
 from ..xgboost_data import import_xgboost, refuse_other_kinds
 from .features import Features
 from .random_trees import RANDOM_TREES
@@ -30,6 +30,7 @@ from .watch import Watch
 
 NAME = "xgboost"
 LIMITS = "gamma"
+_NEAR_NOTHING = 1e-15  # a sigma whose square still divides a curvature within XGBoost's float32
 
 TAKEN = by_alias(
     {
@@ -109,13 +110,20 @@ def _refuse_what_exact_ignores(settings: Settings) -> None:
 
 def arguments(settings: Settings, objective: Objective, curvature: float) -> dict[str, Any]:
     """What ``xgb.train`` is given besides data: the first metric comes last, where XGBoost's early stopping looks."""
+    unit = unit_of(objective)
     return {
-        "params": parameters(settings, curvature, adapter.stock_unit(objective)),
+        "params": parameters(settings, curvature, unit),
         "num_boost_round": settings.n_estimators,
-        "obj": adapter.XGBoostObjective(objective),
+        "obj": adapter.XGBoostObjective(objective, unit=unit),
         "custom_metric": adapter.custom_metric(*reversed(settings.evaluated)),
         "maximize": True,
     }
+
+
+def unit_of(objective: Objective) -> float:
+    """By what gradient and curvature are multiplied: gains fall with sigma^2, and XGBoost takes none below 1e-6."""
+    sigma = objective.sigma if isinstance(objective, SoftObjective) else 1.0
+    return adapter.stock_unit(objective) / min(max(sigma, _NEAR_NOTHING) / adapter.LEAST_SIGMA, 1.0) ** 2
 
 
 def load(source: Any) -> Any:
@@ -188,6 +196,10 @@ def names_of(features: Features) -> list[str] | None:
 def first(booster: Any, n: int) -> Any:
     """A booster of the first n trees."""
     return booster[:n]
+
+
+def name_categories(booster: Any, categories: Iterable[Sequence[Any]]) -> None:
+    """Nothing: XGBoost keeps those of a frame that it is trained on, from 3.1 on, and takes none from elsewhere."""
 
 
 def predict(booster: Any, features: Features, n_jobs: int | None) -> FloatArray:
