@@ -113,7 +113,7 @@ def scenario(client, frame, how):
         except (lgb.basic.LightGBMError, RuntimeError) as error:  # the other if a worker is left waiting by it
             if attempt == 2 or not re.search("Socket|network interface", str(error)):
                 raise
-            client.restart_workers(list(client.scheduler_info()["workers"]), timeout=240)
+            client.restart_workers(list(client.nthreads()), timeout=240)
 
 
 def main():

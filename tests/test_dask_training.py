@@ -14,7 +14,7 @@ import boostsoft as bs
 import boostsoft.dask as bd
 import boostsoft.lightgbm as bl
 import boostsoft.xgboost as bx
-from boostsoft.dask.watch import run_watched
+from boostsoft.dask.watch import Cluster, run_watched
 from boostsoft.dask.xgboost import OnWorker
 from boostsoft.kernels.threads import limit
 
@@ -383,6 +383,20 @@ def test_an_objective_of_xgboost_runs_on_its_workers_threads(monkeypatch):
     monkeypatch.setattr(distributed, "get_worker", lambda: SimpleNamespace(state=SimpleNamespace(nthreads=3)))
     for given, expected in ((None, 3), (2, 2)):
         assert OnWorker(lambda *_: limit(), given)(None, None) == expected
+
+
+def test_no_worker_is_lost_to_the_clients_own_look_at_the_scheduler(client, monkeypatch):
+    """Every other second it replaces what it knows by an answer without workers, here always, and at once."""
+    update = client._update_scheduler_info
+
+    async def and_again(n_workers=0):
+        await update(n_workers=n_workers)
+        await update(n_workers=0)
+
+    monkeypatch.setattr(client, "_update_scheduler_info", and_again)
+    assert len(Cluster(client, None)._alive()) == 2
+    watched = Cluster(client, None)
+    assert watched.lost() == []
 
 
 def test_a_watched_call_returns_its_value_or_its_error(client):

@@ -78,8 +78,12 @@ class Cluster:
         self._processes = self._alive()
 
     def _alive(self) -> dict[str, str]:
-        """The process behind each address: one that is restarted at its old address has a new directory."""
-        workers = self._client.scheduler_info(n_workers=-1)["workers"]
+        """The process behind each address: one that is restarted at its old address has a new directory.
+
+        Asked of the scheduler: what ``client.scheduler_info`` returns is replaced every other second by an answer that
+        names no workers.
+        """
+        workers = self._client.sync(self._client.scheduler.identity, n_workers=-1)["workers"]
         return {address: worker["local_directory"] for address, worker in workers.items()}
 
     def _tasks(self) -> set[Any]:
