@@ -94,7 +94,7 @@ def refuse_dropped_trees(caller: str, params: Mapping[str, Any]) -> None:
     if is_dart(params) and any(params.get(name) in _CUSTOM for name in OBJECTIVE):
         raise ValueError(
             f"{caller}: the training data must not be evaluated with boosting='dart' and a custom objective: LightGBM "
-            "drops trees to show its scores and puts those after the last tree back no more; evaluate a copy, "
+            "drops trees to show its scores, and those that it drops after the last tree are lost; evaluate a copy, "
             "train.create_valid(X, y, group=...)"
         )
 
