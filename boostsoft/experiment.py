@@ -254,7 +254,7 @@ def train_arm(
 
     train = _dataset(parts["train"])
     valid = _dataset(parts["valid"], reference=train)
-    seen = _dataset(parts["train"], reference=train) if is_dart(plan.parameters) else train  # refuse_dropped_trees
+    seen = _dataset(parts["train"], reference=train) if is_dart(plan.parameters) else train  # or trees are lost
     history: dict[str, dict[str, list[float]]] = {}
     observer.begin(run or arm, plan.trees)
     started = time.perf_counter()
