@@ -257,7 +257,7 @@ def test_long_names_leave_room_for_the_picture(data, curve, surface):
     names = ["a language model that was distilled from a larger one", "BM25 over title and body, with synonyms"] * 2
     names[2:] = ["the date of the last change of a page, in days", "d" * 80]
     S, y, group = data
-    blender = SoftBlender(method="equal").fit(np.column_stack([S, -S[:, 0]]), y, group=group)
+    blender = SoftBlender(method="equal").fit(np.column_stack([S, S[::-1, 0]]), y, group=group)
     short = ["a language mo…a larger one", "BM25 over tit…ith synonyms"]
     drawn = blend_curve_figure(curve, names=names[:2])
     assert texts(drawn.axes[0])[-2:] == short

@@ -236,3 +236,28 @@ def test_bad_types(options, message, data):
     S, y, sizes = data
     with pytest.raises(TypeError, match=message):
         SoftBlender(**options).fit(S, y, group=sizes)
+
+
+@pytest.mark.parametrize("constraint", ["simplex", "free"])
+@pytest.mark.parametrize("how", ["rank", "zscore", "minmax", "none"])
+def test_a_model_and_its_reverse_do_not_cancel(how, constraint, data):
+    """At equal weights nothing is left of them but rounding, which leads nowhere."""
+    S, y, sizes = data
+    ndcg = Metric("ndcg@10")
+    both = np.column_stack([S[:, 0], -S[:, 0]])
+    with pytest.warns(
+        UserWarning, match="column 1 ranks all documents in the opposite order of column 0: only"
+    ) as caught:
+        blender = SoftBlender("ndcg@10", normalize=how, constraint=constraint).fit(both, y, group=sizes)
+    assert caught[0].filename == __file__
+    assert blender.weights_[0] > blender.weights_[1]
+    assert blender.score(both, y, group=sizes) == pytest.approx(ndcg(y, S[:, 0], group=sizes), abs=1e-12)
+
+
+def test_one_query_has_no_interval(data):
+    S, y, sizes = data
+    first = sizes[0]
+    with pytest.warns(UserWarning, match="one query"):
+        blender = SoftBlender(n_bootstrap=20).fit(S[:first], y[:first], group=[first])
+    assert np.isnan(blender.weights_interval_).all()
+    assert blender.weights_interval_.shape == (S.shape[1], 2)

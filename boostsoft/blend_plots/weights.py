@@ -65,6 +65,8 @@ def plot_weights(blender: SoftBlender, *, names: Sequence[str] | None = None, ax
     axes = new_figure(8.0, 1.6 + 0.27 * len(weights)).add_subplot() if ax is None else ax
     order = np.argsort(-weights, kind="stable")
     intervals = getattr(blender, "weights_interval_", None)
+    if intervals is not None and np.isnan(intervals).all():  # one query tells nothing of others
+        intervals = None
     for place, at in zip(range(len(weights) - 1, -1, -1), order.tolist(), strict=True):
         colour = OURS_COLOUR if weights[at] > 0 else QUIET if weights[at] == 0 else OTHER_COLOUR
         if intervals is not None:

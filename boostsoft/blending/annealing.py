@@ -65,6 +65,11 @@ def counting_queries(prepared: PreparedQueries, query_weight: FloatArray) -> flo
     return float(weights.sum() ** 2 / (float((weights**2).sum()) or 1.0))
 
 
+def several_count(prepared: PreparedQueries, query_weight: FloatArray) -> bool:
+    """Whether more than one query tells rankings apart, so that other draws of the queries would be others."""
+    return int(np.count_nonzero(_counted(prepared, query_weight))) > 1
+
+
 def share_of_a_query(prepared: PreparedQueries, query_weight: FloatArray) -> float:
     """Share in the metric's mean of one query that tells rankings apart: 1 / n unless others count, as 0 or 1."""
     counted = prepared.counted(query_weight)

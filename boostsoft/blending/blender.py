@@ -16,6 +16,7 @@ from ..metrics.soft import as_metric
 from ..ranker.queries import Queries, read_queries, weigh
 from ..ranker.rows import read_labels
 from ..tracks.progress import bar
+from .annealing import several_count
 from .interval import bootstrap_weights, percentiles
 from .models import model_scores
 from .preparation import Task, prepare_task
@@ -86,7 +87,7 @@ class SoftBlender(BaseEstimator):  # type: ignore[misc]
     weights_interval\_ : ndarray of shape (n_models, 2)
         95 % intervals: percentiles of the weights on resampled queries. Computed when it is first asked for, which
         takes some n_bootstrap / 3 times as long as fit; of ``method="soft"`` only. A pickle has it only if that was
-        before.
+        before. NaN if fewer than two queries count: one tells nothing of others.
     path\_ : tuple of Stage
         ``sigma``, ``weights``, ``soft`` and ``hard`` value after each climb.
     sigma\_ : float
@@ -314,6 +315,8 @@ class SoftBlender(BaseEstimator):  # type: ignore[misc]
                 else "it needs method='soft' and n_bootstrap"
             )
             raise AttributeError(f"SoftBlender has no weights_interval_: {why}")
+        if not several_count(task.problem.prepared, task.problem.query_weight):
+            return np.full((task.n_models, 2), np.nan)
         with bar(shown, "resampling queries") as tell:
             # of a copy: several threads may come here at once, or one again after an interruption
             found = bootstrap_weights(task.problem, task.gather(self.weights_), n_bootstrap, deepcopy(rng), tell)

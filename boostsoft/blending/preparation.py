@@ -74,7 +74,7 @@ def prepare_task(
     scale = Scale.learn(how, directions(FIT, blender.lower_is_better, matrix.shape[1]), matrix, queries)
     scores = scale.apply(FIT, matrix, queries)
     size = spreads(scores, groups, weights)
-    _warn_of_copies(copies(scores, groups, weights, size), names)
+    _warn_of_copies(*copies(scores, groups, weights, size), names)
     active = _active(size, names)
     # scores as they are may be of any size: columns of equal spread are what a search can start from
     resized = how == "none" and blender.method != EQUAL
@@ -119,10 +119,16 @@ def _active(size: FloatArray, names: list[str]) -> IntArray:
     return np.flatnonzero(size > 0) if len(idle) < size.size else np.arange(size.size)
 
 
-def _warn_of_copies(groups: list[list[int]], names: list[str]) -> None:
+def _warn_of_copies(groups: list[list[int]], reversed_: list[tuple[int, int]], names: list[str]) -> None:
     for group in groups:
         listed = " and ".join(names[at] for at in group)
         warnings.warn(
             f"{FIT}: {listed} rank all documents alike: only the sum of their weights is determined",
+            stacklevel=_STACKLEVEL,
+        )
+    for first, second in reversed_:
+        warnings.warn(
+            f"{FIT}: {names[second]} ranks all documents in the opposite order of {names[first]}: only the difference "
+            "of their weights is determined; name those of which a lower score is better in lower_is_better",
             stacklevel=_STACKLEVEL,
         )

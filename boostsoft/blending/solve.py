@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..arguments import FloatArray, whole_number
+from .alike import spreads
 from .baselines.search import drawn_weights, silent
 from .problem import Problem, Progress, Solution, Stage, unit
 from .soft_value import SoftValue
@@ -17,6 +18,7 @@ TOLERANCE, ON_THE_WAY = 1e-4, 1e-2
 MOST_STEPS = 100
 FIRST_STEP = 0.6  # length of the first step, relative to that of equal weights: L-BFGS cannot know the scale
 ROUNDING = 1e-12  # a gradient of that share of the value is none: models that rank alike leave 1e-17 to 2e-14
+_NOTHING = 1e-10  # of the models' spreads: less is left by rounding of models that cancel
 _TYPICAL_EVALUATIONS = 8  # of a climb, for the progress that is shown
 
 
@@ -36,7 +38,8 @@ def soft_ascent(problem: Problem, rng: np.random.Generator, tell: Progress = sil
         Told the share of the work that is done.
     n_starts : int
         Starts at the widest sigma, the best of which goes on: equal weights, below 0 if that is better and allowed;
-        the model that is best by itself, half of the blend; and blends drawn at random.
+        the model that is best by itself, half of the blend; and blends drawn at random. Where models cancel at equal
+        weights the first is left out.
     """
     value = SoftValue(problem, problem.sigmas[0])
     starts = _starts(value, rng, whole_number("soft_ascent", "n_starts", n_starts, 1))
@@ -87,11 +90,23 @@ def _starts(value: SoftValue, rng: np.random.Generator, n: int) -> list[FloatArr
     if problem.free:  # no slope leads from one sign to the other if all models rank alike
         both = (starts[0], -starts[0])
         starts = [max(both, key=lambda weights: value.value_and_gradient(weights)[0])]
-    if n > 1:
+    cancels = _cancels(problem)
+    if n > 1 or cancels:
         alone = np.eye(problem.n_models)
         best = int(np.argmax([problem.hard_value(weights) for weights in alone]))
         starts.append((alone[best] + problem.equal_weights) / 2.0)
+    if cancels:  # what is left is rounding, which in units of its spread would pass for a ranking
+        del starts[0]
     return starts + list(drawn_weights(problem, rng, n - len(starts)) if n > 2 else [])
+
+
+def _cancels(problem: Problem) -> bool:
+    """Whether nothing is left of the models at equal weights, as of one and its reverse."""
+    blend = problem.blend(problem.equal_weights)
+    left, models = (
+        spreads(scores, problem.prepared.members, problem.query_weight) for scores in (blend[:, None], problem.scores)
+    )
+    return bool(left[0] <= _NOTHING * models.max() > 0)
 
 
 def _stage(value: SoftValue, weights: FloatArray) -> Stage:
