@@ -15,7 +15,7 @@ from .blending.annealing import counting_queries, share_of_a_query
 from .blending.interval import percentiles
 from .blending.mixtures import Mixed, read_mixed
 from .blending.problem import Problem
-from .blending.scores import score_matrix
+from .blending.scores import directions, score_matrix
 from .blending.settings import shows
 from .blending.soft_value import SoftValue
 from .blending.solve import climb
@@ -34,6 +34,7 @@ MOST_PAIRS = 5  # of models, whose mixtures are drawn as curves
 _CURVE = 51  # points of each
 _RESAMPLES = 1000
 _LEAST_DEVIATION = 1e-12  # of differences: what rounding leaves of equal ones
+_ROUNDING = 1e-12  # share of a curve's height
 _SAME = 1e-6  # what a value may change by if a system's scores are doubled
 
 
@@ -111,9 +112,10 @@ def choose_sigma(
     metric, noise
         Of the soft metric.
     sigmas, sigma_unit : floats, "spread" or "score"
-        Which to compare, in any order, and their unit.
+        Which to compare, in any order, and their unit, which of "held-out" is the spread. "residual" compares none.
     normalize, lower_is_better
-        What is done to the scores first, as in :class:`SoftBlender`.
+        What is done to the scores first, as in :class:`SoftBlender`. "residual" takes finite scores as they are, but
+        for their direction: it measures how far they are off, which ranks do not tell.
     smoothness_weight : float
         Of "tradeoff", at least 0.
     n_folds, l2
@@ -158,8 +160,13 @@ def choose_sigma(
     if n_models < 2:
         raise ValueError(f"{caller}: S must have two models at least; got {n_models}")
     if method == "residual":
-        return _residual(caller, matrix, names, group, qid, sample_weight, query_weight)
+        for column, name in zip(matrix.T, names, strict=True):
+            finite_vector(caller, name, column)
+        turned = matrix * directions(caller, lower_is_better, n_models)
+        return _residual(caller, turned, names, group, qid, sample_weight, query_weight)
     grid = _grid(caller, sigmas)
+    if method == "held-out" and sigma_unit == "score":
+        raise ValueError(f"{caller}: sigma_unit must be 'spread' with method='held-out', as in a blend; got 'score'")
     seed = whole_number(caller, "random_state", random_state, 0)
     metric = as_metric(caller, metric, {})
     mixed = read_mixed(
@@ -188,7 +195,7 @@ def _tradeoff(mixed: Mixed, grid: FloatArray, rng: np.random.Generator, options:
         mixtures = np.zeros((_CURVE, mixed.scores.shape[1]))
         mixtures[:, i], mixtures[:, j] = 1.0 - t, t
         hard = mixed.mean(mixed.values(mixed.soft.hard, mixtures))
-        if hard.std() == 0.0:
+        if _is_constant(hard):
             continue
         curves = [mixed.mean(mixed.values(_at(mixed, sigma), mixtures)) for sigma in sigmas]
         rough = _roughness(hard)
@@ -206,8 +213,12 @@ def _tradeoff(mixed: Mixed, grid: FloatArray, rng: np.random.Generator, options:
 
 
 def _roughness(curve: FloatArray) -> float:
-    variance = float(curve.var())
-    return smoothness_error(curve, "polynomial") / variance if variance > 0 else 0.0
+    return 0.0 if _is_constant(curve) else smoothness_error(curve, "polynomial") / float(curve.var())
+
+
+def _is_constant(curve: FloatArray) -> bool:
+    """Whether it moves by no more than rounding; its standard deviation is hardly ever 0, for the mean is rounded."""
+    return bool(np.ptp(curve) <= _ROUNDING * np.abs(curve).max())
 
 
 def _sensitivity(mixed: Mixed, grid: FloatArray, rng: np.random.Generator, options: Mapping[str, Any]) -> Found:
@@ -280,8 +291,6 @@ def _held_out(mixed: Mixed, grid: FloatArray, rng: np.random.Generator, options:
 def _residual(
     caller: str, matrix: FloatArray, names: list[str], group: Any, qid: Any, sample_weight: Any, query_weight: Any
 ) -> SigmaChoice:
-    for column, name in zip(matrix.T, names, strict=True):
-        finite_vector(caller, name, column)
     queries, weights = weigh(caller, read_queries(caller, matrix.shape[0], group, qid), sample_weight, query_weight)
     if not queries.named:
         warn_of_one_query(caller, 3)

@@ -317,3 +317,33 @@ def test_held_out_does_not_see_scores_of_weight_0(data):
 def test_a_soft_metric_has_its_sigma_already():
     with pytest.raises(TypeError, match=r"^choose_sigma: metric must be a string such as 'ndcg@10' or a Metric; got S"):
         choose_sigma(np.zeros((4, 2)), np.arange(4), group=[4], metric=SoftMetric("ndcg@10", sigma=0.2))
+
+
+def test_residual_takes_scores_in_their_direction():
+    halves = np.random.default_rng(0).integers(0, 3, 300)[:, None] + np.random.default_rng(1).normal(size=(300, 2))
+    options = {"method": "residual", "group": [10] * 30}
+    turned = halves * [1.0, -1.0]
+    found = choose_sigma(turned, **options, lower_is_better=np.array([False, True]))
+    assert found.sigma == pytest.approx(choose_sigma(halves, **options).sigma, rel=1e-12)
+
+
+def test_units_of_the_score_are_not_those_of_a_blend(data):
+    S, y, sizes = data
+    with pytest.raises(ValueError, match="sigma_unit must be 'spread' with method='held-out', as in a blend"):
+        choose_sigma(S, y, group=sizes, sigma_unit="score")
+
+
+@pytest.mark.parametrize("columns", [[0, 0], [0, 0, 0]])
+def test_rounding_is_no_curve(columns):
+    """The deviation of 51 equal numbers is hardly ever 0, since their mean is rounded."""
+    for seed in range(6):
+        S, y, sizes = systems(seed=seed)
+        with pytest.raises(ValueError, match="it is constant"):
+            choose_sigma(S[:, columns], y, method="tradeoff", group=sizes, sigmas=[0.1, 0.5])
+
+
+def test_a_copy_changes_no_tradeoff():
+    S, y, sizes = systems()
+    options = {"method": "tradeoff", "group": sizes, "sigmas": [0.1, 0.3, 1.0]}
+    alone, with_copy = (choose_sigma(S[:, columns], y, **options) for columns in ([0, 1], [0, 1, 1]))
+    np.testing.assert_allclose(with_copy.table["total"], alone.table["total"], rtol=1e-9)
