@@ -280,3 +280,20 @@ def test_a_booster_that_splits_nothing_is_left_out(booster, data):
         model = fit(ranker(booster, n_boosters=2, **options), faint)
     assert model.best_iteration_ == 10
     np.testing.assert_allclose(2 * model.predict(data.X), fit(ranker(booster, **options), faint).predict(data.X), 1e-4)
+
+
+@pytest.mark.parametrize("sigma", [1.0, 1e4])
+def test_no_booster_is_lost_that_gains_little_beside_another(sigma, data):
+    """XGBoost adds up gains in float32, and those on labels do not grow with sigma."""
+    model = fit(ranker("xgboost", **{**OPTIONS, "n_boosters": 4, "sigma": sigma}), data)
+    assert (model.best_iteration_, model.n_iter_) == (40, 40)
+    usual = fit(ranker("xgboost", **{**OPTIONS, "n_boosters": 4}), data)
+    assert np.corrcoef(model.predict(data.X), usual.predict(data.X))[0, 1] > 0.9
+
+
+def test_new_trees_are_seen_on_a_model_of_large_gains(data):
+    large = xgb.train({}, xgb.DMatrix(data.X, data.y, weight=np.full(len(data.y), 1e9)), 5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = fit(ranker("xgboost", **{**OPTIONS, "n_boosters": 1}), data, init_model=large)
+    assert model.booster_.num_boosted_rounds() == 15

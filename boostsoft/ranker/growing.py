@@ -86,7 +86,7 @@ def _add(found: Grown, trees: Trees, first: Job, member: Member, at: int, share:
         for name, by_metric in found.curves.items()
     }
     both = replace(found, grown=found.grown + more.grown, curves=curves)
-    if not (trees.gains(more.booster) > trees.gains(found.booster)).any():
+    if trees.n_splits(more.booster) == trees.n_splits(found.booster):
         return both
     return replace(both, booster=more.booster, kept=more.kept)
 

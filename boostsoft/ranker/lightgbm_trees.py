@@ -215,6 +215,11 @@ def gains(booster: Any) -> FloatArray:
     return np.asarray(booster.feature_importance("gain"), dtype=np.float64)
 
 
+def n_splits(booster: Any) -> int:
+    """How many splits all trees have."""
+    return int(booster.feature_importance("split").sum())
+
+
 class _Stop:
     """LightGBM's callback after every tree."""
 

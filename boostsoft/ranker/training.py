@@ -111,6 +111,10 @@ class Trees(Protocol):
         """What splits on each feature have gained in all."""
         ...
 
+    def n_splits(self, booster: Any) -> int:
+        """How many splits all trees have."""
+        ...
+
 
 def usable_names(names: tuple[str, ...] | None, forbidden: str, space: str) -> list[str] | None:
     """Names of features as a booster keeps them, None if it refuses any: it then counts its columns.
@@ -144,8 +148,7 @@ def refuse_other_features(job: Job, trees: Trees) -> None:
 
 def warn_of_no_split(job: Job, trees: Trees, booster: Any) -> None:
     """Warn if none of the new trees has a split, so that they rank nothing."""
-    before = 0.0 if job.start is None else trees.gains(job.start)
-    if (trees.gains(booster) > before).any():
+    if trees.n_splits(booster) > (0 if job.start is None else trees.n_splits(job.start)):
         return
     documents = job.train.labels.size
     scores = "all scores are equal" if job.start is None else "init_model is as it was"

@@ -166,7 +166,7 @@ def _train(job: Job) -> Any:
         callbacks=[_stop(metrics, job.watch)] if valid else None,
         verbose_eval=False,
     )
-    if job.start is None and not gains(booster).any():
+    if job.start is None and n_splits(booster) == 0:
         # trees without a split: their leaves hold what rounding left of gradients that add up to 0
         return xgboost.train(params, data, 0)
     return booster
@@ -223,6 +223,11 @@ def gains(booster: Any) -> FloatArray:
     names = booster.feature_names or [f"f{at}" for at in range(n_features(booster))]
     by_name = booster.get_score(importance_type="total_gain") if n_trees(booster) else {}
     return np.array([by_name.get(name, 0.0) for name in names], dtype=np.float64)
+
+
+def n_splits(booster: Any) -> int:
+    """How many splits all trees have; what they gain is added up in float32, where little beside much is nothing."""
+    return int(sum(booster.get_score(importance_type="weight").values())) if n_trees(booster) else 0
 
 
 class _Recorded:
