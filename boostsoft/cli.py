@@ -176,12 +176,17 @@ def _check_tree_parameters(parameters: Mapping[str, str]) -> None:
     """
     import lightgbm
 
-    tried = lightgbm.Dataset(np.eye(2), [0, 1], params={**parameters, "verbosity": -1})
+    given = {**parameters, "verbosity": -1}
+    tried = lightgbm.Dataset(np.eye(2), [0, 1], params=given)
     try:
         with _silent_errors(), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # training says it again
             tried.construct()
+            lightgbm.Booster({**given, "objective": "regression"}, tried)
     except lightgbm.basic.LightGBMError as error:
+        unknown = re.match(r"Unknown (\w+) type (.*)", str(error))
+        if unknown:
+            raise ValueError(f"--set: LightGBM knows no {unknown[1]} {unknown[2]!r}") from error
         rule = re.match(r"Check failed: \((\w+)\) *(\S+) *\((.*?)\) at ", str(error))
         if rule and rule[1] in parameters:
             raise ValueError(

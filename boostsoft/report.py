@@ -164,7 +164,10 @@ def _split_notes(split: Split) -> list[str]:
     plan = split.plan
     kept = ", ".join(f"{arm.name} {arm.trees} ({arm.seconds:.1f} s)" for arm in split.arms)
     sizes = ", ".join(f"{part} {data.n_queries}" for part, data in split.parts.items())
-    empty = sum(int(np.isnan(split.arms[0].values[part, plan.names[0]]).sum()) for part in split.parts)
+    nothing = {part: np.isnan(split.arms[0].values[part, plan.names[0]]) for part in split.parts}
+    empty = sum(int(of_part.sum()) for of_part in nothing.values())
+    blind = plan.chooses_trees and bool(nothing["valid"].all())
+    kept += "; nothing in valid is relevant, so that it could not choose" if blind else ""
     return [
         f"Queries: {sizes}; {empty} of them have nothing relevant and count 0. Soft: the expected metric under "
         f"{plan.noise} noise of 0.2 times the spread of the scores.",

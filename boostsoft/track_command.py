@@ -196,8 +196,10 @@ def _targets(options: argparse.Namespace) -> list[tuple[str, Path]]:
         if find_spec("plotly") is None:
             del names["report"]
         check_folder(options.out, *names.values())
-        given += [(kind, options.out / name) for kind, name in names.items()]
-    _check_different(given, options.out)
+        in_folder = [(kind, options.out / name) for kind, name in names.items()]
+        _check_different([*((f"--{kind}", path) for kind, path in given), *(("--out", path) for _, path in in_folder)])
+        return given + in_folder
+    _check_different([(f"--{kind}", path) for kind, path in given])
     return given
 
 
@@ -209,14 +211,14 @@ def _check_target(kind: str, path: Path) -> None:
     check_folder(path.parent, option=f"--{kind}")
 
 
-def _check_different(targets: Sequence[tuple[str, Path]], out: Path | None) -> None:
+def _check_different(targets: Sequence[tuple[str, Path]]) -> None:
     """No file may be written twice: the later would take the place of the earlier."""
-    first: dict[Path, Path] = {}
-    options = {path: "--out" if path.parent == out else f"--{kind}" for kind, path in targets}
-    for _, path in targets:
-        other = first.setdefault(Path(os.path.realpath(path)), path)  # resolve() would raise of a link to itself
+    first: dict[Path, tuple[str, Path]] = {}
+    for option, path in targets:
+        # resolve() would raise of a link to itself
+        known, other = first.setdefault(Path(os.path.realpath(path)), (option, path))
         if other is not path:
-            raise ValueError(f"{options[other]} and {options[path]}: must be different files; got {other} and {path}")
+            raise ValueError(f"{known} and {option}: must be different files; got {other} and {path}")
 
 
 def _write_png(found: TreeTrack, path: Path) -> None:

@@ -326,7 +326,13 @@ def test_of_more_models_the_curve_ends_at_the_blend(files, tmp_path, monkeypatch
 def test_a_metric_without_a_soft_twin_has_no_curve(files, tmp_path):
     runs, qrels = files
     blend(tmp_path, *runs, "--qrels", qrels, "--metric", "bpref", "--method", "coordinate-ascent", "--folds", "0")
-    assert {path.name for path in (tmp_path / "out").iterdir()} == {"weights.json", "weights.png", "fused.run"}
+    without = {"weights.json", "weights.png", "fused.run"}
+    assert {path.name for path in (tmp_path / "out").iterdir()} == without
+    # nor the one of an earlier run
+    (tmp_path / "out" / "curve.png").touch()
+    (tmp_path / "out" / "mine.png").touch()
+    blend(tmp_path, *runs, "--qrels", qrels, "--metric", "bpref", "--method", "coordinate-ascent", "--folds", "0")
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {*without, "mine.png"}
 
 
 def test_warnings_are_notes(tmp_path, capsys):

@@ -474,6 +474,8 @@ def test_a_value_that_lightgbm_refuses_is_one_line(parts, tmp_path, capfd):
     arguments = [*split_arguments(parts), "--out", str(tmp_path / "out"), "--set", "max_bins=1"]
     assert cli.main(arguments) == 2
     assert capfd.readouterr().err == "boostsoft: --set: LightGBM needs max_bin > 1; got 1\n"
+    assert cli.main([*arguments[:-1], "boosting=foo"]) == 2
+    assert capfd.readouterr().err == "boostsoft: --set: LightGBM knows no boosting 'foo'\n"
 
 
 @pytest.mark.parametrize("setting", ["feature_fraction=0.5", "monotone_constraints=1,0,0,0", "max_bin=15"])

@@ -271,6 +271,12 @@ def test_the_valid_part_was_used_to_choose_trees_unless_all_are_kept():
     assert chosen not in text_of(report.split_report(dart))
 
 
+def test_a_valid_part_without_anything_relevant_could_not_choose():
+    said = "nothing in valid is relevant, so that it could not choose"
+    assert said not in " ".join(text_of(report.split_report(split_of([0.5, NAN], [0.5, NAN]))).split())
+    assert said in " ".join(text_of(report.split_report(split_of([NAN, NAN], [NAN, NAN]))).split())
+
+
 def test_one_arm_is_compared_with_nothing():
     shown = text_of(report.split_report(uneven_split(baseline=False)))
     assert not [word for word in ("difference", "interval", "lambdarank") if word in shown]

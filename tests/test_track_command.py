@@ -296,6 +296,10 @@ BAD = {
         ["{models}/lightgbm.txt", "{data}", "--out", ".", "--save", "deep/../track.npz"],
         "--save and --out: must be different files; got deep/../track.npz and track.npz",
     ),
+    "one file for two in one folder": (
+        ["{models}/lightgbm.txt", "{data}", "--out", ".", "--save", "track.npz"],
+        "--save and --out: must be different files; got track.npz and track.npz",
+    ),
     "a folder in the way": (
         ["{models}/lightgbm.txt", "{data}", "--out", "{tmp}/out"],
         "--out: {tmp}/out/track.png must be a file; it is a folder",

@@ -110,6 +110,8 @@ def blend(options: argparse.Namespace) -> None:
     files = {"weights.json": as_json(found, scores, settings, options.seed), **_pictures(found, scores)}
     files["fused.run"] = _fused(found, scores, options.name, options.depth)
     finish(report(found, scores, settings, options.folds), options.out, files)
+    for name in set(_FILES).difference(files):  # of an earlier run: it would pass for a picture of this one
+        (options.out / name).unlink(missing_ok=True)
 
 
 def _read(options: argparse.Namespace) -> Scores:
