@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from .arguments import FloatArray, finite_vector
-from .kernels.threads import at_most, limit
+from .kernels.threads import at_most, limit, on_threads_of
 from .metrics.hard import Metric
 from .metrics.prepared import PreparedQueries, prepare
 from .metrics.soft import AnyMetric, SoftMetric, as_metric
@@ -53,15 +53,17 @@ def as_written(labels: Any) -> Any:
     return np.array([float(str(label)) for label in distinct])[places]
 
 
-def as_booster(threads: int | None) -> AbstractContextManager[None]:
-    """Run kernels inside on no more threads than the booster that calls them.
+@contextlib.contextmanager
+def as_booster(threads: int | None, library: Any = None) -> Iterator[None]:
+    """Run kernels inside on no more threads than the booster that calls them, and on its own if ``library`` is its.
 
     ``threads`` is the booster's setting. Where it is not known or says "default" (0 and below), a limit that is set
     already stands, otherwise OMP_NUM_THREADS, which is the default of both boosters.
     """
     if (threads is None or threads < 1) and limit() is None:
         threads = whole(os.environ.get("OMP_NUM_THREADS", "").split(",")[0])
-    return at_most(threads)
+    with at_most(threads), on_threads_of(library, threads):
+        yield
 
 
 def threads_in(params: Mapping[str, Any], names: Sequence[str]) -> int | None:

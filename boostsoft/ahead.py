@@ -19,6 +19,7 @@ import numpy as np
 from numba.core.registry import cpu_target
 
 from .kernels import cache
+from .kernels.gate import gate_address
 from .kernels.ranks import mean_ranks
 from .kernels.workspace import MOST_CROWD
 from .metrics import Metric, SoftMetric
@@ -43,6 +44,7 @@ def compile_kernels() -> None:
         SoftMetric(name).gradient(np.arange(_LONG) % 2, np.arange(_LONG), group=[_LONG])
     for objective in (SoftObjective("ndcg@2", mix={"kendall": 0.5}), *map(reference_objective, _OBJECTIVES)):
         objective.gradient_curvature(objective.prepare(labels, groups), scores)
+    gate_address()
     mean_ranks(scores, groups.offsets, np.empty(scores.size))
 
 

@@ -18,7 +18,7 @@ from . import lightgbm as soft_lightgbm
 from .adapters import logged_name
 from .arguments import FloatArray
 from .datasets import RankingData
-from .lightgbm_data import BOOSTING, is_dart
+from .lightgbm_data import is_dart, is_forest
 from .metrics import Metric, SoftMetric
 from .metrics.soft import AnyMetric, MetricWeights, watched_soft
 from .metrics.spec import refuse_pnr
@@ -70,7 +70,7 @@ class Plan:
     def __post_init__(self) -> None:
         # what cannot be trained or averaged is refused before anything is read
         self.booster_parameters(OURS)
-        if any(self.parameters.get(name) in ("rf", "random_forest") for name in BOOSTING):
+        if is_forest(self.parameters):
             raise ValueError("train: boosting must not be rf, which LightGBM has for its own objectives only")
         refuse_pnr("train", self.metric)
 

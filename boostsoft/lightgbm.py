@@ -29,6 +29,7 @@ from .adapters import MetricList, PreparedCache, as_booster
 from .arguments import FloatArray, as_flag, finite_vector
 from .lightgbm_callback import LightGBMTrack
 from .lightgbm_data import (
+    library,
     query_means,
     read_groups,
     refuse_cut_queries,
@@ -524,7 +525,7 @@ class LightGBMObjective:
         """Gradient and curvature of minus the soft metric."""
         _refuse_other_calls(self.caller, self._twin, train_data)
         refuse_traps(self.caller, train_data)
-        with as_booster(_threads(train_data)):
+        with as_booster(_threads(train_data), library()):
             given = train_data.get_label(), preds, train_data.get_weight(), train_data.get_group()
             return _descent(self.caller, self.rule, self._cache, *given)
 
@@ -544,7 +545,7 @@ class SklearnObjective:
     ) -> tuple[FloatArray, FloatArray]:
         """Gradient and curvature of minus the soft metric."""
         _refuse_datasets(self.caller, self._twin, y_pred)
-        with as_booster(_threads()):
+        with as_booster(_threads(), library()):
             return _descent(self.caller, self.rule, self._cache, y_true, y_pred, weight, group)
 
     def __repr__(self) -> str:
@@ -563,7 +564,7 @@ class LightGBMMetrics:
         refuse_cut_queries(self.metrics.caller, eval_data)
         if eval_data.reference is None:  # the training data: LightGBM gives all others a reference to it
             refuse_dropped_trees(self.metrics.caller, eval_data.params or {})
-        with as_booster(_threads(eval_data)):
+        with as_booster(_threads(eval_data), library()):
             return _logged(self.metrics, eval_data.get_label(), preds, eval_data.get_weight(), eval_data.get_group())
 
     def __repr__(self) -> str:
@@ -581,7 +582,7 @@ class SklearnMetrics:
     ) -> list[tuple[str, float, bool]]:
         """Evaluate every metric on one data set."""
         _refuse_datasets(self.metrics.caller, "feval", y_pred)
-        with as_booster(_threads()):
+        with as_booster(_threads(), library()):
             return _logged(self.metrics, y_true, y_pred, weight, group)
 
     def __repr__(self) -> str:
@@ -595,7 +596,7 @@ def _descent(
     queries = cache.get(labels, groups, partial(rule.prepare, caller=caller))
     scores = finite_vector(caller, "predictions", preds, groups.n_docs)
     rows = None if weight is None else row_weights(caller, weight, groups)
-    gradient, curvature = rule.gradient_curvature(queries, scores, rows)
+    gradient, curvature = rule.unchecked(queries, scores, rows)
     return np.negative(gradient, out=gradient), curvature
 
 

@@ -9,7 +9,16 @@ import numpy as np
 
 from .adapters import as_booster, whole
 from .arguments import FloatArray
-from .lightgbm_data import is_dart, query_means, read_groups, refuse_cut_queries, refuse_dropped_trees, threads
+from .lightgbm_data import (
+    is_dart,
+    library,
+    query_means,
+    read_groups,
+    refuse_classes,
+    refuse_cut_queries,
+    refuse_dropped_trees,
+    threads,
+)
 from .tracks.live import LiveTrack, Recording
 
 # before every other callback, for they are to see what this one appends
@@ -45,7 +54,7 @@ class LightGBMTrack(Recording):
             self._begin(env)
         if self._last is not None:
             self._end(env)
-        with as_booster(threads(next(iter(self._sources.values())).data)):
+        with as_booster(threads(next(iter(self._sources.values())).data), library()):
             rows = self.live.step(done, lambda name: self._sources[name].scores())
         self._append(env, rows, first)
         last = done == env.end_iteration - env.begin_iteration
@@ -66,6 +75,7 @@ class LightGBMTrack(Recording):
     def _begin(self, env: Any) -> None:
         live, boosters = self.live, _boosters(env)
         _refuse_params(live, env.params)
+        refuse_classes(live.caller, boosters[0])
         # lgb.cv does not count the trees of an init_model
         self._start = max(env.begin_iteration, boosters[0].current_iteration() - 1)
         self._best, self._last = [], None
@@ -76,7 +86,7 @@ class LightGBMTrack(Recording):
             refuse_cut_queries(live.caller, data)
             groups = read_groups(live.caller, data.get_label(), data.get_group())
             weights = query_means(live.caller, data.get_weight(), groups)
-            with as_booster(threads(data)):
+            with as_booster(threads(data), library()):
                 live.add(name, data.get_label(), groups, data.get_init_score(), weights, source.index == 0)
         if _is_cv(env):
             live.look_at(self._sources)

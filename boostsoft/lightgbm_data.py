@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import sys
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -29,18 +30,31 @@ def threads(data: Any = None) -> int | None:
     only; no function returns it. The parameters of the Dataset are second best: one that was constructed before keeps
     those of its first training, and LGBMRanker shows its metrics no Dataset.
     """
-    library = getattr(sys.modules.get("lightgbm.basic"), "_LIB", None)
     try:
-        return ctypes.c_int.in_dll(library, "LGBM_DEFAULT_NUM_THREADS").value  # type: ignore[arg-type]
+        return ctypes.c_int.in_dll(library(), "LGBM_DEFAULT_NUM_THREADS").value
     except (AttributeError, TypeError, ValueError):  # no library, or not exported
         return threads_in(getattr(data, "params", None) or {}, THREADS)
+
+
+def library() -> Any:
+    """LightGBM's shared library, None if it cannot be found."""
+    return getattr(sys.modules.get("lightgbm.basic"), "_LIB", None)  # whoever trains has imported it
 
 
 def read_groups(caller: str, labels: Any, group: Any) -> QueryGroups:
     """The queries, from the documents of each."""
     if group is None or len(group) == 0:  # empty: of a subset of a subset that was never constructed
         raise ValueError(f"{caller}: the data has no groups; give lgb.Dataset or fit group= (documents per query)")
-    return QueryGroups.from_sizes(group, np.asarray(labels).size)
+    sizes = np.asarray(group)
+    if sizes.dtype.hasobject:
+        return QueryGroups.from_sizes(group, np.asarray(labels).size)
+    return _groups(sizes.tobytes(), sizes.dtype.str, np.asarray(labels).size)
+
+
+@lru_cache(maxsize=8)
+def _groups(sizes: bytes, dtype: str, n_docs: int) -> QueryGroups:
+    """Once for all iterations, which bring the same ones."""
+    return QueryGroups.from_sizes(np.frombuffer(sizes, dtype), n_docs)
 
 
 def row_weights(caller: str, weight: Any, groups: QueryGroups) -> FloatArray:
@@ -50,6 +64,15 @@ def row_weights(caller: str, weight: Any, groups: QueryGroups) -> FloatArray:
     if not rows.any():
         raise ValueError(f"{caller}: weight must not be 0 for every row")
     return rows
+
+
+def refuse_classes(caller: str, booster: Any) -> None:
+    """Raise if the model has a score for each of several classes."""
+    n_classes = booster.num_model_per_iteration()
+    if n_classes != 1:
+        raise ValueError(
+            f"{caller}: model must have one score per document; got a LightGBM model of {n_classes} classes"
+        )
 
 
 def query_means(caller: str, weight: Any, groups: QueryGroups) -> FloatArray:
@@ -76,12 +99,22 @@ def refuse_traps(caller: str, train_data: Any) -> None:
 
 def bags_queries(params: Mapping[str, Any]) -> bool:
     """Whether trees are to see some of the queries, under which a custom objective trains stumps."""
-    return str(params.get("bagging_by_query")).lower() in ("true", "+", "1")
+    return as_read(params.get("bagging_by_query")) in ("true", "+", "1")
 
 
 def is_dart(params: Mapping[str, Any]) -> bool:
     """Whether trees are dropped while others grow, and rescaled."""
-    return any(params.get(name) == "dart" for name in BOOSTING)
+    return any(as_read(params.get(name)) == "dart" for name in BOOSTING)
+
+
+def is_forest(params: Mapping[str, Any]) -> bool:
+    """Whether trees are averaged, each grown by itself."""
+    return any(as_read(params.get(name)) in ("rf", "random_forest") for name in BOOSTING)
+
+
+def as_read(value: Any) -> str:
+    """A parameter as LightGBM reads it, which leaves out blanks around it and does not tell cases apart."""
+    return "" if value is None else str(value).strip().lower()
 
 
 def refuse_dropped_trees(caller: str, params: Mapping[str, Any]) -> None:
@@ -91,7 +124,7 @@ def refuse_dropped_trees(caller: str, params: Mapping[str, Any]) -> None:
     its own objectives that tree has grown by then; under any other it asks itself beforehand, so that what is read
     after the last tree is dropped for good.
     """
-    if is_dart(params) and any(params.get(name) in _CUSTOM for name in OBJECTIVE):
+    if is_dart(params) and any(as_read(params.get(name)) in _CUSTOM for name in OBJECTIVE):
         raise ValueError(
             f"{caller}: the training data must not be evaluated with boosting='dart' and a custom objective: LightGBM "
             "drops trees to show its scores, and those that it drops after the last tree are lost; evaluate a copy, "

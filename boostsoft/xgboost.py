@@ -31,7 +31,7 @@ from .metrics.hard import Metric
 from .metrics.soft import AnyMetric, MetricWeights, SoftMetric, watched_soft
 from .objectives import LambdaObjective, Objective, SoftObjective
 from .objectives import reference_objective as _reference
-from .xgboost_data import THREADS, groups_and_weights, import_xgboost, is_empty, over_workers
+from .xgboost_data import THREADS, groups_and_weights, import_xgboost, is_empty, library, over_workers
 from .xgboost_data import threads as _threads
 
 if TYPE_CHECKING:
@@ -387,8 +387,8 @@ class XGBoostObjective:
         queries = self._cache.get(dtrain.get_label(), groups, partial(self.rule.prepare, part=part, caller=self.caller))
         scores = finite_vector(self.caller, "predictions", np.ravel(predt), groups.n_docs)
         rows = groups.per_document(weights) if np.any(weights != 1.0) else None
-        with as_booster(_threads()):
-            gradient, curvature = self.rule.gradient_curvature(queries, scores, rows)
+        with as_booster(_threads(), library()):
+            gradient, curvature = self.rule.unchecked(queries, scores, rows)
         return np.multiply(gradient, -self._unit, out=gradient), np.multiply(curvature, self._unit, out=curvature)
 
     def __repr__(self) -> str:
@@ -407,7 +407,7 @@ class XGBoostMetrics:
         if total is not None and is_empty(dmatrix):
             return self.metrics.pooled_values(None, None, None, np.zeros(0), total)
         groups, weights = groups_and_weights(self.metrics.caller, dmatrix)
-        with as_booster(_threads()):
+        with as_booster(_threads(), library()):
             if total is None:
                 return self.metrics.values(dmatrix.get_label(), groups, np.ravel(predt), weights)
             return self.metrics.pooled_values(dmatrix.get_label(), groups, np.ravel(predt), weights, total)

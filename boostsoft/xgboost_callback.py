@@ -18,7 +18,7 @@ from .adapters import as_booster, whole
 from .metrics.soft import AnyMetric
 from .tracks.live import LiveTrack, Recording
 from .tracks.stopping import StoppingRule
-from .xgboost_data import booster_kind, groups_and_weights, over_workers
+from .xgboost_data import booster_kind, groups_and_weights, library, over_workers, refuse_several_scores
 
 _CALLER = "boostsoft.xgboost.TrackCallback"
 _MARK = "from_a_track_callback"  # attribute of the data sets in XGBoost's log that are not from evals
@@ -130,6 +130,7 @@ class TrackCallback(Recording, TrainingCallback):  # type: ignore[misc]
             )
         config = json.loads(model.save_config())["learner"]
         self._threads = whole(config["generic_param"].get("nthread"))
+        refuse_several_scores(_CALLER, config)
         kind = booster_kind(config)
         if self.live.rule is not None and kind != "gbtree":
             raise ValueError(
@@ -139,7 +140,7 @@ class TrackCallback(Recording, TrainingCallback):  # type: ignore[misc]
         self.live.begin(model.num_boosted_rounds(), None)
         for name, matrix in self._data.items():
             groups, weights = groups_and_weights(_CALLER, matrix)
-            with as_booster(self._threads):
+            with as_booster(self._threads, library()):
                 self.live.add(name, matrix.get_label(), groups, _margins(model, matrix), weights)
         return model
 
@@ -151,7 +152,7 @@ class TrackCallback(Recording, TrainingCallback):  # type: ignore[misc]
         """Record and write the means into XGBoost's log."""
         if epoch == 0:
             self.join(evals_log, self.live.evals_result)
-        with as_booster(self._threads):
+        with as_booster(self._threads, library()):
             self.live.step(epoch + 1, lambda name: _margins(model, self._data[name]))
         self._mark_best(model)
         self._stop_now = self.live.stopped
@@ -159,7 +160,7 @@ class TrackCallback(Recording, TrainingCallback):  # type: ignore[misc]
 
     def after_training(self, model: Any) -> Any:
         """Record the last round."""
-        with as_booster(self._threads):
+        with as_booster(self._threads, library()):
             self.live.finish(lambda name: _margins(model, self._data[name]))
         self._mark_best(model)
         return model

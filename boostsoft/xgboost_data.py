@@ -46,6 +46,11 @@ def threads() -> int | None:
     return None if xgboost is None else threads_in(xgboost.get_config(), THREADS)
 
 
+def library() -> Any:
+    """XGBoost's shared library, None if it cannot be found."""
+    return getattr(sys.modules.get("xgboost.core"), "_LIB", None)  # whoever trains has imported it
+
+
 def is_empty(dmatrix: Any) -> bool:
     """Whether a worker of a distributed training got no part of this data."""
     return bool(dmatrix.num_row() == 0)
@@ -68,6 +73,13 @@ def refuse_other_kinds(caller: str, argument: str, learner: dict[str, Any]) -> N
     if kind != "gbtree":
         why = "has no trees" if kind == "gblinear" else "changes the trees that it had when it goes on"
         raise ValueError(f"{caller}: {argument} must be a gbtree; {kind} {why}")
+
+
+def refuse_several_scores(caller: str, learner: dict[str, Any]) -> None:
+    """Raise if a booster, of this configuration, scores several classes or targets."""
+    sizes = {name: int(learner["learner_model_param"].get(name, 1)) for name in ("num_class", "num_target")}
+    if max(sizes.values()) > 1:
+        raise ValueError(f"{caller}: model must have one score per document; got an XGBoost model with {sizes}")
 
 
 def booster_kind(learner: dict[str, Any]) -> str:

@@ -37,14 +37,13 @@ def data():
 @pytest.fixture
 def seen(monkeypatch):
     """The threads that every call of a kernel may use, on a machine that has plenty and for work that takes long."""
-    found = []
+    found, wanted = [], threads._wanted
 
-    class Job(threads._Job):
-        def __init__(self, run, ranges, allowed):
-            found.append(allowed)
-            super().__init__(run, ranges, allowed)
+    def seen_wanted(costs):
+        found.append(wanted(costs))
+        return found[-1]
 
-    monkeypatch.setattr(threads, "_Job", Job)
+    monkeypatch.setattr(threads, "_wanted", seen_wanted)
     monkeypatch.setattr(threads, "_by_numba", lambda: OURS)
     monkeypatch.setattr(threads, "_NANOSECONDS_PER_THREAD", 1e-9)
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)

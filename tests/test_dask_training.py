@@ -325,6 +325,7 @@ def test_what_no_worker_can_do_alone_is_refused(client, frame):
 
     fit(r"the objective must not have query_weight, .* got 2 weights", bl.sklearn_objective(query_weight=[1, 2]))
     fit(r".* must not be pooled", bs.Metric("auc", pooled=True))
+    fit(r".* must not be pooled", bl.sklearn_objective(mix={bs.Metric("auc", pooled=True): 0.3}))
     fit(r".* must have one cutoff for all queries", bs.Metric("ndcg", k=[1, 2]))
     fit(r"early stopping must be left out, .* got early_stopping_rounds", params={"early_stopping_rounds": 3})
     fit(r"early stopping must be left out, .* got n_iter_no_change", params={"n_iter_no_change": 3})
@@ -340,6 +341,7 @@ def test_what_no_worker_can_do_alone_is_refused(client, frame):
             bd.train_xgboost(client, arguments.pop("params", XGBOOST), X, y, qid, **arguments)
 
     train(r"the objective must not have query_weight", obj=bx.objective(query_weight=[1, 2]))
+    train(r".* must not be pooled", obj=bx.objective(mix={bs.Metric("auc", pooled=True): 0.3}))
     train(r".* must not be pooled", custom_metric=["ndcg@10", bs.Metric("auc", pooled=True)])
     train(r"obj must be a string such as 'ndcg@10', a Metric or .* got 3", obj=3)
     train(r"params must not hold an objective", params={"objective": "rank:ndcg"})

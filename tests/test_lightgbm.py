@@ -334,3 +334,19 @@ def test_labels_that_change_in_their_place_are_noticed(data):
     labels[:] = data.y[::-1]
     ((_, value, _),) = adapter(labels, scores, None, data.sizes)
     assert value == metric(labels, scores, group=data.sizes)
+
+
+@pytest.mark.parametrize(
+    ("params", "told"),
+    [
+        ({"boosting": " DART"}, "must not be evaluated with boosting='dart'"),
+        ({"bagging_by_query": " TRUE "}, "bagging_by_query=True trains stumps"),
+    ],
+)
+def test_parameters_are_read_as_lightgbm_reads_them(params, told, data):
+    dataset = data.dataset()
+    with pytest.raises(ValueError, match=told):
+        lgb.train(
+            {"objective": bl.objective("ndcg@5"), **QUIET, **params}, dataset, 2, valid_sets=[dataset],
+            feval=bl.feval("ndcg@5"),
+        )  # fmt: skip

@@ -432,5 +432,5 @@ def test_what_lightgbm_is_refused(data, valid):
     assert query.size == data.y.size
     three = np.minimum(data.y, 2)
     many = {"objective": "multiclass", "num_class": 3}
-    with pytest.raises(ValueError, match="must be one-dimensional; got shape"):
+    with pytest.raises(ValueError, match="model must have one score per document; got a LightGBM model of 3 cl"):
         train(Ranking(data.X, three, data.sizes), Ranking(data.X, three, data.sizes), [tracked()], params=many)

@@ -233,6 +233,9 @@ def test_what_xgboost_is_refused(data, valid):
             callbacks=[bx.TrackCallback(matrix, HARD)],
             verbose_eval=False,
         )
+    several = {"objective": "multi:softprob", "num_class": 4}
+    with pytest.raises(ValueError, match="model must have one score per document; got an XGBoost model with"):
+        xgb.train(several, xgb.DMatrix(data.X, data.y), 2, callbacks=[bx.TrackCallback(matrix)])
     with pytest.raises(ValueError, match=r"xgb\.cv is not supported; call xgb\.train for each fold"):
         xgb.cv({"objective": "rank:ndcg"}, data.matrix(), 3, callbacks=[bx.TrackCallback(matrix)])
     with pytest.raises(ValueError, match="the DMatrix has no groups"):

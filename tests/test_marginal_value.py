@@ -707,3 +707,42 @@ def test_xgboosts_parameters_must_let_the_trees_stand(other):
         value(model, [(X, y, SIZES)], params=other)
     same = {"booster": "gbtree", "process_type": "default"}
     assert value(model, [(X, y, SIZES)], params=same).best.change == value(model, [(X, y, SIZES)]).best.change
+
+
+@pytest.mark.parametrize("sampled", [{"subsample": 0.6}, {"colsample_bytree": 0.5}])
+def test_equal_batches_are_worth_the_same_however_trees_are_sampled(sampled):
+    xgb = pytest.importorskip("xgboost")
+    X, y = documents(0)
+    model = xgb.train({"objective": "rank:ndcg", "seed": 7, **sampled}, xgb.DMatrix(X, y, group=SIZES), 5)
+    batch = candidates()["good"]
+    found = [marginal_value(model, {"a": batch, "b": batch}, POOL, LABELS, group=SIZES) for _ in range(2)]
+    changes = {row.change for values in found for row in values.batches}
+    assert len(changes) == 1
+    assert {row.first for values in found for row in values.batches} == {0.5}
+
+
+def test_weights_of_queries_are_those_of_rows_where_xgboost_does_not_rank():
+    xgb = pytest.importorskip("xgboost")
+    X, y = documents(0)
+    model = xgb.train({"objective": "reg:squaredlogerror"}, xgb.DMatrix(X, y), 3)
+    weights = np.linspace(0.5, 2.0, 20)
+    one = dict(candidates()["good"], query_weight=weights)
+    found = value(model, {"one": one}, n_trees=2).batches[0]
+    data = xgb.DMatrix(one["X"], one["y"], weight=np.repeat(weights, 20))
+    more = xgb.train({"objective": "reg:squaredlogerror", "seed_per_iteration": True}, data, 2, xgb_model=model)
+    pool = xgb.DMatrix(POOL)
+    after, before = (NDCG(LABELS, booster.predict(pool, output_margin=True), group=SIZES) for booster in (more, model))
+    assert found.hard == pytest.approx(after - before, abs=1e-12)
+    assert found.hard != 0
+
+
+def test_a_failure_is_told_in_one_line():
+    xgb = pytest.importorskip("xgboost")
+    X, y = documents(0)
+    model = xgb.train({"objective": "reg:squaredlogerror"}, xgb.DMatrix(X, y), 3)
+    below = (X, np.where(y > 0, y, -5.0), SIZES)  # labels below -1
+    found = marginal_value(model, {"below": below, "good": candidates()["good"]}, POOL, LABELS, group=SIZES)
+    told = next(row.problem for row in found.batches if row.name == "below")
+    assert told.startswith("XGBoostError: ")
+    assert "\n" not in told
+    assert "Stack trace" not in told

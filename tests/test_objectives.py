@@ -13,7 +13,7 @@ import boostsoft as bs
 from boostsoft import QueryGroups
 from boostsoft.kernels.curvature import CURVATURES
 from boostsoft.metrics.registry import REGISTRY
-from boostsoft.objectives import SoftLambdaObjective, SoftObjective
+from boostsoft.objectives import REFERENCES, SoftLambdaObjective, SoftObjective, reference_objective
 
 from . import oracle
 
@@ -474,3 +474,21 @@ def test_clicks_by_propensity_have_the_gradient_of_those_who_look_everywhere(met
     expected = gradient(attracts)
     np.testing.assert_allclose(weighted, expected, rtol=1e-9, atol=1e-12)
     assert not np.allclose(plain, expected, rtol=0.1)
+
+
+@pytest.mark.parametrize("kind", ["soft", *REFERENCES])
+def test_what_is_no_score_of_every_document_is_refused(kind):
+    """Kernels would read past the end of the array."""
+    rule = SoftObjective("ndcg@5") if kind == "soft" else reference_objective(kind)
+    rng = np.random.default_rng(0)
+    labels, scores = rng.integers(0, 4, 90), rng.normal(size=90).astype(np.float32).astype(np.float64)
+    queries = rule.prepare(labels, QueryGroups.from_sizes([30] * 3), caller="mine")
+    expected = rule.gradient_curvature(queries, scores)
+    for same in (scores.astype(np.float32), scores.tolist(), scores.astype(">f8")):
+        np.testing.assert_array_equal(rule.gradient_curvature(queries, same), expected)
+    for wrong, told in ((scores[:10], "90"), (np.append(scores[1:], np.nan), "finite"), (scores[None], "shape")):
+        with pytest.raises(ValueError, match=f"mine: scores must .*{told}"):
+            rule.gradient_curvature(queries, wrong)
+    for wrong, told in (([1.0], "90"), (np.full(90, -1.0), "0")):
+        with pytest.raises(ValueError, match=f"mine: row_weight must .*{told}"):
+            rule.gradient_curvature(queries, scores, wrong)

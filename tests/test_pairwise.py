@@ -12,11 +12,13 @@ from scipy.stats import gumbel_r, logistic, norm
 
 import boostsoft as bs
 from boostsoft.kernels.compile import kernel
+from boostsoft.kernels.curvature import NO_CURVATURE
 from boostsoft.kernels.families import DISTANCES
 from boostsoft.kernels.noise import LAWS
 from boostsoft.kernels.pair_grid import all_pairs, dense_levels, grid_discordance
 from boostsoft.kernels.pair_law import law_reach, pair_law
 from boostsoft.kernels.pair_levels import soft_level_pairs
+from boostsoft.kernels.shares import as_array
 from boostsoft.kernels.simd import load, store
 from boostsoft.metrics.expectation import expectation
 from boostsoft.metrics.prepared import prepare
@@ -39,11 +41,13 @@ def eight_pairs(law, d, out):
 
 
 def goes_by_level(queries, law, scores, sigma):
-    out, left = (np.zeros(1), np.zeros(scores.size), np.zeros(scores.size)), np.zeros(1, bool)
+    out, left = (np.zeros(1), *(np.zeros(scores.size) for _ in range(3))), np.zeros(1, bool)
     weights, offsets = queries.weights, queries.groups.offsets
-    return not soft_level_pairs(
-        law, queries.family, scores, queries.gains, weights, offsets, sigma, queries.by_gain, 1, 0, 1, *out, left
-    )
+    soft_level_pairs(
+        law, queries.family, scores, queries.gains, weights, offsets, sigma, queries.by_gain, 1, NO_CURVATURE,
+        as_array([(0, 1)]), *out, left,
+    )  # fmt: skip
+    return not left[0]
 
 
 def law_at(noise, distances):

@@ -1,8 +1,10 @@
-"""The room of a kernel's work that a thread keeps: used again, not kept when large, and no result depends on it."""
+"""The room of a kernel's work that is kept: used again, by one at a time, let go if large; no result depends on it."""
 
 from __future__ import annotations
 
+import itertools
 import threading
+from collections import deque
 
 import numpy as np
 import pytest
@@ -10,7 +12,7 @@ import pytest
 from boostsoft import SoftMetric
 from boostsoft.kernels import workspace as module
 from boostsoft.kernels.families import PLAIN
-from boostsoft.kernels.workspace import ODDS, own_workspace
+from boostsoft.kernels.workspace import ODDS, own_workspace, workspace
 
 from .cases import on_threads
 
@@ -28,16 +30,62 @@ def in_new_thread(call):
     return found[0]
 
 
-def test_a_thread_uses_its_own_again():
-    mine = own_workspace(ODDS, PLAIN, 30, 10, 50.0)
-    assert own_workspace(ODDS, PLAIN, 30, 10, 50.0)[0] is mine[0]
-    assert in_new_thread(lambda: own_workspace(ODDS, PLAIN, 30, 10, 50.0))[0] is not mine[0]
-    assert own_workspace(ODDS, PLAIN, 31, 10, 50.0)[0] is not mine[0]
+def numbers(n=30):
+    with own_workspace(ODDS, PLAIN, n, 10, 50.0) as room:
+        return room[0]
+
+
+def test_it_is_used_again_by_any_thread():
+    mine = numbers()
+    assert numbers() is mine
+    assert in_new_thread(numbers) is mine
+    assert numbers(31) is not mine
+    assert numbers() is mine
+
+
+def test_nobody_has_it_at_the_same_time():
+    with own_workspace(ODDS, PLAIN, 30, 10, 50.0) as mine:
+        assert in_new_thread(numbers) is not mine[0]
+        assert numbers() is not mine[0]
+
+
+def test_it_comes_back_from_an_error():
+    mine = numbers()
+    with pytest.raises(ZeroDivisionError), own_workspace(ODDS, PLAIN, 30, 10, 50.0):
+        raise ZeroDivisionError
+    assert numbers() is mine
 
 
 def test_a_large_one_is_let_go(monkeypatch):
+    monkeypatch.setattr(module, "_idle", deque())
     monkeypatch.setattr(module, "_MOST_KEPT", 1000)
-    assert own_workspace(ODDS, PLAIN, 30, 10, 50.0)[0] is not own_workspace(ODDS, PLAIN, 30, 10, 50.0)[0]
+    numbers()
+    assert not module._idle
+
+
+def test_few_are_kept(monkeypatch):
+    monkeypatch.setattr(module, "_idle", deque(maxlen=3))
+    kept = [numbers(n) for n in range(20, 30)]
+    assert numbers(29) is kept[-1]
+    assert numbers(20) is not kept[0]
+    assert len(module._idle) == 3
+
+
+def test_a_long_list_leaves_the_room_of_the_others_alone(monkeypatch):
+    """One for lists as long as the longest would be made again for every range of short ones."""
+    made = []
+    monkeypatch.setattr(module, "workspace", lambda *key: made.append(key[2]) or workspace(*key))
+    monkeypatch.setattr(module, "_idle", deque(maxlen=8))
+    on_threads(monkeypatch, 1)
+    rng = np.random.default_rng(0)
+    sizes = [20, 3000, 30, 25, 2500, 10]
+    y, s = rng.integers(0, 3, sum(sizes)), rng.normal(size=sum(sizes))
+    together = SoftMetric("ndcg@10", sigma=0.3).gradient(y, s, group=sizes)
+    assert sorted(made) == [30, 3000]
+    at = np.cumsum([0, *sizes])
+    for begin, end in itertools.pairwise(at):
+        alone = SoftMetric("ndcg@10", sigma=0.3).gradient(y[begin:end], s[begin:end], group=[end - begin])
+        np.testing.assert_allclose(together[begin:end], alone / len(sizes), rtol=1e-14)
 
 
 @pytest.mark.parametrize("spec", ["ndcg@10", "ndcg", "map@5", "err"])

@@ -121,9 +121,7 @@ def _threads_section(settings: Settings, rounds: int, watcher: Watcher) -> Secti
     for count in counts:
         watcher.step(f"{count} threads, in a process of its own")
         threads = {name: str(count) for name in ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS")}
-        found = ask(
-            "threads", threads, queries=min(settings.queries, 500), sigma=SIGMA, rounds=rounds, seed=settings.seed
-        )
+        found = ask("threads", threads, queries=settings.queries, sigma=SIGMA, rounds=rounds, seed=settings.seed)
         seconds = Rounds({name: np.array(values) for name, values in found["seconds"].items()})
         row: dict[str, Any] = {"at": count}
         row |= {name: seconds.spread(name, _TREE).times(1e6) for name in (GAUSSIAN, GUMBEL, LAMBDARANK)}

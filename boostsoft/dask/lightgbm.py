@@ -119,6 +119,11 @@ class _PartRule:
     ) -> tuple[FloatArray, FloatArray]:
         return self.rule.gradient_curvature(queries, scores, row_weight)
 
+    def unchecked(
+        self, queries: PreparedQueries, scores: FloatArray, row_weight: FloatArray | None = None
+    ) -> tuple[FloatArray, FloatArray]:
+        return self.rule.unchecked(queries, scores, row_weight)
+
 
 def _check_ranker(ranker: Any, arguments: dict[str, Any]) -> None:
     require_dask(_CALLER)

@@ -76,8 +76,9 @@ def on_parts(caller: str, collections: Mapping[str, Any], look: Callable[..., An
 def refuse_undivided_rule(caller: str, rule: Objective | None) -> None:
     """Raise if an objective needs all queries at once."""
     metric, weight = getattr(rule, "metric", None), getattr(rule, "query_weight", None)
-    if metric is not None:
-        refuse_undivided(caller, metric)
+    mixed = [also for also, _ in getattr(rule, "mix", ())]
+    for one in mixed if metric is None else [metric, *mixed]:
+        refuse_undivided(caller, one)
     if weight is not None:
         raise ValueError(
             f"{caller}: the objective must not have query_weight, since no worker knows the place of its queries among "

@@ -49,7 +49,8 @@ def train_xgboost(
     num_boost_round : int
         As ``xgboost.dask.train``.
     weight : Dask array or series, optional
-        One per row, the same for all rows of a query: XGBoost weighs queries.
+        One per row, the same for all rows of a query: XGBoost weighs queries. They multiply gradients and metrics; bins
+        are found as if all rows weighed alike, unlike those of a DMatrix with weights.
     obj, custom_metric
         As :func:`boostsoft.xgboost.train`: what to train on and what to evaluate, on the queries of all workers.
     evals : dict from name to (X, y, qid) or (X, y, qid, weight), optional
@@ -74,6 +75,12 @@ def train_xgboost(
         cutoffs per query or are pooled, which no worker can do alone; or a callback is a ``TrackCallback``.
     RuntimeError
         If a worker is lost while training.
+
+    Notes
+    -----
+    Gradients are those of one machine, but for an objective with ``losses=``: each worker measures on its own part how
+    long the losses' gradients are beside the metric's. The draws of ``reference_objective("xendcg")`` are of a row's
+    place within its part.
 
     Examples
     --------

@@ -20,6 +20,7 @@ import numpy as np
 
 from .blocks import call_block
 from .compile import kernel, merged, routine
+from .curvature import to_curvature
 from .families import ABSORBING, MARKED, PLAIN
 from .mixture import choose_terms, collect_mixed, start_mixed
 from .moments import POWERS, fill_moments, settle
@@ -40,6 +41,7 @@ from .quadrature import (
     too_many_above,
 )
 from .recursion import remove_drift
+from .shares import claim
 from .short import largest_crowd
 from .simd import LANES, pointer
 from .sorting import falling_order
@@ -341,24 +343,29 @@ def _query_expectation(
 
 @kernel
 def expect_queries(
-    block, short, engine, law, family, scores, gains, offsets, cutoffs, smooth, discount, sigma, h, tol, derive, begin,
-    end, value, grad, push, hess, nobody, numbers, at, places, places_at,
+    block, short, engine, law, family, scores, gains, offsets, cutoffs, smooth, discount, sigma, h, tol, derive,
+    wanted, ranges, value, grad, push, hess, nobody, numbers, at, places, places_at,
 ):  # fmt: skip
-    """Queries begin..end, written to their own places of ``value`` (per query) and the rest (per document).
+    """The queries of ``ranges`` (``shares``), written to their own places: ``value`` per query, the rest per document.
 
+    ``wanted`` is what becomes of the derivatives then (``curvature``).
     ``block`` is the address of the engine's function for eight nodes (``blocks``), ``short`` that of the one for few
     documents at a time, or 0; the last four are the workspace.
     """
     space = arrays(numbers, at, places, places_at)
     room = (pointer(numbers, 0), pointer(at, 0), pointer(places, 0), pointer(places_at, 0))
-    for q in range(begin, end):
-        low, high = offsets[q], offsets[q + 1]
-        if low == high:
-            value[q] = 0.0
-            continue
-        ranks = min(cutoffs[q], high - low)
-        d_low, d_high = (low, high) if derive else (0, 0)
-        value[q] = _query_expectation(
-            block, short, engine, law, family, scores[low:high], gains[low:high], ranks, smooth, discount, sigma, h,
-            tol, nobody, derive, space, room, grad[d_low:d_high], push[d_low:d_high], hess[d_low:d_high],
-        )  # fmt: skip
+    begin, end = claim(ranges)
+    while begin < end:
+        for q in range(begin, end):
+            low, high = offsets[q], offsets[q + 1]
+            if low == high:
+                value[q] = 0.0
+                continue
+            ranks = min(cutoffs[q], high - low)
+            d_low, d_high = (low, high) if derive else (0, 0)
+            value[q] = _query_expectation(
+                block, short, engine, law, family, scores[low:high], gains[low:high], ranks, smooth, discount, sigma, h,
+                tol, nobody, derive, space, room, grad[d_low:d_high], push[d_low:d_high], hess[d_low:d_high],
+            )  # fmt: skip
+            to_curvature(wanted, q, d_low, d_high, gains, grad, push, hess)
+        begin, end = claim(ranges)

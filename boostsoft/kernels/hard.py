@@ -10,6 +10,7 @@ import numpy as np
 
 from .compile import kernel
 from .families import ABSORBING, JUDGED, PLAIN, RETRIEVED
+from .shares import claim
 from .simd import LANES, keep_alive, pointer
 from .sorting import rank_order
 from .ties import absorbing_block, credit, judged_block, marked_block, plain_block
@@ -52,41 +53,44 @@ def _document_value(family, c, weight, before, totals):
 
 
 @kernel
-def hard_queries(family, scores, gains, offsets, cutoffs, discount, ties, begin, end, value):
-    """Queries begin..end, not yet divided by their divisors, each written to its own place of ``value``."""
-    longest = np.int64(0)
-    for q in range(begin, end):
-        longest = max(longest, offsets[q + 1] - offsets[q])
-    zero, more = np.int64(0), longest + LANES  # a literal 0 would compile the callees once more
-    numbers, places = np.empty(4 * more + _STATE), np.empty(3 * more, np.int64)
-    s, coef, laws = pointer(numbers, zero), pointer(numbers, more), pointer(numbers, 2 * more)
-    before, totals, weight = pointer(numbers, 4 * more), pointer(numbers, 4 * more + 3), pointer(discount, zero)
-    chosen, order, other = pointer(places, zero), pointer(places, more), pointer(places, 2 * more)
-    rising = ties == WORST or (ties == EXPECTED and family == ABSORBING)
-    for q in range(begin, end):
-        n, own = offsets[q + 1] - offsets[q], pointer(gains, offsets[q])
-        ranks, total, first = min(cutoffs[q], n), 0.0, zero
-        before[0], before[1], before[2], totals[0], totals[1] = 1.0, 0.0, 0.0, 0.0, 0.0
-        if family == JUDGED:
-            for j in range(n):
-                totals[0] += own[j] > 0.0
-                totals[1] += own[j] == 0.0
-        if ranks > 0:
-            n = rank_order(pointer(scores, offsets[q]), own, n, ranks, rising, s, coef, chosen, order, other)
-            for j in range(n):
-                coef[j] = own[chosen[j]]
-        while first < ranks:
-            last = first + 1
-            while last < n and s[last] == s[first]:
-                last += 1
-            if ties == EXPECTED and last > first + 1:
-                total = _block_value(family, coef, weight, first, last, ranks, before, totals, laws, total)
-            else:
-                for j in range(first, min(last, ranks)):
-                    total += _document_value(family, coef[j], weight[j], before, totals)
-            first = last
-        if family == RETRIEVED:
-            total = total / before[1] if before[1] > 0.0 else 0.0
-        value[q] = total
-    keep_alive(numbers)
-    keep_alive(places)
+def hard_queries(family, scores, gains, offsets, cutoffs, discount, ties, ranges, value):
+    """The queries of ``ranges`` (``shares``), not yet divided by their divisors, each to its own place of ``value``."""
+    begin, end = claim(ranges)
+    while begin < end:
+        longest = np.int64(0)
+        for q in range(begin, end):
+            longest = max(longest, offsets[q + 1] - offsets[q])
+        zero, more = np.int64(0), longest + LANES  # a literal 0 would compile the callees once more
+        numbers, places = np.empty(4 * more + _STATE), np.empty(3 * more, np.int64)
+        s, coef, laws = pointer(numbers, zero), pointer(numbers, more), pointer(numbers, 2 * more)
+        before, totals, weight = pointer(numbers, 4 * more), pointer(numbers, 4 * more + 3), pointer(discount, zero)
+        chosen, order, other = pointer(places, zero), pointer(places, more), pointer(places, 2 * more)
+        rising = ties == WORST or (ties == EXPECTED and family == ABSORBING)
+        for q in range(begin, end):
+            n, own = offsets[q + 1] - offsets[q], pointer(gains, offsets[q])
+            ranks, total, first = min(cutoffs[q], n), 0.0, zero
+            before[0], before[1], before[2], totals[0], totals[1] = 1.0, 0.0, 0.0, 0.0, 0.0
+            if family == JUDGED:
+                for j in range(n):
+                    totals[0] += own[j] > 0.0
+                    totals[1] += own[j] == 0.0
+            if ranks > 0:
+                n = rank_order(pointer(scores, offsets[q]), own, n, ranks, rising, s, coef, chosen, order, other)
+                for j in range(n):
+                    coef[j] = own[chosen[j]]
+            while first < ranks:
+                last = first + 1
+                while last < n and s[last] == s[first]:
+                    last += 1
+                if ties == EXPECTED and last > first + 1:
+                    total = _block_value(family, coef, weight, first, last, ranks, before, totals, laws, total)
+                else:
+                    for j in range(first, min(last, ranks)):
+                        total += _document_value(family, coef[j], weight[j], before, totals)
+                first = last
+            if family == RETRIEVED:
+                total = total / before[1] if before[1] > 0.0 else 0.0
+            value[q] = total
+        keep_alive(numbers)
+        keep_alive(places)
+        begin, end = claim(ranges)

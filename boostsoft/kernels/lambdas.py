@@ -21,6 +21,7 @@ import math
 import numpy as np
 
 from .compile import kernel
+from .shares import claim
 
 RANKNET, LAMBDARANK, LAMBDALOSS, SOFT = 0, 1, 2, 3
 # LightGBM reads p from a table of 2^20 steps over sigmoid d = -25 .. 25, rounding down
@@ -78,14 +79,33 @@ def lambda_query(kind, scores, gains, inverse_ideal, discount, mu, apart, trunca
 
 @kernel
 def lambda_queries(
-    kind, scores, gains, offsets, inverse_ideal, discount, mu, truncation, norm, sigmoid, begin, end, grad, curvature
+    kind,
+    scores,
+    gains,
+    offsets,
+    inverse_ideal,
+    discount,
+    mu,
+    truncation,
+    norm,
+    sigmoid,
+    chosen,
+    ranges,
+    grad,
+    curvature,
 ):
-    """Queries begin..end of any kind but ``SOFT``: the direction to raise scores in, and a curvature of at least 0."""
+    """The chosen of the queries of ``ranges`` (``shares``), of any kind but ``SOFT``.
+
+    The direction to raise scores in, and a curvature of at least 0.
+    """
     nothing = np.zeros(1)
-    for q in range(begin, end):
-        low, high = offsets[q], offsets[q + 1]
-        if high - low > 1:
-            lambda_query(
-                kind, scores[low:high], gains[low:high], inverse_ideal[q], discount, mu, nothing, truncation, norm,
-                sigmoid, grad[low:high], curvature[low:high],
-            )  # fmt: skip
+    begin, end = claim(ranges)
+    while begin < end:
+        for q in range(begin, end):
+            low, high = offsets[q], offsets[q + 1]
+            if chosen[q] and high - low > 1:
+                lambda_query(
+                    kind, scores[low:high], gains[low:high], inverse_ideal[q], discount, mu, nothing, truncation, norm,
+                    sigmoid, grad[low:high], curvature[low:high],
+                )  # fmt: skip
+        begin, end = claim(ranges)

@@ -20,6 +20,7 @@ import numpy as np
 
 from .compile import kernel, routine
 from .noise import exponential
+from .shares import claim
 from .simd import LANES, keep_alive, lane_sum, load, pointer, splat, store
 
 _LEAST_SUM = 1e-15  # of the targets
@@ -100,29 +101,36 @@ def _softmax_query(scores, targets, terms, numbers, grad, curvature):
 
 
 @kernel
-def softmax_queries(scores, targets, offsets, terms, begin, end, grad, curvature):
-    """Queries begin..end: the direction that lowers the cross-entropy, and the Hessian's diagonal."""
-    longest = 0
-    for q in range(begin, end):
-        longest = max(longest, offsets[q + 1] - offsets[q])
-    numbers = np.empty(_PARTS * (longest + LANES))
-    for q in range(begin, end):
-        low, high = offsets[q], offsets[q + 1]
-        if high - low > 1:
-            _softmax_query(scores[low:high], targets[low:high], terms, numbers, grad[low:high], curvature[low:high])
-    keep_alive(numbers)
+def softmax_queries(scores, targets, offsets, terms, ranges, grad, curvature):
+    """The queries of ``ranges`` (``shares``): what lowers the cross-entropy, and the Hessian's diagonal."""
+    begin, end = claim(ranges)
+    while begin < end:
+        longest = 0
+        for q in range(begin, end):
+            longest = max(longest, offsets[q + 1] - offsets[q])
+        numbers = np.empty(_PARTS * (longest + LANES))
+        for q in range(begin, end):
+            low, high = offsets[q], offsets[q + 1]
+            if high - low > 1:
+                _softmax_query(scores[low:high], targets[low:high], terms, numbers, grad[low:high], curvature[low:high])
+        keep_alive(numbers)
+        begin, end = claim(ranges)
 
 
 @kernel
-def squares_queries(scores, targets, weights, offsets, begin, end, grad):
-    """Queries begin..end: the direction that lowers the squared error, w (r - mean)."""
-    for q in range(begin, end):
-        low, high = offsets[q], offsets[q + 1]
-        share, mean = 0.0, 0.0
-        for i in range(low, high):
-            grad[i] = targets[i] - (scores[i] - scores[low])  # scores far from 0 lose no digits of their differences
-            share += weights[i]
-            if weights[i] > 0.0:
-                mean += (grad[i] - mean) * (weights[i] / share)
-        for i in range(low, high):
-            grad[i] = weights[i] * (grad[i] - mean)
+def squares_queries(scores, targets, weights, offsets, ranges, grad):
+    """The queries of ``ranges`` (``shares``): the direction that lowers the squared error, w (r - mean)."""
+    begin, end = claim(ranges)
+    while begin < end:
+        for q in range(begin, end):
+            low, high = offsets[q], offsets[q + 1]
+            share, mean = 0.0, 0.0
+            for i in range(low, high):
+                # scores far from 0 lose no digits of their differences
+                grad[i] = targets[i] - (scores[i] - scores[low])
+                share += weights[i]
+                if weights[i] > 0.0:
+                    mean += (grad[i] - mean) * (weights[i] / share)
+            for i in range(low, high):
+                grad[i] = weights[i] * (grad[i] - mean)
+        begin, end = claim(ranges)

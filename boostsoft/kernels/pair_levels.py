@@ -12,9 +12,11 @@ from __future__ import annotations
 import numpy as np
 
 from .compile import kernel, routine
+from .curvature import to_curvature
 from .families import DISTANCES
 from .noise import GAUSSIAN, GUMBEL, exponential
 from .pair_law import gaussian_pair, law_reach, logistic_pair
+from .shares import claim
 from .simd import LANES, keep_alive, lane_sum, load, magnitude, pointer, splat, store, where_negative
 from .sorting import falling_order
 
@@ -144,65 +146,69 @@ def _sum_losses(n, x, c, omega, up, down, bent):
 
 
 @kernel
-def ranknet_level_queries(scores, gains, offsets, by_gain, sigmoid, begin, end, grad, curvature, left):
-    """RankNet's direction and curvature (``lambdas``) of the queries begin..end whose scores are not too far apart.
+def ranknet_level_queries(scores, gains, offsets, by_gain, sigmoid, ranges, grad, curvature, left):
+    """RankNet's direction and curvature (``lambdas``) of the queries of ``ranges`` whose scores are not too far apart.
 
     ``by_gain`` has the places of each query's documents by falling gain, or is empty: then they are found.
-    The others are marked in ``left``, and how many there are is returned.
+    The others are marked in ``left``.
     """
-    longest, others = 0, 0
-    for q in range(begin, end):
-        longest = max(longest, offsets[q + 1] - offsets[q])
-    numbers, places = np.empty(_PARTS * (longest + LANES)), np.empty(_PLACES * (longest + LANES), np.int64)
-    ones = np.ones(longest)
-    for q in range(begin, end):
-        low, high = offsets[q], offsets[q + 1]
-        n = high - low
-        if n < 2:
-            continue
-        own = scores[low:high]
-        if (own.max() - own.min()) * sigmoid > _EXPONENTS:
-            left[q] = True
-            others += 1
-            continue
-        x, c, omega, up, down, bent, order = _arrange(
-            GUMBEL, own, gains[low:high], ones[:n], by_gain[low:high], 1.0 / sigmoid, numbers, places
-        )
-        _sum_losses(n, x, c, omega, up, down, bent)
-        for j in range(n):
-            i = low + order[j]
-            grad[i], curvature[i] = sigmoid * (up[j] - down[j]), sigmoid * sigmoid * bent[j]
-    keep_alive(numbers)
-    keep_alive(places)
-    return others
+    begin, end = claim(ranges)
+    while begin < end:
+        longest = 0
+        for q in range(begin, end):
+            longest = max(longest, offsets[q + 1] - offsets[q])
+        numbers, places = np.empty(_PARTS * (longest + LANES)), np.empty(_PLACES * (longest + LANES), np.int64)
+        ones = np.ones(longest)
+        for q in range(begin, end):
+            low, high = offsets[q], offsets[q + 1]
+            n = high - low
+            if n < 2:
+                continue
+            own = scores[low:high]
+            if (own.max() - own.min()) * sigmoid > _EXPONENTS:
+                left[q] = True
+                continue
+            x, c, omega, up, down, bent, order = _arrange(
+                GUMBEL, own, gains[low:high], ones[:n], by_gain[low:high], 1.0 / sigmoid, numbers, places
+            )
+            _sum_losses(n, x, c, omega, up, down, bent)
+            for j in range(n):
+                i = low + order[j]
+                grad[i], curvature[i] = sigmoid * (up[j] - down[j]), sigmoid * sigmoid * bent[j]
+        keep_alive(numbers)
+        keep_alive(places)
+        begin, end = claim(ranges)
 
 
 @kernel
 def soft_level_pairs(
-    law, family, scores, gains, weights, offsets, sigma, by_gain, derive, begin, end, value, grad, push, left
+    law, family, scores, gains, weights, offsets, sigma, by_gain, derive, wanted, ranges, value, grad, push, hess,
+    left,
 ):  # fmt: skip
-    """Of the queries begin..end whose documents nearly all matter to one another: as ``pairwise.soft_pairs``.
+    """Of the queries of ``ranges`` whose documents nearly all matter to one another: as ``pairwise.soft_pairs``.
 
     ``by_gain`` has the places of each query's documents by falling coefficient, or is empty: then they are found.
-    The others are marked in ``left``, and how many there are is returned.
+    The others are marked in ``left``.
     """
-    longest, others = 0, 0
-    for q in range(begin, end):
-        longest = max(longest, offsets[q + 1] - offsets[q])
-    numbers, places = np.empty(_PARTS * (longest + LANES)), np.empty(_PLACES * (longest + LANES), np.int64)
-    for q in range(begin, end):
-        low, high = offsets[q], offsets[q + 1]
-        if low == high:
-            value[q] = 0.0
-        elif _all_matter(law, scores[low:high], sigma):
-            d_low, d_high = (low, high) if derive else (0, 0)
-            value[q] = _query(
-                law, family, scores[low:high], gains[low:high], weights[low:high], by_gain[low:high], sigma, derive,
-                grad[d_low:d_high], push[d_low:d_high], numbers, places,
-            )  # fmt: skip
-        else:
-            left[q] = True
-            others += 1
-    keep_alive(numbers)
-    keep_alive(places)
-    return others
+    begin, end = claim(ranges)
+    while begin < end:
+        longest = 0
+        for q in range(begin, end):
+            longest = max(longest, offsets[q + 1] - offsets[q])
+        numbers, places = np.empty(_PARTS * (longest + LANES)), np.empty(_PLACES * (longest + LANES), np.int64)
+        for q in range(begin, end):
+            low, high = offsets[q], offsets[q + 1]
+            if low == high:
+                value[q] = 0.0
+            elif _all_matter(law, scores[low:high], sigma):
+                d_low, d_high = (low, high) if derive else (0, 0)
+                value[q] = _query(
+                    law, family, scores[low:high], gains[low:high], weights[low:high], by_gain[low:high], sigma, derive,
+                    grad[d_low:d_high], push[d_low:d_high], numbers, places,
+                )  # fmt: skip
+                to_curvature(wanted, q, d_low, d_high, gains, grad, push, hess)
+            else:
+                left[q] = True
+        keep_alive(numbers)
+        keep_alive(places)
+        begin, end = claim(ranges)

@@ -18,10 +18,12 @@ from __future__ import annotations
 import numpy as np
 
 from .compile import kernel, routine
+from .curvature import to_curvature
 from .families import DISTANCES, PAIRS
 from .hard import EXPECTED, ORDER, WORST
 from .pair_grid import all_pairs, dense_levels, grid_discordance, grid_pays
 from .pair_law import law_reach, pair_law
+from .shares import claim
 from .simd import LANES, lane_sum, larger, load, smaller, splat, store, where_negative
 from .sorting import whole_order
 
@@ -107,14 +109,17 @@ def sorted_value(family, scores, coef, weights, ties):
 
 
 @kernel
-def hard_pairs(family, scores, gains, weights, offsets, ties, begin, end, value):
-    """Raw values of queries begin..end, each written to its own place of ``value``."""
-    for q in range(begin, end):
-        low, high = offsets[q], offsets[q + 1]
-        order = whole_order(scores[low:high], gains[low:high], ties == WORST)
-        value[q] = sorted_value(
-            family, scores[low:high][order], gains[low:high][order], weights[low:high][order], ties
-        )  # fmt: skip
+def hard_pairs(family, scores, gains, weights, offsets, ties, ranges, value):
+    """Raw values of the queries of ``ranges`` (``shares``), each written to its own place of ``value``."""
+    begin, end = claim(ranges)
+    while begin < end:
+        for q in range(begin, end):
+            low, high = offsets[q], offsets[q + 1]
+            order = whole_order(scores[low:high], gains[low:high], ties == WORST)
+            value[q] = sorted_value(
+                family, scores[low:high][order], gains[low:high][order], weights[low:high][order], ties
+            )  # fmt: skip
+        begin, end = claim(ranges)
 
 
 @routine
@@ -195,22 +200,30 @@ def _soft_query(law, family, scores, gains, weights, sigma, derive, grad, push, 
 
 @kernel
 def soft_pairs(
-    law, family, scores, gains, weights, offsets, sigma, derive, begin, end, value, grad, push, hess, chosen
+    law, family, scores, gains, weights, offsets, sigma, derive, wanted, ranges, value, grad, push,
+    hess, chosen,
 ):  # fmt: skip
-    """Expected raw values of the chosen of queries begin..end; with ``derive``, gradient, push and Hessian as well.
+    """Expected raw values of the chosen of the queries of ``ranges`` (``shares``).
+
+    With ``derive``, gradient, push and Hessian as well.
 
     In units of sigma, as ``expected.expect_queries``; a raised score pulls up with sum of weight x density over
-    the documents of less coefficient, and down (``push``) over those of more.
+    the documents of less coefficient, and down (``push``) over those of more. ``wanted`` is what becomes of them then
+    (``curvature``).
     """
-    for q in range(begin, end):
-        if not chosen[q]:
-            continue
-        low, high = offsets[q], offsets[q + 1]
-        if low == high:
-            value[q] = 0.0
-            continue
-        d_low, d_high = (low, high) if derive else (0, 0)
-        value[q] = _soft_query(
-            law, family, scores[low:high], gains[low:high], weights[low:high], sigma, derive,
-            grad[d_low:d_high], push[d_low:d_high], hess[d_low:d_high],
-        )  # fmt: skip
+    begin, end = claim(ranges)
+    while begin < end:
+        for q in range(begin, end):
+            if not chosen[q]:
+                continue
+            low, high = offsets[q], offsets[q + 1]
+            if low == high:
+                value[q] = 0.0
+                continue
+            d_low, d_high = (low, high) if derive else (0, 0)
+            value[q] = _soft_query(
+                law, family, scores[low:high], gains[low:high], weights[low:high], sigma, derive,
+                grad[d_low:d_high], push[d_low:d_high], hess[d_low:d_high],
+            )  # fmt: skip
+            to_curvature(wanted, q, d_low, d_high, gains, grad, push, hess)
+        begin, end = claim(ranges)

@@ -20,15 +20,14 @@ from .sorting import whole_order
 @kernel
 def hard_draws(family, draws, gains, weights, ranks, discount, values):
     """The raw value of one query for every row of noisy scores; scores that coincide count as tied."""
-    offsets, cutoffs = np.array([0, gains.size]), np.array([ranks])
+    offsets, cutoffs, ranges = np.array([0, gains.size]), np.array([ranks]), np.array([0, 0, 1])
     for t in range(draws.shape[0]):
         if family == PAIRS or family == DISTANCES:
             order = whole_order(draws[t], gains, False)
             values[t] = sorted_value(family, draws[t][order], gains[order], weights[order], EXPECTED)
         else:
-            hard_queries(
-                family, draws[t], gains, offsets, cutoffs, discount, EXPECTED, 0, 1, values[t : t + 1]
-            )  # fmt: skip
+            ranges[0] = 0
+            hard_queries(family, draws[t], gains, offsets, cutoffs, discount, EXPECTED, ranges, values[t : t + 1])
 
 
 @kernel

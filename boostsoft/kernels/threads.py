@@ -5,8 +5,9 @@ once, and a forked child starts its own. A query's result depends on nothing but
 for any number of threads.
 
 The calling thread works too, with as many sleeping helpers as its allowance has left (``n_threads``). Helpers are
-shared by all callers of a process: one starts, or goes on to its next range, only while no more threads are running
+shared by all callers of a process: one starts, or goes on to its next ranges, only while no more threads are running
 kernels than its caller may use. Two callers at once therefore share the processors rather than doubling the load.
+What a booster calls runs on the booster's own threads instead (``openmp``).
 """
 
 from __future__ import annotations
@@ -19,20 +20,23 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
+from typing import Any
 
 import numba
 import numpy as np
 from numba import config
 from numpy.typing import NDArray
 
+from . import openmp
 from .cache import warn_if_not_kept
 from .processors import processors
+from .shares import Ranges, as_array, has_left, shared_out
 
-_CHUNKS_PER_THREAD = 8
 # Two threads took 100 to 150 us longer than half of one thread's time, from calling the helper and waiting for it:
 # level with one at 400 us of work on two idle cores, at 800 us on two busy ones. In the unit of ``costs``.
 _NANOSECONDS_PER_THREAD = 400e3
 _limit: ContextVar[int | None] = ContextVar("boostsoft_threads", default=None)
+_team: ContextVar[openmp.Team | None] = ContextVar("boostsoft_team", default=None)
 _crews: dict[int, _Crew] = {}
 
 
@@ -75,40 +79,92 @@ def _by_numba() -> int:
     return threads if chosen else min(threads, processors())
 
 
+@contextlib.contextmanager
+def on_threads_of(library: Any, threads: int | None) -> Iterator[None]:
+    """Let kernels that are called inside run on the threads of a booster: its library, and how many it says it has."""
+    token = _team.set(openmp.team(library, threads if threads is not None and threads > 0 else limit()))
+    try:
+        yield
+    finally:
+        _team.reset(token)
+
+
 def over_queries(run: Callable[[int, int], None], costs: NDArray[np.float64]) -> None:
     """Call ``run(begin, end)`` on ranges that cover all queries; ``costs`` in nanoseconds, roughly, shares the work."""
     if costs.size == 0:
         return
-    total = np.cumsum(costs)
-    threads = max(1, int(min(n_threads(), costs.size, total[-1] / _NANOSECONDS_PER_THREAD)))
-    _crew().work(_Job(run, _ranges(total, threads), threads))
+    threads = _wanted(costs)
+    ranges = deque(itertools.chain.from_iterable(shared_out(costs, threads)))
+    _crew().work(_RangeJob(run, ranges, threads))
     warn_if_not_kept()
 
 
-def _ranges(total: NDArray[np.float64], threads: int) -> deque[tuple[int, int]]:
-    """Ranges of about equal cost, several for each thread; ``total`` is the cost up to and with each query."""
-    n = total.size
-    if threads == 1:
-        return deque([(0, n)])
-    shares = np.linspace(0.0, total[-1], threads * _CHUNKS_PER_THREAD + 1)[1:-1]
-    cuts = np.unique(np.concatenate([[0], np.searchsorted(total, shares, side="left") + 1, [n]]))
-    return deque(itertools.pairwise(cuts[cuts <= n].tolist()))
+def sweep(run: Callable[[Ranges], None], costs: NDArray[np.float64]) -> None:
+    """Call ``run(ranges)`` on every thread, for a kernel that takes ranges from there (``shares.claim``)."""
+    sweep_kinds(lambda _, ranges: run(ranges), costs, None)
+
+
+def sweep_kinds(run: Callable[[int, Ranges], None], costs: NDArray[np.float64], kinds: NDArray[np.int8] | None) -> None:
+    """Call ``run(kind, ranges)`` on every thread for each kind of query, 0 if ``kinds`` has none."""
+    if costs.size == 0:
+        return
+    threads, parts = _wanted(costs), []
+    for ranges in shared_out(costs, threads, kinds):
+        by_kind: dict[int, list[tuple[int, int]]] = {}
+        for range_ in ranges:
+            by_kind.setdefault(0 if kinds is None else int(kinds[range_[0]]), []).append(range_)
+        parts += [(kind, as_array(own)) for kind, own in by_kind.items()]
+    _crew().work(_SweepJob(run, parts, threads))
+    warn_if_not_kept()
+
+
+def _wanted(costs: NDArray[np.float64]) -> int:
+    """Threads for which there is enough to do."""
+    return max(1, int(min(n_threads(), costs.size, costs.sum() / _NANOSECONDS_PER_THREAD)))
 
 
 class _Job:
-    """One call: the ranges that are left, and how many helpers are at them."""
+    """One call: on how many threads, and how many helpers are at it."""
 
-    def __init__(self, run: Callable[[int, int], None], ranges: deque[tuple[int, int]], threads: int) -> None:
-        self.run, self.ranges, self.threads = run, ranges, threads
+    def __init__(self, threads: int) -> None:
+        self.threads = threads
         self.helping, self.closed = 0, False
         self.error: BaseException | None = None
 
-    def next(self) -> tuple[int, int] | None:
-        """The next range, None if others have taken the last."""
-        try:
-            return self.ranges.popleft()
-        except IndexError:
-            return None
+    def work(self, go_on: Callable[[], bool]) -> None:
+        """Take what is left while ``go_on()`` says so."""
+        raise NotImplementedError
+
+
+class _RangeJob(_Job):
+    """Ranges that Python takes."""
+
+    def __init__(self, run: Callable[[int, int], None], ranges: deque[tuple[int, int]], threads: int) -> None:
+        super().__init__(min(threads, len(ranges)))
+        self.run, self.ranges = run, ranges
+
+    def work(self, go_on: Callable[[], bool]) -> None:
+        while go_on():
+            try:
+                range_ = self.ranges.popleft()
+            except IndexError:  # others have taken the last
+                return
+            self.run(*range_)
+
+
+class _SweepJob(_Job):
+    """Ranges that kernels take, of one kind after another."""
+
+    def __init__(self, run: Callable[[int, Ranges], None], parts: list[tuple[int, Ranges]], threads: int) -> None:
+        super().__init__(min(threads, sum(ranges.size // 2 for _, ranges in parts)))
+        self.run, self.parts = run, parts
+
+    def work(self, go_on: Callable[[], bool]) -> None:
+        for kind, ranges in self.parts:
+            if not go_on():
+                return
+            if has_left(ranges):
+                self.run(kind, ranges)
 
 
 class _Crew:
@@ -121,21 +177,45 @@ class _Crew:
         self._running = 0
 
     def work(self, job: _Job) -> None:
-        """Return when all ranges of a job are done, or raise the first error."""
+        """Return when all of a job is done, or raise the first error."""
+        team = _team.get() if job.threads > 1 else None
+        if team is None:
+            self._work_with_helpers(job)
+        else:
+            self._work_on_team(job, team)
+        if job.error is not None:
+            raise job.error
+
+    def _work_with_helpers(self, job: _Job) -> None:
         with self._changed:
             self._running += 1
         try:
-            self._call_helpers(job, min(job.threads, len(job.ranges)) - 1)
-            while (range_ := job.next()) is not None:
-                job.run(*range_)
+            self._call_helpers(job, job.threads - 1)
+            job.work(lambda: job.error is None)
+        except BaseException as error:
+            job.error = error
         finally:
-            job.ranges.clear()
             with self._changed:
                 self._running -= 1
                 job.closed = True  # to helpers that have not begun
                 self._changed.wait_for(lambda: job.helping == 0)
-        if job.error is not None:
-            raise job.error
+
+    def _work_on_team(self, job: _Job, team: openmp.Team) -> None:
+        with self._changed:
+            members = max(1, min(job.threads - self._running, team.size))
+            self._running += members
+
+        def member() -> None:
+            try:
+                job.work(lambda: job.error is None)
+            except BaseException as error:
+                job.error = error
+
+        try:
+            team.run(member, members)
+        finally:
+            with self._changed:
+                self._running -= members
 
     def _call_helpers(self, job: _Job, helpers: int) -> None:
         # RuntimeError: the interpreter is about to end, or the system gives no more threads; the caller does without
@@ -150,11 +230,9 @@ class _Crew:
             self._running += 1
             job.helping += 1
         try:
-            while self._running <= job.threads and (range_ := job.next()) is not None:
-                job.run(*range_)
+            job.work(lambda: job.error is None and self._running <= job.threads)
         except BaseException as error:
             job.error = error
-            job.ranges.clear()
         finally:
             with self._changed:
                 self._running -= 1

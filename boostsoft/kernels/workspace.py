@@ -1,9 +1,12 @@
-"""Room for a kernel's work: one buffer of numbers, one of places, made in Python and kept by each thread."""
+"""Room for a kernel's work: one buffer of numbers, one of places, made in Python and kept for the next call."""
 
 from __future__ import annotations
 
+import contextlib
 import math
-import threading
+import os
+from collections import deque
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -36,8 +39,9 @@ GUARD = LANES  # zeros before and behind a row
 PAD = 4  # vectors of zeros before a polynomial
 MOST_BINS = 256
 TALLY, TERMS = 54, 56  # the parts that hold the tally, behind two numbers, and a discount's exponentials
-_MOST_KEPT = 2**23  # bytes that a thread keeps from one run to the next
-_kept = threading.local()
+_MOST_KEPT = 2**23  # bytes of a workspace that is kept from one run to the next
+# with their keys, two for each thread at most; a deque's ends may be changed by several threads at once
+_idle: deque[tuple[Any, Any]] = deque(maxlen=2 * (os.cpu_count() or 1))
 
 
 def _row_bound(n, ranks, lanes, spread):
@@ -83,20 +87,35 @@ def workspace(engine: int, family: int, n: int, ranks: int, spread: float) -> tu
     return numbers, at, places, places_at
 
 
-def own_workspace(engine: int, family: int, n: int, ranks: int, spread: float) -> tuple[Any, Any, Any, Any]:
-    """The calling thread's workspace of that size, kept from its run before if it is not large.
+@contextlib.contextmanager
+def own_workspace(engine: int, family: int, n: int, ranks: int, spread: float) -> Iterator[tuple[Any, Any, Any, Any]]:
+    """A workspace of that size that nobody else has, kept for the next one who wants it if it is not large.
 
     A new one of a common size costs as much as ten queries: its pages come from the system, one fault each.
     """
     key = (engine, family, n, ranks, spread)
-    if getattr(_kept, "key", None) != key:
-        _kept.key = None
-        _kept.room = workspace(*key)
-        _kept.key = key
-    room: tuple[Any, Any, Any, Any] = _kept.room
-    if room[0].nbytes > _MOST_KEPT:
-        _kept.key = _kept.room = None
-    return room
+    room = _kept(key)
+    if room is None:
+        room = workspace(*key)
+    try:
+        yield room
+    finally:
+        if room[0].nbytes <= _MOST_KEPT:
+            _idle.append((key, room))
+
+
+def _kept(key: tuple[int, int, int, int, float]) -> tuple[Any, Any, Any, Any] | None:
+    """The one of that size that was used last, if there is one."""
+    for _ in range(len(_idle)):
+        try:
+            known, room = _idle.pop()
+        except IndexError:
+            return None
+        if known == key:
+            found: tuple[Any, Any, Any, Any] = room
+            return found
+        _idle.appendleft((known, room))
+    return None
 
 
 def _buffer(sizes, dtype):

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,15 +11,17 @@ from numpy.typing import NDArray
 
 from ..arguments import FloatArray
 from ..kernels.blocks import block_address
+from ..kernels.curvature import NO_CURVATURE, Curvature
 from ..kernels.expected import ACCURACY, ODDS_DIGITS, expect_queries
 from ..kernels.families import ABSORBING, MARKED, PLAIN
 from ..kernels.noise import LAWS
 from ..kernels.pair_levels import soft_level_pairs
 from ..kernels.pairwise import soft_pairs
 from ..kernels.sampled import hard_draws, plackett_luce_gradient
+from ..kernels.shares import Ranges
 from ..kernels.simd import LANES
 from ..kernels.softrank import softrank_queries
-from ..kernels.threads import over_queries
+from ..kernels.threads import over_queries, sweep, sweep_kinds
 from ..kernels.workspace import (
     ABSORBED,
     CASCADES,
@@ -47,6 +47,8 @@ _FEW_IN_CASCADES = 8  # documents for which a cascade goes by rows
 _ROOM_BELOW, _DEEP = 1.75, 64
 _BY_ODDS = {PLAIN: ODDS, ABSORBING: ABSORBED, MARKED: COUNTED}  # the families that sum over ranks
 _CELLS_AT_A_TIME = 2**18  # of draws x documents: 2 MiB of noise
+# longer lists have a workspace of their own size, which is not kept: that of all others would be as large
+_COMMON, _LONG = 2048, 16
 _HUGE = 1e290  # no difference of scores beyond floats is within the reach of a smaller sigma, not even in steps
 
 
@@ -71,42 +73,36 @@ def expectation(
     sigma: float,
     accuracy: str,
     derive: int,
-    finish: Callable[[int, int, Expectation], None] | None = None,
+    curvature: Curvature = NO_CURVATURE,
 ) -> Expectation:
     """The exact expectation of every query, with as many derivatives as asked for.
 
-    ``derive``: 0, the value; 1, gradient and push; 2, the Hessian as well, which is 0 otherwise. ``finish`` is
-    called with ranges of queries when they are done, on the thread that did them.
+    ``derive``: 0, the value; 1, gradient and push; 2, the Hessian as well, which is 0 otherwise. With ``curvature`` the
+    gradient is weighted, and the curvature stands in the push's place.
     """
     scores, sigma = _differing(scores, sigma)
     law, offsets = LAWS[noise], prepared.groups.offsets
     step, tol = ACCURACY[accuracy]
     found = _room(prepared, derive > 0)
-    out = (found.values, found.gradient, found.push, found.hessian)
-    size, terms = _room_size(prepared, tol), _terms(prepared, tol)
-    engines = _engines(prepared, terms, tol)
-    costs = exact_costs(prepared, engines)
-    refuse_long(prepared, costs, scores, noise, sigma, "exact")
-    plain = prepared.family == PLAIN
-    short = block_address(SHORT) if plain and tol > ODDS_DIGITS and np.any(engines != ROWS) else 0
+    plan = _plan(prepared, tol)
+    refuse_long(prepared, plan.costs, scores, noise, sigma, "exact")
+    if prepared.pairwise:
+        _pairs(prepared, law, scores, sigma, derive, curvature, plan.costs, found)
+        return found
+    short = block_address(SHORT) if plan.few else 0
 
-    def run(begin: int, end: int) -> None:
-        if prepared.pairwise:
-            _pairs(prepared, law, scores, sigma, derive, begin, end, found)
-        else:
-            for first, last, engine in _by_engine(engines, begin, end):
-                room = own_workspace(engine, prepared.family, *size)
-                if engine in (MIXED, CASCADES):
-                    set_terms(room, terms)
-                expect_queries(
-                    block_address(engine), short if engine != ROWS else 0, engine, law, prepared.family, scores,
-                    prepared.gains, offsets, prepared.cutoffs, prepared.smooth, prepared.discount, sigma, step, tol,
-                    derive, first, last, *out, size[0] + LANES - 1, *room,
-                )  # fmt: skip
-        if finish is not None:
-            finish(begin, end, found)
+    def run(kind: int, ranges: Ranges) -> None:
+        engine, (longest, deepest) = kind % _LONG, plan.rooms[kind >= _LONG]
+        with own_workspace(engine, prepared.family, longest, deepest, 40.0 - math.log(tol)) as room:
+            if engine in (MIXED, CASCADES):
+                set_terms(room, plan.terms)
+            expect_queries(
+                block_address(engine), short if engine != ROWS else 0, engine, law, prepared.family, scores,
+                prepared.gains, offsets, prepared.cutoffs, prepared.smooth, prepared.discount, sigma, step, tol, derive,
+                curvature, ranges, found.values, found.gradient, found.push, found.hessian, longest + LANES - 1, *room,
+            )  # fmt: skip
 
-    over_queries(run, costs)
+    sweep_kinds(run, plan.costs, plan.kinds)
     return found
 
 
@@ -121,23 +117,69 @@ def _pairs(
     scores: FloatArray,
     sigma: float,
     derive: int,
-    begin: int,
-    end: int,
+    curvature: Curvature,
+    costs: FloatArray,
     found: Expectation,
 ) -> None:
-    """Queries begin..end of a metric of pairs: by level where that pays and no Hessian is asked for, or in order."""
+    """All queries of a metric of pairs: by level where that pays and no Hessian is asked for, or in order."""
     given = (law, prepared.family, scores, prepared.gains, prepared.weights, prepared.groups.offsets, sigma)
     left = np.full(prepared.groups.n_queries, derive == 2)
-    out = (found.values, found.gradient, found.push)
-    if derive == 2 or soft_level_pairs(*given, prepared.by_gain, derive, begin, end, *out, left):
-        soft_pairs(*given, derive > 0, begin, end, *out, found.hessian, left)
+    out = (found.values, found.gradient, found.push, found.hessian, left)
+
+    def by_level(ranges: Ranges) -> None:
+        soft_level_pairs(*given, prepared.by_gain, derive, curvature, ranges, *out)
+
+    def in_order(ranges: Ranges) -> None:
+        soft_pairs(*given, derive > 0, curvature, ranges, *out)
+
+    if derive < 2:
+        sweep(by_level, costs)
+    if left.any():
+        sweep(in_order, np.where(left, costs, 0.0))
 
 
-def _room_size(prepared: PreparedQueries, tol: float) -> tuple[int, int, float]:
-    """Documents, ranks and spread that a workspace for any of the queries is made for."""
-    sizes = prepared.groups.sizes
-    longest, deepest = int(sizes.max(initial=1)), int(np.minimum(sizes, prepared.cutoffs).max(initial=1))
-    return longest, deepest, 40.0 - math.log(tol)
+@dataclass(frozen=True)
+class _Plan:
+    """How queries are gone through at an accuracy, whatever their scores are.
+
+    Attributes
+    ----------
+    terms : a discount as exponentials, by the power of two that is the longest list.
+    kinds : the engine of each query, and whether it is a long one.
+    costs : of each query.
+    few : whether clusters of few documents go a way of their own.
+    rooms : documents and ranks that a workspace is made for, of common queries and of long ones.
+    """
+
+    terms: dict[int, FloatArray]
+    kinds: NDArray[np.int8]
+    costs: FloatArray
+    few: bool
+    rooms: tuple[tuple[int, int], tuple[int, int]]
+
+
+def _plan(prepared: PreparedQueries, tol: float) -> _Plan:
+    """Made once: for short lists it takes as long as the kernel."""
+    key = "expectation", tol, id(prepared.discount)
+    if key not in prepared.plans:
+        terms = _terms(prepared, tol)
+        engines = _engines(prepared, terms, tol)
+        long = prepared.groups.sizes > _COMMON
+        prepared.plans[key] = _Plan(
+            terms=terms,
+            kinds=engines + _LONG * long.astype(np.int8),
+            costs=exact_costs(prepared, engines),
+            few=prepared.family == PLAIN and tol > ODDS_DIGITS and bool(np.any(engines != ROWS)),
+            rooms=(_room_size(prepared, ~long), _room_size(prepared, long)),
+        )
+    found: _Plan = prepared.plans[key]
+    return found
+
+
+def _room_size(prepared: PreparedQueries, chosen: NDArray[np.bool_]) -> tuple[int, int]:
+    """Documents and ranks that a workspace for any of the chosen queries is made for."""
+    sizes = prepared.groups.sizes[chosen]
+    return int(sizes.max(initial=1)), int(np.minimum(sizes, prepared.cutoffs[chosen]).max(initial=1))
 
 
 def _terms(prepared: PreparedQueries, tol: float) -> dict[int, FloatArray]:
@@ -171,13 +213,6 @@ def _engines(prepared: PreparedQueries, terms: dict[int, FloatArray], tol: float
         whole = (sizes > fewer) & (sizes <= 2**power) & (cutoffs >= sizes)
         engines[whole] = MIXED if prepared.family == PLAIN else CASCADES
     return engines
-
-
-def _by_engine(engines: NDArray[np.int8], begin: int, end: int) -> list[tuple[int, int, int]]:
-    """Runs of queries that go to the same engine."""
-    changes = begin + 1 + np.flatnonzero(np.diff(engines[begin:end]))
-    ends = [begin, *changes.tolist(), end]
-    return [(first, last, int(engines[first])) for first, last in itertools.pairwise(ends) if first < last]
 
 
 def softrank_expectation(

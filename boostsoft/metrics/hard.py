@@ -11,7 +11,8 @@ import numpy as np
 from ..arguments import FloatArray, finite_vector, set_fields
 from ..kernels.hard import EXPECTED, TIES, hard_queries
 from ..kernels.pairwise import hard_pairs
-from ..kernels.threads import over_queries
+from ..kernels.shares import Ranges
+from ..kernels.threads import sweep
 from ..query_groups import QueryGroups, query_weights, resolve_groups
 from .costs import hard_costs
 from .divisors import tie_correction
@@ -248,16 +249,15 @@ class Metric:
         offsets, raw = queries.groups.offsets, np.zeros(queries.groups.n_queries)
         ties = TIES.get(self.ties, EXPECTED)
 
-        def run(begin: int, end: int) -> None:
+        def run(ranges: Ranges) -> None:
             if queries.pairwise:
-                hard_pairs(queries.family, scores, queries.gains, queries.weights, offsets, ties, begin, end, raw)
+                hard_pairs(queries.family, scores, queries.gains, queries.weights, offsets, ties, ranges, raw)
             else:
                 hard_queries(
-                    queries.family, scores, queries.gains, offsets, queries.cutoffs, queries.discount,
-                    ties, begin, end, raw,
-                )  # fmt: skip
+                    queries.family, scores, queries.gains, offsets, queries.cutoffs, queries.discount, ties, ranges, raw
+                )
 
-        over_queries(run, hard_costs(queries))
+        sweep(run, hard_costs(queries))
         if self.ties != "corrected":
             return queries.finish(raw)
         return queries.finish(raw, tie_correction(REGISTRY[self.metric].divisor, scores, queries.groups))

@@ -46,6 +46,7 @@ class PreparedQueries:
     further : what else an objective trains on, on the same labels.
     by_gain : (n_docs,) the places of each query's documents by falling coefficient; empty until asked for.
     spare : (n_docs,) arrays that were handed back, for the next iteration.
+    plans : what kernels need to know of these queries, whatever the scores are, by what it depends on besides.
     """
 
     caller: str
@@ -67,6 +68,7 @@ class PreparedQueries:
     further: tuple[PreparedQueries, ...] = ()
     by_gain: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
     spare: list[FloatArray] = field(default_factory=list)
+    plans: dict[Any, Any] = field(default_factory=dict)
 
     @property
     def pairwise(self) -> bool:

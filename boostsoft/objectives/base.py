@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..arguments import FloatArray, finite_vector
+from ..arguments import FloatArray, finite_vector, refuse_negative
 from ..metrics.hard import Metric
 from ..metrics.prepared import PreparedQueries, prepare
 from ..query_groups import QueryGroups, query_weights
@@ -35,6 +35,39 @@ class Objective(Protocol):
     ) -> tuple[FloatArray, FloatArray]:
         """The direction to raise each score in, and a positive curvature, each (n_docs,) and times the weights."""
         ...
+
+    def unchecked(
+        self, queries: PreparedQueries, scores: FloatArray, row_weight: FloatArray | None = None
+    ) -> tuple[FloatArray, FloatArray]:
+        """The same of float64 arrays that are known to be finite and as long as there are documents."""
+        ...
+
+
+class Checked:
+    """An objective's numbers, checked where they come in: kernels would read past the end of an array."""
+
+    def gradient_curvature(
+        self, queries: PreparedQueries, scores: Any, row_weight: Any = None
+    ) -> tuple[FloatArray, FloatArray]:
+        """The direction to raise each score in, and the positive curvature, each (n_docs,), times the weights.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If ``scores`` or ``row_weight`` are not one finite number for each document, or a weight is below 0.
+        """
+        caller, n_docs = queries.caller, queries.members.n_docs
+        scores = finite_vector(caller, "scores", scores, n_docs)
+        if row_weight is not None:
+            row_weight = finite_vector(caller, "row_weight", row_weight, n_docs)
+            refuse_negative(caller, "row_weight", row_weight)
+        return self.unchecked(queries, scores, row_weight)
+
+    def unchecked(
+        self, queries: PreparedQueries, scores: FloatArray, row_weight: FloatArray | None = None
+    ) -> tuple[FloatArray, FloatArray]:
+        """The same of numbers that have been checked."""
+        raise NotImplementedError
 
 
 def kept_weights(caller: str, weights: Any) -> tuple[float, ...] | None:

@@ -10,21 +10,22 @@ import numpy as np
 from ..arguments import FloatArray, as_flag, non_negative_number, one_of, positive_number, set_fields, whole_number
 from ..kernels.lambdas import LAMBDALOSS, LAMBDARANK, RANKNET, lambda_queries
 from ..kernels.pair_levels import ranknet_level_queries
-from ..kernels.threads import over_queries
+from ..kernels.shares import Ranges
+from ..kernels.threads import sweep
 from ..metrics.costs import lambda_costs, ranknet_costs
 from ..metrics.hard import Metric
 from ..metrics.prepared import PreparedQueries
 from ..metrics.soft import as_metric
 from ..metrics.spec import DISCOUNTS
 from ..query_groups import QueryGroups
-from .base import CALLER, kept_weights, prepare_labels, refuse_falling_gain, weighted
+from .base import CALLER, Checked, kept_weights, prepare_labels, refuse_falling_gain, weighted
 
 LAMBDA_KINDS = ("lambdarank", "ranknet")
 _WHOLE_LIST = 2**53
 
 
 @dataclass(frozen=True, init=False, eq=True)
-class LambdaObjective:
+class LambdaObjective(Checked):
     r"""LambdaRank, as LightGBM's ``lambdarank`` computes it, or RankNet (Burges 2010): references to compare with.
 
     Parameters
@@ -109,10 +110,10 @@ class LambdaObjective:
         queries = _prepared(caller, self, y_true, groups, part)
         return queries if self.kind == "lambdarank" else queries.sorted_by_gain()
 
-    def gradient_curvature(
+    def unchecked(
         self, queries: PreparedQueries, scores: FloatArray, row_weight: FloatArray | None = None
     ) -> tuple[FloatArray, FloatArray]:
-        """The direction to raise each score in, and the positive curvature, each (n_docs,), times the weights."""
+        """What ``gradient_curvature`` returns, of numbers that have been checked."""
         if self.kind == "lambdarank":
             found = _pairs(LAMBDARANK, queries, scores, self.truncation_level, self.norm, self.sigmoid)
         else:
@@ -121,7 +122,7 @@ class LambdaObjective:
 
 
 @dataclass(frozen=True, init=False, eq=True)
-class LambdaLossObjective:
+class LambdaLossObjective(Checked):
     r"""LambdaLoss, the NDCG-Loss2++ of Wang et al. (2018): a bound of NDCG's loss, and a reference to compare with.
 
     With G = gain / ideal DCG, D(r) = 1 / log2(1 + r) and r_i the rank of document i by the present scores, the loss
@@ -206,10 +207,10 @@ class LambdaLossObjective:
         """
         return _prepared(caller, self, y_true, groups, part)
 
-    def gradient_curvature(
+    def unchecked(
         self, queries: PreparedQueries, scores: FloatArray, row_weight: FloatArray | None = None
     ) -> tuple[FloatArray, FloatArray]:
-        """The direction to raise each score in, and the positive curvature, each (n_docs,), times the weights."""
+        """What ``gradient_curvature`` returns, of numbers that have been checked."""
         depth = _WHOLE_LIST if self.truncation_level is None else self.truncation_level
         found = _pairs(LAMBDALOSS, queries, scores, depth, False, self.sigmoid, self.mu)
         return weighted(found, queries, self.query_weight, row_weight)
@@ -233,20 +234,21 @@ def _all_pairs(queries: PreparedQueries, scores: FloatArray, sigmoid: float) -> 
     """RankNet's pairs, eight at a time but where scores are too far apart for their exponentials."""
     gradient, curvature = queries.zeros(), queries.zeros()
     gains, offsets = queries.gains, queries.groups.offsets
-    left = np.zeros(queries.groups.n_queries, np.bool_)
+    left, costs = np.zeros(queries.groups.n_queries, np.bool_), ranknet_costs(queries)
     one, nothing = np.ones(left.size), np.zeros(1)
 
-    def run(begin: int, end: int) -> None:
-        if ranknet_level_queries(
-            scores, gains, offsets, queries.by_gain, sigmoid, begin, end, gradient, curvature, left
-        ):  # fmt: skip
-            for q in begin + np.flatnonzero(left[begin:end]):
-                lambda_queries(
-                    RANKNET, scores, gains, offsets, one, nothing, 0.0, _WHOLE_LIST, False, sigmoid, q, q + 1,
-                    gradient, curvature,
-                )  # fmt: skip
+    def run(ranges: Ranges) -> None:
+        ranknet_level_queries(scores, gains, offsets, queries.by_gain, sigmoid, ranges, gradient, curvature, left)
 
-    over_queries(run, ranknet_costs(queries))
+    def run_left(ranges: Ranges) -> None:
+        lambda_queries(
+            RANKNET, scores, gains, offsets, one, nothing, 0.0, _WHOLE_LIST, False, sigmoid, left, ranges, gradient,
+            curvature,
+        )  # fmt: skip
+
+    sweep(run, costs)
+    if left.any():
+        sweep(run_left, np.where(left, costs, 0.0))
     return gradient, curvature
 
 
@@ -257,11 +259,13 @@ def _pairs(
     depth = min(depth, max(int(queries.groups.sizes.max(initial=1)), 1))
     inverse_ideal = 1.0 / queries.divisor
 
-    def run(begin: int, end: int) -> None:
+    every = np.ones(queries.groups.n_queries, np.bool_)
+
+    def run(ranges: Ranges) -> None:
         lambda_queries(
             kind, scores, queries.gains, queries.groups.offsets, inverse_ideal, queries.discount, mu, depth, norm,
-            sigmoid, begin, end, gradient, curvature,
+            sigmoid, every, ranges, gradient, curvature,
         )  # fmt: skip
 
-    over_queries(run, lambda_costs(queries, depth))
+    sweep(run, lambda_costs(queries, depth))
     return gradient, curvature

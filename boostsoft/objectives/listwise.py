@@ -9,13 +9,14 @@ import numpy as np
 
 from ..arguments import FloatArray, finite_vector, one_of, positive_number, set_fields, whole_number
 from ..kernels.listwise import softmax_queries, squares_queries
-from ..kernels.threads import over_queries
+from ..kernels.shares import Ranges
+from ..kernels.threads import sweep
 from ..metrics.costs import listwise_costs
 from ..metrics.hard import Metric
 from ..metrics.prepared import PreparedQueries
 from ..metrics.soft import as_metric
 from ..query_groups import QueryGroups
-from .base import CALLER, by_rows, kept_weights, prepare_labels, weighted
+from .base import CALLER, Checked, by_rows, kept_weights, prepare_labels, weighted
 from .draws import uniform_draws
 
 GAMMAS = ("uniform", "expected")
@@ -23,7 +24,7 @@ _MOST_TERMS = 3
 
 
 @dataclass(frozen=True, init=False, eq=True)
-class ListNetObjective:
+class ListNetObjective(Checked):
     """ListNet (Cao et al. 2007): cross-entropy of the labels' and the scores' chances to be first.
 
     The loss of a query is -sum P_i log rho_i with P = softmax(gain / temperature) and rho = softmax(scores).
@@ -88,10 +89,10 @@ class ListNetObjective:
         """
         return prepare_labels(self.metric, caller, y_true, groups, self.query_weight, part)
 
-    def gradient_curvature(
+    def unchecked(
         self, queries: PreparedQueries, scores: FloatArray, row_weight: FloatArray | None = None
     ) -> tuple[FloatArray, FloatArray]:
-        """The direction to raise each score in, and the positive curvature, each (n_docs,), times the weights."""
+        """What ``gradient_curvature`` returns, of numbers that have been checked."""
         best = queries.groups.per_document(queries.groups.largest(queries.gains, initial=0.0))
         with np.errstate(over="ignore", under="ignore"):  # far below the best is nothing
             targets = np.exp((queries.gains - best) / self.temperature)
@@ -99,7 +100,7 @@ class ListNetObjective:
 
 
 @dataclass(frozen=True, init=False, eq=True)
-class SoftmaxObjective:
+class SoftmaxObjective(Checked):
     """Softmax cross-entropy (Bruch et al. 2019): that of the gains' shares and of the scores' chances to be first.
 
     The loss of a query is -sum P_i log rho_i with P = gain / sum gain and rho = softmax(scores); 0 without a gain.
@@ -160,10 +161,10 @@ class SoftmaxObjective:
         """
         return prepare_labels(self.metric, caller, y_true, groups, self.query_weight, part)
 
-    def gradient_curvature(
+    def unchecked(
         self, queries: PreparedQueries, scores: FloatArray, row_weight: FloatArray | None = None
     ) -> tuple[FloatArray, FloatArray]:
-        """The direction to raise each score in, and the positive curvature, each (n_docs,), times the weights."""
+        """What ``gradient_curvature`` returns, of numbers that have been checked."""
         best = queries.groups.per_document(queries.groups.largest(queries.gains, initial=0.0))
         gaining, targets = best > 0.0, queries.zeros()
         with np.errstate(under="ignore"):  # far below the best is nothing
@@ -174,7 +175,7 @@ class SoftmaxObjective:
 
 
 @dataclass(frozen=True, init=False, eq=True)
-class XENDCGObjective:
+class XENDCGObjective(Checked):
     """XE-NDCG (Bruch 2021), LightGBM's ``rank_xendcg``: cross-entropy with targets that bound NDCG.
 
     The loss of a query is -sum P_i log rho_i with P_i = phi_i / sum phi, phi_i = gain_i + 1 - gamma_i, that is
@@ -258,10 +259,10 @@ class XENDCGObjective:
             finite_vector(caller, "gamma", self.gamma, groups.n_docs)
         return prepare_labels(self.metric, caller, y_true, groups, self.query_weight, part)
 
-    def gradient_curvature(
+    def unchecked(
         self, queries: PreparedQueries, scores: FloatArray, row_weight: FloatArray | None = None
     ) -> tuple[FloatArray, FloatArray]:
-        """The direction to raise each score in, and the positive curvature, each (n_docs,), times the weights."""
+        """What ``gradient_curvature`` returns, of numbers that have been checked."""
         gamma: float | FloatArray = 0.5
         if self.gamma == "uniform":
             gamma = uniform_draws(self.seed, queries.groups, scores)
@@ -274,7 +275,7 @@ class XENDCGObjective:
 
 
 @dataclass(frozen=True, init=False, eq=True)
-class QueryRMSEObjective:
+class QueryRMSEObjective(Checked):
     """The query-RMSE (CatBoost's QueryRMSE): squared error once each query's mean residual is taken off.
 
     The loss of a query is sum w_i (r_i - mean r)^2 / 2 with r = gain - score, w the weights of its documents and
@@ -334,17 +335,17 @@ class QueryRMSEObjective:
         """
         return prepare_labels(self.metric, caller, y_true, groups, self.query_weight, part)
 
-    def gradient_curvature(
+    def unchecked(
         self, queries: PreparedQueries, scores: FloatArray, row_weight: FloatArray | None = None
     ) -> tuple[FloatArray, FloatArray]:
-        """The direction to raise each score in, and the positive curvature, each (n_docs,), times the weights."""
+        """What ``gradient_curvature`` returns, of numbers that have been checked."""
         rows = np.ones(scores.size) if row_weight is None else np.array(row_weight)
         gradient = queries.zeros()
 
-        def run(begin: int, end: int) -> None:
-            squares_queries(scores, queries.gains, rows, queries.groups.offsets, begin, end, gradient)
+        def run(ranges: Ranges) -> None:
+            squares_queries(scores, queries.gains, rows, queries.groups.offsets, ranges, gradient)
 
-        over_queries(run, listwise_costs(queries))
+        sweep(run, listwise_costs(queries))
         return weighted((gradient, rows), queries, self.query_weight, None)
 
 
@@ -362,8 +363,8 @@ def _cross_entropy(
 ) -> tuple[FloatArray, FloatArray]:
     gradient, curvature = queries.zeros(), queries.zeros()
 
-    def run(begin: int, end: int) -> None:
-        softmax_queries(scores, targets, queries.groups.offsets, terms, begin, end, gradient, curvature)
+    def run(ranges: Ranges) -> None:
+        softmax_queries(scores, targets, queries.groups.offsets, terms, ranges, gradient, curvature)
 
-    over_queries(run, listwise_costs(queries))
+    sweep(run, listwise_costs(queries))
     return gradient, curvature

@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 
 from ..arguments import FloatArray, one_of, positive_number, set_fields
-from ..kernels.curvature import CURVATURES, EXACT, curvature_queries
+from ..kernels.curvature import CURVATURES, EXACT, Curvature
 from ..kernels.expected import ACCURACY
 from ..kernels.families import PLAIN
 from ..kernels.noise import LAWS
-from ..metrics.expectation import Expectation, expectation
+from ..metrics.expectation import expectation
 from ..metrics.hard import Metric
 from ..metrics.prepared import PreparedQueries, prepare
 from ..metrics.soft import MetricWeights, as_metric, refuse_inexact
 from ..query_groups import QueryGroups, query_weights
-from .base import NOTHING, NothingToLearnError, by_rows, kept_weights, refuse_rising_discount, shares
+from .base import NOTHING, Checked, NothingToLearnError, by_rows, kept_weights, refuse_rising_discount, shares
 from .convex import LOSSES, checked_losses, length
 
 # U + L over-estimates the curvature: it counts every pull as if none met another. With a quarter of it the training
@@ -28,7 +28,7 @@ FLOW_SCALE = 0.25
 
 
 @dataclass(frozen=True, init=False, eq=True)
-class SoftObjective:
+class SoftObjective(Checked):
     r"""Maximise a soft metric: its gradient and a positive curvature per document, in the scores' units.
 
     Parameters
@@ -143,10 +143,10 @@ class SoftObjective:
             raise NothingToLearnError(NOTHING.format(caller, repr(self.metric)))
         return replace(queries, further=tuple(replace(also, spare=queries.spare) for also in further))
 
-    def gradient_curvature(
+    def unchecked(
         self, queries: PreparedQueries, scores: FloatArray, row_weight: FloatArray | None = None
     ) -> tuple[FloatArray, FloatArray]:
-        """Sigma^2 times the gradient of the summed metric, and the positive curvature, (n_docs,), times the weights."""
+        """What ``gradient_curvature`` returns, of numbers that have been checked."""
         n_mixed = len(self.mix)
         with np.errstate(under="ignore"):  # as in by_rows
             gradient, curvature = self._slopes(queries, scores)
@@ -175,7 +175,7 @@ class SoftObjective:
         if row_weight is not None:
             share = row_weight if share is None else share * row_weight
         for (name, weight), queries in zip(self.losses, losses, strict=True):
-            slopes, bends = LOSSES[name].gradient_curvature(queries, scores, share)
+            slopes, bends = LOSSES[name].unchecked(queries, scores, share)
             own = length(slopes)
             if own > 0.0:
                 _add(gradient, weight * wanted / own, slopes)
@@ -194,15 +194,8 @@ class SoftObjective:
         least = np.zeros(weights.size) if counted else queries.groups.smallest(queries.gains, 0.0)
         kind = CURVATURES[self.hessian]
 
-        def finish(begin: int, end: int, found: Expectation) -> None:
-            curvature_queries(
-                kind, FLOW_SCALE, found.gradient, found.push, found.hessian, queries.gains, least,
-                queries.groups.offsets, share, weights, begin, end,
-            )  # fmt: skip
-
-        derive = 2 if kind == EXACT else 1
-        found = expectation(queries, scores, self.noise, self.sigma, self.accuracy, derive, finish)
-        found.gradient[:] *= self.sigma
+        derive, wanted = 2 if kind == EXACT else 1, Curvature(kind, FLOW_SCALE, self.sigma, share, weights, least)
+        found = expectation(queries, scores, self.noise, self.sigma, self.accuracy, derive, wanted)
         return found.gradient, found.push
 
 

@@ -19,11 +19,11 @@ from ..metrics.prepared import PreparedQueries
 from ..metrics.registry import REGISTRY
 from ..metrics.soft import as_metric
 from ..query_groups import QueryGroups
-from .base import CALLER, kept_weights, prepare_labels, refuse_rising_discount, weighted
+from .base import CALLER, Checked, kept_weights, prepare_labels, refuse_rising_discount, weighted
 
 
 @dataclass(frozen=True, init=False, eq=True)
-class SoftLambdaObjective:
+class SoftLambdaObjective(Checked):
     r"""LambdaRank (Burges 2010) with E\|delta metric\| under noise in place of the change at the present ranks.
 
     With R_i the random rank of document i by the noisy scores s + sigma eps, and p_ij = 1 / (1 +
@@ -132,10 +132,10 @@ class SoftLambdaObjective:
         refuse_long_pairs(caller, queries)
         return queries
 
-    def gradient_curvature(
+    def unchecked(
         self, queries: PreparedQueries, scores: FloatArray, row_weight: FloatArray | None = None
     ) -> tuple[FloatArray, FloatArray]:
-        """The direction to raise each score in, and the positive curvature, each (n_docs,), times the weights."""
+        """What ``gradient_curvature`` returns, of numbers that have been checked."""
         gradient, curvature = np.zeros(scores.size), np.zeros(scores.size)
         inverse = np.where(queries.empty, 0.0, 1.0 / queries.divisor)
         step, tol = ACCURACY[self.accuracy]

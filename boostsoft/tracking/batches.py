@@ -226,7 +226,8 @@ class _Measure:
         if isinstance(result, Exception):
             names = ("change", "error", "low", "high", "hard", "hard_error", "control", "spread")
             missing: dict[str, Any] = dict.fromkeys(names, np.nan)
-            problem = f"{type(result).__name__}: {result}"
+            reason = " ".join(str(result).partition("Stack trace")[0].split())  # XGBoost's goes on for pages
+            problem = f"{type(result).__name__}: {reason}"
             return BatchValue(**known, **missing, n_trees=0, problem=problem), self.soft * np.nan
         after = result.scores
         gain, hard = _moved(self.soft, self.per_query(after)), _moved(self.hard, self.per_query(after, hard=True))

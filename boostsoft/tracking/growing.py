@@ -13,9 +13,9 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from ..arguments import FloatArray
-from ..lightgbm_data import BOOSTING, CATEGORIES, OBJECTIVE, STOPPING
+from ..lightgbm_data import CATEGORIES, OBJECTIVE, STOPPING, is_forest, refuse_classes
 from ..ranker.lightgbm_trees import TAKEN
-from ..xgboost_data import refuse_other_kinds
+from ..xgboost_data import refuse_other_kinds, refuse_several_scores
 from . import staged_lightgbm, staged_xgboost
 from .batch_data import CALLER, Batch
 from .blocks import refuse_no_trees, refuse_other_width
@@ -90,7 +90,7 @@ class LightGBMGrower:
         self, model: Any, X: Any, n_trees: int, params: Mapping[str, Any] | None, start: FloatArray | None
     ) -> None:
         self.booster = model.booster_ if is_of(model, "lightgbm", "LGBMModel") else model
-        staged_lightgbm.refuse_classes(CALLER, self.booster)
+        refuse_classes(CALLER, self.booster)
         refuse_no_trees(CALLER, self.booster.num_trees())
         self.n_features = int(self.booster.num_feature())
         refuse_other_width(CALLER, X, self.n_features)
@@ -128,8 +128,7 @@ class LightGBMGrower:
         for name in OBJECTIVE:
             if name in found:
                 found.setdefault("objective", found.pop(name))
-        forest = any(found.get(name) in ("rf", "random_forest") for name in BOOSTING)
-        if forest or staged_lightgbm.is_averaged(self.booster):
+        if is_forest(found) or staged_lightgbm.is_averaged(self.booster):
             raise ValueError(f"{CALLER}: model must be boosted: a random forest's trees do not continue one another")
         if params is None and found.get("objective") in (None, "none", "custom"):
             objective = getattr(model, "objective", None)
@@ -157,11 +156,12 @@ class XGBoostGrower:
         self.n_features = int(booster.num_features())
         learner = json.loads(booster.save_config())["learner"]
         refuse_other_kinds(CALLER, "model", learner)
-        staged_xgboost.refuse_several_scores(CALLER, learner)
+        refuse_several_scores(CALLER, learner)
         refuse_no_trees(CALLER, booster.num_boosted_rounds())
         best = None if booster is model else getattr(model, "best_iteration", None)
         self.booster = booster if best is None else booster[: best + 1]  # those that the estimator predicts with
         self.params, self.objective, self.by_order = _xgboost_params(params, learner["objective"]["name"])
+        self.ranks = self.by_order or self.objective is not None  # a function may want the queries
         if start is not None:
             self.pool.set_base_margin(start)
         scores = self.booster.predict(self.pool, output_margin=True)
@@ -173,13 +173,17 @@ class XGBoostGrower:
         import xgboost
 
         _, data = staged_xgboost.on_data(CALLER, self.model, batch.X)
-        data.set_info(label=batch.labels, group=batch.groups.sizes)
-        if batch.weights is not None:
-            data.set_info(weight=batch.weights)
+        data.set_info(label=batch.labels)
+        if self.ranks:
+            data.set_info(group=batch.groups.sizes)
+        if batch.weights is not None:  # of rows where there are no queries
+            data.set_info(weight=batch.weights if self.ranks else batch.groups.per_document(batch.weights))
         if batch.start is not None:
             data.set_info(base_margin=batch.start)
+        # otherwise what a continued training draws depends on what was trained before
+        params = {"seed_per_iteration": True, **self.params}
         booster = xgboost.train(
-            self.params, data, self.n_trees, xgb_model=self.booster, obj=self.objective, verbose_eval=False
+            params, data, self.n_trees, xgb_model=self.booster, obj=self.objective, verbose_eval=False
         )
         first, last = self.booster.num_boosted_rounds(), booster.num_boosted_rounds()
         scores = booster.predict(self.pool, output_margin=True, iteration_range=(first, last))

@@ -15,6 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from ..arguments import FloatArray
+from ..lightgbm_data import refuse_classes
 from ..ranker.features import float_of
 from .blocks import by_tree, refuse_no_trees, refuse_other_width, tree_blocks
 
@@ -59,15 +60,6 @@ def _outputs(booster: Any, X: Any, n_docs: int, n_trees: int, threads: int | Non
         texts = (line.removeprefix(_LEAVES) for line in lines if line.startswith(_LEAVES))
         for text, leaf in zip(texts, by_tree(leaves, n_docs), strict=True):
             yield np.array(text.split(), dtype=np.float64)[leaf]
-
-
-def refuse_classes(caller: str, booster: Any) -> None:
-    """Raise if the model has a score for each of several classes."""
-    n_classes = booster.num_model_per_iteration()
-    if n_classes != 1:
-        raise ValueError(
-            f"{caller}: model must have one score per document; got a LightGBM model of {n_classes} classes"
-        )
 
 
 def is_averaged(booster: Any) -> bool:

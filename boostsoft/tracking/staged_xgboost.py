@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..arguments import FloatArray
-from ..xgboost_data import booster_kind
+from ..xgboost_data import booster_kind, refuse_several_scores
 from .blocks import by_tree, refuse_no_trees, refuse_other_width, tree_blocks
 
 _BYTES_PER_LEAF = 16  # a float32 of XGBoost's, turned round, and an index
@@ -60,13 +60,6 @@ def stages(caller: str, booster: Any, data: Any, base_margin: FloatArray | None)
     if base_margin is not None:
         data.set_base_margin(base_margin)
     return n_rounds, _scores(booster, data, n_rounds, base_margin)
-
-
-def refuse_several_scores(caller: str, learner: dict[str, Any]) -> None:
-    """Raise if the model, of this configuration, scores several classes or targets."""
-    sizes = {name: int(learner["learner_model_param"].get(name, 1)) for name in ("num_class", "num_target")}
-    if max(sizes.values()) > 1:
-        raise ValueError(f"{caller}: model must have one score per document; got an XGBoost model with {sizes}")
 
 
 def _scores(booster: Any, data: Any, n_rounds: int, base_margin: FloatArray | None) -> Iterator[FloatArray]:

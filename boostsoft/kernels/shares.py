@@ -1,0 +1,101 @@
+"""How queries are shared out to threads: ranges of falling cost, which whoever is free takes.
+
+A kernel takes ranges by itself (``claim``), so that a thread comes back to Python, and to the one lock that all its
+threads share, once per call and not once per range. Half of what is left is shared out at a time: the first ranges
+are long, the last ones, over which threads wait for one another, short.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import config, types
+from numba.extending import intrinsic
+from numpy.typing import NDArray
+
+from .compile import routine
+
+Ranges = NDArray[np.int64]  # how many are taken, and the first query and the end of each
+
+_LEAST_SHARE = 1 / 16  # of what a thread has in all
+_LONGEST = 50e6  # nanoseconds: between two of them Python looks for signals, and other callers for processors
+
+
+@intrinsic
+def _take(typingctx: Any, ranges: Any) -> Any:
+    """The first element of an array of int64, which is one more afterwards, whoever else does the same."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        data = context.make_array(signature.args[0])(context, builder, args[0]).data
+        return builder.atomic_rmw("add", data, ir.Constant(ir.IntType(64), 1), "monotonic")
+
+    return types.int64(ranges), codegen
+
+
+if config.DISABLE_JIT:
+    _lock = threading.Lock()
+
+    def _take(ranges: Any) -> Any:
+        with _lock:
+            ranges[0] += 1
+            return ranges[0] - 1
+
+
+@routine
+def claim(ranges):
+    """The first query and the end of a range that nobody has taken; 0 and 0 if all are."""
+    at = 2 * _take(ranges) + 1
+    if at >= ranges.size:
+        return np.int64(0), np.int64(0)
+    return ranges[at], ranges[at + 1]
+
+
+def has_left(ranges: Ranges) -> bool:
+    """Whether some have not been taken."""
+    return bool(2 * ranges[0] + 1 < ranges.size)
+
+
+def shared_out(
+    costs: NDArray[np.float64], threads: int, kinds: NDArray[np.int8] | None = None
+) -> list[list[tuple[int, int]]]:
+    """Ranges of queries by rounds, in a round the costly ones first; a range has queries of one kind only."""
+    total, changes = np.cumsum(costs), np.flatnonzero(np.diff(kinds)) if kinds is not None else ()
+    n, cuts = total.size, [np.array([0, total.size])]
+    divided = threads > 1 or total[-1] > _LONGEST
+    if not divided and len(changes) == 0:
+        return [[(0, n)]]
+    if divided:
+        ends = np.cumsum(_shares(float(total[-1]), threads))[:-1]
+        cuts.append(np.searchsorted(total, ends, side="left") + 1)
+    if len(changes):
+        cuts.append(1 + changes)
+    at = np.unique(np.concatenate(cuts))
+    at = at[at <= n]
+    of_range = np.diff(total[at[1:] - 1], prepend=0.0)
+    order = np.argsort(-of_range, kind="stable")
+    rounds = (np.cumsum(of_range[order]) / (threads * _LONGEST)).astype(np.int64)
+    ranges = [(int(at[i]), int(at[i + 1])) for i in order]
+    return [
+        [ranges[i] for i in members]
+        for _, members in itertools.groupby(range(len(ranges)), key=rounds.__getitem__)
+    ]  # fmt: skip
+
+
+def _shares(total: float, threads: int) -> list[float]:
+    """The cost of each range: half of what is left among all threads, again and again."""
+    found: list[float] = []
+    least, left = _LEAST_SHARE * total / threads, total
+    while left > 0.5 * least:
+        share = min(max(0.5 * left / threads, least), _LONGEST)
+        found += [share] * threads
+        left -= share * threads
+    return found
+
+
+def as_array(ranges: list[tuple[int, int]]) -> Ranges:
+    """Ranges for a kernel, none of them taken."""
+    return np.array([0, *itertools.chain.from_iterable(ranges)], np.int64)

@@ -1,0 +1,176 @@
+"""What a booster calls runs on the booster's own threads, which spin while they wait."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+
+import lightgbm as lgb
+import numpy as np
+import pytest
+
+import boostsoft as bs
+import boostsoft.lightgbm as bl
+from boostsoft.kernels import openmp, threads
+from boostsoft.lightgbm_data import library as lightgbms
+from boostsoft.xgboost_data import library as xgboosts
+
+from .cases import on_threads
+from .test_threads import passes
+
+xgb = pytest.importorskip("xgboost")
+LIBRARIES = pytest.mark.parametrize("library", [lightgbms, xgboosts], ids=["lightgbm", "xgboost"])
+LONG = np.full(12, 1e9)
+
+pytestmark = pytest.mark.skipif(
+    openmp.team(lightgbms(), 2) is None or openmp.team(xgboosts(), 2) is None, reason="OpenMP is not GNU's here"
+)
+
+
+class Workers:
+    """A run that remembers who has worked, once so many have met."""
+
+    def __init__(self, n):
+        self.meeting, self.lock = threading.Barrier(n, timeout=60), threading.Lock()
+        self.seen, self.covered = set(), []
+
+    def __call__(self, begin, end):
+        with self.lock:
+            new = threading.get_ident() not in self.seen
+            self.seen.add(threading.get_ident())
+            self.covered += range(begin, end)
+        if new:
+            self.meeting.wait()
+
+
+@LIBRARIES
+@pytest.mark.parametrize("n", [2, 3])
+def test_work_is_done_by_the_librarys_threads(library, n, monkeypatch):
+    on_threads(monkeypatch, n)
+    known = {thread.ident for thread in threading.enumerate()}
+    run = Workers(n)
+    with threads.on_threads_of(library(), n):
+        threads.over_queries(run, np.full(60, 1e9))
+    assert sorted(run.covered) == list(range(60))
+    assert len(run.seen) == n
+    assert threading.get_ident() in run.seen
+    assert len(run.seen - known) == n - 1  # none of Python's threads but the caller
+    assert threads._crew()._running == 0
+
+
+@LIBRARIES
+def test_the_same_threads_work_for_booster_and_kernels(library, monkeypatch):
+    """After the first call no thread is started: they are kept as long as nobody asks for another number."""
+    on_threads(monkeypatch, 3)
+    seen = []
+    for _ in range(4):
+        run = Workers(3)
+        with threads.on_threads_of(library(), 3):
+            threads.over_queries(run, np.full(60, 1e9))
+        seen.append(run.seen)
+    assert seen[1] == seen[2] == seen[3]
+
+
+def test_no_more_work_than_are_allowed(monkeypatch):
+    """The booster has four threads, two of which Numba's settings allow."""
+    on_threads(monkeypatch, 2)
+    run = Workers(2)
+    with threads.on_threads_of(lightgbms(), 4):
+        threads.over_queries(run, np.full(60, 1e9))
+    assert len(run.seen) == 2
+    assert sorted(run.covered) == list(range(60))
+
+
+def test_two_callers_share_the_processors(monkeypatch):
+    on_threads(monkeypatch, 2)
+    inside, go = threading.Barrier(2, timeout=60), threading.Event()
+
+    def first(begin, end):
+        if begin == 0:
+            inside.wait()
+        go.wait(60)
+
+    caller = threading.Thread(target=threads.over_queries, args=(first, np.full(2, 1e9)))
+    caller.start()
+    inside.wait()
+    run = Workers(1)
+    with threads.on_threads_of(lightgbms(), 2):
+        threads.over_queries(run, LONG)
+    go.set()
+    caller.join(60)
+    assert len(run.seen) == 1
+    assert sorted(run.covered) == list(range(12))
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError, KeyboardInterrupt])
+def test_an_error_reaches_the_caller(error, monkeypatch):
+    on_threads(monkeypatch, 2)
+
+    def fail(begin, end):
+        raise error(f"{begin}")
+
+    with threads.on_threads_of(lightgbms(), 2):
+        with pytest.raises(error):
+            threads.over_queries(fail, LONG)
+        threads.over_queries(Workers(1), LONG[:1])
+    assert threads._crew()._running == 0
+
+
+def test_libraries_without_such_threads():
+    for without in (None, object(), ctypes.CDLL(None) if os.name == "posix" else None):
+        team = openmp.team(without, 2)
+        assert team is None or team.size == 2  # whoever is loaded already may have them
+    assert openmp.team(None, 2) is None
+    assert openmp.team(lightgbms(), 1) is None
+    with threads.on_threads_of(None, 4):
+        threads.over_queries(lambda begin, end: None, LONG)
+
+
+def test_as_many_as_openmp_would_take():
+    passes(
+        "-c",
+        "import lightgbm\nfrom boostsoft.kernels import openmp\nfrom boostsoft.lightgbm_data import library\n"
+        "assert openmp.team(library(), None).size == openmp.team(library(), 0).size == 3\n"
+        "assert openmp.team(library(), 2).size == 2\n",
+        OMP_NUM_THREADS="3",
+    )
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
+def test_a_forked_child_does_without_them():
+    """OpenMP's threads do not survive: whoever calls for them there waits for ever."""
+    passes(
+        "-c",
+        "import os, numpy as np, lightgbm as lgb, boostsoft.lightgbm as bl\n"
+        "from boostsoft.kernels import threads\n"
+        "threads._NANOSECONDS_PER_THREAD = 1e-9\n"
+        "rng = np.random.default_rng(0)\n"
+        "data = lgb.Dataset(rng.normal(size=(300, 3)), rng.integers(0, 3, 300), group=[10] * 30)\n"
+        "objective = bl.objective('ndcg@5')\n"
+        "lgb.train({'objective': objective, 'metric': 'None', 'verbose': -1, 'num_threads': 3}, data, 2)\n"
+        "here = objective(np.arange(300.0), data)\n"
+        "child = os.fork()\n"
+        "if child == 0:\n"
+        "    there = objective(np.arange(300.0), data)\n"
+        "    os._exit(0 if np.array_equal(here, there) else 1)\n"
+        "assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0\n",
+        NUMBA_NUM_THREADS="3",
+    )
+
+
+def test_a_training_is_the_same_on_any_threads(monkeypatch):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(400, 4)), rng.integers(0, 4, 400)
+    monkeypatch.setattr(threads, "_NANOSECONDS_PER_THREAD", 1e-9)
+    texts = []
+    for n in (1, 2, 3):
+        monkeypatch.setattr(threads, "_by_numba", lambda n=n: n)
+        params = {"objective": bl.objective("ndcg@5"), "metric": "None", "verbose": -1, "num_threads": 2, "seed": 1}
+        data = lgb.Dataset(X, y, group=[20] * 20)
+        booster = lgb.train(
+            {**params, "deterministic": True, "force_col_wise": True}, data, 5, valid_sets=[data],
+            feval=bl.feval(bs.SoftMetric("ndcg@5", sigma=0.2)),
+        )  # fmt: skip
+        texts.append(booster.model_to_string())
+    assert texts[0] == texts[1] == texts[2]
