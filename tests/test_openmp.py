@@ -28,6 +28,11 @@ pytestmark = pytest.mark.skipif(
 )
 
 
+@pytest.fixture(autouse=True)
+def _plenty(monkeypatch):
+    monkeypatch.setattr(threads, "processors", lambda: 8)
+
+
 class Workers:
     """A run that remembers who has worked, once so many have met."""
 
@@ -103,6 +108,18 @@ def test_two_callers_share_the_processors(monkeypatch):
     assert sorted(run.covered) == list(range(12))
 
 
+def test_threads_beyond_the_processors_are_left_alone(monkeypatch):
+    """A booster in a container may have one for every processor of its host."""
+    on_threads(monkeypatch, 2)
+    monkeypatch.setattr(threads, "processors", lambda: 2)
+    for size, ours in ((2, False), (64, True)):
+        run = Workers(2)
+        with threads.on_threads_of(lightgbms(), size):
+            threads.over_queries(run, np.full(60, 1e9))
+        helpers = {thread.ident for thread in threading.enumerate() if thread.name.startswith("boostsoft")}
+        assert bool(run.seen & helpers) == ours
+
+
 @pytest.mark.parametrize("error", [ZeroDivisionError, KeyboardInterrupt])
 def test_an_error_reaches_the_caller(error, monkeypatch):
     on_threads(monkeypatch, 2)
@@ -144,7 +161,7 @@ def test_a_forked_child_does_without_them():
         "-c",
         "import os, numpy as np, lightgbm as lgb, boostsoft.lightgbm as bl\n"
         "from boostsoft.kernels import threads\n"
-        "threads._NANOSECONDS_PER_THREAD = 1e-9\n"
+        "threads._NANOSECONDS_PER_THREAD, threads.processors = 1e-9, lambda: 8\n"
         "rng = np.random.default_rng(0)\n"
         "data = lgb.Dataset(rng.normal(size=(300, 3)), rng.integers(0, 3, 300), group=[10] * 30)\n"
         "objective = bl.objective('ndcg@5')\n"

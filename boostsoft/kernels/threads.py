@@ -81,8 +81,12 @@ def _by_numba() -> int:
 
 @contextlib.contextmanager
 def on_threads_of(library: Any, threads: int | None) -> Iterator[None]:
-    """Let kernels that are called inside run on the threads of a booster: its library, and how many it says it has."""
-    token = _team.set(openmp.team(library, threads if threads is not None and threads > 0 else limit()))
+    """Let kernels that are called inside run on the threads of a booster: its library, and how many it says it has.
+
+    Not if they are more than the processors, as in a container without ``num_threads``: all would have to take turns.
+    """
+    team = openmp.team(library, threads if threads is not None and threads > 0 else limit())
+    token = _team.set(team if team is not None and team.size <= processors() else None)
     try:
         yield
     finally:
