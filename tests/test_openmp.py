@@ -144,6 +144,21 @@ def test_libraries_without_such_threads():
         threads.over_queries(lambda begin, end: None, LONG)
 
 
+def test_another_openmp_in_sight_of_all_may_be_the_boosters():
+    passes(
+        "-c",
+        "import ctypes, pathlib, re\nimport lightgbm, xgboost\nfrom boostsoft.kernels import openmp\n"
+        "from boostsoft.lightgbm_data import library as lightgbms\n"
+        "from boostsoft.xgboost_data import library as xgboosts\n"
+        "assert openmp.team(lightgbms(), 2) is not None and openmp.team(xgboosts(), 2) is not None\n"
+        "found = set(re.findall(r'/.*libgomp.*', pathlib.Path('/proc/self/maps').read_text()))\n"
+        "its = next((path for path in sorted(found) if 'xgboost' in path), sorted(found)[0])\n"
+        "ctypes.CDLL(its, mode=ctypes.RTLD_GLOBAL)\n"
+        "left = [openmp.team(library(), 2) for library in (lightgbms, xgboosts)]\n"
+        "assert left.count(None) == len(found) - 1, (found, left)\n",
+    )
+
+
 def test_as_many_as_openmp_would_take():
     passes(
         "-c",

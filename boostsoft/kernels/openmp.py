@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import os
 from collections.abc import Callable
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ from numba import config
 
 from .gate import gate_address
 
+_FORK = "GOMP_parallel"
 _MEMBER = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 _PARALLEL = ctypes.CFUNCTYPE(None, _MEMBER, ctypes.c_void_p, ctypes.c_uint, ctypes.c_uint)
 _COUNT = ctypes.CFUNCTYPE(ctypes.c_int)
@@ -47,13 +49,32 @@ def team(library: Any, threads: int | None) -> Team | None:
     """The threads of a booster's library, so many or as many as OpenMP would take; None if it has no such threads.
 
     That is so where it has been built without OpenMP, or with another one than GNU's, whose functions Clang's has too
-    on Linux; where nothing is compiled they would be of no use.
+    on Linux. Where another OpenMP is in sight of all libraries, as PyTorch's is, either may be the booster's: none is
+    taken, since threads of the wrong one would spin beside the right one's. Where nothing is compiled they would be of
+    no use.
     """
     if library is None or os.getpid() != _process or config.DISABLE_JIT:
         return None
-    try:
-        parallel, count = library["GOMP_parallel"], library["omp_get_max_threads"]
-    except (AttributeError, TypeError):
+    parallel, count = _function(library, _FORK), _function(library, "omp_get_max_threads")
+    in_sight = _function(_everybody(), _FORK)
+    if parallel is None or count is None or (in_sight is not None and _address(in_sight) != _address(parallel)):
         return None
     size = threads if threads is not None and threads > 0 else ctypes.cast(count, _COUNT)()
     return Team(size, ctypes.cast(parallel, _PARALLEL)) if size > 1 else None
+
+
+@cache
+def _everybody() -> Any:
+    """What all libraries see first, which on Windows there is not."""
+    return ctypes.CDLL(None) if os.name == "posix" else None
+
+
+def _function(library: Any, name: str) -> Any:
+    try:
+        return library[name]
+    except (AttributeError, TypeError):
+        return None
+
+
+def _address(function: Any) -> int | None:
+    return ctypes.cast(function, ctypes.c_void_p).value
