@@ -39,8 +39,8 @@ def seen(monkeypatch):
     """The threads that every call of a kernel may use, on a machine that has plenty and for work that takes long."""
     found, wanted = [], threads._wanted
 
-    def seen_wanted(costs):
-        found.append(wanted(costs))
+    def seen_wanted(*work):
+        found.append(wanted(*work))
         return found[-1]
 
     monkeypatch.setattr(threads, "_wanted", seen_wanted)

@@ -10,7 +10,7 @@ import pytest
 
 from boostsoft.kernels import shares, threads
 from boostsoft.kernels.compile import kernel
-from boostsoft.kernels.shares import as_array, claim, has_left, shared_out
+from boostsoft.kernels.shares import Work, as_array, claim, has_left, shared_out
 
 from .cases import on_threads
 
@@ -92,7 +92,7 @@ def test_kernels_take_every_range_once(n_threads, monkeypatch):
         with lock:
             by_thread.append(mine)
 
-    threads.sweep(run, np.full(n, 1e4))
+    threads.sweep(run, Work(np.full(n, 1e4)))
     assert taken.tolist() == [1] * n
     assert np.sum(by_thread, axis=0).tolist() == [1] * n
 
@@ -107,7 +107,7 @@ def test_each_kind_is_its_own_sweep(monkeypatch):
         take(ranges, taken, mine)
         wrong.extend(np.flatnonzero(mine & (kinds != kind)))
 
-    threads.sweep_kinds(run, np.full(400, 1e5), kinds)
+    threads.sweep_kinds(run, Work(np.full(400, 1e5), kinds))
     assert taken.tolist() == [1] * 400
     assert wrong == []
 
@@ -123,6 +123,19 @@ def test_an_array_of_ranges():
     assert taken.tolist() == [1] * 9
 
 
+def test_work_is_shared_out_once_and_taken_again():
+    kinds = np.random.default_rng(0).integers(0, 2, 300).astype(np.int8)
+    work = Work(np.full(300, 1e5), kinds)
+    for n_threads in (1, 2, 1):
+        taken, mine = np.zeros(300, np.int64), np.zeros(300, np.bool_)
+        for kind, ranges in work.parts(n_threads):
+            mine[:] = False
+            take(ranges, taken, mine)
+            assert set(kinds[mine]) == {kind}
+        assert taken.tolist() == [1] * 300
+    assert work.parts(2)[0][1] is not work.parts(2)[0][1]
+
+
 def test_an_error_ends_a_sweep(monkeypatch):
     on_threads(monkeypatch, 2)
     calls = []
@@ -132,6 +145,6 @@ def test_an_error_ends_a_sweep(monkeypatch):
         raise ZeroDivisionError("once")
 
     with pytest.raises(ZeroDivisionError, match="once"):
-        threads.sweep(run, np.full(100, 1e9))
+        threads.sweep(run, Work(np.full(100, 1e9)))
     assert len(calls) <= 2
     assert threads._crew()._running == 0

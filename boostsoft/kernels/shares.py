@@ -96,6 +96,29 @@ def _shares(total: float, threads: int) -> list[float]:
     return found
 
 
+class Work:
+    """What a kernel goes through: queries of some cost and kind, shared out once for each number of threads."""
+
+    def __init__(self, costs: NDArray[np.float64], kinds: NDArray[np.int8] | None = None) -> None:
+        self.costs, self.kinds, self.total = costs, kinds, float(costs.sum())
+        self._parts: dict[int, list[tuple[int, Ranges]]] = {}
+
+    def parts(self, threads: int) -> list[tuple[int, Ranges]]:
+        """Kinds of queries, 0 if there are none, and their ranges, of which none is taken, in rounds."""
+        if threads not in self._parts:
+            self._parts[threads] = self._shared_out(threads)
+        return [(kind, ranges.copy()) for kind, ranges in self._parts[threads]]
+
+    def _shared_out(self, threads: int) -> list[tuple[int, Ranges]]:
+        found = []
+        for ranges in shared_out(self.costs, threads, self.kinds):
+            by_kind: dict[int, list[tuple[int, int]]] = {}
+            for range_ in ranges:
+                by_kind.setdefault(0 if self.kinds is None else int(self.kinds[range_[0]]), []).append(range_)
+            found += [(kind, as_array(own)) for kind, own in by_kind.items()]
+        return found
+
+
 def as_array(ranges: list[tuple[int, int]]) -> Ranges:
     """Ranges for a kernel, none of them taken."""
     return np.array([0, *itertools.chain.from_iterable(ranges)], np.int64)

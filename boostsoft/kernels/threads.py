@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from . import openmp
 from .cache import warn_if_not_kept
 from .processors import processors
-from .shares import Ranges, as_array, has_left, shared_out
+from .shares import Ranges, Work, has_left, shared_out
 
 # Two threads took 100 to 150 us longer than half of one thread's time, from calling the helper and waiting for it:
 # level with one at 400 us of work on two idle cores, at 800 us on two busy ones. In the unit of ``costs``.
@@ -97,34 +97,29 @@ def over_queries(run: Callable[[int, int], None], costs: NDArray[np.float64]) ->
     """Call ``run(begin, end)`` on ranges that cover all queries; ``costs`` in nanoseconds, roughly, shares the work."""
     if costs.size == 0:
         return
-    threads = _wanted(costs)
+    threads = _wanted(costs.size, float(costs.sum()))
     ranges = deque(itertools.chain.from_iterable(shared_out(costs, threads)))
     _crew().work(_RangeJob(run, ranges, threads))
     warn_if_not_kept()
 
 
-def sweep(run: Callable[[Ranges], None], costs: NDArray[np.float64]) -> None:
+def sweep(run: Callable[[Ranges], None], work: Work) -> None:
     """Call ``run(ranges)`` on every thread, for a kernel that takes ranges from there (``shares.claim``)."""
-    sweep_kinds(lambda _, ranges: run(ranges), costs, None)
+    sweep_kinds(lambda _, ranges: run(ranges), work)
 
 
-def sweep_kinds(run: Callable[[int, Ranges], None], costs: NDArray[np.float64], kinds: NDArray[np.int8] | None) -> None:
-    """Call ``run(kind, ranges)`` on every thread for each kind of query, 0 if ``kinds`` has none."""
-    if costs.size == 0:
+def sweep_kinds(run: Callable[[int, Ranges], None], work: Work) -> None:
+    """Call ``run(kind, ranges)`` on every thread for each kind of query."""
+    if work.costs.size == 0:
         return
-    threads, parts = _wanted(costs), []
-    for ranges in shared_out(costs, threads, kinds):
-        by_kind: dict[int, list[tuple[int, int]]] = {}
-        for range_ in ranges:
-            by_kind.setdefault(0 if kinds is None else int(kinds[range_[0]]), []).append(range_)
-        parts += [(kind, as_array(own)) for kind, own in by_kind.items()]
-    _crew().work(_SweepJob(run, parts, threads))
+    threads = _wanted(work.costs.size, work.total)
+    _crew().work(_SweepJob(run, work.parts(threads), threads))
     warn_if_not_kept()
 
 
-def _wanted(costs: NDArray[np.float64]) -> int:
+def _wanted(queries: int, nanoseconds: float) -> int:
     """Threads for which there is enough to do."""
-    return max(1, int(min(n_threads(), costs.size, costs.sum() / _NANOSECONDS_PER_THREAD)))
+    return max(1, int(min(n_threads(), queries, nanoseconds / _NANOSECONDS_PER_THREAD)))
 
 
 class _Job:

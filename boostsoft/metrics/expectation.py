@@ -18,7 +18,7 @@ from ..kernels.noise import LAWS
 from ..kernels.pair_levels import soft_level_pairs
 from ..kernels.pairwise import soft_pairs
 from ..kernels.sampled import hard_draws, plackett_luce_gradient
-from ..kernels.shares import Ranges
+from ..kernels.shares import Ranges, Work
 from ..kernels.simd import LANES
 from ..kernels.softrank import softrank_queries
 from ..kernels.threads import over_queries, sweep, sweep_kinds
@@ -85,9 +85,9 @@ def expectation(
     step, tol = ACCURACY[accuracy]
     found = _room(prepared, derive > 0)
     plan = _plan(prepared, tol)
-    refuse_long(prepared, plan.costs, scores, noise, sigma, "exact")
+    refuse_long(prepared, plan.work.costs, scores, noise, sigma, "exact")
     if prepared.pairwise:
-        _pairs(prepared, law, scores, sigma, derive, curvature, plan.costs, found)
+        _pairs(prepared, law, scores, sigma, derive, curvature, plan.work, found)
         return found
     short = block_address(SHORT) if plan.few else 0
 
@@ -102,7 +102,7 @@ def expectation(
                 curvature, ranges, found.values, found.gradient, found.push, found.hessian, longest + LANES - 1, *room,
             )  # fmt: skip
 
-    sweep_kinds(run, plan.costs, plan.kinds)
+    sweep_kinds(run, plan.work)
     return found
 
 
@@ -118,7 +118,7 @@ def _pairs(
     sigma: float,
     derive: int,
     curvature: Curvature,
-    costs: FloatArray,
+    work: Work,
     found: Expectation,
 ) -> None:
     """All queries of a metric of pairs: by level where that pays and no Hessian is asked for, or in order."""
@@ -133,9 +133,9 @@ def _pairs(
         soft_pairs(*given, derive > 0, curvature, ranges, *out)
 
     if derive < 2:
-        sweep(by_level, costs)
+        sweep(by_level, work)
     if left.any():
-        sweep(in_order, np.where(left, costs, 0.0))
+        sweep(in_order, Work(np.where(left, work.costs, 0.0)))
 
 
 @dataclass(frozen=True)
@@ -145,15 +145,13 @@ class _Plan:
     Attributes
     ----------
     terms : a discount as exponentials, by the power of two that is the longest list.
-    kinds : the engine of each query, and whether it is a long one.
-    costs : of each query.
+    work : what each query costs; its kind is its engine, and whether it is a long one.
     few : whether clusters of few documents go a way of their own.
     rooms : documents and ranks that a workspace is made for, of common queries and of long ones.
     """
 
     terms: dict[int, FloatArray]
-    kinds: NDArray[np.int8]
-    costs: FloatArray
+    work: Work
     few: bool
     rooms: tuple[tuple[int, int], tuple[int, int]]
 
@@ -167,8 +165,7 @@ def _plan(prepared: PreparedQueries, tol: float) -> _Plan:
         long = prepared.groups.sizes > _COMMON
         prepared.plans[key] = _Plan(
             terms=terms,
-            kinds=engines + _LONG * long.astype(np.int8),
-            costs=exact_costs(prepared, engines),
+            work=Work(exact_costs(prepared, engines), engines + _LONG * long.astype(np.int8)),
             few=prepared.family == PLAIN and tol > ODDS_DIGITS and bool(np.any(engines != ROWS)),
             rooms=(_room_size(prepared, ~long), _room_size(prepared, long)),
         )

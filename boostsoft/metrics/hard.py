@@ -257,7 +257,7 @@ class Metric:
                     queries.family, scores, queries.gains, offsets, queries.cutoffs, queries.discount, ties, ranges, raw
                 )
 
-        sweep(run, hard_costs(queries))
+        sweep(run, queries.work(hard_costs))
         if self.ties != "corrected":
             return queries.finish(raw)
         return queries.finish(raw, tie_correction(REGISTRY[self.metric].divisor, scores, queries.groups))

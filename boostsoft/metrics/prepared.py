@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from ..arguments import FloatArray, IntArray, finite_vector
 from ..kernels.families import PAIRWISE, PLAIN, RETRIEVED
+from ..kernels.shares import Work
 from ..query_groups import QueryGroups
 from .coefficients import coefficients, from_function
 from .divisors import divisors, unequal_pairs
@@ -100,6 +102,14 @@ class PreparedQueries:
             return np.zeros(self.members.n_docs)
         array.fill(0.0)
         return array
+
+    def work(self, costs: Callable[..., FloatArray], *given: Any) -> Work:
+        """The queries with what they cost, by a function of ``costs``; worked out once."""
+        key = costs, given
+        if key not in self.plans:
+            self.plans[key] = Work(costs(self, *given))
+        found: Work = self.plans[key]
+        return found
 
     def hand_back(self, *arrays: FloatArray) -> None:
         """Leave arrays, which nobody else may have, to the next iteration."""

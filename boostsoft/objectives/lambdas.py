@@ -10,7 +10,7 @@ import numpy as np
 from ..arguments import FloatArray, as_flag, non_negative_number, one_of, positive_number, set_fields, whole_number
 from ..kernels.lambdas import LAMBDALOSS, LAMBDARANK, RANKNET, lambda_queries
 from ..kernels.pair_levels import ranknet_level_queries
-from ..kernels.shares import Ranges
+from ..kernels.shares import Ranges, Work
 from ..kernels.threads import sweep
 from ..metrics.costs import lambda_costs, ranknet_costs
 from ..metrics.hard import Metric
@@ -234,7 +234,7 @@ def _all_pairs(queries: PreparedQueries, scores: FloatArray, sigmoid: float) -> 
     """RankNet's pairs, eight at a time but where scores are too far apart for their exponentials."""
     gradient, curvature = queries.zeros(), queries.zeros()
     gains, offsets = queries.gains, queries.groups.offsets
-    left, costs = np.zeros(queries.groups.n_queries, np.bool_), ranknet_costs(queries)
+    left, work = np.zeros(queries.groups.n_queries, np.bool_), queries.work(ranknet_costs)
     one, nothing = np.ones(left.size), np.zeros(1)
 
     def run(ranges: Ranges) -> None:
@@ -246,9 +246,9 @@ def _all_pairs(queries: PreparedQueries, scores: FloatArray, sigmoid: float) -> 
             curvature,
         )  # fmt: skip
 
-    sweep(run, costs)
+    sweep(run, work)
     if left.any():
-        sweep(run_left, np.where(left, costs, 0.0))
+        sweep(run_left, Work(np.where(left, work.costs, 0.0)))
     return gradient, curvature
 
 
@@ -267,5 +267,5 @@ def _pairs(
             sigmoid, every, ranges, gradient, curvature,
         )  # fmt: skip
 
-    sweep(run, lambda_costs(queries, depth))
+    sweep(run, queries.work(lambda_costs, depth))
     return gradient, curvature

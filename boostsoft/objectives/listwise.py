@@ -345,7 +345,7 @@ class QueryRMSEObjective(Checked):
         def run(ranges: Ranges) -> None:
             squares_queries(scores, queries.gains, rows, queries.groups.offsets, ranges, gradient)
 
-        sweep(run, listwise_costs(queries))
+        sweep(run, queries.work(listwise_costs))
         return weighted((gradient, rows), queries, self.query_weight, None)
 
 
@@ -366,5 +366,5 @@ def _cross_entropy(
     def run(ranges: Ranges) -> None:
         softmax_queries(scores, targets, queries.groups.offsets, terms, ranges, gradient, curvature)
 
-    sweep(run, listwise_costs(queries))
+    sweep(run, queries.work(listwise_costs))
     return gradient, curvature
