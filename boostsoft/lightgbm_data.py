@@ -46,7 +46,7 @@ def read_groups(caller: str, labels: Any, group: Any) -> QueryGroups:
     if group is None or len(group) == 0:  # empty: of a subset of a subset that was never constructed
         raise ValueError(f"{caller}: the data has no groups; give lgb.Dataset or fit group= (documents per query)")
     sizes = np.asarray(group)
-    if sizes.dtype.hasobject:
+    if sizes.dtype.hasobject or sizes.ndim != 1 or np.ma.isMaskedArray(group):  # all of which bytes do not tell
         return QueryGroups.from_sizes(group, np.asarray(labels).size)
     return _groups(sizes.tobytes(), sizes.dtype.str, np.asarray(labels).size)
 

@@ -201,3 +201,16 @@ def test_the_adapter_of_lightgbms_own_interface_is_named(data):
         train(dataset, "regression", valid_sets=[dataset], feval=bl.sklearn_eval_metric("ndcg@5"))
     with pytest.raises(ValueError, match="the data has no groups"):
         bl.sklearn_objective()(data.y, data.y)
+
+
+@pytest.mark.parametrize(
+    ("group", "told"),
+    [
+        (np.full((10, 1), 3), "one-dimensional"),
+        (np.full((2, 5), 3), "one-dimensional"),
+        (np.ma.masked_equal([3] * 9 + [30], 30), "masked"),
+    ],
+)
+def test_sizes_of_queries_are_no_table_and_all_known(group, told):
+    with pytest.raises(ValueError, match=told):
+        bl.sklearn_objective("ndcg@5")(np.arange(30) % 3, np.arange(30.0), None, group)

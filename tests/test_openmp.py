@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import sys
 import threading
 
 import lightgbm as lgb
@@ -85,6 +86,31 @@ def test_no_more_work_than_are_allowed(monkeypatch):
         threads.over_queries(run, np.full(60, 1e9))
     assert len(run.seen) == 2
     assert sorted(run.covered) == list(range(60))
+
+
+def test_the_caller_is_always_among_those_who_work():
+    """Signals reach no other thread: left out, it would wait for the kernels' end."""
+    team = openmp.team(lightgbms(), 4)
+    for _ in range(50):
+        seen = []
+        team.run(lambda seen=seen: seen.append(threading.get_ident()), 2)
+        assert threading.get_ident() in seen
+        assert len(seen) == len(set(seen)) <= 2
+
+
+def test_an_interrupt_before_the_first_line_is_not_lost(monkeypatch):
+    """Nobody but ctypes is there to catch it, which prints it and goes on."""
+    printed = []
+    monkeypatch.setattr(sys, "unraisablehook", printed.append)
+
+    def interrupted():
+        if threading.current_thread() is threading.main_thread():
+            raise KeyboardInterrupt
+
+    for members in (1, 2, 4):
+        with pytest.raises(KeyboardInterrupt):
+            openmp.team(lightgbms(), 4).run(interrupted, members)
+    assert [type(one.exc_value) for one in printed] == [KeyboardInterrupt] * 3
 
 
 def test_two_callers_share_the_processors(monkeypatch):

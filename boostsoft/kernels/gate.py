@@ -26,6 +26,18 @@ def _enter(typingctx: Any, job: Any) -> Any:
 
 
 @intrinsic
+def _number(typingctx: Any, address: Any) -> Any:
+    """What a C function of nothing, such as omp_get_thread_num, returns."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        function = ir.FunctionType(ir.IntType(32), [])
+        found = builder.call(builder.inttoptr(args[0], function.as_pointer()), [])
+        return builder.sext(found, ir.IntType(64))
+
+    return types.int64(types.int64), codegen
+
+
+@intrinsic
 def _call(typingctx: Any, address: Any) -> Any:
     """Call a C function of one pointer, which it does not look at."""
 
@@ -40,8 +52,11 @@ def _call(typingctx: Any, address: Any) -> Any:
 
 @kernel
 def _gate(job):
-    """``job``: how many have come, how many are let in, and the address of what they call."""
-    if _enter(job) < job[1]:
+    """``job``: how many others have come; how many are let in beside the caller, whom Python's signals reach.
+
+    And the addresses of what they call, and of what tells their number, the caller's being 0.
+    """
+    if _number(job[3]) == 0 or _enter(job) < job[1]:
         _call(job[2])
 
 

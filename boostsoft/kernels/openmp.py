@@ -27,22 +27,34 @@ _process = os.getpid()
 
 
 class Team(NamedTuple):
-    """How many threads the booster runs on, and the library's function that runs something on them."""
+    """How many threads the booster runs on; the library's function that runs something on them, and who is who."""
 
     size: int
     parallel: Any
+    number: int
 
     def run(self, work: Callable[[], None], members: int) -> None:
-        """Call ``work``, which must not raise, on so many of the threads at once.
+        """Call ``work``, which must not raise, on so many of the threads at once, the calling one among them.
 
         All come: with another number than before OpenMP would end and start threads.
+
+        Raises
+        ------
+        KeyboardInterrupt
+            If ``work`` was not called, or not to its end: a signal can come before its first line, where nobody but
+            ctypes is there to catch, and only prints, what Python's handler raises.
         """
-        call = _MEMBER(lambda _: work())
-        if members < self.size:
-            job = np.array([0, members, ctypes.cast(call, ctypes.c_void_p).value], np.int64)
-            self.parallel(_MEMBER(gate_address()), job.ctypes.data, self.size, 0)
-        else:
-            self.parallel(call, None, self.size, 0)
+        ended: list[None] = []
+
+        def member(_: Any) -> None:
+            work()
+            ended.append(None)
+
+        call = _MEMBER(member)
+        job = np.array([0, members - 1, _address(call), self.number], np.int64)
+        self.parallel(_MEMBER(gate_address()), job.ctypes.data, self.size, 0)
+        if len(ended) < 1 + min(int(job[0]), members - 1):
+            raise KeyboardInterrupt
 
 
 def team(library: Any, threads: int | None) -> Team | None:
@@ -60,7 +72,10 @@ def team(library: Any, threads: int | None) -> Team | None:
     if parallel is None or count is None or (in_sight is not None and _address(in_sight) != _address(parallel)):
         return None
     size = threads if threads is not None and threads > 0 else ctypes.cast(count, _COUNT)()
-    return Team(size, ctypes.cast(parallel, _PARALLEL)) if size > 1 else None
+    number = _function(library, "omp_get_thread_num")
+    if size < 2 or number is None:
+        return None
+    return Team(size, ctypes.cast(parallel, _PARALLEL), _address(number))
 
 
 @cache
@@ -76,5 +91,5 @@ def _function(library: Any, name: str) -> Any:
         return None
 
 
-def _address(function: Any) -> int | None:
-    return ctypes.cast(function, ctypes.c_void_p).value
+def _address(function: Any) -> int:
+    return ctypes.cast(function, ctypes.c_void_p).value or 0

@@ -167,12 +167,17 @@ class _SweepJob(_Job):
 
 
 class _Crew:
-    """The helpers of one process, and how many threads of it are running kernels."""
+    """The helpers of one process, and how many threads of it are running kernels.
+
+    Signals may raise between any two lines of Python, but for those of one ``with`` of the lock, which is C's. So
+    whoever adds to the number remembers it there, for the end.
+    """
 
     def __init__(self) -> None:
         most = max(os.cpu_count() or 1, int(config.NUMBA_NUM_THREADS))
         self._pool = ThreadPoolExecutor(most, thread_name_prefix="boostsoft")
-        self._changed = threading.Condition()
+        self._lock = threading.Lock()
+        self._changed = threading.Condition(self._lock)
         self._running = 0
 
     def work(self, job: _Job) -> None:
@@ -186,35 +191,38 @@ class _Crew:
             raise job.error
 
     def _work_with_helpers(self, job: _Job) -> None:
-        with self._changed:
-            self._running += 1
+        mine = 0
         try:
+            with self._lock:
+                self._running += 1
+                mine = 1
             self._call_helpers(job, job.threads - 1)
             job.work(lambda: job.error is None)
         except BaseException as error:
             job.error = error
         finally:
-            with self._changed:
-                self._running -= 1
+            with self._lock:
+                self._running -= mine
                 job.closed = True  # to helpers that have not begun
                 self._changed.wait_for(lambda: job.helping == 0)
 
     def _work_on_team(self, job: _Job, team: openmp.Team) -> None:
-        with self._changed:
-            members = max(1, min(job.threads - self._running, team.size))
-            self._running += members
-
         def member() -> None:
             try:
                 job.work(lambda: job.error is None)
             except BaseException as error:
                 job.error = error
 
+        mine = 0
         try:
+            with self._lock:
+                members = max(1, min(job.threads - self._running, team.size))
+                self._running += members
+                mine = members
             team.run(member, members)
         finally:
-            with self._changed:
-                self._running -= members
+            with self._lock:
+                self._running -= mine
 
     def _call_helpers(self, job: _Job, helpers: int) -> None:
         # RuntimeError: the interpreter is about to end, or the system gives no more threads; the caller does without
@@ -223,7 +231,7 @@ class _Crew:
                 self._pool.submit(self._help, job)
 
     def _help(self, job: _Job) -> None:
-        with self._changed:
+        with self._lock:
             if job.closed or self._running >= job.threads:
                 return
             self._running += 1
@@ -233,7 +241,7 @@ class _Crew:
         except BaseException as error:
             job.error = error
         finally:
-            with self._changed:
+            with self._lock:
                 self._running -= 1
                 job.helping -= 1
                 self._changed.notify_all()
