@@ -15,10 +15,11 @@ from .blending.annealing import counting_queries, share_of_a_query
 from .blending.interval import percentiles
 from .blending.mixtures import Mixed, read_mixed
 from .blending.problem import Problem
-from .blending.scores import directions, score_matrix
+from .blending.scores import NORMALIZATIONS, directions, score_matrix
 from .blending.settings import shows
 from .blending.soft_value import SoftValue
 from .blending.solve import climb
+from .kernels.noise import LAWS
 from .metrics.hard import Metric
 from .metrics.soft import SoftMetric, as_metric
 from .query_groups import warn_of_one_query
@@ -159,12 +160,12 @@ def choose_sigma(
     n_models = len(names)
     if n_models < 2:
         raise ValueError(f"{caller}: S must have two models at least; got {n_models}")
-    if method == "residual":
-        for column, name in zip(matrix.T, names, strict=True):
-            finite_vector(caller, name, column)
-        turned = matrix * directions(caller, lower_is_better, n_models)
-        return _residual(caller, turned, names, group, qid, sample_weight, query_weight)
     grid = _grid(caller, sigmas)
+    one_of(caller, "noise", noise, LAWS)
+    one_of(caller, "normalize", normalize, NORMALIZATIONS)
+    if method == "residual":
+        signs = directions(caller, lower_is_better, n_models)
+        return _residual(caller, matrix, names, signs, group, qid, sample_weight, query_weight)
     if method == "held-out" and sigma_unit == "score":
         raise ValueError(f"{caller}: sigma_unit must be 'spread' with method='held-out', as in a blend; got 'score'")
     seed = whole_number(caller, "random_state", random_state, 0)
@@ -289,8 +290,17 @@ def _held_out(mixed: Mixed, grid: FloatArray, rng: np.random.Generator, options:
 
 
 def _residual(
-    caller: str, matrix: FloatArray, names: list[str], group: Any, qid: Any, sample_weight: Any, query_weight: Any
+    caller: str,
+    matrix: FloatArray,
+    names: list[str],
+    signs: FloatArray,
+    group: Any,
+    qid: Any,
+    sample_weight: Any,
+    query_weight: Any,
 ) -> SigmaChoice:
+    for column, name in zip(matrix.T, names, strict=True):
+        finite_vector(caller, name, column)
     queries, weights = weigh(caller, read_queries(caller, matrix.shape[0], group, qid), sample_weight, query_weight)
     if not queries.named:
         warn_of_one_query(caller, 3)
@@ -298,7 +308,7 @@ def _residual(
     sizes = spreads(matrix, groups, weights)
     if not sizes.all():
         raise ValueError(f"{caller}: {names[int(np.argmin(sizes))]} is constant within every query")
-    alike = matrix / sizes
+    alike = matrix / sizes * signs
     mean = alike.mean(axis=1)
     size = spreads(mean[:, None], groups, weights)[0]
     if size == 0.0:

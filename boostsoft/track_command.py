@@ -33,6 +33,7 @@ from .tracking import track_trees
 from .tracks import TreeTrack
 from .tracks.files import SUFFIXES
 from .tracks.frames import optional
+from .xgboost_data import reason
 
 _DESCRIPTION = (
     "Measure a finished model after each of its trees: the metric and its expectation under noise, which trees hurt, "
@@ -142,8 +143,7 @@ def read_model(path: Path) -> tuple[Any, int]:
             except (ImportError, OSError):
                 raise
             except Exception as error:  # every library has its own
-                reason = str(error).partition("Stack trace")[0]
-                raise ValueError(f"track: cannot read the model {path}: {reason}") from error
+                raise ValueError(f"track: cannot read the model {path}: {reason(error)}") from error
     kinds = "a LightGBM text model, an XGBoost JSON or UBJ model, or a CatBoost .cbm model"
     raise ValueError(f"track: MODEL must be {kinds}; got {path}")
 

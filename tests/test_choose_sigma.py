@@ -327,6 +327,20 @@ def test_residual_takes_scores_in_their_direction():
     assert found.sigma == pytest.approx(choose_sigma(halves, **options).sigma, rel=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("option", "told"),
+    [
+        ({"sigmas": [-1.0]}, "sigmas must be above 0"),
+        ({"noise": "x"}, "noise must"),
+        ({"normalize": "x"}, "normalize must"),
+    ],
+)
+def test_residual_checks_what_it_does_not_use(option, told, data):
+    S, _, sizes = data
+    with pytest.raises(ValueError, match=told):
+        choose_sigma(S, method="residual", group=sizes, **option)
+
+
 def test_units_of_the_score_are_not_those_of_a_blend(data):
     S, y, sizes = data
     with pytest.raises(ValueError, match="sigma_unit must be 'spread' with method='held-out', as in a blend"):

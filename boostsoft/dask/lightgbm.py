@@ -106,18 +106,13 @@ class PartObjective:
 
 
 @dataclass(frozen=True)
-class _PartRule:
+class _PartRule(Objective):
     rule: Objective
 
     def prepare(
         self, y_true: Any, groups: QueryGroups, *, part: bool = True, caller: str = "objective"
     ) -> PreparedQueries:
         return self.rule.prepare(y_true, groups, part=part, caller=caller)
-
-    def gradient_curvature(
-        self, queries: PreparedQueries, scores: FloatArray, row_weight: FloatArray | None = None
-    ) -> tuple[FloatArray, FloatArray]:
-        return self.rule.gradient_curvature(queries, scores, row_weight)
 
     def unchecked(
         self, queries: PreparedQueries, scores: FloatArray, row_weight: FloatArray | None = None

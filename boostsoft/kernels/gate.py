@@ -10,19 +10,10 @@ from numba import types
 from numba.extending import intrinsic
 
 from .compile import kernel
+from .shares import take_number
 from .simd import PointerType
 
 _JOB = (PointerType(types.int64),)
-
-
-@intrinsic
-def _enter(typingctx: Any, job: Any) -> Any:
-    """How many have come before, whoever else comes at the same time."""
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.atomic_rmw("add", args[0], ir.Constant(ir.IntType(64), 1), "monotonic")
-
-    return types.int64(job), codegen
 
 
 @intrinsic
@@ -56,7 +47,7 @@ def _gate(job):
 
     And the addresses of what they call, and of what tells their number, the caller's being 0.
     """
-    if _number(job[3]) == 0 or _enter(job) < job[1]:
+    if _number(job[3]) == 0 or take_number(job) < job[1]:
         _call(job[2])
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from .compile import kernel
 from .families import ABSORBING, JUDGED, PLAIN, RETRIEVED
-from .shares import claim
+from .shares import claim, longest_query
 from .simd import LANES, keep_alive, pointer
 from .sorting import rank_order
 from .ties import absorbing_block, credit, judged_block, marked_block, plain_block
@@ -57,9 +57,7 @@ def hard_queries(family, scores, gains, offsets, cutoffs, discount, ties, ranges
     """The queries of ``ranges`` (``shares``), not yet divided by their divisors, each to its own place of ``value``."""
     begin, end = claim(ranges)
     while begin < end:
-        longest = np.int64(0)
-        for q in range(begin, end):
-            longest = max(longest, offsets[q + 1] - offsets[q])
+        longest = longest_query(offsets, begin, end)
         zero, more = np.int64(0), longest + LANES  # a literal 0 would compile the callees once more
         numbers, places = np.empty(4 * more + _STATE), np.empty(3 * more, np.int64)
         s, coef, laws = pointer(numbers, zero), pointer(numbers, more), pointer(numbers, 2 * more)

@@ -79,21 +79,9 @@ def lambda_query(kind, scores, gains, inverse_ideal, discount, mu, apart, trunca
 
 @kernel
 def lambda_queries(
-    kind,
-    scores,
-    gains,
-    offsets,
-    inverse_ideal,
-    discount,
-    mu,
-    truncation,
-    norm,
-    sigmoid,
-    chosen,
-    ranges,
-    grad,
+    kind, scores, gains, offsets, inverse_ideal, discount, mu, truncation, norm, sigmoid, chosen, ranges, grad,
     curvature,
-):
+):  # fmt: skip
     """The chosen of the queries of ``ranges`` (``shares``), of any kind but ``SOFT``.
 
     The direction to raise scores in, and a curvature of at least 0.

@@ -20,7 +20,7 @@ import numpy as np
 
 from .compile import kernel, routine
 from .noise import exponential
-from .shares import claim
+from .shares import claim, longest_query
 from .simd import LANES, keep_alive, lane_sum, load, pointer, splat, store
 
 _LEAST_SUM = 1e-15  # of the targets
@@ -105,9 +105,7 @@ def softmax_queries(scores, targets, offsets, terms, ranges, grad, curvature):
     """The queries of ``ranges`` (``shares``): what lowers the cross-entropy, and the Hessian's diagonal."""
     begin, end = claim(ranges)
     while begin < end:
-        longest = 0
-        for q in range(begin, end):
-            longest = max(longest, offsets[q + 1] - offsets[q])
+        longest = longest_query(offsets, begin, end)
         numbers = np.empty(_PARTS * (longest + LANES))
         for q in range(begin, end):
             low, high = offsets[q], offsets[q + 1]

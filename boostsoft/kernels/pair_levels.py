@@ -16,7 +16,7 @@ from .curvature import to_curvature
 from .families import DISTANCES
 from .noise import GAUSSIAN, GUMBEL, exponential
 from .pair_law import gaussian_pair, law_reach, logistic_pair
-from .shares import claim
+from .shares import claim, longest_query
 from .simd import LANES, keep_alive, lane_sum, load, magnitude, pointer, splat, store, where_negative
 from .sorting import falling_order
 
@@ -154,9 +154,7 @@ def ranknet_level_queries(scores, gains, offsets, by_gain, sigmoid, ranges, grad
     """
     begin, end = claim(ranges)
     while begin < end:
-        longest = 0
-        for q in range(begin, end):
-            longest = max(longest, offsets[q + 1] - offsets[q])
+        longest = longest_query(offsets, begin, end)
         numbers, places = np.empty(_PARTS * (longest + LANES)), np.empty(_PLACES * (longest + LANES), np.int64)
         ones = np.ones(longest)
         for q in range(begin, end):
@@ -192,9 +190,7 @@ def soft_level_pairs(
     """
     begin, end = claim(ranges)
     while begin < end:
-        longest = 0
-        for q in range(begin, end):
-            longest = max(longest, offsets[q + 1] - offsets[q])
+        longest = longest_query(offsets, begin, end)
         numbers, places = np.empty(_PARTS * (longest + LANES)), np.empty(_PLACES * (longest + LANES), np.int64)
         for q in range(begin, end):
             low, high = offsets[q], offsets[q + 1]

@@ -200,8 +200,7 @@ def _soft_query(law, family, scores, gains, weights, sigma, derive, grad, push, 
 
 @kernel
 def soft_pairs(
-    law, family, scores, gains, weights, offsets, sigma, derive, wanted, ranges, value, grad, push,
-    hess, chosen,
+    law, family, scores, gains, weights, offsets, sigma, derive, wanted, ranges, value, grad, push, hess, chosen
 ):  # fmt: skip
     """Expected raw values of the chosen of the queries of ``ranges`` (``shares``).
 

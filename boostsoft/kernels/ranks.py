@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .compile import kernel
+from .shares import longest_query
 from .simd import LANES, keep_alive, pointer
 from .sorting import sort_keys
 
@@ -12,9 +13,7 @@ from .sorting import sort_keys
 @kernel
 def mean_ranks(scores, offsets, ranks):
     """Ranks from 1 by falling score: ties at the mean of theirs, NaN at the mean of those that are left."""
-    longest = 0
-    for q in range(offsets.size - 1):
-        longest = max(longest, offsets[q + 1] - offsets[q])
+    longest = longest_query(offsets, 0, offsets.size - 1)
     numbers, places = np.empty(2 * (longest + LANES)), np.empty(3 * longest + 1, np.int64)
     zero = np.int64(0)
     keys, room = pointer(numbers, zero), pointer(numbers, longest + LANES)

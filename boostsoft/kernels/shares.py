@@ -18,6 +18,7 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from .compile import routine
+from .simd import pointer
 
 Ranges = NDArray[np.int64]  # how many are taken, and the first query and the end of each
 
@@ -26,32 +27,40 @@ _LONGEST = 50e6  # nanoseconds: between two of them Python looks for signals, an
 
 
 @intrinsic
-def _take(typingctx: Any, ranges: Any) -> Any:
-    """The first element of an array of int64, which is one more afterwards, whoever else does the same."""
+def take_number(typingctx: Any, place: Any) -> Any:
+    """The int64 at a pointer, which is one more afterwards, whoever else does the same at the same time."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        data = context.make_array(signature.args[0])(context, builder, args[0]).data
-        return builder.atomic_rmw("add", data, ir.Constant(ir.IntType(64), 1), "monotonic")
+        return builder.atomic_rmw("add", args[0], ir.Constant(ir.IntType(64), 1), "monotonic")
 
-    return types.int64(ranges), codegen
+    return types.int64(place), codegen
 
 
 if config.DISABLE_JIT:
     _lock = threading.Lock()
 
-    def _take(ranges: Any) -> Any:
+    def take_number(place: Any) -> Any:  # noqa: D103
         with _lock:
-            ranges[0] += 1
-            return ranges[0] - 1
+            place[0] += 1
+            return place[0] - 1
 
 
 @routine
 def claim(ranges):
     """The first query and the end of a range that nobody has taken; 0 and 0 if all are."""
-    at = 2 * _take(ranges) + 1
+    at = 2 * take_number(pointer(ranges, 0)) + 1
     if at >= ranges.size:
         return np.int64(0), np.int64(0)
     return ranges[at], ranges[at + 1]
+
+
+@routine
+def longest_query(offsets, begin, end):
+    """Documents of the longest of the queries begin..end."""
+    longest = np.int64(0)
+    for q in range(begin, end):
+        longest = max(longest, offsets[q + 1] - offsets[q])
+    return longest
 
 
 def has_left(ranges: Ranges) -> bool:

@@ -99,7 +99,16 @@ def over_queries(run: Callable[[int, int], None], costs: NDArray[np.float64]) ->
         return
     threads = _wanted(costs.size, float(costs.sum()))
     ranges = deque(itertools.chain.from_iterable(shared_out(costs, threads)))
-    _crew().work(_RangeJob(run, ranges, threads))
+
+    def work(go_on: Callable[[], bool]) -> None:
+        while go_on():
+            try:
+                range_ = ranges.popleft()
+            except IndexError:  # others have taken the last
+                return
+            run(*range_)
+
+    _crew().work(_Job(work, min(threads, len(ranges))))
     warn_if_not_kept()
 
 
@@ -113,7 +122,16 @@ def sweep_kinds(run: Callable[[int, Ranges], None], work: Work) -> None:
     if work.costs.size == 0:
         return
     threads = _wanted(work.costs.size, work.total)
-    _crew().work(_SweepJob(run, work.parts(threads), threads))
+    parts = work.parts(threads)
+
+    def each(go_on: Callable[[], bool]) -> None:
+        for kind, ranges in parts:
+            if not go_on():
+                return
+            if has_left(ranges):
+                run(kind, ranges)
+
+    _crew().work(_Job(each, min(threads, sum(ranges.size // 2 for _, ranges in parts))))
     warn_if_not_kept()
 
 
@@ -123,54 +141,19 @@ def _wanted(queries: int, nanoseconds: float) -> int:
 
 
 class _Job:
-    """One call: on how many threads, and how many helpers are at it."""
+    """One call: what each thread does, as long as it is told to go on; on how many, and how many helpers are at it."""
 
-    def __init__(self, threads: int) -> None:
-        self.threads = threads
+    def __init__(self, work: Callable[[Callable[[], bool]], None], threads: int) -> None:
+        self.work, self.threads = work, threads
         self.helping, self.closed = 0, False
         self.error: BaseException | None = None
-
-    def work(self, go_on: Callable[[], bool]) -> None:
-        """Take what is left while ``go_on()`` says so."""
-        raise NotImplementedError
-
-
-class _RangeJob(_Job):
-    """Ranges that Python takes."""
-
-    def __init__(self, run: Callable[[int, int], None], ranges: deque[tuple[int, int]], threads: int) -> None:
-        super().__init__(min(threads, len(ranges)))
-        self.run, self.ranges = run, ranges
-
-    def work(self, go_on: Callable[[], bool]) -> None:
-        while go_on():
-            try:
-                range_ = self.ranges.popleft()
-            except IndexError:  # others have taken the last
-                return
-            self.run(*range_)
-
-
-class _SweepJob(_Job):
-    """Ranges that kernels take, of one kind after another."""
-
-    def __init__(self, run: Callable[[int, Ranges], None], parts: list[tuple[int, Ranges]], threads: int) -> None:
-        super().__init__(min(threads, sum(ranges.size // 2 for _, ranges in parts)))
-        self.run, self.parts = run, parts
-
-    def work(self, go_on: Callable[[], bool]) -> None:
-        for kind, ranges in self.parts:
-            if not go_on():
-                return
-            if has_left(ranges):
-                self.run(kind, ranges)
 
 
 class _Crew:
     """The helpers of one process, and how many threads of it are running kernels.
 
-    Signals may raise between any two lines of Python, but for those of one ``with`` of the lock, which is C's. So
-    whoever adds to the number remembers it there, for the end.
+    Signals may raise at any call in Python, a Condition's methods among them: its lock, in C, is taken by itself.
+    Whoever adds to the number remembers it in the next line, for the end.
     """
 
     def __init__(self) -> None:

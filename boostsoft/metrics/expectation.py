@@ -158,7 +158,7 @@ class _Plan:
 
 def _plan(prepared: PreparedQueries, tol: float) -> _Plan:
     """Made once: for short lists it takes as long as the kernel."""
-    key = "expectation", tol, id(prepared.discount)
+    key = "expectation", tol
     if key not in prepared.plans:
         terms = _terms(prepared, tol)
         engines = _engines(prepared, terms, tol)

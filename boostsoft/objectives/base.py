@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from abc import ABC, abstractmethod
+from typing import Any
 
 import numpy as np
 
@@ -20,31 +21,17 @@ class NothingToLearnError(ValueError):
     """No order of the documents is better than another."""
 
 
-class Objective(Protocol):
+class Objective(ABC):
     """What the boosters' adapters ask of an objective."""
 
-    def prepare(self, y_true: Any, groups: QueryGroups, *, part: bool = False, caller: str = ...) -> PreparedQueries:
+    @abstractmethod
+    def prepare(
+        self, y_true: Any, groups: QueryGroups, *, part: bool = False, caller: str = "prepare"
+    ) -> PreparedQueries:
         """Check the labels once for all iterations; ``part`` of the data may have nothing to learn.
 
         ``caller`` is whom errors name, here and in what is done with the queries.
         """
-        ...
-
-    def gradient_curvature(
-        self, queries: PreparedQueries, scores: FloatArray, row_weight: FloatArray | None = None
-    ) -> tuple[FloatArray, FloatArray]:
-        """The direction to raise each score in, and a positive curvature, each (n_docs,) and times the weights."""
-        ...
-
-    def unchecked(
-        self, queries: PreparedQueries, scores: FloatArray, row_weight: FloatArray | None = None
-    ) -> tuple[FloatArray, FloatArray]:
-        """The same of float64 arrays that are known to be finite and as long as there are documents."""
-        ...
-
-
-class Checked:
-    """An objective's numbers, checked where they come in: kernels would read past the end of an array."""
 
     def gradient_curvature(
         self, queries: PreparedQueries, scores: Any, row_weight: Any = None
@@ -63,11 +50,11 @@ class Checked:
             refuse_negative(caller, "row_weight", row_weight)
         return self.unchecked(queries, scores, row_weight)
 
+    @abstractmethod
     def unchecked(
         self, queries: PreparedQueries, scores: FloatArray, row_weight: FloatArray | None = None
     ) -> tuple[FloatArray, FloatArray]:
-        """The same of numbers that have been checked."""
-        raise NotImplementedError
+        """What ``gradient_curvature`` returns, of float64 that have been checked: kernels would read past the end."""
 
 
 def kept_weights(caller: str, weights: Any) -> tuple[float, ...] | None:

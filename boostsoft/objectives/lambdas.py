@@ -18,14 +18,14 @@ from ..metrics.prepared import PreparedQueries
 from ..metrics.soft import as_metric
 from ..metrics.spec import DISCOUNTS
 from ..query_groups import QueryGroups
-from .base import CALLER, Checked, kept_weights, prepare_labels, refuse_falling_gain, weighted
+from .base import CALLER, Objective, kept_weights, prepare_labels, refuse_falling_gain, weighted
 
 LAMBDA_KINDS = ("lambdarank", "ranknet")
 _WHOLE_LIST = 2**53
 
 
 @dataclass(frozen=True, init=False, eq=True)
-class LambdaObjective(Checked):
+class LambdaObjective(Objective):
     r"""LambdaRank, as LightGBM's ``lambdarank`` computes it, or RankNet (Burges 2010): references to compare with.
 
     Parameters
@@ -122,7 +122,7 @@ class LambdaObjective(Checked):
 
 
 @dataclass(frozen=True, init=False, eq=True)
-class LambdaLossObjective(Checked):
+class LambdaLossObjective(Objective):
     r"""LambdaLoss, the NDCG-Loss2++ of Wang et al. (2018): a bound of NDCG's loss, and a reference to compare with.
 
     With G = gain / ideal DCG, D(r) = 1 / log2(1 + r) and r_i the rank of document i by the present scores, the loss
@@ -227,7 +227,7 @@ def _prepared(
 def with_every_discount(queries: PreparedQueries) -> PreparedQueries:
     """The same with the discounts of all ranks, also behind the truncation."""
     longest = int(queries.groups.sizes.max(initial=1))
-    return replace(queries, discount=np.array(DISCOUNTS["log2"](np.arange(1.0, longest + 1.0))))
+    return replace(queries, discount=np.array(DISCOUNTS["log2"](np.arange(1.0, longest + 1.0))), plans={})
 
 
 def _all_pairs(queries: PreparedQueries, scores: FloatArray, sigmoid: float) -> tuple[FloatArray, FloatArray]:

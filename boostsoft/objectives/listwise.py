@@ -16,7 +16,7 @@ from ..metrics.hard import Metric
 from ..metrics.prepared import PreparedQueries
 from ..metrics.soft import as_metric
 from ..query_groups import QueryGroups
-from .base import CALLER, Checked, by_rows, kept_weights, prepare_labels, weighted
+from .base import CALLER, Objective, by_rows, kept_weights, prepare_labels, weighted
 from .draws import uniform_draws
 
 GAMMAS = ("uniform", "expected")
@@ -24,7 +24,7 @@ _MOST_TERMS = 3
 
 
 @dataclass(frozen=True, init=False, eq=True)
-class ListNetObjective(Checked):
+class ListNetObjective(Objective):
     """ListNet (Cao et al. 2007): cross-entropy of the labels' and the scores' chances to be first.
 
     The loss of a query is -sum P_i log rho_i with P = softmax(gain / temperature) and rho = softmax(scores).
@@ -100,7 +100,7 @@ class ListNetObjective(Checked):
 
 
 @dataclass(frozen=True, init=False, eq=True)
-class SoftmaxObjective(Checked):
+class SoftmaxObjective(Objective):
     """Softmax cross-entropy (Bruch et al. 2019): that of the gains' shares and of the scores' chances to be first.
 
     The loss of a query is -sum P_i log rho_i with P = gain / sum gain and rho = softmax(scores); 0 without a gain.
@@ -175,7 +175,7 @@ class SoftmaxObjective(Checked):
 
 
 @dataclass(frozen=True, init=False, eq=True)
-class XENDCGObjective(Checked):
+class XENDCGObjective(Objective):
     """XE-NDCG (Bruch 2021), LightGBM's ``rank_xendcg``: cross-entropy with targets that bound NDCG.
 
     The loss of a query is -sum P_i log rho_i with P_i = phi_i / sum phi, phi_i = gain_i + 1 - gamma_i, that is
@@ -275,7 +275,7 @@ class XENDCGObjective(Checked):
 
 
 @dataclass(frozen=True, init=False, eq=True)
-class QueryRMSEObjective(Checked):
+class QueryRMSEObjective(Objective):
     """The query-RMSE (CatBoost's QueryRMSE): squared error once each query's mean residual is taken off.
 
     The loss of a query is sum w_i (r_i - mean r)^2 / 2 with r = gain - score, w the weights of its documents and

@@ -18,7 +18,7 @@ from ..metrics.hard import Metric
 from ..metrics.prepared import PreparedQueries, prepare
 from ..metrics.soft import MetricWeights, as_metric, refuse_inexact
 from ..query_groups import QueryGroups, query_weights
-from .base import NOTHING, Checked, NothingToLearnError, by_rows, kept_weights, refuse_rising_discount, shares
+from .base import NOTHING, NothingToLearnError, Objective, by_rows, kept_weights, refuse_rising_discount, shares
 from .convex import LOSSES, checked_losses, length
 
 # U + L over-estimates the curvature: it counts every pull as if none met another. With a quarter of it the training
@@ -28,7 +28,7 @@ FLOW_SCALE = 0.25
 
 
 @dataclass(frozen=True, init=False, eq=True)
-class SoftObjective(Checked):
+class SoftObjective(Objective):
     r"""Maximise a soft metric: its gradient and a positive curvature per document, in the scores' units.
 
     Parameters

@@ -19,11 +19,11 @@ from ..metrics.prepared import PreparedQueries
 from ..metrics.registry import REGISTRY
 from ..metrics.soft import as_metric
 from ..query_groups import QueryGroups
-from .base import CALLER, Checked, kept_weights, prepare_labels, refuse_rising_discount, weighted
+from .base import CALLER, Objective, kept_weights, prepare_labels, refuse_rising_discount, weighted
 
 
 @dataclass(frozen=True, init=False, eq=True)
-class SoftLambdaObjective(Checked):
+class SoftLambdaObjective(Objective):
     r"""LambdaRank (Burges 2010) with E\|delta metric\| under noise in place of the change at the present ranks.
 
     With R_i the random rank of document i by the noisy scores s + sigma eps, and p_ij = 1 / (1 +

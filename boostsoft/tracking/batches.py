@@ -19,6 +19,7 @@ from ..tracks.checks import refuse_infinite
 from ..tracks.effects import STILL
 from ..tracks.means import bootstrap_means, counted_weights, degrees_of_freedom, mean_errors, t_quantile, weighted_means
 from ..tracks.progress import watched
+from ..xgboost_data import reason
 from .batch_data import CALLER, Batch, read_batches
 from .batch_values import BatchValue, BatchValues
 from .blocks import refuse_other_width
@@ -226,8 +227,7 @@ class _Measure:
         if isinstance(result, Exception):
             names = ("change", "error", "low", "high", "hard", "hard_error", "control", "spread")
             missing: dict[str, Any] = dict.fromkeys(names, np.nan)
-            reason = " ".join(str(result).partition("Stack trace")[0].split())  # XGBoost's goes on for pages
-            problem = f"{type(result).__name__}: {reason}"
+            problem = f"{type(result).__name__}: {reason(result)}"
             return BatchValue(**known, **missing, n_trees=0, problem=problem), self.soft * np.nan
         after = result.scores
         gain, hard = _moved(self.soft, self.per_query(after)), _moved(self.hard, self.per_query(after, hard=True))
