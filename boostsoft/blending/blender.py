@@ -116,8 +116,9 @@ class SoftBlender(BaseEstimator):  # type: ignore[misc]
       different size do no harm; ``method="equal"`` adds the scores as they are.
 
     A model whose scores are constant within every query gets weight 0, with a warning; of copies of one model, of
-    which only the weights' sum is determined, a warning tells. Rows of a query need not be adjacent with ``qid``.
-    Without queries all rows are one, and rows to predict are placed among those of fit.
+    which only the weights' sum is determined, and of a model and its reverse, of which their difference is, a warning
+    tells. Rows of a query need not be adjacent with ``qid``. Without queries all rows are one, and rows to predict are
+    placed among those of fit.
 
     Examples
     --------
@@ -211,7 +212,8 @@ class SoftBlender(BaseEstimator):  # type: ignore[misc]
         Warns
         -----
         UserWarning
-            If neither ``group`` nor ``qid`` is given, one query alone counts, or models are constant or copies.
+            If neither ``group`` nor ``qid`` is given, one query alone counts, or models are constant, copies or
+            reversed copies.
         """
         fitted = copy(self)  # a fit that fails leaves the blender as it was
         fitted._fit(S, y, group, qid, sample_weight, query_weight)
