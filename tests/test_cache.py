@@ -190,6 +190,7 @@ def test_damaged_code_is_made_again(small, tmp_path):
 def test_no_damaged_byte_of_a_kept_kernel_passes(tmp_path):
     files = cache._Files(str(tmp_path), "f", "stamp")
     files.save("types", b"code" * 9)
+    assert files.load("types") == b"code" * 9
     (path,) = tmp_path.glob("*.nbc")
     whole = path.read_bytes()
     for at in range(len(whole)):

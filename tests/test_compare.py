@@ -72,6 +72,16 @@ def test_paired_test_is_scipys():
     assert row.effect == pytest.approx(gap.mean() / gap.std(ddof=1), rel=1e-9)
 
 
+def test_queries_that_do_not_differ_are_not_ranked():
+    """SciPy would draw the exact law of all of them, some at 0, as long as they are fewer than fifty."""
+    rng = np.random.default_rng(5)
+    gap = rng.normal(size=30)
+    gap[:8] = 0.0
+    track = track_of(np.array([np.zeros(30), gap])[:, None])
+    row = compare(track, track, step_a=0, step_b=1).rows[0]
+    assert row.p_wilcoxon == pytest.approx(stats.wilcoxon(gap[8:], method="exact").pvalue, rel=1e-9)
+
+
 def test_the_other_way_round_everything_changes_its_sign():
     y, a, b = scores(gain=0.1)
     there, back = compare(a, b, y_true=y, group=SIZES), compare(b, a, y_true=y, group=SIZES)

@@ -12,7 +12,7 @@ a crowd they close up to the width of an order statistic, as far as the discount
 - ``TOP``, a cutoff in the upper half: m = sqrt(Lambda + 4);
 - ``ANYWHERE``, a cutoff further down, or a table of discounts: m = sqrt(Lambda + 4) - sqrt(n - Lambda + 4).
 
-For the Gaussian law t = x; the short_exponential right tails of the other two are folded by x = x1 + t + exp(t), x1
+For the Gaussian law t = x; the exponential right tails of the other two are folded by x = x1 + t + exp(t), x1
 where Lambda is about exp(-2). The weight of a node is h dx/dy.
 
 Any smooth increasing map gives the same integral, so Lambda may be a stand-in as long as the weights are its

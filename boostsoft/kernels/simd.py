@@ -49,7 +49,7 @@ class _Vec8Model(models.PrimitiveModel):
 class PointerType(types.Type):
     """The Numba type of a place in an array of numbers: one word, where an array is seven and a reference count.
 
-    Passing an array to a function costs some ten nanoseconds; the engine's workspace has fifty of them.
+    Passing an array to a function costs some ten nanoseconds; the engine's workspace has some eighty of them.
     """
 
     def __init__(self, dtype: types.Type) -> None:
