@@ -11,8 +11,18 @@ import pytest
 
 from boostsoft import SoftMetric
 from boostsoft.kernels import workspace as module
-from boostsoft.kernels.families import PLAIN
-from boostsoft.kernels.workspace import ODDS, own_workspace, workspace
+from boostsoft.kernels.families import MARKED, PLAIN
+from boostsoft.kernels.workspace import (
+    ABSORBED,
+    CASCADES,
+    COUNTED,
+    MIXED,
+    ODDS,
+    ROWS,
+    own_workspace,
+    sizes_of_parts,
+    workspace,
+)
 
 from .cases import on_threads
 
@@ -103,3 +113,15 @@ def test_no_result_depends_on_what_a_thread_did_before(spec, monkeypatch):
         metric.value_gradient_hessian(labels, scores * scale, group=[40] * 3)
         for got, wanted in zip(alone(), fresh, strict=True):
             np.testing.assert_array_equal(got, wanted)
+
+
+@pytest.mark.parametrize("family", [PLAIN, MARKED])
+@pytest.mark.parametrize("engine", [ROWS, ODDS, MIXED, CASCADES, ABSORBED, COUNTED])
+def test_every_group_has_the_parts_that_kernels_take_from_it(engine, family):
+    sizes = sizes_of_parts(engine, family, 50, 10, 40.0)
+    assert {group: len(parts) for group, parts in sizes.items()} == module._GROUPS
+    numbers, at, places, places_at = workspace(engine, family, 50, 10, 40.0)
+    wanted = [size for parts in sizes.values() for size in parts]
+    assert np.all(np.diff(at) >= wanted)
+    assert at[-1] <= numbers.size
+    assert places_at[-1] <= places.size

@@ -56,7 +56,7 @@ def count_cells(pool: Pool, metric: str, noise: str, sigma: float, accuracy: str
         as_array([(0, pool.n_queries)]), *out, longest + LANES - 1, *room,
     )  # fmt: skip
     numbers, at = room[0], room[1]
-    nodes, plain, picked, rows, seen, faint = numbers[at[TALLY] + 2 : at[TALLY] + 8] / pool.n_queries
+    nodes, plain, picked, rows, seen, faint = numbers[at[TALLY] : at[TALLY] + 6] / pool.n_queries
     far = faint / max(deepest, 1) * FAINT
     if noise == "gumbel" and faint > 0.0:
         far = nodes * (MOMENTS + MOMENTS_RANK * deepest)

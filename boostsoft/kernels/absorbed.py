@@ -63,12 +63,11 @@ def _clear_picked_behind(ranks, B0):
 @merged
 def _absorbed_head(law, x, weights, low, known, mid, ranks, derive, tail, space):
     """Documents low..mid by rows that begin with the tail's polynomials; leaves in ``back`` what the tail meets."""
-    rows, saved, back, laws, limits, documents, sums, _, _, _, _, _ = space
     set_head(law, x, low, known, mid, ranks, tail, space)
-    here = sums_from(sums, low)
+    here = sums_from(space.sums, low)
     return sweep(
-        ROWS, ABSORBING, LANES, law, pointer(documents[1], low), 0.0, weights, mid - low, LANES * ranks, derive, laws,
-        limits, rows, saved, back, here,
+        ROWS, ABSORBING, LANES, law, pointer(space.documents[1], low), 0.0, weights, mid - low, LANES * ranks, derive,
+        space.laws, space.limits, space.rows, space.saved, space.back, here,
     )  # fmt: skip
 
 
@@ -96,11 +95,11 @@ def absorbed_block(
     The arguments are those of every block (``blocks``): the last four are the workspace.
     """
     space = arrays(f, at, i, place)
-    u, coef, _ = space[5]
-    x, weights, _, _, _, _, _ = space[8]
-    (plain, picked), before, (T, V, factors), (A0, A1), series, found, _, _, _, _, _ = space[9]
-    back, through = space[2], space[11][0]
-    S, W = space[3][0], space[3][2]  # by document; the head's laws lie before those of the documents that are read
+    u, coef, _ = space.documents
+    x, weights, back, through = space.nodes.x, space.nodes.weights, space.back, space.certain[0]
+    (plain, picked), before, (T, V, factors) = space.odds.lists, space.odds.plain_before, space.odds.laws
+    (A0, A1), series, found = space.odds.tail, space.odds.series, space.odds.found
+    S, _, W, _ = space.laws  # by document; the head's laws lie before those of the documents that are read
     begin, far = uncertain(law, x, u, low, high, faint_below)
     brief = growth > 0.0  # the odds' shorter laws serve the rows too; without odds, rows have the full ones
     fill_odds(law, x, u, low if brief else begin, high, factors, T, V)

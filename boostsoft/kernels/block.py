@@ -183,16 +183,16 @@ def sums_from(sums, low):
 @merged
 def block_value(family, shift, law, x, weights, least, low, high, ranks, spread, discount, before, derive, space):
     """Value of a block of nodes over documents low..high, all above ``low`` being certain."""
-    rows, saved, back, laws, limits, documents, sums, _, _, _, _, _ = space
-    u, coef, _ = documents
+    laws, limits, back = space.laws, space.limits, space.back
+    u, coef, _ = space.documents
     fill_laws(law, shift, x, u, low, high, laws)
     longest = _set_windows(shift, high - low, ranks, spread, laws[0], limits[0], limits[1])
     set_terminal(family, shift, discount, low, ranks, weights, back)
-    _set_first_row(family, shift, rows, before[0], before[1])
-    here = sums_from(sums, low)
+    _set_first_row(family, shift, space.rows, before[0], before[1])
+    here = sums_from(space.sums, low)
     return sweep(
-        ROWS, family, shift, law, pointer(coef, low), least, weights, high - low, longest, derive, laws, limits, rows,
-        saved, back, here,
+        ROWS, family, shift, law, pointer(coef, low), least, weights, high - low, longest, derive, laws, limits,
+        space.rows, space.saved, back, here,
     )  # fmt: skip
 
 
@@ -206,8 +206,7 @@ def rows_block(
     The arguments are those of every block (``blocks``): the last four are the workspace.
     """
     space = arrays(f, at, i, place)
-    before = space[11]
-    x, weights, _, _, wide, _, _ = space[8]
+    before, x, weights, wide = space.certain, space.nodes.x, space.nodes.weights, space.nodes.wide
     total, shift = 0.0, LANES if ranks <= LANE_RANKS else 1
     if shift == 1:
         for node in range(LANES):

@@ -167,10 +167,10 @@ def cascade_block(
     The arguments are those of every block (``blocks``): the last four are the workspace.
     """
     space = arrays(f, at, i, place)
-    _, _, _, laws, _, documents, _, _, nodes, by_odds, _, above = space
-    u, coef, _ = documents
-    x, weights, _, _, _, _, _ = nodes
-    _, _, (T, G, factors), _, _, (_, _, found, second), _, (tables, before, states), _, _, _ = by_odds
+    u, coef, _ = space.documents
+    x, weights, laws, above = space.nodes.x, space.nodes.weights, space.laws, space.certain
+    (T, G, factors), (_, _, found, second) = space.odds.laws, space.odds.found
+    tables, before, states = space.odds.terms
     terms = pointer(tables, np.int64(tables[0]))
     fill_either(law, growth, x, u, low, high, factors, T, G, laws)
     fall, scales = pointer(terms, 2 + MOST_TERMS), scale_terms(terms, low)

@@ -121,12 +121,11 @@ def _fill_picked_densities(picked, begin, end, T, V, W):
 @merged
 def _counted_head(law, x, weights, low, known, mid, ranks, derive, tail, space):
     """Documents low..mid by rows that begin with the tail's polynomials; leaves in ``back`` what the tail meets."""
-    rows, saved, back, laws, limits, documents, sums, _, _, _, _, _ = space
     set_head(law, x, low, known, mid, ranks, tail, space)
-    here = sums_from(sums, low)
+    here = sums_from(space.sums, low)
     return sweep(
-        ROWS, MARKED, LANES, law, pointer(documents[1], low), 0.0, weights, mid - low, LANES * ranks, derive, laws,
-        limits, rows, saved, back, here,
+        ROWS, MARKED, LANES, law, pointer(space.documents[1], low), 0.0, weights, mid - low, LANES * ranks, derive,
+        space.laws, space.limits, space.rows, space.saved, space.back, here,
     )  # fmt: skip
 
 
@@ -140,10 +139,11 @@ def counted_block(
     The arguments are those of every block (``blocks``): the last four are the workspace.
     """
     space = arrays(f, at, i, place)
-    u, coef, _ = space[5]
-    x, weights, _, _, _, _, _ = space[8]
-    (plain, picked), before, (T, V, factors), (A0, A1), series, found, _, _, (A, M0, M1, L), _, _ = space[9]
-    tail, back = (A0, A1, M0, M1), space[2]
+    u, coef, _ = space.documents
+    x, weights, back = space.nodes.x, space.nodes.weights, space.back
+    (plain, picked), before, (T, V, factors) = space.odds.lists, space.odds.plain_before, space.odds.laws
+    (A0, A1), series, found, (A, M0, M1, L) = space.odds.tail, space.odds.series, space.odds.found, space.odds.marked
+    tail = (A0, A1, M0, M1)
     begin, far = uncertain(law, x, u, low, high, faint_below)
     brief = growth > 0.0  # the odds' shorter laws serve the rows too; without odds, rows have the full ones
     fill_odds(law, x, u, low if brief else begin, high, factors, T, V)
@@ -153,7 +153,7 @@ def counted_block(
     set_terminal(MARKED, LANES, discount, low, ranks, weights, back)
     bounds = (plain_begin, plain_far, picked_begin, picked_far)
     scale = _multiply_apart(coef, (plain, picked), bounds, (plain_end, picked_end), nobody, ranks, T, V, A, A0, A1)
-    _join(A, splat(1.0) / scale, space[11][1], ranks, A0, A1, M0, M1)
+    _join(A, splat(1.0) / scale, space.certain[1], ranks, A0, A1, M0, M1)
     if mid > low:
         known = low if brief else mid
         value = _counted_head(law, x, weights, low, known, mid, ranks, derive, tail, space)
@@ -161,7 +161,7 @@ def counted_block(
         value = bare_value(A1, back[0], ranks) + bare_value(M1, back[0], ranks)
     if derive and mid < high:
         E, F, K, G, H = series
-        W = space[3][2]  # by document; the head's laws lie before those of the documents that are read
+        _, _, W, _ = space.laws  # by document; the head's laws lie before those of the documents that are read
         _set_up_counted(tail, back, ranks, mid > low, (E, F, K, G, H, L))
         _fill_picked_densities(picked, picked_begin, picked_end, T, V, W)
         terms = ranks

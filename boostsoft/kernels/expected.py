@@ -100,9 +100,8 @@ def _cluster_value(
     derive, space, room,
 ):  # fmt: skip
     """The contribution of documents first..last that can change places with each other only."""
-    u, coef, _ = space[5]
-    bins, before = space[7], space[11]
-    x, weights, above, variance, _, scratch, state = space[8]
+    (u, coef, _), bins, before, odds = space.documents, space.bins, space.certain, space.odds
+    x, weights, above, variance, _, scratch, state = space.nodes
     spread = -math.log(eps)
     reach_left, reach_right = reach(law, eps)
     n = last - first
@@ -115,10 +114,10 @@ def _cluster_value(
     if mixed and derive:
         start_mixed(n, space)
     if engine in BY_ODDS:
-        list_documents(coef, first, last, least, space[9], derive)
+        list_documents(coef, first, last, least, odds, derive)
     by_moments = law == GUMBEL and faint_below < math.inf and (engine == ODDS or engine == MIXED)
     if by_moments:
-        fill_moments(u, coef, first, last, space[9][9])
+        fill_moments(u, coef, first, last, odds.moments)
     total, low, high, bottom, done = 0.0, first, first, math.inf, False
     while not done:
         next_nodes(law, shape, n, h, fine, origin, bins, n_bins, state, scratch, x, weights, above, variance)
@@ -151,19 +150,19 @@ def _cluster_value(
     _pass_by(family, coef, low, last, before)
     if derive:
         if by_moments and engine == MIXED:
-            settle_mixed(first, high, coef, least, space[9][5][2], space[9][5][3], derive == 2, space[9][9])
+            settle_mixed(first, high, coef, least, odds.found[2], odds.found[3], derive == 2, odds.moments)
         if mixed:
             collect_mixed(first, last, space)
         if engine == ODDS:
             if by_moments:
-                settle(first, high, coef, space[9][1], space[9][5], derive == 2, space[9][9])
-            collect_documents(coef, first, last, least, space[9], space[6])
+                settle(first, high, coef, odds.plain_before, odds.found, derive == 2, odds.moments)
+            collect_documents(coef, first, last, least, odds, space.sums)
         if engine == ABSORBED or engine == COUNTED:
-            collect_acting(coef, first, last, space[9], space[6])
+            collect_acting(coef, first, last, odds, space.sums)
         covered = first
         while covered < last and u[covered] >= bottom + reach_left:
             covered += 1
-        remove_drift(family, u, coef, least, first, covered, ranks, discount, space[6])
+        remove_drift(family, u, coef, least, first, covered, ranks, discount, space.sums)
     return total
 
 
@@ -218,13 +217,13 @@ def _place_cluster(documents, scores, order, sigma, first, n, ranks, apart):
 @merged
 def _sort_documents(scores, gains, sigma, space):
     """Put a query's documents in falling order, with the gaps between neighbours; their sums begin at 0."""
-    u, coef, gaps = space[5]
-    sums, order = space[6], space[10]
-    falling_order(scores, u, coef, order, space[4][0])
+    u, coef, gaps = space.documents
+    order = space.order
+    falling_order(scores, u, coef, order, space.limits[0])
     for j in range(scores.size):
         coef[j] = gains[order[j]]
         gaps[j] = score_gap(scores[order[j - 1]], scores[order[j]], sigma) if j > 0 else math.inf
-        for total in sums:
+        for total in space.sums:
             total[j] = 0.0
 
 
@@ -272,7 +271,7 @@ def _add_uneven(
     nobody, derive, space, room,
 ):  # fmt: skip
     """Add the contribution of a cluster whose order matters: by ``short`` (0 for never) if few meet in a block."""
-    u, coef, _ = space[5]
+    u, coef, _ = space.documents
     for j in range(last, last + LANES):
         u[j] = u[last - 1]
     least = _take_least(family, coef, first, last)
@@ -303,9 +302,9 @@ def _query_expectation(
 
     In units of sigma: the gradient is grad / sigma, the Hessian hess / sigma^2; the flow is grad + 2 push.
     """
-    _, coef, gaps = space[5]
-    gradient, push_down, hessian, _, _, _, _ = space[6]
-    order, before = space[10], space[11]
+    _, coef, gaps = space.documents
+    gradient, push_down, hessian, _, _, _, _ = space.sums
+    order, before = space.order, space.certain
     n = scores.size
     if engine == MIXED or engine == CASCADES:
         choose_terms(n, space)
@@ -323,7 +322,7 @@ def _query_expectation(
     before[0], before[1] = 1.0, 0.0
     first = np.int64(0)
     while first < ranks and before[0] >= _ABSORBED:
-        last, uneven = _place_cluster(space[5], scores, order, sigma, first, n, ranks, apart)
+        last, uneven = _place_cluster(space.documents, scores, order, sigma, first, n, ranks, apart)
         if uneven:
             value = _add_uneven(
                 value, block, short, engine, law, family, first, last, ranks, smooth, h, eps, growth, fine, faint_below,

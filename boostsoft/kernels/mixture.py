@@ -147,10 +147,10 @@ def mixed_block(
     The arguments are those of every block (``blocks``): the last four are the workspace.
     """
     space = arrays(f, at, i, place)
-    _, _, _, laws, _, documents, _, _, nodes, by_odds, _, _ = space
-    u, coef, _ = documents
-    x, weights, _, _, _, _, _ = nodes
-    _, _, (T, V, factors), _, _, (_, _, found, second), _, (tables, before, states), _, moments, by_term = by_odds
+    u, coef, _ = space.documents
+    x, weights, laws = space.nodes.x, space.nodes.weights, space.laws
+    (T, V, factors), (_, _, found, second) = space.odds.laws, space.odds.found
+    (tables, before, states), moments, by_term = space.odds.terms, space.odds.moments, space.odds.by_term
     terms = pointer(tables, np.int64(tables[0]))
     far = first_far(law, x, u, low, high, faint_below)
     fill_either(law, growth, x, u, low, far, factors, T, V, laws)
@@ -209,7 +209,7 @@ def mixed_block(
 @routine
 def choose_terms(n, space):
     """Say which exponentials serve a list of n documents: those of the next power of two."""
-    tables, power = space[9][7][0], 0
+    (tables, _, _), power = space.odds.terms, 0
     while (1 << power) < n:
         power += 1
     tables[0] = 1.0 + TERM_TABLE * power
@@ -218,7 +218,7 @@ def choose_terms(n, space):
 @routine
 def start_mixed(n, space):
     """Clear what blocks add to a cluster's documents."""
-    found, second = space[9][5][2], space[9][5][3]
+    _, _, found, second = space.odds.found
     for k in range(4 * n):
         found[k], second[k] = 0.0, 0.0
 
@@ -226,8 +226,8 @@ def start_mixed(n, space):
 @routine
 def collect_mixed(first, last, space):
     """Add what blocks have gathered to the documents' sums."""
-    found, second = space[9][5][2], space[9][5][3]
-    gradient, push, hessian, _, drift, curl, _ = space[6]
+    _, _, found, second = space.odds.found
+    gradient, push, hessian, _, drift, curl, _ = space.sums
     for j in range(first, last):
         k = 4 * (j - first)
         gradient[j] += found[k]

@@ -237,7 +237,7 @@ def multiply_picked(T, V, coef, index, begin, end, ranks, A0, A1, scale):
 
 @routine
 def set_up_polynomials(A0, A1, B1, C1, C0, ranks, headed, E, F, K):
-    """The coefficients in -t that ``divide_plain`` and ``divide_picked`` read, from the polynomials and what follows behind them."""
+    """The coefficients in -t that documents are divided out by, from the polynomials and what follows behind them."""
     base = LANES * PAD
     for d in range(ranks):
         e, f, k = splat(0.0), splat(0.0), splat(0.0)

@@ -114,11 +114,10 @@ def bare_value(A1, B1, ranks):
 @merged
 def set_head(law, x, low, known, mid, ranks, tail, space):
     """Laws of documents low..mid, from ``known`` on by their odds, and a first row: the tail's polynomials."""
-    rows, _, _, laws, limits, documents, _, _, _, _, _, _ = space
-    u, _, _ = documents
+    rows, laws, (u, _, _), (T, V, _) = space.rows, space.laws, space.documents, space.odds.laws
     fill_laws(law, LANES, x, u, low, known, laws)
-    laws_from_odds(law, x, u, low, known, mid, space[9][2][0], space[9][2][1], laws)
-    start, stop = limits
+    laws_from_odds(law, x, u, low, known, mid, T, V, laws)
+    start, stop = space.limits
     for j in range(mid - low + 1):
         start[j], stop[j] = 0, LANES * ranks
     for state in range(len(tail)):
@@ -130,12 +129,11 @@ def set_head(law, x, low, known, mid, ranks, tail, space):
 @merged
 def _head_value(law, x, weights, least, low, known, mid, ranks, derive, tail, space):
     """Documents low..mid by rows that begin with the tail's polynomials; leaves in ``back`` what the tail meets."""
-    rows, saved, back, laws, limits, documents, sums, _, _, _, _, _ = space
     set_head(law, x, low, known, mid, ranks, tail, space)
-    here = sums_from(sums, low)
+    here = sums_from(space.sums, low)
     return sweep(
-        ODDS, PLAIN, LANES, law, pointer(documents[1], low), least, weights, mid - low, LANES * ranks, derive, laws,
-        limits, rows, saved, back, here,
+        ODDS, PLAIN, LANES, law, pointer(space.documents[1], low), least, weights, mid - low, LANES * ranks, derive,
+        space.laws, space.limits, space.rows, space.saved, space.back, here,
     )  # fmt: skip
 
 
@@ -149,11 +147,10 @@ def odds_block(
     The arguments are those of every block (``blocks``): the last four are the workspace.
     """
     space = arrays(f, at, i, place)
-    u, coef, _ = space[5]
-    x, weights, _, _, _, _, _ = space[8]
-    lists, before, odds, tail, series, found, _, _, _, moments, _ = space[9]
-    T, V, factors = odds
-    back = space[2]
+    u, coef, _ = space.documents
+    x, weights, back, tally = space.nodes.x, space.nodes.weights, space.back, space.tally
+    lists, before, (T, V, factors) = space.odds.lists, space.odds.plain_before, space.odds.laws
+    tail, series, found, moments = space.odds.tail, space.odds.series, space.odds.found, space.odds.moments
     plain, picked = lists
     begin, far = uncertain(law, x, u, low, high, faint_below)
     brief = growth > 0.0  # the odds' shorter laws serve the rows too; without odds, rows have the full ones
@@ -163,13 +160,13 @@ def odds_block(
     mid = first_divisible(T, begin, far, ranks, growth)
     plain_begin, plain_far, plain_end = before[mid - first], before[far - first], before[high - first]
     picked_begin, picked_far, picked_end = mid - first - plain_begin, far - first - plain_far, high - first - plain_end
-    tally = space[11]  # what the benchmark counts: nodes; cells of rank x document x node; documents x nodes
-    tally[2] += filled
-    tally[3] += LANES * ranks * (plain_far - plain_begin)
-    tally[4] += LANES * ranks * (picked_far - picked_begin)
-    tally[5] += LANES * ranks * (mid - low)
-    tally[6] += LANES * (seen - (low if brief else begin))
-    tally[7] += LANES * ranks * (high - far)
+    # what the benchmark counts: nodes; cells of rank x document x node; documents x nodes
+    tally[0] += filled
+    tally[1] += LANES * ranks * (plain_far - plain_begin)
+    tally[2] += LANES * ranks * (picked_far - picked_begin)
+    tally[3] += LANES * ranks * (mid - low)
+    tally[4] += LANES * (seen - (low if brief else begin))
+    tally[5] += LANES * ranks * (high - far)
     set_plain_terminal(discount, low, ranks, weights, back)
     bounds = (plain_begin, plain_far, picked_begin, picked_far)
     ends = (plain_end, picked_end)
@@ -211,9 +208,9 @@ def odds_block(
 
 
 @routine
-def list_documents(coef, first, last, least, lists, derive):
+def list_documents(coef, first, last, least, odds, derive):
     """Sort a cluster's documents into those without gain and those with, each by falling score."""
-    (plain, picked), before, _, _, _, found, _, _, _, _, _ = lists
+    (plain, picked), before, found = odds.lists, odds.plain_before, odds.found
     n_plain, n_picked = 0, 0
     for j in range(first, last):
         before[j - first] = n_plain
@@ -240,9 +237,9 @@ def collect_without_gain(plain, n_plain, found, sums):
 
 
 @routine
-def collect_documents(coef, first, last, least, lists, sums):
+def collect_documents(coef, first, last, least, odds, sums):
     """Add what the lists have gathered to the documents' sums."""
-    (plain, picked), before, _, _, _, found, _, _, _, _, _ = lists
+    (plain, picked), before, found = odds.lists, odds.plain_before, odds.found
     gradient, push, hessian, _, drift, curl, _ = sums
     n_plain = before[last - first]
     collect_without_gain(plain, n_plain, found, sums)
@@ -256,9 +253,9 @@ def collect_documents(coef, first, last, least, lists, sums):
 
 
 @routine
-def collect_acting(coef, first, last, lists, sums):
+def collect_acting(coef, first, last, odds, sums):
     """The same where documents act on those below (``absorbed``, ``counted``)."""
-    (plain, picked), before, _, _, _, found, _, _, _, _, _ = lists
+    (plain, picked), before, found = odds.lists, odds.plain_before, odds.found
     gradient, push, hessian, mass, drift, curl, level = sums
     n_plain = before[last - first]
     collect_without_gain(plain, n_plain, found, sums)

@@ -144,10 +144,10 @@ def short_cluster(law, first, last, ranks, crowd, derive, least, h, eps, discoun
     A block of nodes meets ``crowd`` of them at the most: none from ``ranks`` + crowd on.
     """
     space = arrays(f, at, i, place)
-    rows, _, back, laws, _, documents, sums, _, nodes, by_odds, _, tally = space
-    u, coef, _ = documents
-    x, weights, _, _, _, _, _ = nodes
-    _, _, (T, V, factors), _, _, (_, _, found, _), added, _, _, _, _ = by_odds
+    rows, back, laws, sums, tally = space.rows, space.back, space.laws, space.sums, space.tally
+    u, coef, _ = space.documents
+    x, weights, added = space.nodes.x, space.nodes.weights, space.odds.few
+    (T, V, factors), (_, _, found, _) = space.odds.laws, space.odds.found
     A0, A1, _, _ = rows
     left, right = reach(law, eps)
     origin = 0.0 if law == GAUSSIAN else tail_origin(u, first, last)
@@ -176,9 +176,9 @@ def short_cluster(law, first, last, ranks, crowd, derive, least, h, eps, discoun
         m, width = high - low, min(ranks - low, high - low)
         if m == 0:
             continue
-        tally[2] += LANES  # what the benchmark counts: nodes, cells of rows, documents x nodes
-        tally[5] += LANES * (width * m - width * (width - 1) // 2)
-        tally[6] += LANES * m
+        tally[0] += LANES  # what the benchmark counts: nodes, cells of rows, documents x nodes
+        tally[3] += LANES * (width * m - width * (width - 1) // 2)
+        tally[4] += LANES * m
         fill_odds(law, x, u, low, high, factors, T, V)
         laws_from_odds(law, x, u, low, low, high, T, V, laws)
         set_plain_terminal(discount, low, width, weights, back)

@@ -7,7 +7,8 @@ import math
 import os
 from collections import deque
 from collections.abc import Iterator
-from typing import Any
+from itertools import accumulate, chain
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -38,10 +39,66 @@ ROW_BUDGET = 32_768  # cells of forward rows kept at once: two states of 256 KiB
 GUARD = LANES  # zeros before and behind a row
 PAD = 4  # vectors of zeros before a polynomial
 MOST_BINS = 256
-TALLY, TERMS = 54, 56  # the parts that hold the tally, behind two numbers, and a discount's exponentials
 _MOST_KEPT = 2**23  # bytes of a workspace that is kept from one run to the next
 # with their keys, two for each thread at most; a deque's ends may be changed by several threads at once
 _idle: deque[tuple[Any, Any]] = deque(maxlen=2 * (os.cpu_count() or 1))
+
+
+class Space(NamedTuple):
+    """The parts of a workspace, by purpose: places in its two buffers."""
+
+    rows: Any  # forward rows of the recursion: nothing picked, one picked, and with marks (``recursion``)
+    saved: Any  # checkpoints of these
+    back: Any  # backward rows, and the discounts behind the last document
+    laws: Any  # p, q, w, r of documents at a block's nodes (``noise``)
+    limits: Any  # the cells that each row keeps: from, to
+    documents: Any  # by falling score: position, gain, gap to the one before
+    sums: Any  # of documents: gradient, push, hessian, mass, drift, curl, level
+    bins: Any  # centres, rates, counts, rests (``quadrature``)
+    nodes: Nodes
+    odds: ByOdds
+    order: Any  # each document's place in the data
+    certain: Any  # above for certain: what is let through, marks offered; what a block of ``cascades`` lets through
+    tally: Any  # what the benchmark counts (``bench.nodes``)
+
+
+class Nodes(NamedTuple):
+    """Eight nodes of the rule (``quadrature``)."""
+
+    x: Any
+    weights: Any
+    above: Any  # the expected number of documents above
+    variance: Any  # of that number
+    wide: Any  # weights of a block whose nodes are taken one by one
+    scratch: Any
+    state: Any  # of the last node: coordinate, height, slope
+
+
+class ByOdds(NamedTuple):
+    """What engines need that do not, or not only, go by rows."""
+
+    lists: Any  # documents without gain, and with
+    plain_before: Any  # how many without gain are before each
+    laws: Any  # two of a document at a block's nodes, and exp(u) of a document
+    tail: Any  # polynomials: nothing picked, one picked
+    series: Any  # that documents are divided out by: E, F, K, G, H
+    found: Any  # documents' sums: of those without gain, two; of those with, four numbers each, two
+    few: Any  # documents' sums where few meet, by lane (``short``)
+    terms: Any  # whole lists: exponentials of a discount, products before each document of a segment, between segments
+    marked: Any  # average precision: three more polynomials, and a series
+    moments: Any  # of far documents: falls, counts, gains; what waits for them; scratch; from whom on it waits
+    by_term: Any  # what terms make of the moments
+
+
+# how many parts each group of numbers has, in the order of the buffer
+_GROUPS = {
+    "rows": 4, "saved": 4, "back": 7, "laws": 4, "documents": 3, "sums": 7, "bins": 4, "nodes": 7, "odds": 3, "tail": 2,
+    "series": 5, "found": 4, "few": 1, "terms": 3, "marked": 4, "moments": 5, "by_term": 1, "certain": 1, "tally": 1,
+}  # fmt: skip
+(
+    _ROWS, _SAVED, _BACK, _LAWS, _DOCUMENTS, _SUMS, _BINS, _NODES, _ODDS, _TAIL, _SERIES, _FOUND, _FEW, _TERMS, _MARKED,
+    _MOMENTS, _BY_TERM, _CERTAIN, TALLY, _,
+) = accumulate(_GROUPS.values(), initial=0)  # fmt: skip
 
 
 def _row_bound(n, ranks, lanes, spread):
@@ -51,18 +108,10 @@ def _row_bound(n, ranks, lanes, spread):
     return int(max(LANES * lanes, wide)) + 4 * GUARD
 
 
-def workspace(engine: int, family: int, n: int, ranks: int, spread: float) -> tuple[Any, Any, Any, Any]:
-    """Two buffers for queries of up to n documents and so many ranks, and where the parts begin in each.
-
-    The parts, as ``arrays`` names them: rows and saved rows per state, backward rows, p q w r, positions, gains and
-    gaps, the documents' sums, bins, nodes; for the odds: t v, polynomials, series, the lists' sums; eight numbers:
-    what is above for certain (two), and the tally of ``plain`` or what a block of ``cascades`` lets through; the
-    documents' sums where few meet; for whole lists a discount's exponentials, the products before each document of
-    a segment, and those between segments; three polynomials and a series for average precision by odds; and the
-    moments of far documents, with the first of those for which sums wait, and what terms make of them.
-    """
+def sizes_of_parts(engine: int, family: int, n: int, ranks: int, spread: float) -> dict[str, list[int]]:
+    """Numbers in each part of a workspace for queries of up to n documents and so many ranks, by group."""
     marked, mixed = int(family == MARKED), int(engine in (MIXED, CASCADES))
-    by_odds, counted = engine in BY_ODDS, int(engine == COUNTED)
+    by_odds, counted, far = engine in BY_ODDS, int(engine == COUNTED), int(engine in (ODDS, MIXED))
     odds = int(by_odds or mixed)
     lanes = min(ranks, ODDS_RANKS if by_odds else LANE_RANKS)
     if mixed:  # rows are for where few meet
@@ -70,20 +119,39 @@ def workspace(engine: int, family: int, n: int, ranks: int, spread: float) -> tu
     stride = _row_bound(n, ranks, lanes, spread)
     rows = min(max(ROW_BUDGET, (int(math.sqrt(n)) + 3) * stride), n * stride) + 2 * stride
     saved = (int(math.sqrt(n)) + 3) * stride
-    wide, more = LANES * (n + LANES), n + LANES
-    sizes = [rows, rows, rows * marked, rows * marked, saved, saved, saved * marked, saved * marked]
-    sizes += [LANES * lanes + ranks + 4 * GUARD] * 7 + [wide] * 4 + [more] * 3 + [n] * 7 + [MOST_BINS] * 4
-    sizes += [LANES] * 7 + [odds * wide] * 2 + [odds * more] + [LANES * (lanes + PAD)] * 2
-    sizes += [LANES * max(lanes, LANES)] * 5  # moments read eight vectors of a series
-    sizes += [odds * more] * 2 + [4 * odds * more] * 2 + [LANES, SHORT_SUMS * odds * min(n, MOST_MET)]
+    wide, more, polynomial = LANES * (n + LANES), n + LANES, LANES * (lanes + PAD)
     between = (n // SEGMENT + 3) * (MOST_TERMS + 1)
-    kept = [STATES * LANES * min(n, SEGMENT), STATES * LANES * between]
-    sizes += [mixed * part for part in (1 + TERM_TABLES * TERM_TABLE, *kept)]
-    sizes += [counted * LANES * (lanes + PAD)] * 3 + [counted * LANES * lanes]
-    far = int(engine in (ODDS, MIXED))
-    sizes += [far * more] + [far * wide] * 2 + [MOMENTS_WAITING, MOMENTS_SCRATCH, mixed * 5 * TERM_SERIES]
-    numbers, at = _buffer(sizes, np.float64)
-    places, places_at = _buffer([n + 2, n + 2, n, odds * more, odds * more, odds * (n + 1), 1], np.int64)
+    terms = (1 + TERM_TABLES * TERM_TABLE, STATES * LANES * min(n, SEGMENT), STATES * LANES * between)
+    return {
+        "rows": [rows, rows, rows * marked, rows * marked],
+        "saved": [saved, saved, saved * marked, saved * marked],
+        "back": [LANES * lanes + ranks + 4 * GUARD] * 7,
+        "laws": [wide] * 4,
+        "documents": [more] * 3,
+        "sums": [n] * 7,
+        "bins": [MOST_BINS] * 4,
+        "nodes": [LANES] * 7,
+        "odds": [odds * wide, odds * wide, odds * more],
+        "tail": [polynomial] * 2,
+        "series": [LANES * max(lanes, LANES)] * 5,  # moments read eight vectors of one
+        "found": [odds * more] * 2 + [4 * odds * more] * 2,
+        "few": [SHORT_SUMS * odds * min(n, MOST_MET)],
+        "terms": [mixed * part for part in terms],
+        "marked": [counted * polynomial] * 3 + [counted * LANES * lanes],
+        "moments": [far * more, far * wide, far * wide, MOMENTS_WAITING, MOMENTS_SCRATCH],
+        "by_term": [mixed * 5 * TERM_SERIES],
+        "certain": [LANES],
+        "tally": [LANES],
+    }
+
+
+def workspace(engine: int, family: int, n: int, ranks: int, spread: float) -> tuple[Any, Any, Any, Any]:
+    """Two buffers for queries of up to n documents and so many ranks, and where the parts begin in each."""
+    sizes = sizes_of_parts(engine, family, n, ranks, spread)
+    listed = int(engine in BY_ODDS or engine in (MIXED, CASCADES))
+    numbers, at = _buffer([*chain.from_iterable(sizes[group] for group in _GROUPS)], np.float64)
+    lists = [listed * (n + LANES), listed * (n + LANES), listed * (n + 1)]
+    places, places_at = _buffer([n + 2, n + 2, n, *lists, 1], np.int64)
     return numbers, at, places, places_at
 
 
@@ -130,52 +198,52 @@ def set_terms(room: tuple[Any, Any, Any, Any], tables: dict[int, Any]) -> None:
     """Put a discount's exponentials (``metrics.exponentials``) into a workspace of the engine that reads them."""
     numbers, at, _, _ = room
     for power, table in tables.items():
-        begin = at[TERMS] + 1 + TERM_TABLE * power
+        begin = at[_TERMS] + 1 + TERM_TABLE * power
         numbers[begin : begin + TERM_TABLE] = table
 
 
 @routine
+def _three(f, at, k):
+    return pointer(f, at[k]), pointer(f, at[k + 1]), pointer(f, at[k + 2])
+
+
+@routine
+def _four(f, at, k):
+    return pointer(f, at[k]), pointer(f, at[k + 1]), pointer(f, at[k + 2]), pointer(f, at[k + 3])
+
+
+@routine
 def arrays(f, at, i, place):
-    """Pointers to the parts of a workspace, grouped by purpose."""
-    rows = (pointer(f, at[0]), pointer(f, at[1]), pointer(f, at[2]), pointer(f, at[3]))
-    saved = (pointer(f, at[4]), pointer(f, at[5]), pointer(f, at[6]), pointer(f, at[7]))
-    back = (
-        pointer(f, at[8]), pointer(f, at[9]), pointer(f, at[10]), pointer(f, at[11]), pointer(f, at[12]),
-        pointer(f, at[13]), pointer(f, at[14]),
-    )  # fmt: skip
-    laws = (pointer(f, at[15]), pointer(f, at[16]), pointer(f, at[17]), pointer(f, at[18]))
-    limits = (pointer(i, place[0]), pointer(i, place[1]))
-    documents = (pointer(f, at[19]), pointer(f, at[20]), pointer(f, at[21]))
-    sums = (
-        pointer(f, at[22]), pointer(f, at[23]), pointer(f, at[24]), pointer(f, at[25]), pointer(f, at[26]),
-        pointer(f, at[27]), pointer(f, at[28]),
-    )  # fmt: skip
-    bins = (pointer(f, at[29]), pointer(f, at[30]), pointer(f, at[31]), pointer(f, at[32]))
-    nodes = (
-        pointer(f, at[33]), pointer(f, at[34]), pointer(f, at[35]), pointer(f, at[36]), pointer(f, at[37]),
-        pointer(f, at[38]), pointer(f, at[39]),
-    )  # fmt: skip
-    by_odds = (
+    """The parts of a workspace: ``Space``."""
+    x, weights, above, variance = _four(f, at, _NODES)
+    wide, scratch, state = _three(f, at, _NODES + 4)
+    falls, counted, gained, waiting = _four(f, at, _MOMENTS)
+    E, F, K = _three(f, at, _SERIES)
+    odds = ByOdds(
         (pointer(i, place[3]), pointer(i, place[4])),
         pointer(i, place[5]),
-        (pointer(f, at[40]), pointer(f, at[41]), pointer(f, at[42])),
-        (pointer(f, at[43]), pointer(f, at[44])),
-        (pointer(f, at[45]), pointer(f, at[46]), pointer(f, at[47]), pointer(f, at[48]), pointer(f, at[49])),
-        (pointer(f, at[50]), pointer(f, at[51]), pointer(f, at[52]), pointer(f, at[53])),
-        pointer(f, at[55]),
-        (pointer(f, at[56]), pointer(f, at[57]), pointer(f, at[58])),
-        (pointer(f, at[59]), pointer(f, at[60]), pointer(f, at[61]), pointer(f, at[62])),
-        (
-            pointer(f, at[63]),
-            pointer(f, at[64]),
-            pointer(f, at[65]),
-            pointer(f, at[66]),
-            pointer(f, at[67]),
-            pointer(i, place[6]),
-        ),
-        pointer(f, at[68]),
+        _three(f, at, _ODDS),
+        (pointer(f, at[_TAIL]), pointer(f, at[_TAIL + 1])),
+        (E, F, K, pointer(f, at[_SERIES + 3]), pointer(f, at[_SERIES + 4])),
+        _four(f, at, _FOUND),
+        pointer(f, at[_FEW]),
+        _three(f, at, _TERMS),
+        _four(f, at, _MARKED),
+        (falls, counted, gained, waiting, pointer(f, at[_MOMENTS + 4]), pointer(i, place[6])),
+        pointer(f, at[_BY_TERM]),
     )
-    return (
-        rows, saved, back, laws, limits, documents, sums, bins, nodes, by_odds, pointer(i, place[2]),
-        pointer(f, at[54]),
-    )  # fmt: skip
+    return Space(
+        _four(f, at, _ROWS),
+        _four(f, at, _SAVED),
+        _four(f, at, _BACK) + _three(f, at, _BACK + 4),
+        _four(f, at, _LAWS),
+        (pointer(i, place[0]), pointer(i, place[1])),
+        _three(f, at, _DOCUMENTS),
+        _four(f, at, _SUMS) + _three(f, at, _SUMS + 4),
+        _four(f, at, _BINS),
+        Nodes(x, weights, above, variance, wide, scratch, state),
+        odds,
+        pointer(i, place[2]),
+        pointer(f, at[_CERTAIN]),
+        pointer(f, at[TALLY]),
+    )
