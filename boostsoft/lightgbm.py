@@ -32,10 +32,12 @@ from .lightgbm_data import (
     library,
     query_means,
     read_groups,
+    refuse_bagged_queries,
     refuse_cut_queries,
     refuse_dropped_trees,
     refuse_traps,
     row_weights,
+    training_behind,
 )
 from .lightgbm_data import threads as _threads
 from .metrics.hard import Metric
@@ -113,11 +115,10 @@ def objective(
     -----
     A Booster that was saved as text needs no boostsoft to be served.
 
-    Three things cannot be seen from here. LightGBM itself turns NaN labels and weights into 0. A Dataset that
-    was constructed before training keeps the parameters of that time: ``bagging_by_query`` given later is missed. And
-    with ``boosting="dart"`` no function may evaluate the training data, under any custom objective: LightGBM drops
-    trees to show its scores, and what it drops after the last tree is lost to the model. :func:`feval` and
-    :func:`track_callback` refuse; evaluate a copy, ``train.create_valid(X, y, group=...)``.
+    LightGBM itself turns NaN labels and weights into 0, which cannot be seen from here. With ``boosting="dart"`` no
+    function may evaluate the training data, under any custom objective: LightGBM drops trees to show its scores, and
+    what it drops after the last tree is lost to the model. :func:`feval` and :func:`track_callback` refuse; evaluate a
+    copy, ``train.create_valid(X, y, group=...)``.
 
     Examples
     --------
@@ -155,10 +156,10 @@ def sklearn_objective(
 ) -> SklearnObjective:
     """Build an objective for ``lgb.LGBMRanker(objective=..., metric="None")``.
 
-    Without ``metric="None"`` LGBMRanker also evaluates its own ndcg@1 to 5, which can stop training early. It does
-    not show its parameters to an objective: leave out ``bagging_by_query``, with which it would train stumps. With
+    Without ``metric="None"`` LGBMRanker also evaluates its own ndcg@1 to 5, which can stop training early. With
     ``boosting_type="dart"`` leave the training data itself out of ``eval_set``, under any custom objective, or give
-    copies, ``(X.copy(), y.copy())``: what LightGBM drops to evaluate it after the last tree is lost to the model.
+    copies, ``(X.copy(), y.copy())``: what LightGBM drops to evaluate it after the last tree is lost to the model
+    (:func:`sklearn_eval_metric` refuses).
 
     Parameters
     ----------
@@ -175,7 +176,8 @@ def sklearn_objective(
     TypeError, ValueError
         If an argument is not as described.
     ValueError
-        In ``fit``: if no order of the documents is better than another, or weights are negative or all 0.
+        In ``fit``: if no order of the documents is better than another, weights are negative or all 0, or if
+        ``bagging_by_query`` is on, with which LightGBM trains stumps under any custom objective.
 
     Notes
     -----
@@ -524,7 +526,7 @@ class LightGBMObjective:
     def __call__(self, preds: Any, train_data: Any) -> tuple[FloatArray, FloatArray]:
         """Gradient and curvature of minus the soft metric."""
         _refuse_other_calls(self.caller, self._twin, train_data)
-        refuse_traps(self.caller, train_data)
+        refuse_traps(self.caller, train_data, training_behind(train_data).params)
         with as_booster(_threads(train_data), library()):
             given = train_data.get_label(), preds, train_data.get_weight(), train_data.get_group()
             return _descent(self.caller, self.rule, self._cache, *given)
@@ -545,6 +547,7 @@ class SklearnObjective:
     ) -> tuple[FloatArray, FloatArray]:
         """Gradient and curvature of minus the soft metric."""
         _refuse_datasets(self.caller, self._twin, y_pred)
+        refuse_bagged_queries(self.caller, training_behind().params)
         with as_booster(_threads(), library()):
             return _descent(self.caller, self.rule, self._cache, y_true, y_pred, weight, group)
 
@@ -562,8 +565,7 @@ class LightGBMMetrics:
         """Evaluate every metric on one data set."""
         _refuse_other_calls(self.metrics.caller, "sklearn_eval_metric", eval_data)
         refuse_cut_queries(self.metrics.caller, eval_data)
-        if eval_data.reference is None:  # the training data: LightGBM gives all others a reference to it
-            refuse_dropped_trees(self.metrics.caller, eval_data.params or {})
+        _refuse_dart(self.metrics.caller, eval_data)
         with as_booster(_threads(eval_data), library()):
             return _logged(self.metrics, eval_data.get_label(), preds, eval_data.get_weight(), eval_data.get_group())
 
@@ -582,6 +584,7 @@ class SklearnMetrics:
     ) -> list[tuple[str, float, bool]]:
         """Evaluate every metric on one data set."""
         _refuse_datasets(self.metrics.caller, "feval", y_pred)
+        _refuse_dart(self.metrics.caller)
         with as_booster(_threads(), library()):
             return _logged(self.metrics, y_true, y_pred, weight, group)
 
@@ -604,6 +607,12 @@ def _logged(metrics: MetricList, labels: Any, preds: Any, weight: Any, group: An
     groups = read_groups(metrics.caller, labels, group)
     weights = query_means(metrics.caller, weight, groups)
     return [(name, value, True) for name, value in metrics.values(labels, groups, preds, weights)]
+
+
+def _refuse_dart(caller: str, data: Any = None) -> None:
+    training = training_behind(data)
+    if training.shows_training_data:
+        refuse_dropped_trees(caller, training.params)
 
 
 def _refuse_datasets(caller: str, twin: str, data: Any) -> None:

@@ -6,7 +6,7 @@ import ctypes
 import sys
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,6 +21,35 @@ STOPPING = ("early_stopping_round", "early_stopping_rounds", "early_stopping", "
 CATEGORIES = ("categorical_feature", "cat_feature", "categorical_column", "cat_column", "categorical_features")
 _CUSTOM = ("none", "null", "custom", "na")  # what it calls an objective that is not its own
 THREADS = ("num_threads", "num_thread", "nthread", "nthreads", "n_jobs")
+_FRAMES = 8  # between a Booster and what it calls: LightGBM's own wrappers, and a user's
+
+
+class Training(NamedTuple):
+    """The parameters that a Booster trains with, and whether it shows the training data."""
+
+    params: Mapping[str, Any]
+    shows_training_data: bool
+
+
+def training_behind(data: Any = None) -> Training:
+    """The training in which LightGBM calls a function of its user's, with this Dataset or with arrays.
+
+    LightGBM shows no Booster. A Dataset has the parameters of its first training, and the training data may refer to
+    another one, as validation data do; LGBMRanker does not even show a Dataset. So the Booster is looked for among those
+    who have called; where there is none, what the Dataset says has to do.
+    """
+    booster_type = getattr(sys.modules.get("lightgbm.basic"), "Booster", ())
+    frame, found = sys._getframe(1), []
+    for _ in range(_FRAMES):
+        if frame is None:
+            break
+        seen = frame.f_locals
+        booster = seen.get("self")
+        found += seen.values()
+        if isinstance(booster, booster_type):
+            return Training(booster.params or {}, any(value is booster.train_set for value in found))
+        frame = frame.f_back
+    return Training(getattr(data, "params", None) or {}, data is not None and data.reference is None)
 
 
 def threads(data: Any = None) -> int | None:
@@ -83,18 +112,23 @@ def query_means(caller: str, weight: Any, groups: QueryGroups) -> FloatArray:
     return means
 
 
-def refuse_traps(caller: str, train_data: Any) -> None:
-    """Raise if a custom objective could not train on this Dataset."""
+def refuse_traps(caller: str, train_data: Any, params: Mapping[str, Any]) -> None:
+    """Raise if a custom objective could not train on this Dataset with these parameters."""
     # a subset, such as a fold of lgb.cv, has lost them
     whole = train_data if getattr(train_data, "used_indices", None) is None else train_data.reference
     if train_data.get_position() is not None or whole.get_position() is not None:
         raise ValueError(f"{caller}: the Dataset has positions; correcting position bias is not supported")
-    if bags_queries(train_data.params or {}):
-        raise ValueError(
-            f"{caller}: bagging_by_query=True trains stumps under any custom objective; leave it out and build a "
-            "new Dataset, for this one remembers it (bagging_fraction and feature_fraction work)"
-        )
+    refuse_bagged_queries(caller, params)
     refuse_cut_queries(caller, train_data)
+
+
+def refuse_bagged_queries(caller: str, params: Mapping[str, Any]) -> None:
+    """Raise if trees are to see some of the queries."""
+    if bags_queries(params):
+        raise ValueError(
+            f"{caller}: bagging_by_query=True trains stumps under any custom objective; leave it out "
+            "(bagging_fraction and feature_fraction work)"
+        )
 
 
 def bags_queries(params: Mapping[str, Any]) -> bool:

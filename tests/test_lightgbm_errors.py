@@ -67,14 +67,56 @@ def test_metrics_refuse_cut_queries_under_any_objective(data):
 
 def test_bagging_by_query_is_refused(data):
     params = {"bagging_by_query": True, "bagging_fraction": 0.5, "bagging_freq": 1}
-    with pytest.raises(ValueError, match=r"bagging_by_query=True trains stumps .* build a new Dataset"):
-        train(data, params=params)
-    for text in ("true", "+"):
-        with pytest.raises(ValueError, match="bagging_by_query=True"):
-            train(data.dataset(params={"bagging_by_query": text}))
+    used = data.dataset()
+    train(used)
+    for text in (True, "true", "+"):
+        for dataset in (data.dataset(), used):
+            with pytest.raises(ValueError, match=r"objective: bagging_by_query=True trains stumps .*; leave it out \("):
+                train(dataset, params={**params, "bagging_by_query": text})
     with pytest.raises(ValueError, match="bagging_by_query=True"):
         lgb.cv({**SMALL, **params, "objective": bl.objective()}, data.dataset(), 3, folds=GroupKFold(3))
     assert train(data, params={"bagging_by_query": False}).num_trees() == 8
+    booster = train(data.dataset(params=params))  # LightGBM does not read it there
+    assert booster.trees_to_dataframe().groupby("tree_index").size().min() > 1
+
+
+def test_a_dataset_that_was_trained_on_by_dart_is_any_boostings(data):
+    dart = {"boosting": "dart", "drop_rate": 0.5, "skip_drop": 0.0}
+    used = data.dataset()
+    train(used, params=dart)
+    assert train(used, valid_sets=[used], feval=bl.feval("ndcg@5")).num_trees() == 8
+    used = data.dataset()
+    train(used)
+    with pytest.raises(ValueError, match=r"feval: the training data must not be evaluated with boosting='dart'"):
+        train(used, params=dart, valid_sets=[used], feval=bl.feval("ndcg@5"))
+
+
+def test_training_data_that_refers_to_other_data_is_known_for_what_it_is(data):
+    """As validation data does: bins of an older Dataset, some of its rows, and the folds of lgb.cv."""
+    dart = {"boosting": "dart", "drop_rate": 0.5, "skip_drop": 0.0}
+    older = data.dataset().construct()
+    same_bins = lgb.Dataset(data.X, data.y, group=data.sizes, reference=older)
+    for dataset in (same_bins, older.subset(np.arange(sum(data.sizes[:10])))):
+        with pytest.raises(ValueError, match=r"feval: the training data must not be evaluated with boosting='dart'"):
+            train(dataset, params=dart, valid_sets=[dataset], feval=bl.feval("ndcg@5"))
+    folds = {"folds": GroupKFold(3), "feval": bl.feval("ndcg@5")}
+    params = {**SMALL, **dart, "objective": bl.objective("ndcg@5")}
+    assert len(lgb.cv(params, data.dataset(), 3, **folds)) == 2
+    with pytest.raises(ValueError, match=r"feval: the training data must not be evaluated with boosting='dart'"):
+        lgb.cv(params, data.dataset(), 3, eval_train_metric=True, **folds)
+
+
+@pytest.mark.filterwarnings("ignore:The argument 'eval_set' is deprecated")
+def test_what_lgbmranker_trains_with_is_seen(data):
+    """It shows its parameters to no objective and no Dataset to a metric; the Booster that calls knows both."""
+    with pytest.raises(ValueError, match=r"sklearn_objective: bagging_by_query=True trains stumps"):
+        rank_again(data, bagging_by_query=True).fit(data.X, data.y, group=data.sizes)
+    ranker, watched = rank_again(data, boosting_type="dart"), {"eval_metric": bl.sklearn_eval_metric("ndcg@5")}
+    seen = {"eval_group": [data.sizes], **watched}
+    with pytest.raises(ValueError, match=r"sklearn_eval_metric: the training data must not be evaluated with boosting="):
+        ranker.fit(data.X, data.y, group=data.sizes, eval_set=[(data.X, data.y)], **seen)
+    ranker.fit(data.X, data.y, group=data.sizes, eval_set=[(data.X.copy(), data.y.copy())], **seen)
+    assert ranker.booster_.num_trees() == 8
 
 
 def test_positions_are_refused(data):

@@ -836,6 +836,18 @@ def test_training_goes_on(booster, source, data, tmp_path):
 
 
 @both
+@pytest.mark.parametrize("options", [{"random_trees": True}, {"colsample": 0.5}], ids=str)
+def test_training_that_goes_on_draws_anew(booster, options, data):
+    """Not what the first trees have drawn, over and over."""
+    options = {"learning_rate": 1e-9, "n_boosters": 1, **options}  # so that trees differ by what is drawn alone
+    model = None
+    for _ in range(4):
+        model = fit(ranker(booster, n_estimators=1, **options), data, init_model=model)
+    stages = np.array([np.zeros(len(data.y)), *model.staged_predict(data.X)])
+    assert len({tree.tobytes() for tree in np.diff(stages, axis=0).round(14)}) > 1
+
+
+@both
 def test_training_goes_on_from_the_best(booster, data, valid):
     start = watched(booster, data, valid)
     model = ranker(booster, n_estimators=30, learning_rate=0.5, early_stopping_rounds=3)

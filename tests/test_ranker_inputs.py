@@ -479,6 +479,30 @@ def test_lightgbm_reads_frames_by_the_names_of_their_categories(data, tmp_path):
 
 
 @both
+def test_values_of_another_type_than_the_categories_are_refused(booster, data):
+    """Codes in place of names, say: as values that fit has not seen they would all be missing."""
+    colour, y = colours(data)
+    frame = pd.DataFrame({"x": data.X[:, 0], "colour": pd.Categorical(colour)})
+    model = ranker(booster).fit(frame, y, qid=data.qid)
+    told = r"predict: column 'colour' held categories in fit, '\w+' for one, of another type than "
+    for values, got in ((frame.colour.cat.codes, "-?[012]"), (np.where(y > 0, np.nan, 1.0), "1.0"), (True, "True")):
+        with pytest.raises(ValueError, match=told + got + "; give the values themselves, not their codes"):
+            model.predict(frame.assign(colour=values))
+    polar = pl.DataFrame({"x": data.X[:, 0], "colour": frame.colour.cat.codes.to_numpy()})
+    with pytest.raises(ValueError, match=told):
+        model.predict(polar)
+    missing = model.predict(frame.assign(colour=None))
+    for nothing in (np.nan, pd.NA, "unseen"):
+        np.testing.assert_array_equal(model.predict(frame.assign(colour=nothing)), missing)
+    numbered = frame.assign(colour=pd.Categorical(frame.colour.cat.codes))
+    model = ranker(booster).fit(numbered, y, qid=data.qid)
+    expected = model.predict(numbered)
+    np.testing.assert_array_equal(model.predict(numbered.assign(colour=frame.colour.cat.codes.astype(float))), expected)
+    with pytest.raises(ValueError, match=r"column 'colour' held categories in fit, -1 for one, of another type than '"):
+        model.predict(frame)
+
+
+@both
 def test_labels_that_are_one_in_float32_are_refused(booster, data):
     with pytest.raises(ValueError, match=r"y must differ in float32, as which boosters keep it: .*; got 17"):
         ranker(booster, metric="kendall").fit(data.X, data.y + 1.7e9, qid=data.qid)

@@ -6,6 +6,7 @@ Frames are read by what they can do, not by what they are, so that neither panda
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -103,7 +104,7 @@ class Encoder:
         for at, position in enumerate(positions):
             title = self._title(position)
             if position in self.categories:
-                matrix[:, at] = _codes(columns[position], self.categories[position])
+                matrix[:, at] = _codes(caller, title, columns[position], self.categories[position])
             else:
                 matrix[:, at] = _numbers(caller, title, columns[position])
         checked: NDArray[Any] = check_array(matrix, input_name="X", **CHECKS)
@@ -196,10 +197,24 @@ def _categories(column: Any) -> tuple[Any, ...]:
     return tuple(sorted({value for value in column.to_list() if value is not None}))
 
 
-def _codes(column: Any, categories: tuple[Any, ...]) -> NDArray[np.float64]:
-    """The codes of fit; what fit has not seen is missing."""
+def _codes(caller: str, title: str, column: Any, categories: tuple[Any, ...]) -> NDArray[np.float64]:
+    """The codes of fit; what fit has not seen is missing, unless it is numbers for texts or texts for numbers."""
     code = {category: float(at) for at, category in enumerate(categories)}
-    return np.array([code.get(value, np.nan) for value in column.to_list()])
+    values = column.to_list()
+    codes = np.array([code.get(value, np.nan) for value in values])
+    known = {_is_text(category) for category in categories}
+    for at in np.flatnonzero(np.isnan(codes)) if known else ():
+        value = values[at]
+        if _is_text(value) not in known and (_is_text(value) or (isinstance(value, Number) and value == value)):
+            raise ValueError(
+                f"{caller}: {title} held categories in fit, {categories[0]!r} for one, of another type than {value!r}; "
+                "give the values themselves, not their codes"
+            )
+    return codes
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
 
 
 def _numbers(caller: str, title: str, column: Any) -> NDArray[np.float64]:

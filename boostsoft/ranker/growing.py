@@ -44,6 +44,8 @@ class Grown:
 
 def grow(settings: Settings, trees: Trees, train: Rows, sets: Sequence[Rows], start: Any) -> Grown:
     """Grow what settings ask for on checked rows; a booster to continue is so if there is but one."""
+    if start is not None:  # or the draws of its first trees would be made again
+        settings = replace(settings, seed=(settings.seed + trees.n_trees(start)) % 2**31)
     first = _job(settings, settings.objective, train, sets, start)
     refuse_other_features(first, trees)
     n = settings.n_boosters or 1

@@ -11,7 +11,7 @@ booster holds them all, and its scores are their mean.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..arguments import FloatArray
@@ -89,7 +89,7 @@ class Own:
 
     call: Callable[[Any, Any], Any]
     share: float
-    before: Mapping[int, FloatArray]
+    before: Mapping[int, FloatArray] = field(repr=False)  # experiment trackers keep the repr of an objective
 
     def __call__(self, scores: Any, data: Any) -> Any:
         """Call with its own scores."""
