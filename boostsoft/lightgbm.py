@@ -460,7 +460,8 @@ def track_callback(
         On which of the ``valid_names``, if there are several besides the training data.
     training : bool, optional
         Whether to record on the training data as well; by default if LightGBM evaluates something else on it, since
-        otherwise it cannot be seen among ``valid_sets``.
+        otherwise it cannot be seen among ``valid_sets``. Beside ``lgb.early_stopping``, which from LightGBM 4.7 on
+        fails unless every metric is there for every data set, leave it at that.
     progress : bool or "auto"
         Whether to show a line with the watched metric and its standard error; "auto" on a terminal.
     writer : object with ``add_scalar(tag, value, step)``, optional
@@ -485,7 +486,8 @@ def track_callback(
     -----
     Scores are raw. LightGBM shows those of ``binary``, ``cross_entropy``, ``poisson``, ``gamma``, ``tweedie`` and
     ``reg_sqrt`` after their link only, which is undone. Scores of rf are the mean over its trees. In ``lgb.cv`` the
-    tracks are called ``"fold 0"``, ...; ``stop`` and the bar look at the queries of all folds together. What
+    tracks are called ``"fold 0"``, ... (and ``"training fold 0"``, ... with ``eval_train_metric=True``); ``stop`` and
+    the bar look at the queries of all validation folds together. What
     ``lgb.cv`` returns is filled before callbacks run and lacks these means: read ``callback.evals_result``.
 
     LightGBM's ``best_score``, and what ``lgb.cv`` returns, end at ``best_iteration`` only where ``stop`` ended the
@@ -611,7 +613,7 @@ def _logged(metrics: MetricList, labels: Any, preds: Any, weight: Any, group: An
 
 def _refuse_dart(caller: str, data: Any = None) -> None:
     training = training_behind(data)
-    if training.shows_training_data:
+    if training.shows_training_scores:
         refuse_dropped_trees(caller, training.params)
 
 

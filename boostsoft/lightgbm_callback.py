@@ -28,6 +28,8 @@ _LEAST = np.finfo(np.float64).tiny
 # LightGBM's method for what it hands to a feval: without it all its own metrics are evaluated once more
 _SCORES = "_Booster__inner_predict"
 _MACHINES = ("num_machines", "num_machine")
+_TRAINING_FOLD = "training fold"
+_CV = "cv_agg"  # what lgb.cv calls its data before 4.6
 
 
 class LightGBMTrack(Recording):
@@ -79,7 +81,7 @@ class LightGBMTrack(Recording):
         # lgb.cv does not count the trees of an init_model
         self._start = max(env.begin_iteration, boosters[0].current_iteration() - 1)
         self._best, self._last = [], None
-        self._sources = _folds(boosters) if _is_cv(env) else self._data_sets(env)
+        self._sources = self._folds(env) if _is_cv(env) else self._data_sets(env)
         live.begin(self._start, env.end_iteration - env.begin_iteration)
         for name, source in self._sources.items():
             data = source.data
@@ -87,9 +89,24 @@ class LightGBMTrack(Recording):
             groups = read_groups(live.caller, data.get_label(), data.get_group())
             weights = query_means(live.caller, data.get_weight(), groups)
             with as_booster(threads(data), library()):
-                live.add(name, data.get_label(), groups, data.get_init_score(), weights, source.index == 0)
+                live.add(name, data.get_label(), groups, data.get_init_score(), weights, source.training)
         if _is_cv(env):
-            live.look_at(self._sources)
+            live.look_at(name for name, source in self._sources.items() if not source.training)
+
+    def _folds(self, env: Any) -> dict[str, _Source]:
+        """The validation part of every fold; and the training part, if asked for, or if LightGBM evaluates it.
+
+        It then stands first among a fold's validation sets; so its scores are no training scores, which dart changes.
+        """
+        boosters = _boosters(env)
+        evaluated = "train" in boosters[0].name_valid_sets
+        sources = {f"fold {at}": _Source(booster, len(booster.valid_sets)) for at, booster in enumerate(boosters)}
+        if self._training and not evaluated:
+            refuse_dropped_trees(self.live.caller, env.params)
+        if self._training or (self._training is None and evaluated):
+            index = 1 if evaluated else 0
+            sources |= {f"{_TRAINING_FOLD} {at}": _Source(booster, index) for at, booster in enumerate(boosters)}
+        return sources
 
     def _data_sets(self, env: Any) -> dict[str, _Source]:
         """The valid_sets, with the training data if asked for, or if LightGBM evaluates something else on it."""
@@ -112,10 +129,11 @@ class LightGBMTrack(Recording):
     def _append(self, env: Any, rows: list[tuple[str, str, float]], first: bool) -> None:
         log = env.evaluation_result_list
         if _is_cv(env):
-            by_metric: dict[str, list[float]] = {}
-            for _, metric, mean in rows:
-                by_metric.setdefault(metric, []).append(mean)
-            entries = [_over_folds(metric, means) for metric, means in by_metric.items()]
+            by_metric: dict[tuple[str, str], list[float]] = {}
+            for name, metric, mean in rows:
+                part = "train" if name.startswith(_TRAINING_FOLD) else "valid"
+                by_metric.setdefault((part, metric), []).append(mean)
+            entries = [_over_folds(*key, means) for key, means in by_metric.items()]
         else:
             entries = [_entry(name, metric, mean, True) for name, metric, mean in rows]
         if first:
@@ -126,7 +144,9 @@ class LightGBMTrack(Recording):
                     f"{self.live.caller}: {twice[1]!r} of {twice[0]!r} is in LightGBM's log already, from feval or "
                     "eval_metric: leave it out there, or tell them apart with name="
                 )
-        log.extend(entries)
+        for entry in entries:  # behind all that is of its data set, as lgb.early_stopping takes them to stand
+            behind = [at for at, row in enumerate(log, start=1) if _data_set(row) == _data_set(entry)]
+            log.insert(behind[-1] if behind else len(log), entry)
 
     def _end(self, env: Any) -> None:
         from lightgbm.callback import EarlyStopException
@@ -152,6 +172,7 @@ class _Source:
     def __init__(self, booster: Any, index: int) -> None:
         self.booster, self.index = booster, index
         self.data = booster.valid_sets[index - 1] if index else booster.train_set
+        self.training = self.data is booster.train_set
         self._link = _inverse_link(booster)
 
     def scores(self) -> FloatArray:
@@ -195,10 +216,6 @@ def _logit(p: Any) -> Any:
     return np.log(p) - np.log1p(-p)
 
 
-def _folds(boosters: list[Any]) -> dict[str, _Source]:
-    return {f"fold {at}": _Source(booster, 1) for at, booster in enumerate(boosters)}
-
-
 def _is_cv(env: Any) -> bool:
     return "boosters" in vars(env.model)
 
@@ -214,14 +231,19 @@ def _entry(*values: Any) -> Any:
     return lightgbm.EvalResult(*values) if hasattr(lightgbm, "EvalResult") else values
 
 
-def _over_folds(metric: str, means: list[float]) -> Any:
+def _data_set(row: Any) -> Any:
+    """Whose value a row of LightGBM's log is; before 4.6 lgb.cv has it in front of the metric's name."""
+    return row[1].partition(" ")[0] if row[0] == _CV else row[0]
+
+
+def _over_folds(part: str, metric: str, means: list[float]) -> Any:
     """Mean and standard deviation over the folds, as lgb.cv has them."""
     import lightgbm
 
     mean, deviation = float(np.mean(means)), float(np.std(means))
     if tuple(map(int, lightgbm.__version__.split(".")[:2])) < (4, 6):
-        return ("cv_agg", f"valid {metric}", mean, True, deviation)
-    return _entry("valid", metric, mean, True, deviation)
+        return (_CV, f"{part} {metric}", mean, True, deviation)
+    return _entry(part, metric, mean, True, deviation)
 
 
 def _refuse_params(live: LiveTrack, params: dict[str, Any]) -> None:

@@ -6,6 +6,7 @@ import ctypes
 import sys
 from collections.abc import Mapping
 from functools import lru_cache
+from types import FrameType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,21 +26,25 @@ _FRAMES = 8  # between a Booster and what it calls: LightGBM's own wrappers, and
 
 
 class Training(NamedTuple):
-    """The parameters that a Booster trains with, and whether it shows the training data."""
+    """The parameters that a Booster trains with, and whether it shows its training scores.
+
+    What ``lgb.cv`` calls "train" is the training data among the validation sets, with scores of its own.
+    """
 
     params: Mapping[str, Any]
-    shows_training_data: bool
+    shows_training_scores: bool
 
 
 def training_behind(data: Any = None) -> Training:
     """The training in which LightGBM calls a function of its user's, with this Dataset or with arrays.
 
     LightGBM shows no Booster. A Dataset has the parameters of its first training, and the training data may refer to
-    another one, as validation data do; LGBMRanker does not even show a Dataset. So the Booster is looked for among those
-    who have called; where there is none, what the Dataset says has to do.
+    another one, as validation data do; LGBMRanker does not even show a Dataset. So the Booster is looked for among
+    those who have called; where there is none, what the Dataset says has to do.
     """
     booster_type = getattr(sys.modules.get("lightgbm.basic"), "Booster", ())
-    frame, found = sys._getframe(1), []
+    frame: FrameType | None = sys._getframe(1)
+    found: list[Any] = []
     for _ in range(_FRAMES):
         if frame is None:
             break
@@ -47,7 +52,9 @@ def training_behind(data: Any = None) -> Training:
         booster = seen.get("self")
         found += seen.values()
         if isinstance(booster, booster_type):
-            return Training(booster.params or {}, any(value is booster.train_set for value in found))
+            data = booster.train_set
+            apart = any(each is data for each in booster.valid_sets)
+            return Training(booster.params or {}, not apart and any(value is data for value in found))
         frame = frame.f_back
     return Training(getattr(data, "params", None) or {}, data is not None and data.reference is None)
 

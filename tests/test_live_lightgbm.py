@@ -434,3 +434,57 @@ def test_what_lightgbm_is_refused(data, valid):
     many = {"objective": "multiclass", "num_class": 3}
     with pytest.raises(ValueError, match="model must have one score per document; got a LightGBM model of 3 cl"):
         train(Ranking(data.X, three, data.sizes), Ranking(data.X, three, data.sizes), [tracked()], params=many)
+
+
+def test_a_cross_validation_that_evaluates_its_training_data(data):
+    """LightGBM puts the training part of a fold in front of what the fold is tested on."""
+    query = np.repeat(np.arange(data.sizes.size), data.sizes)
+    folds = list(GroupKFold(3).split(data.X, groups=query))
+    options = {"folds": folds, "feval": bl.feval("ndcg@5"), "callbacks": [alone := tracked(stop=3)]}
+    lgb.cv(SMALL, data.dataset(), 40, **options)
+    for training in (None, False):
+        callback, record = tracked(stop=3, training=training), {}
+        options["callbacks"] = [callback, lgb.record_evaluation(record)]
+        found = lgb.cv(SMALL, data.dataset(), 40, eval_train_metric=True, return_cvbooster=True, **options)
+        parts = [
+            f"{part} {at}" for part in ("fold", "training fold")[: 2 if training is None else 1] for at in range(3)
+        ]
+        assert list(callback.tracks) == parts
+        for name, track in alone.tracks.items():
+            np.testing.assert_array_equal(callback.tracks[name].per_query, track.per_query)
+        for at, ((fitted, _), booster) in enumerate(zip(folds, found["cvbooster"].boosters, strict=True)):
+            n_trees = callback.tracks["fold 0"].steps[-1]
+            scores = booster.predict(data.X[fitted], num_iteration=n_trees)
+            expected = HARD.per_query(data.y[fitted], scores, qid=query[fitted])
+            if training is None:
+                np.testing.assert_allclose(
+                    callback.tracks[f"training fold {at}"].per_query[-1, 0], expected, rtol=0, atol=1e-9
+                )
+    lgb.cv(SMALL, data.dataset(), 3, **{**options, "callbacks": [callback := tracked(training=True)]})
+    assert list(callback.tracks)[3:] == ["training fold 0", "training fold 1", "training fold 2"]
+
+
+@pytest.mark.parametrize("cv", [False, True])
+def test_rows_stand_with_those_of_their_data_set(data, valid, cv):
+    """By which lgb.early_stopping knows which of its min_delta belongs to which metric."""
+    query = np.repeat(np.arange(data.sizes.size), data.sizes)
+    seen = []
+    deltas = 0.1 if cv else [0.1, 0.2, 0.3]  # before 4.6 lgb.cv has no list of them
+    early = lgb.early_stopping(30, verbose=False, min_delta=deltas)
+    callbacks = [early, bl.track_callback("mrr", progress=False), lambda env: seen.append(env.evaluation_result_list)]
+    metrics = bl.feval(HARD, SOFT)
+    if cv:
+        folds = list(GroupKFold(3).split(data.X, groups=query))
+        lgb.cv(SMALL, data.dataset(), 3, folds=folds, feval=metrics, eval_train_metric=True, callbacks=callbacks)
+    else:
+        sets = {"valid_sets": [valid.dataset(), data.dataset()], "valid_names": ["one", "two"]}
+        train(data, valid, callbacks, feval=metrics, **sets)
+    names = [tuple(row[1].split()[-2:]) if row[0] == "cv_agg" else tuple(row[:2]) for row in seen[-1]]
+    parts = ("train", "valid") if cv else ("one", "two")
+    assert sorted(names) == sorted((part, name) for part in parts for name in (*NAMES, "mrr_hard"))
+    assert [name for part, name in names if part == names[0][0]] == [
+        name for part, name in names if part != names[0][0]
+    ]
+    assert [part for part, _ in names] == 3 * [names[0][0]] + 3 * [names[3][0]]
+    if not cv:
+        assert [compare.keywords["delta"] for compare in early.cmp_op] == deltas * 2
