@@ -29,6 +29,7 @@ from .adapters import MetricList, PreparedCache, as_booster
 from .arguments import FloatArray, as_flag, finite_vector
 from .lightgbm_callback import LightGBMTrack
 from .lightgbm_data import (
+    Training,
     library,
     query_means,
     read_groups,
@@ -38,6 +39,7 @@ from .lightgbm_data import (
     refuse_traps,
     row_weights,
     training_behind,
+    warn_of_few_leaves,
 )
 from .lightgbm_data import threads as _threads
 from .metrics.hard import Metric
@@ -76,6 +78,8 @@ def objective(
     LightGBM gets minus the gradient, and the curvature, of :class:`boostsoft.objectives.SoftObjective`, where the
     formulas are: sigma^2 times each, of the sum over queries, times the weights of rows. Set
     ``params["metric"] = "None"`` and watch :func:`feval`; LightGBM's other parameters keep their meaning and defaults.
+    Of what is compared with sums of gradients or curvatures (``lambda_l1``, ``lambda_l2``, ``cat_l2``,
+    ``min_sum_hessian_in_leaf``, ``min_gain_to_split``) give a tenth of what suits lambdarank.
 
     Parameters
     ----------
@@ -528,10 +532,11 @@ class LightGBMObjective:
     def __call__(self, preds: Any, train_data: Any) -> tuple[FloatArray, FloatArray]:
         """Gradient and curvature of minus the soft metric."""
         _refuse_other_calls(self.caller, self._twin, train_data)
-        refuse_traps(self.caller, train_data, training_behind(train_data).params)
+        training = training_behind(train_data)
+        refuse_traps(self.caller, train_data, training.params)
         with as_booster(_threads(train_data), library()):
             given = train_data.get_label(), preds, train_data.get_weight(), train_data.get_group()
-            return _descent(self.caller, self.rule, self._cache, *given)
+            return _descent(self.caller, self.rule, self._cache, training, *given)
 
     def __repr__(self) -> str:
         return f"{self.caller}({self.rule!r})"
@@ -549,9 +554,10 @@ class SklearnObjective:
     ) -> tuple[FloatArray, FloatArray]:
         """Gradient and curvature of minus the soft metric."""
         _refuse_datasets(self.caller, self._twin, y_pred)
-        refuse_bagged_queries(self.caller, training_behind().params)
+        training = training_behind()
+        refuse_bagged_queries(self.caller, training.params)
         with as_booster(_threads(), library()):
-            return _descent(self.caller, self.rule, self._cache, y_true, y_pred, weight, group)
+            return _descent(self.caller, self.rule, self._cache, training, y_true, y_pred, weight, group)
 
     def __repr__(self) -> str:
         return f"{self.caller}({self.rule!r})"
@@ -595,13 +601,22 @@ class SklearnMetrics:
 
 
 def _descent(
-    caller: str, rule: Objective, cache: PreparedCache, labels: Any, preds: Any, weight: Any, group: Any
+    caller: str,
+    rule: Objective,
+    cache: PreparedCache,
+    training: Training,
+    labels: Any,
+    preds: Any,
+    weight: Any,
+    group: Any,
 ) -> tuple[FloatArray, FloatArray]:
     groups = read_groups(caller, labels, group)
     queries = cache.get(labels, groups, partial(rule.prepare, caller=caller))
     scores = finite_vector(caller, "predictions", preds, groups.n_docs)
     rows = None if weight is None else row_weights(caller, weight, groups)
     gradient, curvature = rule.unchecked(queries, scores, rows)
+    if training.begins:
+        warn_of_few_leaves(caller, training.params, float(curvature.sum()))
     return np.negative(gradient, out=gradient), curvature
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
+import warnings
 from collections.abc import Mapping
 from functools import lru_cache
 from types import FrameType
@@ -22,17 +23,23 @@ STOPPING = ("early_stopping_round", "early_stopping_rounds", "early_stopping", "
 CATEGORIES = ("categorical_feature", "cat_feature", "categorical_column", "cat_column", "categorical_features")
 _CUSTOM = ("none", "null", "custom", "na")  # what it calls an objective that is not its own
 THREADS = ("num_threads", "num_thread", "nthread", "nthreads", "n_jobs")
+LEAST_CURVATURE = (
+    "min_sum_hessian_in_leaf", "min_sum_hessian_per_leaf", "min_sum_hessian", "min_hessian", "min_child_weight",
+)  # fmt: skip
+# more of all curvature than this, and more than LightGBM's default, lets a tree have few leaves
+_MUCH, _DEFAULT_LEAST = 0.01, 1e-3
 _FRAMES = 8  # between a Booster and what it calls: LightGBM's own wrappers, and a user's
 
 
 class Training(NamedTuple):
-    """The parameters that a Booster trains with, and whether it shows its training scores.
+    """The parameters that a Booster trains with, whether it shows its training scores, and has no tree yet.
 
     What ``lgb.cv`` calls "train" is the training data among the validation sets, with scores of its own.
     """
 
     params: Mapping[str, Any]
     shows_training_scores: bool
+    begins: bool = False
 
 
 def training_behind(data: Any = None) -> Training:
@@ -54,7 +61,8 @@ def training_behind(data: Any = None) -> Training:
         if isinstance(booster, booster_type):
             data = booster.train_set
             apart = any(each is data for each in booster.valid_sets)
-            return Training(booster.params or {}, not apart and any(value is data for value in found))
+            shown = not apart and any(value is data for value in found)
+            return Training(booster.params or {}, shown, booster.current_iteration() == 0)
         frame = frame.f_back
     return Training(getattr(data, "params", None) or {}, data is not None and data.reference is None)
 
@@ -136,6 +144,22 @@ def refuse_bagged_queries(caller: str, params: Mapping[str, Any]) -> None:
             f"{caller}: bagging_by_query=True trains stumps under any custom objective; leave it out "
             "(bagging_fraction and feature_fraction work)"
         )
+
+
+def warn_of_few_leaves(caller: str, params: Mapping[str, Any], curvature: float) -> None:
+    """Warn if the least curvature of a leaf is much of what all documents have together."""
+    for name in LEAST_CURVATURE:
+        try:
+            least = float(params[name])
+        except (KeyError, TypeError, ValueError):
+            continue
+        if least > _DEFAULT_LEAST and least > _MUCH * curvature:
+            warnings.warn(
+                f"{caller}: {name}={least:g} is {least / curvature:.0%} of the curvature of all documents, "
+                f"{curvature:.3g}, so that trees have few leaves or none: curvatures are smaller than lambdarank's; "
+                "leave it out, or give a tenth of what suits lambdarank",
+                stacklevel=2,
+            )
 
 
 def bags_queries(params: Mapping[str, Any]) -> bool:

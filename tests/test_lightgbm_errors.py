@@ -259,3 +259,17 @@ def test_the_adapter_of_lightgbms_own_interface_is_named(data):
 def test_sizes_of_queries_are_no_table_and_all_known(group, told):
     with pytest.raises(ValueError, match=told):
         bl.sklearn_objective("ndcg@5")(np.arange(30) % 3, np.arange(30.0), None, group)
+
+
+@pytest.mark.parametrize("name", ["min_sum_hessian_in_leaf", "min_child_weight"])
+def test_a_leaf_that_asks_for_much_of_all_curvature_is_told_of(data, name):
+    """As a pipeline of lambdarank may have it, whose curvatures are larger."""
+    total = bl.objective("ndcg@5")(np.zeros(data.y.size), data.dataset().construct())[1].sum()
+    least = 0.02 * total
+    told = rf"objective: {name}=\S+ is 2% of the curvature of all documents, .* a tenth of what suits lambd"
+    with pytest.warns(UserWarning, match=told):
+        train(data, params={name: least})
+    with pytest.warns(UserWarning, match=rf"sklearn_objective: {name}="):
+        rank_again(data, **{name: least}).fit(data.X, data.y, group=data.sizes)
+    train(data, params={name: 0.005 * total})
+    train(data, objective="lambdarank", params={name: least})
