@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import methodcaller
 from pathlib import Path
 from uuid import uuid4
@@ -14,27 +15,44 @@ _KEPT = 40  # characters of a file's name in its temporary one, which may not ha
 
 def write_whole(path: Path, write: Callable[[Path], object]) -> None:
     """Let ``write`` make the file, and give it its name once it is complete; a link leads to the file as ever."""
-    if path.exists() and not path.is_file():  # a file would take the place of a device or a pipe
-        write(path)
-        return
-    target = Path(os.path.realpath(path))
-    # no two threads, nor processes of two machines, have one name
-    temporary = target.with_name(f".{target.name[:_KEPT]}.{uuid4().hex}.tmp")
-    try:
-        write(temporary)
-        if target.exists():  # who may read it stays as it is
-            shutil.copymode(target, temporary)
-        os.replace(temporary, target)
-    except OSError as error:  # of a name that nobody knows, or of none
-        if error.errno is None:
-            raise
-        raise OSError(error.errno, error.strerror, str(path)) from error
-    finally:
-        temporary.unlink(missing_ok=True)
+    _write_all([(path, write)])
 
 
 def write_files(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Write files by name into a folder, which is made if it is not there."""
+    """Write files by name into a folder, made if it is not there; none has its name before all are complete."""
     folder.mkdir(parents=True, exist_ok=True)
-    for name, content in files.items():
-        write_whole(folder / name, methodcaller("write_bytes", content))
+    _write_all([(folder / name, methodcaller("write_bytes", content)) for name, content in files.items()])
+
+
+def _write_all(files: Sequence[tuple[Path, Callable[[Path], object]]]) -> None:
+    complete: list[tuple[Path, Path, Path]] = []
+    try:
+        for path, write in files:
+            with _named(path):
+                if path.exists() and not path.is_file():  # a file would take the place of a device or a pipe
+                    write(path)
+                    continue
+                target = Path(os.path.realpath(path))
+                # no two threads, nor processes of two machines, have one name
+                temporary = target.with_name(f".{target.name[:_KEPT]}.{uuid4().hex}.tmp")
+                complete.append((path, target, temporary))
+                write(temporary)
+        for path, target, temporary in complete:
+            with _named(path):
+                if target.exists():  # who may read it stays as it is
+                    shutil.copymode(target, temporary)
+                os.replace(temporary, target)
+    finally:
+        for _, _, temporary in complete:
+            temporary.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """Let an error of the system name this file, and not the one that is written in its place."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is None:
+            raise
+        raise OSError(error.errno, error.strerror, str(path)) from error

@@ -22,7 +22,7 @@ from .blend_command import add_blend
 from .datasets import RankingData, load_digits_ranking, load_letor
 from .experiment import N_PARTS, Plan, run_folds, run_split
 from .kernels.noise import LAWS
-from .options import FAILED, add_command, check_folder, interrupted, metric_name, positive, stop, whole
+from .options import FAILED, add_command, check_folder, folder_name, interrupted, metric_name, positive, stop, whole
 from .plots import curves_figure, differences_figure, png
 from .report import TreeBars, curve_csv, finish, folds_csv, folds_report, per_query_csv, split_report
 from .track_command import add_track
@@ -41,6 +41,7 @@ five folds:   python -m boostsoft train --folds MQ2008 --seeds 3
 Of --folds DIR, parts S1 to S5 (.txt or .txt.gz) are read; fold f trains on parts f, f+1, f+2, chooses the
 number of trees on f+3 and is tested on f+4, cyclically, so that every query is tested once per seed.
 """
+_TYPES = {"int": "a whole number", "double": "a number"}  # as LightGBM calls them
 # LightGBM's parameters that the command decides on.
 _SETTLED = {
     "objective": "both arms have theirs; --metric says what boostsoft trains on",
@@ -106,7 +107,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _add_shared(parser: argparse.ArgumentParser, out: str, trees: int) -> None:
     add = parser.add_argument
-    add("--out", type=Path, default=Path(out), metavar="DIR", help=f"folder for the results (./{out})")
+    add("--out", type=folder_name, default=Path(out), metavar="DIR", help=f"folder for the results (./{out})")
     add("--trees", type=whole(1), default=trees, metavar="N", help=f"number of trees at most ({trees})")
     add("--seed", type=whole(0), default=0, metavar="N", help="seed, or the first of several (0)")
 
@@ -187,6 +188,9 @@ def _check_tree_parameters(parameters: Mapping[str, str]) -> None:
         unknown = re.match(r"Unknown (\w+) type (.*)", str(error))
         if unknown:
             raise ValueError(f"--set: LightGBM knows no {unknown[1]} {unknown[2]!r}") from error
+        other = re.match(r"Parameter (\w+) should be of type (\w+), got \"(.*)\"", str(error))
+        if other:
+            raise ValueError(f"--set: {other[1]} must be {_TYPES.get(other[2], other[2])}; got {other[3]!r}") from error
         rule = re.match(r"Check failed: \((\w+)\) *(\S+) *\((.*?)\) at ", str(error))
         if rule and rule[1] in parameters:
             raise ValueError(
@@ -297,9 +301,18 @@ def _check_labels(plan: Plan, parts: Any) -> None:
 
 
 def _read_parts(files: Mapping[str, Sequence[Path]]) -> dict[str, RankingData]:
+    _refuse_shared_files(files)
     parts = [load_letor(list(paths)) for paths in files.values()]
     _check_features(parts[0], *files["train"])
     return dict(zip(files, _equally_wide(parts), strict=True))
+
+
+def _refuse_shared_files(files: Mapping[str, Sequence[Path]]) -> None:
+    seen: dict[str, str] = {}
+    for part, paths in files.items():
+        for path in paths:
+            if seen.setdefault(os.path.realpath(path), part) != part:
+                raise ValueError(f"train: {path} is given as --{seen[os.path.realpath(path)]} and as --{part}")
 
 
 def _read_folder(folder: Path) -> tuple[RankingData, ...]:

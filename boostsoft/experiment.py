@@ -246,23 +246,31 @@ def run_folds(
     return Folds(plan, tuple(parts), tuple(seeds), tuple(runs))
 
 
+def can_choose(plan: Plan, valid: RankingData) -> bool:
+    """Whether the metric of some query of the validation part can change."""
+    return bool(np.isfinite(plan.hard.per_query(valid.y, np.zeros(valid.y.size), group=valid.sizes)).any())
+
+
 def train_arm(
     arm: str, plan: Plan, parts: Mapping[str, RankingData], observer: Observer, *, run: str = "", curves: bool = True
 ) -> Arm:
     """Train one arm; without ``curves`` only the hard metric on the validation part is watched."""
     import lightgbm as lgb
 
-    train = _dataset(parts["train"])
+    parameters = plan.booster_parameters(arm)
+    train = _dataset(parts["train"], params={**parameters, "objective": "none"})
+    _refuse_no_split(train, parameters)
     valid = _dataset(parts["valid"], reference=train)
     seen = _dataset(parts["train"], reference=train) if is_dart(plan.parameters) else train  # or trees are lost
     history: dict[str, dict[str, list[float]]] = {}
     observer.begin(run or arm, plan.trees)
     started = time.perf_counter()
     callbacks = [_watcher(observer), lgb.record_evaluation(history)]
-    if plan.chooses_trees:  # with dart LightGBM would only warn
+    chooses = plan.chooses_trees and can_choose(plan, parts["valid"])
+    if chooses:  # with dart LightGBM would only warn
         callbacks.append(lgb.early_stopping(plan.early_stopping or plan.trees, first_metric_only=True, verbose=False))
     booster = lgb.train(
-        plan.booster_parameters(arm),
+        parameters,
         train,
         plan.trees,
         valid_sets=[seen, valid] if curves else [valid],
@@ -272,7 +280,7 @@ def train_arm(
     )
     seconds = time.perf_counter() - started
     observer.end()
-    kept = booster.best_iteration if booster.best_iteration > 0 else booster.current_iteration()
+    kept = booster.best_iteration if chooses and booster.best_iteration > 0 else booster.current_iteration()
     metrics: dict[str, AnyMetric] = dict(zip(plan.names, (plan.hard, plan.soft), strict=True))
     return Arm(
         name=arm,
@@ -295,11 +303,22 @@ def _measure(
     return values
 
 
-def _dataset(data: RankingData, reference: Any = None) -> Any:
+def _dataset(data: RankingData, reference: Any = None, params: Any = None) -> Any:
     import lightgbm as lgb
 
     names = list(data.feature_names)
-    return lgb.Dataset(data.X, data.y, group=data.sizes, reference=reference, feature_name=names)
+    return lgb.Dataset(data.X, data.y, group=data.sizes, reference=reference, feature_name=names, params=params)
+
+
+def _refuse_no_split(train: Any, parameters: Mapping[str, Any]) -> None:
+    """Raise if no tree could split the data: LightGBM would say so with a place in its source."""
+    train.construct()
+    if not any(train.feature_num_bin(feature) for feature in range(train.num_feature())):
+        least = parameters.get("min_data_in_leaf", 20)
+        raise ValueError(
+            f"train: no feature can split the {train.num_data()} documents: each is constant, or leaves fewer than "
+            f"min_data_in_leaf ({least}) of them on one side; --set min_data_in_leaf=1"
+        )
 
 
 def _watcher(observer: Observer) -> Callable[[Any], None]:

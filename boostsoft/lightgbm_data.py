@@ -32,9 +32,14 @@ _FRAMES = 8  # between a Booster and what it calls: LightGBM's own wrappers, and
 
 
 class Training(NamedTuple):
-    """The parameters that a Booster trains with, whether it shows its training scores, and has no tree yet.
+    """What a Booster trains with, as far as it can be seen.
 
-    What ``lgb.cv`` calls "train" is the training data among the validation sets, with scores of its own.
+    Attributes
+    ----------
+    params : its parameters.
+    shows_training_scores : whether it does so just now. What ``lgb.cv`` calls "train" is the training data among the
+        validation sets, with scores of its own.
+    begins : whether it has no tree yet.
     """
 
     params: Mapping[str, Any]

@@ -66,6 +66,13 @@ def positive(text: str) -> float:
     return value
 
 
+def folder_name(text: str) -> Path:
+    """Read the name of a folder, which an empty text, of a variable that was never set, is not."""
+    if not text.strip():
+        raise argparse.ArgumentTypeError("must name a folder; got an empty text")
+    return Path(text)
+
+
 def metric_name(text: str) -> str:
     """Read a metric's name, and a cutoff behind it."""
     try:

@@ -100,7 +100,7 @@ _KIND_TITLES = {"hard": "Hard: the metric itself", "soft": "Soft: its expectatio
 
 def _ring(axes: Axes, trees: int, value: float, colour: str) -> None:
     axes.plot([trees, trees], [0, value], color=colour, lw=0.9, ls=(0, (1, 3)), alpha=0.7, zorder=1)
-    axes.plot(trees, value, "o", ms=7.5, mfc="white", mec=colour, mew=1.8, zorder=5)
+    axes.plot(trees, value, "o", ms=7.5, mfc="white", mec=colour, mew=1.8, zorder=5, clip_on=False)
 
 
 def differences_figure(folds: Folds) -> Figure:

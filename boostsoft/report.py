@@ -167,7 +167,7 @@ def _split_notes(split: Split) -> list[str]:
     nothing = {part: np.isnan(split.arms[0].values[part, plan.names[0]]) for part in split.parts}
     empty = sum(int(of_part.sum()) for of_part in nothing.values())
     blind = plan.chooses_trees and bool(nothing["valid"].all())
-    kept += "; nothing in valid is relevant, so that it could not choose" if blind else ""
+    kept += "; all trees, since nothing in valid is relevant to choose by" if blind else ""
     return [
         f"Queries: {sizes}; {empty} of them have nothing relevant and count 0. Soft: the expected metric under "
         f"{plan.noise} noise of 0.2 times the spread of the scores.",
@@ -313,8 +313,10 @@ def _csv(header: tuple[str, ...], rows: Iterable[tuple[object, ...]]) -> str:
 
 
 def finish(shown: RenderableType, out: Path, files: Mapping[str, bytes]) -> None:
-    """End a command: write its files, show its report, and say where the files are."""
-    write_files(out, files)
+    """End a command: write its files, show its report, whatever becomes of them, and say where the files are."""
     console = page()
-    console.print(shown)
+    try:
+        write_files(out, files)
+    finally:
+        console.print(shown)
     console.print(Text(f"Written to {out}: {', '.join(files)}"))

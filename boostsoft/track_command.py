@@ -21,7 +21,7 @@ from .metrics import Metric, SoftMetric
 from .metrics.registry import REGISTRY
 from .metrics.soft import AnyMetric
 from .metrics.spec import refuse_pnr
-from .options import add_command, check_folder, metric_name, positive, whole
+from .options import add_command, check_folder, folder_name, metric_name, positive, whole
 from .plots import png
 from .ranking_data import RankingData
 from .terminal import PLUS_MINUS, ResultTable, page, plus_minus
@@ -50,6 +50,7 @@ everything:   python -m boostsoft track model.txt S5.txt --out tracked
 """
 _LIGHTGBM, _XGBOOST, _CATBOOST = b"tree", b"{", b"CBM1"  # how a model's file begins
 _SIZES = re.compile(rb"\ntree_sizes=(.*)")  # a line of LightGBM's: the bytes of each tree
+_PARAMETERS = re.compile(rb"\nparameters:.*?\nend of parameters", re.DOTALL)  # and what it was trained with
 _LEVEL = 0.95
 
 
@@ -83,7 +84,12 @@ def add_track(commands: Any) -> None:
     add("--report", type=Path, metavar="FILE", help="interactive page; needs plotly")
     add("--png", type=Path, metavar="FILE", help="picture of the first metric")
     add("--save", type=Path, metavar="FILE", help="the values of every query at every step: .npz or .parquet")
-    add("--out", type=Path, metavar="DIR", help="all of it: report.html (if plotly is installed), track.png, track.npz")
+    add(
+        "--out",
+        type=folder_name,
+        metavar="DIR",
+        help="all of it: report.html (if plotly is installed), track.png, track.npz",
+    )
 
 
 def track(options: argparse.Namespace) -> None:
@@ -96,10 +102,12 @@ def track(options: argparse.Namespace) -> None:
         model, data.X, data.y, qid=data.qid, metrics=metrics,
         every=options.every, start=options.start, label=written(options.label or options.model.stem),
     )  # fmt: skip
-    for kind, path in targets:
-        _WRITERS[kind](found, path)
     console = page()
-    console.print(_summary(found, data, plus_minus(console)))
+    try:
+        for kind, path in targets:
+            _WRITERS[kind](found, path)
+    finally:  # what has been measured is seen, whatever becomes of the files
+        console.print(_summary(found, data, plus_minus(console)))
     for _, path in targets:
         console.print(Text(f"Written: {path}"))
     if options.out is not None and "report" not in dict(targets):
@@ -152,9 +160,12 @@ def _read_lightgbm(path: Path) -> tuple[Any, int]:
     content = path.read_bytes()  # not every name that the system has is one to LightGBM
     if b"\nend of trees" not in content:
         raise ValueError("it is cut off: the line 'end of trees' is missing")
-    # told how long each tree is, LightGBM ends the process at a text that is damaged or has other ends of lines
-    sizes = _SIZES.search(content)
+    # told how long each tree is, or with what it was trained, LightGBM ends the process at a text that is damaged
+    sizes, parameters = _SIZES.search(content), _PARAMETERS.search(content)
+    if parameters is None and b"\nparameters:" in content:
+        raise ValueError("it is cut off: the line 'end of parameters' is missing")
     text = content if sizes is None else content.replace(sizes[0], b"", 1)
+    text = text if parameters is None else text.replace(parameters[0], b"\n", 1)
     booster = optional("track", "lightgbm", "all").Booster(model_str=text.decode(errors="replace"))
     if sizes is not None and booster.num_trees() != (stated := len(sizes[1].split())):
         raise ValueError(f"it is damaged: of its {stated} trees it has {booster.num_trees()}")
@@ -271,5 +282,7 @@ def _cells(figures: MetricFigures, sign: str) -> list[str]:
     effects = figures.effects
     if effects is None:
         return [*cells, "-", "-", "-"]
-    reach = f"{effects.best:,} ({effects.best_low:,} to {effects.best_high:,})"
+    reach = f"{effects.best:,}"
+    if effects.queries > 1:  # one alone gives no interval
+        reach += f" ({effects.best_low:,} to {effects.best_high:,})"
     return [*cells, reach, f"{effects.keep:,}", f"{effects.hurting.size:,} of {effects.steps.size:,}"]

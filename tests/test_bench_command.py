@@ -238,3 +238,11 @@ def test_help_names_every_part(capsys):
     text = capsys.readouterr().out
     for part in ("objective", "training", "hard", "growth", "limits", "cold"):
         assert re.search(rf"^  {part} ", text, re.MULTILINE)
+
+
+def test_a_picture_of_an_earlier_run_does_not_stay_beside_other_tables(tmp_path, monkeypatch):
+    for name in ("cost.png", "growth.png", "mine.png"):
+        (tmp_path / name).write_bytes(b"old")
+    monkeypatch.setattr(run, "_run_part", lambda *given: [])
+    run.run_bench(["hard"], [], tmp_path, settings.quick(8, 1, 0))
+    assert {path.name for path in tmp_path.iterdir()} == {"bench.json", "bench.md", "mine.png"}

@@ -425,7 +425,7 @@ def test_labels_that_say_too_little(tmp_path, capsys):
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("name", ["", "__index_level_0__"])
+@pytest.mark.parametrize("name", ["", "Unnamed: 0", "__index_level_0__"])
 def test_a_row_index_of_pandas_is_no_model(tmp_path, capsys, name):
     path = tmp_path / "scores.csv"
     path.write_text(f"{name},qid,label,x,y\n" + "".join(f"{i},{i // 2},{i % 2},{i},{-i}\n" for i in range(8)))

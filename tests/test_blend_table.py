@@ -84,6 +84,17 @@ def test_ids_of_a_parquet_file(tmp_path):
     parquet.write_table(pa.table(columns), path)
     found = read_table(path, Names())
     assert (found.qid.tolist(), found.docid.tolist()) == (["1", "1"], ["a", "b"])
+    parquet.write_table(pa.table({**columns, "qid": [7.0, 12.0], "docid": [1.5, 2.0]}), path)  # beside a missing one
+    found = read_table(path, Names())
+    assert (found.qid.tolist(), found.docid.tolist()) == (["7", "12"], ["1.5", "2"])
+    path.rename(path.with_suffix(".PARQUET"))
+    assert read_table(path.with_suffix(".PARQUET"), Names()).qid.tolist() == ["7", "12"]
+    twice = pa.Table.from_arrays([*map(pa.array, columns.values()), pa.array([1.0, 2.0])], names=[*columns, "x"])
+    parquet.write_table(twice, path)
+    with pytest.raises(
+        ValueError, match=r"cannot read .*: columns must have different names; got qid, docid, label, x, x"
+    ):
+        read_table(path, Names())
     parquet.write_table(pa.table({**columns, "qid": [1.0, NAN]}), path)
     with pytest.raises(ValueError, match=r"row 2: column 'qid' must have one word without blanks; got nan"):
         read_table(path, Names())

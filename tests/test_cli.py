@@ -21,7 +21,7 @@ from PIL import Image
 
 import boostsoft as bs
 import boostsoft.lightgbm as bl
-from boostsoft import cli
+from boostsoft import cli, report
 from boostsoft.atomic import write_files
 from boostsoft.datasets import load_digits_ranking, load_letor
 from boostsoft.experiment import Observer, Plan, run_folds, run_split, train_arm
@@ -369,6 +369,11 @@ BAD = {
     "verbosity": (["train", "--folds", "{dir}", "--set", "verbose=1"], "verbose cannot be set: the command has its"),
     "no parameter": (["train", "--folds", "{dir}", "--set", "leafs=3"], "LightGBM has no parameter 'leafs'"),
     "settled": (["train", "--folds", "{dir}", "--set", "n_estimators=3"], "n_estimators cannot be set: use --trees"),
+    "no folder": (["demo", "--out", ""], "--out: must name a folder; got an empty text"),
+    "one file twice": (
+        ["train", "--train", "{S3}", "{S1}", "--valid", "{dir}/../{dir_name}/S1.txt"],
+        "S1.txt is given as --train and as --valid",
+    ),
     "out is a file": (["demo", "--out", "{S1}/x"], "--out: {S1} is a file, not a folder"),
 }
 
@@ -376,10 +381,10 @@ BAD = {
 @pytest.mark.parametrize(("arguments", "message"), BAD.values(), ids=BAD.keys())
 def test_bad_input_is_one_line_and_leaves_nothing(parts, tmp_path, capsys, monkeypatch, arguments, message):
     monkeypatch.chdir(tmp_path)
-    places = {"dir": parts, "tmp": tmp_path, "S1": parts / "S1.txt", "S3": parts / "S3.txt"}
+    places = {"dir": parts, "dir_name": parts.name, "tmp": tmp_path, "S1": parts / "S1.txt", "S3": parts / "S3.txt"}
 
     def placed(text):
-        return re.sub(r"\{(dir|tmp|S1|S3)\}", lambda found: str(places[found[1]]), text)
+        return re.sub(r"\{(dir|dir_name|tmp|S1|S3)\}", lambda found: str(places[found[1]]), text)
 
     assert cli.main([placed(argument) for argument in arguments]) == 2
     shown = capsys.readouterr()
@@ -416,17 +421,22 @@ def test_parts_without_any_feature_are_refused(tmp_path, capsys):
     assert capsys.readouterr().err == f"boostsoft: train: no line of {tmp_path} has a feature, index:value\n"
 
 
+def twice(folder, text):
+    """The command that trains on a file of this text and chooses on another one."""
+    files = [folder / f"{part}.txt" for part in ("train", "valid")]
+    for file in files:
+        file.write_text(text)
+    return ["train", "--train", str(files[0]), "--valid", str(files[1]), "--out", str(folder / "out")]
+
+
 def test_negative_labels_are_refused(tmp_path, capsys):
-    file = tmp_path / "set.txt"
-    file.write_text("1 qid:1 1:1\n-1 qid:1 1:2\n")
-    assert cli.main(["train", "--train", str(file), "--valid", str(file), "--out", str(tmp_path / "out")]) == 2
+    arguments = twice(tmp_path, "1 qid:1 1:1\n-1 qid:1 1:2\n")
+    assert cli.main(arguments) == 2
     assert "boostsoft: lambdarank needs whole labels from 0; got -1.0; --no-baseline" in capsys.readouterr().err
 
 
 def test_fractional_labels_need_no_baseline(tmp_path, capsys):
-    file = tmp_path / "set.txt"
-    file.write_text(letor_text(1, 1, 12).replace("2 qid", "1.5 qid"))
-    arguments = ["train", "--train", str(file), "--valid", str(file), "--out", str(tmp_path / "out"), "--trees", "2"]
+    arguments = [*twice(tmp_path, letor_text(1, 1, 12).replace("2 qid", "1.5 qid")), "--trees", "2"]
     assert cli.main(arguments) == 2
     assert "lambdarank needs whole labels from 0; got 1.5; --no-baseline leaves it out" in capsys.readouterr().err
     assert cli.main([*arguments, "--no-baseline", *SMALL_TREES]) == 0
@@ -463,11 +473,43 @@ def test_a_lack_of_memory_is_one_line(parts, capsys, monkeypatch):
 
 
 def test_lines_without_any_feature_are_refused(tmp_path, capfd):
-    file = tmp_path / "set.txt"
-    file.write_text("1 qid:1\n0 qid:1\n")
-    assert cli.main(["train", "--train", str(file), "--valid", str(file), "--out", str(tmp_path / "out")]) == 2
-    assert capfd.readouterr().err == f"boostsoft: train: no line of {file} has a feature, index:value\n"
-    assert list(tmp_path.iterdir()) == [file]
+    assert cli.main(twice(tmp_path, "1 qid:1\n0 qid:1\n")) == 2
+    told = f"train: no line of {tmp_path / 'train.txt'} has a feature, index:value"
+    assert capfd.readouterr().err == f"boostsoft: {told}\n"
+    assert {path.name for path in tmp_path.iterdir()} == {"train.txt", "valid.txt"}
+
+
+def test_features_that_cannot_split_the_documents_are_one_line(tmp_path, capfd):
+    """LightGBM would say it with a place in its source, and train lambdarank all the same."""
+    arguments = twice(tmp_path, "1 qid:1 1:1 2:0\n0 qid:1 1:0 2:1\n1 qid:2 1:3 2:1\n0 qid:2 1:1 2:2\n")
+    assert cli.main(arguments) == 2
+    told = "train: no feature can split the 4 documents: each is constant, or leaves fewer than min_data_in_leaf (20) "
+    assert capfd.readouterr().err == f"boostsoft: {told}of them on one side; --set min_data_in_leaf=1\n"
+    assert cli.main([*arguments, "--trees", "3", "--set", "min_data_in_leaf=1"]) == 0
+
+
+def test_a_valid_part_with_nothing_relevant_ends_no_training(parts, tmp_path, capsys):
+    (tmp_path / "valid.txt").write_text(re.sub(r"(?m)^\d", "0", (parts / "S4.txt").read_text()))
+    arguments = ["train", "--train", str(parts / "S1.txt"), "--valid", str(tmp_path / "valid.txt")]
+    arguments += ["--out", str(tmp_path / "out"), *SMALL_TREES, "--trees", "8", "--early-stopping", "2"]
+    assert cli.main(arguments) == 0
+    words = " ".join(capsys.readouterr().out.split())
+    assert re.search(
+        r"Trees kept: boostsoft 8 \(.*\); all trees, since nothing in valid is relevant to choose by", words
+    )
+    assert lgb.Booster(model_file=tmp_path / "out" / "model.txt").num_trees() == 8
+
+
+def test_results_are_shown_if_they_cannot_be_written(parts, tmp_path, capsys, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device", "somewhere")
+
+    monkeypatch.setattr(report, "write_files", full)
+    assert cli.main([*split_arguments(parts), "--out", str(tmp_path / "out"), *SMALL_TREES]) == 2
+    shown = capsys.readouterr()
+    assert "Trees kept: boostsoft" in " ".join(shown.out.split())
+    assert "Written to" not in shown.out
+    assert shown.err == "boostsoft: [Errno 28] No space left on device: 'somewhere'\n"
 
 
 def test_a_value_that_lightgbm_refuses_is_one_line(parts, tmp_path, capfd):
@@ -476,6 +518,8 @@ def test_a_value_that_lightgbm_refuses_is_one_line(parts, tmp_path, capfd):
     assert capfd.readouterr().err == "boostsoft: --set: LightGBM needs max_bin > 1; got 1\n"
     assert cli.main([*arguments[:-1], "boosting=foo"]) == 2
     assert capfd.readouterr().err == "boostsoft: --set: LightGBM knows no boosting 'foo'\n"
+    assert cli.main([*arguments[:-1], "max_bin=many"]) == 2
+    assert capfd.readouterr().err == "boostsoft: --set: max_bin must be a whole number; got 'many'\n"
 
 
 @pytest.mark.parametrize("setting", ["feature_fraction=0.5", "monotone_constraints=1,0,0,0", "max_bin=15"])
@@ -517,11 +561,9 @@ def test_a_random_forest_is_refused_before_anything_is_read(parts, tmp_path, cap
 
 
 def test_an_error_while_training_leaves_nothing(tmp_path, capsys):
-    file = tmp_path / "set.txt"
-    file.write_text("".join(f"0 qid:{i // 50} 1:{i}\n" for i in range(100)))
-    assert cli.main(["train", "--train", str(file), "--valid", str(file), "--out", str(tmp_path / "out")]) == 2
+    assert cli.main(twice(tmp_path, "".join(f"0 qid:{i // 50} 1:{i}\n" for i in range(100)))) == 2
     assert "there is nothing to learn" in capsys.readouterr().err
-    assert list(tmp_path.iterdir()) == [file]
+    assert {path.name for path in tmp_path.iterdir()} == {"train.txt", "valid.txt"}
 
 
 def test_an_interrupt_while_training_leaves_nothing(tmp_path, capsys, monkeypatch):
@@ -607,6 +649,9 @@ def test_files_are_whole_or_not_there(tmp_path, monkeypatch):
     (tmp_path / "b").write_bytes(b"old")
     with pytest.raises(KeyboardInterrupt):
         write_files(tmp_path, {"a": b"new", "b": b"new", "c": b"new"})
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"a": b"new", "b": b"old"}
+    with pytest.raises(TypeError):  # before all are complete none has its name
+        write_files(tmp_path, {"a": b"newer", "b": "no bytes"})
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"a": b"new", "b": b"old"}
 
 

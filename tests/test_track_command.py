@@ -176,8 +176,11 @@ def test_one_query_has_no_errors_to_speak_of(folder, tmp_path, capsys):
     assert (code, shown.err) == (0, "")
     assert "One query gives no standard error and no interval: no step is sure to hurt." in " ".join(shown.out.split())
     assert "would seem to hurt" not in " ".join(shown.out.split())
+    assert not re.search(r"\(\d+ to \d+\)", shown.out)
     alone.write_text("".join(line for line in first if line.split()[1] in ("qid:100", "qid:101")))
-    assert "would seem to hurt" in " ".join(run(capsys, folder / "lightgbm.txt", alone)[1].out.split())
+    two = run(capsys, folder / "lightgbm.txt", alone)[1].out
+    assert "would seem to hurt" in " ".join(two.split())
+    assert re.search(r"\(\d+ to \d+\)", two)
 
 
 def test_a_track_is_saved_into_a_new_folder(folder, tmp_path, capsys):
@@ -342,6 +345,11 @@ def test_bad_input_is_one_line_and_leaves_nothing(folder, tmp_path, capsys, monk
 DAMAGES = {
     "a line is missing": (rb"leaf_value=.*", b"", "Tree model string format error"),
     "a line is cut off": (rb"(leaf_value=\S+) .*", rb"\1", "Check failed"),
+    "its end is missing": (
+        rb"(?s)\nend of parameters.*",
+        b"",
+        "it is cut off: the line 'end of parameters' is missing",
+    ),
     "a tree is missing": (rb"Tree=1\n(.|\n)*?(?=Tree=2\n)", b"", "it is damaged: of its 6 trees it has 5"),
 }
 
@@ -355,6 +363,16 @@ def test_damaged_lightgbm_models(folder, tmp_path, lost, kept, message):
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert f"boostsoft: track: cannot read the model {tmp_path / 'model.txt'}: {message}" in done.stderr
+
+
+def test_what_a_model_was_trained_with_is_not_read(folder, tmp_path):
+    """LightGBM would end the process at some of what may stand there."""
+    content = (folder / "lightgbm.txt").read_bytes()
+    before, rest = content.split(b"\nparameters:\n")
+    (tmp_path / "model.txt").write_bytes(before + b"\nparameters:\n[a: \xff\0]" + rest[rest.index(b"\nend of p") :])
+    X = np.random.default_rng(0).normal(size=(50, N_FEATURES))
+    model, _ = track_command.read_model(tmp_path / "model.txt")
+    np.testing.assert_array_equal(model.predict(X), track_command.read_model(folder / "lightgbm.txt")[0].predict(X))
 
 
 def test_a_lightgbm_model_with_other_ends_of_lines(folder, tmp_path):

@@ -145,6 +145,12 @@ def test_tracks_of_one_name_are_numbered():
     assert [text.get_text() for text in axes.texts][::2] == ["a (1)", "a (2)", "model"]
 
 
+@pytest.mark.parametrize("n_queries", [1, 2])
+def test_one_query_has_no_interval_of_the_best_number_of_trees(n_queries):
+    texts = [text.get_text() for text in track_plots.track_figure(track_of(n_queries=n_queries)).axes[0].texts]
+    assert any(text.startswith("best number of trees: 95 % interval") for text in texts) == (n_queries > 1)
+
+
 CROWDS = {
     "one": track_of(),
     "equal metrics": track_of(per_query=np.full((40, 2, 30), 0.5), beginning=np.full((2, 30), 0.5)),

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..options import add_command, check_folder, whole
+from ..options import add_command, check_folder, folder_name, whole
 from .quality.options import QUALITY, QUALITY_ONLY, add_quality, read_options, refuse_others
 
 PARTS = ("objective", "training", "tracking", "hard", "growth", "limits", "cold", "blend")
@@ -57,7 +57,7 @@ def add_bench(commands: Any) -> None:
     )
     add(
         "--out",
-        type=Path,
+        type=folder_name,
         metavar="DIR",
         help="folder for the results (./boostsoft-bench; quality: ./boostsoft-quality)",
     )
@@ -84,8 +84,10 @@ def bench(options: argparse.Namespace) -> None:
         run_quality(read_options(options))
         return
     refuse_others(SPEED, options, QUALITY_ONLY)
+    from .settings import FILES, full, quick
+
     options.out = options.out or _OUT
-    check_folder(options.out, "bench.json", "bench.md", "cost.png", "growth.png")
+    check_folder(options.out, *FILES)
     folders = [path for path in options.data if path.is_dir()]
     files = [path for path in options.data if path not in folders]
     for file in files:
@@ -95,7 +97,6 @@ def bench(options: argparse.Namespace) -> None:
     if ("blend" in parts) != bool(folders):
         raise ValueError("--data: the part blend needs folders, and the others read files only; see bench --help")
     from .run import run_bench
-    from .settings import full, quick
 
     settings = (quick if options.quick else full)(options.queries, options.rounds, options.seed)
     if options.documents is not None:

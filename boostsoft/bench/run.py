@@ -26,7 +26,7 @@ from .peers import Peers, find_peers
 from .pools import Pool, pool_of_files, synthetic_pool
 from .progress import PartBar
 from .results import Section
-from .settings import Settings
+from .settings import FILES, Settings
 from .tables import as_json, markdown, section_table, summary
 from .timing import Watcher
 from .tracking import measure_tracking
@@ -66,6 +66,8 @@ def run_bench(
         **_pictures(sections),
     }
     write_files(out, written)
+    for name in set(FILES).difference(written):  # of an earlier run: it would pass for a picture of this one
+        (out / name).unlink(missing_ok=True)
     console.print(Text(summary(sections), style="bold"))
     console.print(Text(f"Written to {out}: {', '.join(written)}"))
 

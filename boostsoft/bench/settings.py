@@ -9,6 +9,7 @@ from typing import Any
 from ..kernels.threads import n_threads
 from .pools import DOCUMENTS
 
+FILES = ("bench.json", "bench.md", "cost.png", "growth.png")  # what a run may write
 # Minutes of each part on two cores: what it costs once, and per round. Rough: only the estimate uses them.
 _MINUTES = {
     "objective": (0.5, 0.3),

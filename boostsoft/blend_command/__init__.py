@@ -13,7 +13,7 @@ from ..blending.scores import NORMALIZATIONS
 from ..blending.settings import CONSTRAINTS, SOFT
 from ..kernels.noise import LAWS
 from ..metrics.spec import refuse_pnr
-from ..options import add_command, check_folder, metric_name, positive, whole
+from ..options import add_command, check_folder, folder_name, metric_name, positive, whole
 from ..statistics import LEAST_RESAMPLES
 from .scores import Names, Scores, read_runs, read_table
 
@@ -58,7 +58,7 @@ def add_blend(commands: Any) -> None:
     )
     add("--depth", type=whole(1), default=1000, metavar="N", help="documents of a query in the fused run (1000)")
     add("--name", default="boostsoft", metavar="TAG", help="what the fused run is called (boostsoft)")
-    add("--out", type=Path, default=Path("boostsoft-blend"), metavar="DIR", help="folder (./boostsoft-blend)")
+    add("--out", type=folder_name, default=Path("boostsoft-blend"), metavar="DIR", help="folder (./boostsoft-blend)")
 
 
 def _add_data(parser: argparse.ArgumentParser) -> None:

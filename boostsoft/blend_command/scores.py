@@ -22,7 +22,8 @@ from ..query_groups import run_sizes
 from ..tracks.frames import optional
 
 PARQUET = (".parquet", ".pq")
-_INDEX = re.compile(r"|__index_level_[0-9]+__")  # as pandas calls it in CSV and in Parquet
+# as pandas calls it in CSV, when it reads that, and in Parquet
+_INDEX = re.compile(r"|Unnamed: [0-9]+|__index_level_[0-9]+__")
 _MISSING = {"", "na", "nan", "null", "none"}
 
 
@@ -83,7 +84,7 @@ def read_table(path: Path, names: Names) -> Scores:
     A missing label counts as 0 in a query that has others. Without a column of documents they are called by their
     row.
     """
-    columns, place = _parquet(path) if path.suffix in PARQUET else _csv(path)
+    columns, place = _parquet(path) if path.suffix.lower() in PARQUET else _csv(path)
     for name in (names.qid, names.label, *(names.scores or ())):
         if name not in columns:
             raise ValueError(f"blend: {path} must have a column {name!r}; it has {', '.join(columns)}")
@@ -160,6 +161,9 @@ def _csv(path: Path) -> tuple[Columns, Place]:
 def _parquet(path: Path) -> tuple[Columns, Place]:
     arrow, parquet = (optional("blend", name, "parquet") for name in ("pyarrow", "pyarrow.parquet"))
     try:
+        names = parquet.read_schema(path).names
+        if len(set(names)) < len(names):
+            raise ValueError(f"columns must have different names; got {', '.join(names)}")
         table = parquet.read_table(path)
         columns = {name: table.column(name).to_pylist() for name in table.column_names}
     except (arrow.ArrowException, OSError, ValueError) as error:
@@ -175,6 +179,8 @@ def _ids(values: Sequence[Any], name: str, path: Path, place: Place) -> NDArray[
     """Ids as texts: each one word, since a TREC run separates its columns by blanks."""
     ids = np.empty(len(values), object)
     for row, value in enumerate(values):
+        if isinstance(value, float) and value.is_integer():  # as which pandas keeps whole numbers beside missing ones
+            value = int(value)
         text = value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else str(value)
         ids[row] = text = "" if value is None or value != value else text.strip()
         if len(text.split()) != 1:

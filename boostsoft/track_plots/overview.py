@@ -66,7 +66,8 @@ def track_figure(track: TreeTrack, metric: MetricChoice | None = None, *, level:
     advice = literal(effects.advice.replace("+-", "\N{PLUS-MINUS SIGN}"))
     figure.suptitle(literal(track.label) or "What each tree adds", x=0.01, ha="left", fontsize=14, color=INK)
     top.set_title(f"{advice[:1].upper()}{advice[1:]}", loc="left", fontsize=10.5, color=INK, pad=10)
-    _mark_best(top, effects, colour_of(0))
+    if effects.queries > 1:  # one alone gives no interval
+        _mark_best(top, effects, colour_of(0))
     return figure
 
 

@@ -70,8 +70,9 @@ def _cards(figures: MetricFigures) -> Iterable[str]:
     effects = figures.effects
     if effects is None:
         return
-    reach = f"{effects.best_low:,} to {effects.best_high:,} at {100 * effects.level:g} %"
-    reach += f"; mean {_text(figures.value_at_best)}"
+    reach = f"mean {_text(figures.value_at_best)}"
+    if effects.queries > 1:  # one alone gives no interval
+        reach = f"{effects.best_low:,} to {effects.best_high:,} at {100 * effects.level:g} %; {reach}"
     yield _card("best", "Best number of trees", effects.best, f"{effects.best:,}", reach)
     given_up = "gives up nothing"
     if effects.keep != effects.best:

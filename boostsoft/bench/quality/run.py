@@ -85,10 +85,12 @@ def _steps(bench: _Bench, given: Frozen | None) -> None:
     sections = _tested(bench, frozen)
     comparison, protocol = bench.comparison, bench.protocol.sections
     files = report_files(comparison, frozen, protocol, sections, bench.machine, bench.peers)
-    write_files(options.out, files)
-    for section in sections:
-        bench.console.print(section_table(section))
-    bench.console.print(Text(summary(sections), style="bold"))
+    try:
+        write_files(options.out, files)
+    finally:  # what has been measured is seen, whatever becomes of the files
+        for section in sections:
+            bench.console.print(section_table(section))
+        bench.console.print(Text(summary(sections), style="bold"))
     bench.console.print(Text(f"Written to {options.out}: {', '.join(files)}"))
 
 
