@@ -255,7 +255,8 @@ def test_without_another_thread_the_caller_does_it_all(monkeypatch):
     def none_left(*_):
         raise RuntimeError("can't start new thread")
 
-    monkeypatch.setattr(threads._crew()._pool, "submit", none_left)
+    monkeypatch.setattr(threads, "start_new_thread", none_left)
+    monkeypatch.setattr(threads, "_crews", {})
     run = Counted()
     threads.over_queries(run, LONG)
     run.assert_covers(12)
@@ -297,6 +298,50 @@ def test_an_error_ends_the_call_when_all_have_stopped(who, monkeypatch):
     assert threads._crew()._running == 0
 
 
+@pytest.mark.parametrize("event", ["call", "return", "c_return"])
+def test_an_interrupt_at_any_call_leaves_helpers_and_their_number_as_they_were(event):
+    """As a signal's handler may raise there; what held a lock of Python's own would hold it for ever."""
+    passes(
+        "-c",
+        "import sys, time, numpy as np\nfrom boostsoft.kernels import threads\n"
+        "threads._NANOSECONDS_PER_THREAD = 1e-9\n"
+        "def interrupt_at(number):\n"
+        "    left = [number]\n"
+        "    def profile(frame, event, _):\n"
+        f"        if event == {event!r}:\n"
+        "            left[0] -= 1\n"
+        "            if left[0] < 0:\n"
+        "                sys.setprofile(None)\n"
+        "                raise KeyboardInterrupt\n"
+        "    return profile\n"
+        "def call(profile=None):\n"
+        "    done = []\n"
+        "    def run(begin, end):\n"
+        "        done.append(end - begin)\n"
+        "        time.sleep(0.0005)\n"
+        "    sys.setprofile(profile)\n"
+        "    try:\n"
+        "        threads.over_queries(run, np.ones(8))\n"
+        "    finally:\n"
+        "        sys.setprofile(None)\n"
+        "    assert sum(done) == 8\n"
+        "call()\n"
+        "number, interrupted = 0, True\n"
+        "while interrupted:\n"
+        "    interrupted = False\n"
+        "    try:\n"
+        "        call(interrupt_at(number))\n"
+        "    except KeyboardInterrupt:\n"
+        "        interrupted = True\n"
+        "    assert threads._crew()._running == 0, number\n"
+        "    call()\n"
+        "    assert threads._crew()._running == 0\n"
+        "    number += 1\n"
+        "assert number > 20, number\n",
+        NUMBA_NUM_THREADS="3",
+    )
+
+
 # Processes
 
 WORK = """
@@ -322,10 +367,10 @@ def work(alone=True):
 PROCESSES = """
 def main():
     here = work()
-    assert here[1] == 2 and threads._crew()._pool._threads
+    assert here[1] == 2 and threads._crew()._helpers
     for method in multiprocessing.get_all_start_methods():
         # a fork may come while another thread holds the lock; no child may wait for that
-        with threads._crew()._changed:
+        with threads._crew()._lock:
             pool = multiprocessing.get_context(method).Pool(2)
         found = pool.map_async(work, [True] * 4).get(120)
         pool.close(), pool.join()

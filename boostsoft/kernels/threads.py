@@ -16,10 +16,11 @@ import contextlib
 import itertools
 import os
 import threading
+from _thread import start_new_thread
 from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
+from queue import SimpleQueue
 from typing import Any
 
 import numba
@@ -141,53 +142,62 @@ def _wanted(queries: int, nanoseconds: float) -> int:
 
 
 class _Job:
-    """One call: what each thread does, as long as it is told to go on; on how many, and how many helpers are at it."""
+    """One call: what each thread does, as long as it is told to go on; on how many, and how many helpers are at it.
+
+    ``counted`` are the threads by which its caller has raised the number of those that run.
+    """
 
     def __init__(self, work: Callable[[Callable[[], bool]], None], threads: int) -> None:
         self.work, self.threads = work, threads
-        self.helping, self.closed = 0, False
+        self.counted = self.helping = 0
+        self.closed = False
+        self.ended: SimpleQueue[None] = SimpleQueue()  # an entry from each helper that is done
         self.error: BaseException | None = None
 
 
 class _Crew:
     """The helpers of one process, and how many threads of it are running kernels.
 
-    Signals may raise at any call in Python, a Condition's methods among them: its lock, in C, is taken by itself.
-    Whoever adds to the number remembers it in the next line, for the end.
+    Signals may raise at any call in Python, and what holds a lock then holds it for ever: so helpers are started,
+    called and waited for by what is in C, a lock, queues and the start of a thread.
     """
 
     def __init__(self) -> None:
-        most = max(os.cpu_count() or 1, int(config.NUMBA_NUM_THREADS))
-        self._pool = ThreadPoolExecutor(most, thread_name_prefix="boostsoft")
+        self._most = max(os.cpu_count() or 1, int(config.NUMBA_NUM_THREADS))
+        self._calls: SimpleQueue[_Job] = SimpleQueue()
         self._lock = threading.Lock()
-        self._changed = threading.Condition(self._lock)
-        self._running = 0
+        self._running = self._helpers = 0
 
     def work(self, job: _Job) -> None:
         """Return when all of a job is done, or raise the first error."""
         team = _team.get() if job.threads > 1 else None
-        if team is None:
-            self._work_with_helpers(job)
-        else:
-            self._work_on_team(job, team)
+        try:
+            if team is None:
+                self._work_with_helpers(job)
+            else:
+                self._work_on_team(job, team)
+        except BaseException as error:
+            job.error = error
+        while True:  # an interrupt is kept until all have ended; here, for even to enter a function may raise one
+            try:
+                with self._lock:
+                    self._running -= job.counted
+                    job.counted = 0
+                    job.closed = True  # to helpers that have not begun
+                while job.helping:
+                    job.ended.get()
+                break
+            except BaseException as error:
+                job.error = error
         if job.error is not None:
             raise job.error
 
     def _work_with_helpers(self, job: _Job) -> None:
-        mine = 0
-        try:
-            with self._lock:
-                self._running += 1
-                mine = 1
-            self._call_helpers(job, job.threads - 1)
-            job.work(lambda: job.error is None)
-        except BaseException as error:
-            job.error = error
-        finally:
-            with self._lock:
-                self._running -= mine
-                job.closed = True  # to helpers that have not begun
-                self._changed.wait_for(lambda: job.helping == 0)
+        with self._lock:
+            self._running += 1
+            job.counted = 1  # in the line behind, where no signal comes between
+        self._call_helpers(job)
+        job.work(lambda: job.error is None)
 
     def _work_on_team(self, job: _Job, team: openmp.Team) -> None:
         def member() -> None:
@@ -196,22 +206,26 @@ class _Crew:
             except BaseException as error:
                 job.error = error
 
-        mine = 0
-        try:
-            with self._lock:
-                members = max(1, min(job.threads - self._running, team.size))
-                self._running += members
-                mine = members
-            team.run(member, members)
-        finally:
-            with self._lock:
-                self._running -= mine
+        with self._lock:
+            members = max(1, min(job.threads - self._running, team.size))
+            self._running += members
+            job.counted = members
+        team.run(member, members)
 
-    def _call_helpers(self, job: _Job, helpers: int) -> None:
+    def _call_helpers(self, job: _Job) -> None:
+        wanted = min(job.threads - 1, self._most)
         # RuntimeError: the interpreter is about to end, or the system gives no more threads; the caller does without
-        with contextlib.suppress(RuntimeError):
-            for _ in range(helpers):
-                self._pool.submit(self._help, job)
+        with contextlib.suppress(RuntimeError), self._lock:
+            while self._helpers < wanted:
+                start_new_thread(self._help_callers, (self._helpers,))
+                self._helpers += 1
+        for _ in range(min(wanted, self._helpers)):
+            self._calls.put(job)
+
+    def _help_callers(self, number: int) -> None:
+        threading.current_thread().name = f"boostsoft_{number}"
+        while True:
+            self._help(self._calls.get())
 
     def _help(self, job: _Job) -> None:
         with self._lock:
@@ -227,7 +241,7 @@ class _Crew:
             with self._lock:
                 self._running -= 1
                 job.helping -= 1
-                self._changed.notify_all()
+            job.ended.put(None)
 
 
 def _crew() -> _Crew:
