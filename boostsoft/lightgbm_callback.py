@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -159,7 +160,7 @@ class LightGBMTrack(Recording):
         raise EarlyStopException(self.live.best_trees - 1, self._best)
 
     def __getstate__(self) -> dict[str, Any]:
-        # LightGBM tells nobody that a training was cut short: its data, which cannot be copied, is still here then
+        # LightGBM tells nobody that a training was cut short: references to it, which cannot be copied, are here then
         return {**self.__dict__, "live": self.live.without_outputs(), "_sources": {}}
 
     def __repr__(self) -> str:
@@ -170,10 +171,19 @@ class _Source:
     """One data set of a booster: the training data if ``index`` is 0, else a validation set."""
 
     def __init__(self, booster: Any, index: int) -> None:
-        self.booster, self.index = booster, index
-        self.data = booster.valid_sets[index - 1] if index else booster.train_set
+        self._booster, self.index = weakref.ref(booster), index  # nobody tells when a training is cut short
         self.training = self.data is booster.train_set
         self._link = _inverse_link(booster)
+
+    @property
+    def booster(self) -> Any:
+        """The booster, which lives as long as it trains."""
+        return self._booster()
+
+    @property
+    def data(self) -> Any:
+        """The Dataset."""
+        return self.booster.valid_sets[self.index - 1] if self.index else self.booster.train_set
 
     def scores(self) -> FloatArray:
         """Raw scores, from LightGBM's own running sums over trees."""

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .adapters import threads_in
+from .adapters import threads_in, whole
 from .arguments import FloatArray, finite_vector, refuse_negative
 from .query_groups import QueryGroups
 
@@ -26,8 +26,8 @@ THREADS = ("num_threads", "num_thread", "nthread", "nthreads", "n_jobs")
 LEAST_CURVATURE = (
     "min_sum_hessian_in_leaf", "min_sum_hessian_per_leaf", "min_sum_hessian", "min_hessian", "min_child_weight",
 )  # fmt: skip
-# more of all curvature than this, and more than LightGBM's default, lets a tree have few leaves
-_MUCH, _DEFAULT_LEAST = 0.01, 1e-3
+_DEFAULT_LEAST = 1e-3
+LEAVES, _DEFAULT_LEAVES = ("num_leaves", "num_leaf", "max_leaves", "max_leaf", "max_leaf_nodes"), 31
 _FRAMES = 8  # between a Booster and what it calls: LightGBM's own wrappers, and a user's
 
 
@@ -153,16 +153,18 @@ def refuse_bagged_queries(caller: str, params: Mapping[str, Any]) -> None:
 
 def warn_of_few_leaves(caller: str, params: Mapping[str, Any], curvature: float) -> None:
     """Warn if the least curvature of a leaf is much of what all documents have together."""
+    leaves = next((whole(params[name]) for name in LEAVES if name in params), None) or _DEFAULT_LEAVES
     for name in LEAST_CURVATURE:
         try:
             least = float(params[name])
         except (KeyError, TypeError, ValueError):
             continue
-        if least > _DEFAULT_LEAST and least > _MUCH * curvature:
+        # in a tree of half as many leaves as there could be they are still of very different curvature
+        if least > _DEFAULT_LEAST and curvature < 2 * leaves * least:
             warnings.warn(
-                f"{caller}: {name}={least:g} is {least / curvature:.0%} of the curvature of all documents, "
-                f"{curvature:.3g}, so that trees have few leaves or none: curvatures are smaller than lambdarank's; "
-                "leave it out, or give a tenth of what suits lambdarank",
+                f"{caller}: {name}={least:g} leaves a tree few of {leaves} leaves, since all documents have a "
+                f"curvature of {curvature:.3g}: curvatures are smaller than lambdarank's; leave it out, or give a tenth of what "
+                "suits lambdarank",
                 stacklevel=2,
             )
 

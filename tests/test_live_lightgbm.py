@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+import gc
 import pickle
 import threading
+import weakref
 
 import lightgbm as lgb
 import numpy as np
@@ -362,6 +364,16 @@ def test_training_data_is_nothing_to_stop_by(data, valid):
     assert StoppingRule(3).stop_at(tracks["valid"], 1) == tracks["training"].steps[-1]
     with pytest.raises(ValueError, match="stop needs to know which data to watch"):
         lgb.train(SMALL, train_set, 9, callbacks=[tracked(stop=3, training=True)], valid_sets=[train_set])
+
+
+def test_a_training_that_is_cut_short_is_let_go(data, valid):
+    callback = tracked()
+    booster = train(data, valid, [callback, lgb.early_stopping(1, min_delta=9.0, verbose=False)])
+    assert len(callback.track.steps) == 2
+    alive = weakref.ref(booster)
+    del booster
+    gc.collect()
+    assert alive() is None
 
 
 def test_what_to_stop_by_must_be_clear(data, valid):

@@ -100,6 +100,15 @@ def test_sigma_is_but_the_unit_of_the_scores(losses):
     np.testing.assert_allclose(same, curvature, rtol=1e-6)
 
 
+@pytest.mark.parametrize("sigma", [1e-160, 1e-90, 1e90, 1e160])
+def test_a_sigma_whose_square_is_no_float_weighs_losses_alike(sigma):
+    one, far = (SoftObjective("ndcg@2", losses={"xendcg": 1.0}, sigma=s) for s in (1.0, sigma))
+    gradient, curvature = one.gradient_curvature(one.prepare(Y, GROUPS), S)
+    found, same = far.gradient_curvature(far.prepare(Y, GROUPS), sigma * S)
+    np.testing.assert_allclose(found / sigma, gradient, rtol=1e-6)
+    np.testing.assert_allclose(same, curvature, rtol=1e-6)
+
+
 def test_a_pair_far_out_of_order_is_pulled_still():
     """Which the exact gradient of a narrow noise does not."""
     labels, scores, groups = np.array([0, 2, 0, 2]), np.array([40.0, -40.0, 0.0, 1.0]), QueryGroups.from_sizes([2, 2])

@@ -24,6 +24,8 @@ LOSSES: Mapping[str, Objective] = MappingProxyType(
     }
 )
 
+_LEAST_SQUARE = 1e-280  # below, terms of the sum have lost digits
+
 
 def checked_losses(caller: str, losses: Any) -> tuple[tuple[str, float], ...]:
     """Names of losses and their weights."""
@@ -39,4 +41,8 @@ def checked_losses(caller: str, losses: Any) -> tuple[tuple[str, float], ...]:
 
 def length(gradient: FloatArray) -> float:
     """The Euclidean norm of a gradient. Not by BLAS, whose threads would wait busily on the kernels' cores."""
-    return math.sqrt(float(np.einsum("i,i", gradient, gradient)))
+    square = float(np.einsum("i,i", gradient, gradient))
+    if _LEAST_SQUARE < square < math.inf:
+        return math.sqrt(square)
+    largest = float(np.abs(gradient).max(initial=0.0))
+    return largest * length(gradient / largest) if 0.0 < largest < math.inf else largest
