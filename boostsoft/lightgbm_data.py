@@ -163,8 +163,8 @@ def warn_of_few_leaves(caller: str, params: Mapping[str, Any], curvature: float)
         if least > _DEFAULT_LEAST and curvature < 2 * leaves * least:
             warnings.warn(
                 f"{caller}: {name}={least:g} leaves a tree few of {leaves} leaves, since all documents have a "
-                f"curvature of {curvature:.3g}: curvatures are smaller than lambdarank's; leave it out, or give a tenth of what "
-                "suits lambdarank",
+                f"curvature of {curvature:.3g}: curvatures are smaller than lambdarank's; leave it out, or give "
+                "a tenth of what suits lambdarank",
                 stacklevel=2,
             )
 

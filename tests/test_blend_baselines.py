@@ -11,7 +11,7 @@ import pytest
 import scipy.optimize
 
 from boostsoft import Metric, QueryGroups
-from boostsoft.blending.baselines import METHODS, coordinate_ascent, grid, reciprocal_ranks
+from boostsoft.blending.baselines import METHODS, ascent, grid, reciprocal_ranks
 from boostsoft.blending.baselines.search import HardSearch
 from boostsoft.blending.problem import Problem
 from boostsoft.metrics.prepared import prepare
@@ -238,21 +238,21 @@ def test_coordinate_ascent_ends_where_no_single_move_helps(constraint):
 
 def test_the_moves_of_a_weight():
     """Up to where the others hardly count, down to 0 unless weights below it are allowed, and to 0 itself."""
-    moves, free = (coordinate_ascent.__globals__["_moves"](0.3, free) for free in (False, True))
+    moves, free = (ascent._moves(0.3, free) for free in (False, True))
     assert max(moves) == max(free) == pytest.approx(4.096)
     assert min(moves) == -0.3
     assert min(free) == pytest.approx(-4.096)
     assert {0.001, -0.001, 0.256, -0.256, -0.3} <= {round(move, 9) for move in moves} & {round(f, 9) for f in free}
-    assert min(coordinate_ascent.__globals__["_moves"](0.0, False)) == 0.001
+    assert min(ascent._moves(0.0, False)) == 0.001
 
 
 def test_the_best_move_is_the_best_of_all():
     problem = make_problem(n_queries=150)
     for model in range(3):
         start = problem.hard_value(problem.equal_weights)
-        moves = coordinate_ascent.__globals__["_moves"](1 / 3, False)
+        moves = ascent._moves(1 / 3, False)
         values = [problem.hard_value(problem.equal_weights + delta * np.eye(3)[model]) for delta in moves]
-        delta, value = coordinate_ascent.__globals__["_best_move"](
+        delta, value = ascent._best_move(
             HardSearch(problem), problem.scores @ problem.equal_weights, model, 1 / 3, start
         )
         assert value == pytest.approx(max(start, *values), abs=1e-12)
@@ -261,14 +261,14 @@ def test_the_best_move_is_the_best_of_all():
 
 def test_moving_one_column_is_the_whole_product(monkeypatch):
     problem, seen = make_problem(n_queries=8), []
-    real = coordinate_ascent.__globals__["_best_move"]
+    real = ascent._best_move
 
     def watched(search, scores, model, weight, value):
         delta, found = real(search, scores, model, weight, value)
         seen.append((np.array(scores), model, delta, found))
         return delta, found
 
-    monkeypatch.setitem(coordinate_ascent.__globals__, "_best_move", watched)
+    monkeypatch.setattr(ascent, "_best_move", watched)
     solution, _ = run("coordinate-ascent", problem, restarts=1)
     weights = [np.linalg.lstsq(problem.scores, scores, rcond=None)[0] for scores, *_ in seen]
     assert any(delta for _, _, delta, _ in seen)

@@ -27,10 +27,17 @@ def test_python_blocks_run_in_order():
     assert abs(names["gradient"].sum()) < 1e-9
 
 
+def test_the_table_of_peers_names_the_sources():
+    rows = re.findall(r"^\| (`\w+`(?:, `\w+`)*) \| yes \|[^|]*\| ([^|]*) \|", TEXT, re.MULTILINE)
+    sources = {name: source for names, source in rows for name in re.findall(r"\w+", names)}
+    assert sources == {name: entry.source for name, entry in REGISTRY.items()}
+
+
 def test_the_table_lists_every_metric():
     table = TEXT[TEXT.index("| metric |") : TEXT.index("Each as `name@k`")]
-    rows = dict(re.findall(r"^\| `(\w+)` \|.*\| (.*) \|$", table, re.MULTILINE))
-    assert set(rows) == set(REGISTRY)
-    for name, options in rows.items():
+    rows = re.findall(r"^\| `(\w+)` \| (.*) \| (.*) \|$", table, re.MULTILINE)
+    assert [name for name, _, _ in rows] == list(REGISTRY)
+    for name, formula, options in rows:
+        assert formula == REGISTRY[name].summary
         listed = {*re.findall(r"`(\w+)`", options), "ties", "empty"}
         assert listed == set(bs.Metric(name).options)

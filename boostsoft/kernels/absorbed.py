@@ -61,12 +61,12 @@ def _clear_picked_behind(ranks, B0):
 
 
 @merged
-def _absorbed_head(law, x, weights, low, known, mid, ranks, derive, tail, space):
+def acting_head(family, law, x, weights, low, known, mid, ranks, derive, tail, space):
     """Documents low..mid by rows that begin with the tail's polynomials; leaves in ``back`` what the tail meets."""
     set_head(law, x, low, known, mid, ranks, tail, space)
     here = sums_from(space.sums, low)
     return sweep(
-        ROWS, ABSORBING, LANES, law, pointer(space.documents[1], low), 0.0, weights, mid - low, LANES * ranks, derive,
+        ROWS, family, LANES, law, pointer(space.documents[1], low), 0.0, weights, mid - low, LANES * ranks, derive,
         space.laws, space.limits, space.rows, space.saved, space.back, here,
     )  # fmt: skip
 
@@ -117,7 +117,7 @@ def absorbed_block(
     finish_polynomials(picks, whole * splat(1.0 / through), ranks, A0, A1)
     if mid > low:
         known = low if brief else mid
-        value = _absorbed_head(law, x, weights, low, known, mid, ranks, derive, (A0, A1), space)
+        value = acting_head(ABSORBING, law, x, weights, low, known, mid, ranks, derive, (A0, A1), space)
     else:
         value = bare_value(A1, back[0], ranks)
     if derive and mid < high:

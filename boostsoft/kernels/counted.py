@@ -10,7 +10,8 @@ Where a relevant document is divided out, 1 / (1 + t z) takes its mark along: th
 
 from __future__ import annotations
 
-from .block import set_terminal, sums_from, sweep
+from .absorbed import acting_head
+from .block import set_terminal
 from .compile import kernel, merged, routine
 from .families import MARKED
 from .odds import (
@@ -25,9 +26,9 @@ from .odds import (
     start_with_faint,
     sum_faint,
 )
-from .plain import bare_value, cover, set_head, uncertain, uncover
-from .simd import LANES, load, pointer, splat, store
-from .workspace import PAD, ROWS, arrays
+from .plain import bare_value, cover, uncertain, uncover
+from .simd import LANES, load, splat, store
+from .workspace import PAD, arrays
 
 
 @merged
@@ -118,17 +119,6 @@ def _fill_picked_densities(picked, begin, end, T, V, W):
         store(W, j, load(V, j) / (one + load(T, j)))
 
 
-@merged
-def _counted_head(law, x, weights, low, known, mid, ranks, derive, tail, space):
-    """Documents low..mid by rows that begin with the tail's polynomials; leaves in ``back`` what the tail meets."""
-    set_head(law, x, low, known, mid, ranks, tail, space)
-    here = sums_from(space.sums, low)
-    return sweep(
-        ROWS, MARKED, LANES, law, pointer(space.documents[1], low), 0.0, weights, mid - low, LANES * ranks, derive,
-        space.laws, space.limits, space.rows, space.saved, space.back, here,
-    )  # fmt: skip
-
-
 @kernel
 def counted_block(
     law, family, filled, first, low, high, ranks, nobody, derive, least, growth, spread, faint_below, discount, f, at,
@@ -156,7 +146,7 @@ def counted_block(
     _join(A, splat(1.0) / scale, space.certain[1], ranks, A0, A1, M0, M1)
     if mid > low:
         known = low if brief else mid
-        value = _counted_head(law, x, weights, low, known, mid, ranks, derive, tail, space)
+        value = acting_head(MARKED, law, x, weights, low, known, mid, ranks, derive, tail, space)
     else:
         value = bare_value(A1, back[0], ranks) + bare_value(M1, back[0], ranks)
     if derive and mid < high:

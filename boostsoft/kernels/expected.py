@@ -30,6 +30,8 @@ from .plain import collect_acting, collect_documents, list_documents
 from .precision import faintness, precision, ranks_worth
 from .quadrature import (
     ANYWHERE,
+    CERTAIN_SHARE,
+    MORE_SCATTER,
     SMOOTH,
     TOP,
     fill_bins,
@@ -64,8 +66,6 @@ _MISS = 1e-1  # how far a node may lie from its place, per tolerance and faintne
 # in a wide one more (width for Gaussian noise, and for that of the other laws, whose blocks reach far down)
 _MOST_IN_NARROW, _NARROW = 23, 6.0
 _MOST_IN_WIDE, _WIDE, _WIDER = 48, 12.0, 50.0
-# the node rule's count of documents above, and its variance, are not exact: they are trusted this far
-_CERTAIN_SHARE, _MORE_SCATTER = 0.95, 0.5
 # odds whose fourth powers, summed over the list, stay below this many tolerances: documents that can count together
 _FAINT_ODDS = 0.1
 # the same of the ninth powers, where they count together by their moments
@@ -123,8 +123,8 @@ def _cluster_value(
         next_nodes(law, shape, n, h, fine, origin, bins, n_bins, state, scratch, x, weights, above, variance)
         filled = 0
         while filled < LANES and not done:
-            crowd = _CERTAIN_SHARE * above[filled]
-            scatter = variance[filled] + _MORE_SCATTER
+            crowd = CERTAIN_SHARE * above[filled]
+            scatter = variance[filled] + MORE_SCATTER
             done = x[filled] < u[last - 1] - reach_left or too_many_above(crowd, scatter, ranks - first, -spread)
             filled += 1
         for i in range(filled, LANES):

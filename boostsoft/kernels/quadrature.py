@@ -39,6 +39,8 @@ _DEEP, _AROUND, _NARROWINGS = 32, 3.0, 3
 _CUT_WIDTHS = (2.6, 2.4, 2.75)  # of the order statistic, over the step, by law
 _FEW_BEHIND = 2.4  # documents behind a cutoff that are few
 _NOTHING_LEFT = 40.0  # exp(-40) of a document adds nothing to a sum of theirs
+# the count of documents above, and its variance, are not exact: to end by them they are trusted this far
+CERTAIN_SHARE, MORE_SCATTER = 0.95, 0.5
 _ROUNDING = 1e-16
 _MANY = 100.0  # documents whose bin, as it begins to count, would move the nodes by more than the miss allowed
 

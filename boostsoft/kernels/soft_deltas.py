@@ -25,6 +25,8 @@ from .expected import rule_shape, score_gap
 from .lambdas import SOFT, lambda_query
 from .noise import GAUSSIAN, noise, pair_reach, reach
 from .quadrature import (
+    CERTAIN_SHARE,
+    MORE_SCATTER,
     fill_bins,
     fineness,
     next_nodes,
@@ -38,8 +40,6 @@ from .workspace import MOST_BINS
 
 # what may be left out, per tolerance: so much of k / n, and so much; how far a node may lie from its place
 _SHARE, _MOST, _MISS = 0.15, 5e-3, 1e-1
-# the node rule's count of documents above, and its variance, are not exact: they are trusted this far
-_CERTAIN_SHARE, _MORE_SCATTER = 0.95, 0.5
 
 
 @routine
@@ -148,7 +148,7 @@ def _cluster(law, u, gains, start, size, n, ranks, smooth, discount, h, eps, mis
         next_nodes(law, shape, size, h, fine, origin, bins, n_bins, state, scratch, x, weights, above, variance)
         filled = 0
         while filled < LANES and not done:
-            crowd, scatter = _CERTAIN_SHARE * above[filled], variance[filled] + _MORE_SCATTER
+            crowd, scatter = CERTAIN_SHARE * above[filled], variance[filled] + MORE_SCATTER
             done = x[filled] < u[size - 1] - left or too_many_above(crowd, scatter, ranks - start, math.log(eps))
             filled += 1
         for i in range(filled, LANES):

@@ -1,4 +1,4 @@
-"""One declarative entry per metric; the hard and the soft kernels, the docs and the tests all read it.
+"""One declarative entry per metric; what computes it reads it, and the README's tables are held against it.
 
 A metric of this library is, for each query,
 
@@ -132,11 +132,11 @@ REGISTRY: dict[str, MetricEntry] = {
     ),
     "pnr": MetricEntry(
         "levels", "none", "odds", PAIRS, ("pooled",), "pairs in order / pairs in the wrong order",
-        "ratio of the counts of Kendall 1938",
+        "counts of Kendall 1938",
     ),
     "kendall": MetricEntry(
-        "levels", "none", "tau", PAIRS, (), "(pairs in order - pairs not) / sqrt(n0 (n0 - pairs of equal label))",
-        "Kendall 1945",
+        "levels", "none", "tau", PAIRS, (),
+        "(pairs in order - pairs not) / sqrt(n0 (n0 - pairs of equal label)), tau-b", "Kendall 1945",
     ),
     "spearman": MetricEntry(
         "positions", "none", "rho", DISTANCES, (), "correlation of the ranks of labels and scores", "Spearman 1904"

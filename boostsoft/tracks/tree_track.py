@@ -131,10 +131,10 @@ class TreeTrack:
     start: int
     query_weight: FloatArray
     spread: FloatArray
-    groups: QueryGroups | None
-    y_true: FloatArray | None
-    scores: FloatArray | None
-    qid: NDArray[Any] | None
+    groups: QueryGroups | None = None
+    y_true: FloatArray | None = None
+    scores: FloatArray | None = None
+    qid: NDArray[Any] | None = None
     label: str = ""
 
     def __post_init__(self) -> None:

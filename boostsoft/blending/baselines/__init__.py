@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..problem import Solution
-from .coordinate_ascent import coordinate_ascent
+from .ascent import coordinate_ascent
 from .evolution import evolution, evolution_then_simplex
 from .grid import equal_weights, grid_search, random_search
 from .reciprocal import reciprocal_ranks
