@@ -17,12 +17,15 @@ TEXT = README.read_text(encoding="utf-8")
 def test_python_blocks_run_in_order():
     pytest.importorskip("xgboost")
     blocks = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
-    assert len(blocks) == 7
+    assert len(blocks) == 8
     names = {}
     for block in blocks:
         exec(compile(block, str(README), "exec"), names)
     assert names["booster"].num_boosted_rounds() == 50
     assert names["ranker"].n_features_in_ == 5
+    X = names["X"]
+    refitted = names["named"].refit(X, names["y"], group=names["sizes"])
+    assert refitted.predict(X).shape == names["named"].predict(X).shape == (400,)
     assert names["gradient"].shape == names["hessian"].shape == (400,)
     assert abs(names["gradient"].sum()) < 1e-9
 
