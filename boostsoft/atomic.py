@@ -25,7 +25,7 @@ def write_files(folder: Path, files: Mapping[str, bytes]) -> None:
 
 
 def _write_all(files: Sequence[tuple[Path, Callable[[Path], object]]]) -> None:
-    complete: list[tuple[Path, Path, Path]] = []
+    begun: list[tuple[Path, Path, Path]] = []
     try:
         for path, write in files:
             with _named(path):
@@ -35,15 +35,15 @@ def _write_all(files: Sequence[tuple[Path, Callable[[Path], object]]]) -> None:
                 target = Path(os.path.realpath(path))
                 # no two threads, nor processes of two machines, have one name
                 temporary = target.with_name(f".{target.name[:_KEPT]}.{uuid4().hex}.tmp")
-                complete.append((path, target, temporary))
+                begun.append((path, target, temporary))
                 write(temporary)
-        for path, target, temporary in complete:
+        for path, target, temporary in begun:
             with _named(path):
                 if target.exists():  # who may read it stays as it is
                     shutil.copymode(target, temporary)
                 os.replace(temporary, target)
     finally:
-        for _, _, temporary in complete:
+        for _, _, temporary in begun:
             temporary.unlink(missing_ok=True)
 
 

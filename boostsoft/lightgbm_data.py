@@ -23,11 +23,11 @@ STOPPING = ("early_stopping_round", "early_stopping_rounds", "early_stopping", "
 CATEGORIES = ("categorical_feature", "cat_feature", "categorical_column", "cat_column", "categorical_features")
 _CUSTOM = ("none", "null", "custom", "na")  # what it calls an objective that is not its own
 THREADS = ("num_threads", "num_thread", "nthread", "nthreads", "n_jobs")
-LEAST_CURVATURE = (
+_LEAST_CURVATURE = (
     "min_sum_hessian_in_leaf", "min_sum_hessian_per_leaf", "min_sum_hessian", "min_hessian", "min_child_weight",
 )  # fmt: skip
 _DEFAULT_LEAST = 1e-3
-LEAVES, _DEFAULT_LEAVES = ("num_leaves", "num_leaf", "max_leaves", "max_leaf", "max_leaf_nodes"), 31
+_LEAVES, _DEFAULT_LEAVES = ("num_leaves", "num_leaf", "max_leaves", "max_leaf", "max_leaf_nodes"), 31
 _FRAMES = 8  # between a Booster and what it calls: LightGBM's own wrappers, and a user's
 
 
@@ -64,9 +64,9 @@ def training_behind(data: Any = None) -> Training:
         booster = seen.get("self")
         found += seen.values()
         if isinstance(booster, booster_type):
-            data = booster.train_set
-            apart = any(each is data for each in booster.valid_sets)
-            shown = not apart and any(value is data for value in found)
+            trained_on = booster.train_set
+            apart = any(each is trained_on for each in booster.valid_sets)
+            shown = not apart and any(value is trained_on for value in found)
             return Training(booster.params or {}, shown, booster.current_iteration() == 0)
         frame = frame.f_back
     return Training(getattr(data, "params", None) or {}, data is not None and data.reference is None)
@@ -153,13 +153,13 @@ def refuse_bagged_queries(caller: str, params: Mapping[str, Any]) -> None:
 
 def warn_of_few_leaves(caller: str, params: Mapping[str, Any], curvature: float) -> None:
     """Warn if the least curvature of a leaf is much of what all documents have together."""
-    leaves = next((whole(params[name]) for name in LEAVES if name in params), None) or _DEFAULT_LEAVES
-    for name in LEAST_CURVATURE:
+    leaves = next((whole(params[name]) for name in _LEAVES if name in params), None) or _DEFAULT_LEAVES
+    for name in _LEAST_CURVATURE:
         try:
             least = float(params[name])
         except (KeyError, TypeError, ValueError):
             continue
-        # in a tree of half as many leaves as there could be they are still of very different curvature
+        # leaves differ in curvature: where twice as many as asked for have no room, a tree has far fewer
         if least > _DEFAULT_LEAST and curvature < 2 * leaves * least:
             warnings.warn(
                 f"{caller}: {name}={least:g} leaves a tree few of {leaves} leaves, since all documents have a "

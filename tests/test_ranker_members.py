@@ -15,7 +15,7 @@ import boostsoft.xgboost as bx
 from boostsoft import Metric, QueryGroups, SoftRanker
 from boostsoft.objectives import QueryRMSEObjective, SoftObjective
 from boostsoft.ranker import lightgbm_trees
-from boostsoft.ranker.members import Member, members
+from boostsoft.ranker.members import Member, Own, members
 from boostsoft.ranker.settings import check_settings
 
 from .ranker_cases import PLAIN, both, ranker, task
@@ -297,3 +297,9 @@ def test_new_trees_are_seen_on_a_model_of_large_gains(data):
         warnings.simplefilter("error")
         model = fit(ranker("xgboost", **{**OPTIONS, "n_boosters": 1}), data, init_model=large)
     assert model.booster_.num_boosted_rounds() == 15
+
+
+def test_the_objective_of_one_of_several_shows_no_scores():
+    """Trackers of experiments keep its repr."""
+    objective = bl.objective("ndcg@10")
+    assert repr(Own(objective, 0.25, {7: np.zeros(3)})) == f"Own(call={objective!r}, share=0.25)"

@@ -121,6 +121,13 @@ def assert_queries(view, track, metric, left_out=()):
             assert row[2][1] == f"{query.value:.4f}"
 
 
+@pytest.mark.parametrize("n_queries", [1, 2])
+def test_one_query_has_no_interval_of_the_best_number_of_trees(n_queries, tmp_path):
+    page_of(track_of(20, n_queries=n_queries), tmp_path)
+    text = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert bool(re.search(r"\d+ to \d+ at 95 %; mean", text)) == (n_queries > 1)
+
+
 def test_every_figure_is_the_tracks(tmp_path):
     track = track_of(60, metrics=(HARD, SOFT, MAP), fall=0.003)
     page = page_of(track, tmp_path, title="A page", level=0.9)

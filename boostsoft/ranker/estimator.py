@@ -263,7 +263,7 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         eval_group, eval_qid, eval_sample_weight, eval_query_weight : lists, optional
             The queries of each pair of ``eval_set``, and their weights.
         init_model : SoftRanker, booster or file, optional
-            Trees to continue; ``n_estimators`` more are grown.
+            Trees to continue; ``n_estimators`` more are grown, and what is drawn for them is drawn anew.
 
         Returns
         -------
