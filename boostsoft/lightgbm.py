@@ -79,7 +79,8 @@ def objective(
     formulas are: sigma^2 times each, of the sum over queries, times the weights of rows. Set
     ``params["metric"] = "None"`` and watch :func:`feval`; LightGBM's other parameters keep their meaning and defaults.
     Of what is compared with sums of gradients or curvatures (``lambda_l1``, ``lambda_l2``, ``cat_l2``,
-    ``min_sum_hessian_in_leaf``, ``min_gain_to_split``) give a tenth of what suits lambdarank.
+    ``min_sum_hessian_in_leaf``, ``min_gain_to_split``) give a tenth of what suits lambdarank; a warning says where
+    ``min_sum_hessian_in_leaf`` leaves trees few leaves.
 
     Parameters
     ----------
@@ -416,7 +417,8 @@ def sklearn_eval_metric(*metrics: str | AnyMetric) -> SklearnMetrics:
     TypeError, ValueError
         If no metric is given, something else is, or two would have one name.
     ValueError
-        In ``fit``: if a data set has labels that a metric does not take.
+        In ``fit``: if a data set has labels that a metric does not take, or is the training data of dart under a custom
+        objective (see :func:`objective`).
 
     Examples
     --------
