@@ -7,7 +7,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from .ranking_data import RankingData, check_integer
+from .arguments import whole_number
+from .ranking_data import RankingData
 
 POOL_ENDS = (0, 1079, 1438, 1797)  # 60 %, 20 %, 20 % of the images, in the order of the file
 
@@ -29,9 +30,9 @@ def check_sizes(n_queries: tuple[int, int, int], n_candidates: tuple[int, int]) 
             f"got {n_queries!r} and {n_candidates!r}"
         )
     for value, pool in zip(n_queries, pools, strict=True):
-        if check_integer("load_digits_ranking", "n_queries", value, 1) > pool:
+        if whole_number("load_digits_ranking", "n_queries", value, 1) > pool:
             raise ValueError(f"load_digits_ranking: n_queries must be at most {tuple(pools)}; got {n_queries!r}")
-    least, largest = (check_integer("load_digits_ranking", "n_candidates", n, 1) for n in n_candidates)
+    least, largest = (whole_number("load_digits_ranking", "n_candidates", n, 1) for n in n_candidates)
     if not least <= largest <= min(pools) - 2:  # two images may be examples
         raise ValueError(
             f"load_digits_ranking: n_candidates must be (least, largest) up to {min(pools) - 2}; got {n_candidates!r}"

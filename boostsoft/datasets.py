@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 
 from . import _digits, _letor
 from ._trec.runs import TrecRuns, load_trec_runs, write_trec_run
-from .ranking_data import RankingData, check_integer
+from .arguments import whole_number
+from .ranking_data import RankingData
 from .text_files import PathLike, as_paths, read_lines, show
 
 __all__ = [
@@ -82,6 +83,8 @@ def load_letor(
         infinite feature; damaged or truncated gzip data; a query id that comes back after another query; a
         file without documents; group sizes that do not sum to the documents. An X that is larger than the memory
         available, with the line of the largest index.
+    TypeError
+        If `n_features` is no whole number.
 
     Examples
     --------
@@ -181,7 +184,7 @@ def _check_letor_arguments(
     if group is not None and len(group_paths) != len(paths):
         raise ValueError(f"load_letor: group must name one file per data file ({len(paths)}); got {len(group_paths)}")
     if n_features is not None:
-        check_integer("load_letor", "n_features", n_features, 1)
+        whole_number("load_letor", "n_features", n_features, 1)
     if not isinstance(absent, Real) or math.isinf(absent):
         raise ValueError(f"load_letor: absent must be a finite number or nan; got {absent!r}")
 
@@ -241,8 +244,8 @@ def load_digits_ranking(
 
     Raises
     ------
-    ValueError
-        If an argument is outside its range.
+    TypeError, ValueError
+        If an argument is no whole number, or outside its range.
 
     Examples
     --------
@@ -252,7 +255,7 @@ def load_digits_ranking(
     >>> splits.train.feature_names[:3]
     ('cosine_pixels', 'cosine_blurred', 'cosine_steps_right')
     """
-    check_integer("load_digits_ranking", "seed", seed, 0)
+    whole_number("load_digits_ranking", "seed", seed, 0)
     _digits.check_sizes(n_queries, n_candidates)
     from sklearn.datasets import load_digits
 

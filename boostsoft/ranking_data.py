@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -158,10 +157,3 @@ def _query_positions(queries: NDArray[Any], n_queries: int) -> NDArray[np.int64]
     if len(values) < len(queries):
         raise ValueError(f"{name} must be distinct; got {values[counts > 1][0]} more than once")
     return queries.astype(np.int64)
-
-
-def check_integer(caller: str, name: str, value: object, least: int) -> int:
-    """A whole number of at least ``least``."""
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-        raise ValueError(f"{caller}: {name} must be an integer of at least {least}; got {value!r}")
-    return int(value)

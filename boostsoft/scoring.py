@@ -10,11 +10,10 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import UNCHANGED, MetadataRequest, get_routing_for_object
 
 from .arguments import FloatArray, finite_vector
-from .metrics.hard import Metric, mean_of
+from .labels import read_labels
+from .metrics.hard import Metric, mean_of, refuse_cutoffs_per_query
 from .metrics.soft import as_metric
-from .ranker.queries import read_queries, weigh
-from .ranker.rows import read_labels
-from .ranker.settings import refuse_cutoffs_per_query
+from .queries import read_queries, weigh
 
 __all__ = ["RankingScorer", "make_ranking_scorer"]
 

@@ -22,11 +22,11 @@ from .blending.solve import climb
 from .kernels.noise import LAWS
 from .metrics.hard import Metric
 from .metrics.soft import SoftMetric, as_metric
+from .progress import watched
+from .queries import read_queries, weigh
 from .query_groups import warn_of_one_query
-from .ranker.queries import read_queries, weigh
+from .query_means import mean_errors, weighted_means
 from .smoothness import approximation_error, smoothness_error
-from .tracks.means import mean_errors, weighted_means
-from .tracks.progress import watched
 
 __all__ = ["SigmaChoice", "choose_sigma"]
 

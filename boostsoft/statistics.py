@@ -15,11 +15,11 @@ from scipy import special
 
 from .arguments import FloatArray, fraction, one_of, whole_number
 from .metrics.spec import EMPTY
+from .query_means import bootstrap_means
 
 METHODS = ("bootstrap", "t")
 LEAST_RESAMPLES = 20
 FEW_PAIRS = 10  # with fewer, and no difference, an interval of percentiles leaves out 0 up to 49 times in 100
-_CELLS = 2_000_000  # resampled values held at once: 16 MB
 _ROUNDING = 1e-12  # of the largest
 
 
@@ -30,7 +30,8 @@ class PairedInterval:
     Attributes
     ----------
     mean, low, high : float
-        The mean of the differences and the ends of its interval; infinite with fewer than two pairs.
+        The mean of the differences and the ends of its interval, which are infinite with fewer than two pairs and NaN
+        if a value is infinite.
     n : int
         Number of pairs.
     level : float
@@ -96,7 +97,7 @@ def paired_interval(
     tails = np.array([(1 - level) / 2, (1 + level) / 2])
     mean = float(differences.mean())
     if method == "bootstrap":
-        ends = np.quantile(_resampled_means(differences, n_boot, np.random.default_rng(seed)), tails)
+        ends = np.quantile(bootstrap_means(differences[None], np.ones(n), n_boot, seed), tails)
     else:
         ends = mean + special.stdtrit(n - 1, tails) * differences.std(ddof=1) / np.sqrt(n)
     low, high = without_rounding(ends, differences)
@@ -145,12 +146,3 @@ def _differences(a: ArrayLike, b: ArrayLike) -> FloatArray:
         raise ValueError(f"paired_interval: query {int(one_sided.argmax())} must be NaN in both or in neither")
     differences: FloatArray = (first - second)[~np.isnan(first)]
     return differences
-
-
-def _resampled_means(values: FloatArray, n_boot: int, rng: np.random.Generator) -> FloatArray:
-    means = np.empty(n_boot)
-    rows = max(1, _CELLS // values.size)
-    for begin in range(0, n_boot, rows):
-        end = min(begin + rows, n_boot)
-        means[begin:end] = values[rng.integers(values.size, size=(end - begin, values.size))].mean(axis=1)
-    return means

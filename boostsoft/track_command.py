@@ -16,6 +16,7 @@ from rich.text import Text
 
 from .atomic import write_files
 from .datasets import load_letor
+from .extras import optional
 from .kernels.noise import LAWS
 from .metrics import Metric, SoftMetric
 from .metrics.registry import REGISTRY
@@ -32,7 +33,6 @@ from .track_report.figures import MetricFigures, amount, metric_figures
 from .tracking import track_trees
 from .tracks import TreeTrack
 from .tracks.files import SUFFIXES
-from .tracks.frames import optional
 from .xgboost_data import reason
 
 _DESCRIPTION = (

@@ -14,7 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from boostsoft import Metric, load_letor
 from boostsoft.blending import SoftBlender
-from boostsoft.tracks.progress import bar
+from boostsoft.progress import bar
 
 from . import blender_cases
 from .blender_cases import blends

@@ -114,7 +114,7 @@ class Terminal(io.StringIO):
 
 
 def test_the_bar_shows_the_metric_with_its_error(data, valid, monkeypatch):
-    monkeypatch.setattr("boostsoft.tracks.progress._PAUSE", 0.0)
+    monkeypatch.setattr("boostsoft.progress._PAUSE", 0.0)
     monkeypatch.setenv("COLUMNS", "150")
     monkeypatch.setattr(sys, "stderr", shown := Terminal())
     callback = bl.track_callback(HARD, SOFT, stop=3)
@@ -135,7 +135,7 @@ def test_the_bar_shows_the_metric_with_its_error(data, valid, monkeypatch):
 
 
 def test_the_bar_weighs_the_queries(monkeypatch):
-    monkeypatch.setattr("boostsoft.tracks.progress._PAUSE", 0.0)
+    monkeypatch.setattr("boostsoft.progress._PAUSE", 0.0)
     monkeypatch.setattr(sys, "stderr", shown := Terminal())
     recorded = live("mrr", stop=1, progress=True)
     recorded.add("valid", [0, 1, 1, 0], bs.QueryGroups.from_sizes([2, 2]), [0.0, 1.0, 1.0, 0.0], [3.0, 1.0])
@@ -145,7 +145,7 @@ def test_the_bar_weighs_the_queries(monkeypatch):
 
 @pytest.mark.parametrize(("progress", "terminal", "expected"), [("auto", False, 0), (False, True, 0), (True, False, 7)])
 def test_when_the_bar_is_shown(data, valid, monkeypatch, progress, terminal, expected):
-    monkeypatch.setattr("boostsoft.tracks.progress._PAUSE", 0.0)
+    monkeypatch.setattr("boostsoft.progress._PAUSE", 0.0)
     monkeypatch.setattr(sys, "stderr", shown := (Terminal() if terminal else io.StringIO()))
     boost(data, [bx.TrackCallback(valid.matrix(), HARD, progress=progress)])
     assert shown.getvalue().count("\r") == (expected and expected + 1)  # and once more at the end

@@ -22,8 +22,8 @@ import boostsoft.xgboost as bx
 from boostsoft import Metric, QueryGroups, SoftMetric, SoftRanker
 from boostsoft.kernels.curvature import CURVATURES
 from boostsoft.objectives import SoftObjective
+from boostsoft.queries import n_relevant
 from boostsoft.ranker import lightgbm_trees, xgboost_trees
-from boostsoft.ranker.queries import n_relevant
 from boostsoft.ranker.rows import Rows
 from boostsoft.ranker.settings import check_settings
 from boostsoft.ranker.watch import Watch
@@ -622,7 +622,7 @@ def test_both_boosters_weigh_validation_queries(data):
     for booster in ("lightgbm", "xgboost"):
         model = ranker(booster, validation_fraction=0.4, eval_metric="map", random_state=7)
         fit(model, data, sample_weight=weights)
-        from boostsoft.ranker.queries import split_queries
+        from boostsoft.queries import split_queries
 
         held_out = split_queries("test", bs.QueryGroups.from_query_ids(data.qid), 0.4, 7)[1]
         part = data.rows(np.isin(data.qid, 100 + held_out))

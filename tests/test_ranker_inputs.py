@@ -13,7 +13,7 @@ import pytest
 from scipy import sparse
 
 from boostsoft import Metric, QueryGroups
-from boostsoft.ranker.queries import read_queries, split_queries
+from boostsoft.queries import read_queries, split_queries
 
 from .ranker_cases import both, ranker, shuffled, task
 

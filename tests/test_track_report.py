@@ -13,9 +13,9 @@ import pytest
 
 from boostsoft import Metric, SoftMetric
 from boostsoft.plots import value_range
+from boostsoft.query_means import mean_errors
 from boostsoft.track_report import html, write_report
 from boostsoft.tracks.effects import tree_effects
-from boostsoft.tracks.means import mean_errors
 
 from .browser import Browser, found_chromium
 from .tracked import HARD, SOFT, track_of

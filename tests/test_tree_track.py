@@ -187,8 +187,9 @@ def test_the_band_is_of_resampled_queries():
 def test_blocks_change_nothing(monkeypatch):
     whole = track()
     expected = (whole.mean, whole.change_error, *whole.band(n_boot=50))
-    monkeypatch.setattr("boostsoft.tracks.means._CELLS", 7)
-    monkeypatch.setattr("boostsoft.tracks.means._DRAWN", 7)
+    monkeypatch.setattr("boostsoft.query_means._CELLS", 7)
+    monkeypatch.setattr("boostsoft.query_means._DRAWN", 7)
+    monkeypatch.setattr("boostsoft.query_means._COUNTED", 5)
     parts = track()
     for found, value in zip((parts.mean, parts.change_error, *parts.band(n_boot=50)), expected, strict=True):
         np.testing.assert_allclose(found, value, rtol=1e-13)

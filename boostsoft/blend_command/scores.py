@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from ..arguments import FloatArray, IntArray
 from ..datasets import load_trec_runs
+from ..extras import optional
 from ..query_groups import run_sizes
-from ..tracks.frames import optional
 
 PARQUET = (".parquet", ".pq")
 # as pandas calls it in CSV, when it reads that, and in Parquet

@@ -11,11 +11,11 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..arguments import FloatArray, refuse_lazy, refuse_masked
+from ..labels import read_labels
 from ..metrics.hard import Metric, mean_of
 from ..metrics.soft import as_metric
-from ..ranker.queries import Queries, read_queries, weigh
-from ..ranker.rows import read_labels
-from ..tracks.progress import bar
+from ..progress import bar
+from ..queries import Queries, read_queries, weigh
 from .annealing import several_count
 from .interval import bootstrap_weights, percentiles
 from .models import model_scores

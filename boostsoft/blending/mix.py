@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from ..arguments import FloatArray, refuse_other_text
-from ..metrics.hard import Metric
+from ..metrics.hard import Metric, refuse_cutoffs_per_query
 from ..metrics.prepared import PreparedQueries, prepare
 from ..objectives.soft import checked_mix
-from ..ranker.settings import refuse_cutoffs_per_query
 from .annealing import counting_queries, room_at_cutoff
 
 AUTO = "auto"

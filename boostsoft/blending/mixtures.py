@@ -11,17 +11,15 @@ from numpy.typing import NDArray
 
 from ..arguments import FloatArray, IntArray, one_of, positive_number, whole_number
 from ..kernels.noise import LAWS
-from ..metrics.hard import Metric
+from ..labels import read_labels
+from ..metrics.hard import Metric, refuse_cutoffs_per_query
 from ..metrics.prepared import PreparedQueries, prepare
 from ..metrics.soft import SIGMA_UNITS, AnyMetric, SoftMetric, as_metric, refuse_inexact
+from ..progress import watched
+from ..queries import read_queries, weigh
 from ..query_groups import warn_of_one_query
-from ..ranker.queries import read_queries, weigh
-from ..ranker.rows import read_labels
-from ..ranker.settings import refuse_cutoffs_per_query
+from ..query_means import blocks, refuse_infinite
 from ..statistics import check_resamples
-from ..tracks.checks import refuse_infinite
-from ..tracks.means import blocks
-from ..tracks.progress import watched
 from .annealing import automatic_sigma, counting_queries
 from .mix import AUTO
 from .problem import blended

@@ -10,8 +10,8 @@ import numpy as np
 
 from ..arguments import FloatArray, IntArray
 from ..metrics.prepared import PreparedQueries, prepare
+from ..queries import Queries
 from ..query_groups import warn_of_one_query
-from ..ranker.queries import Queries
 from .alike import copies, spreads
 from .annealing import counting_queries, share_of_a_query, sigmas
 from .mix import mixed

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..arguments import FloatArray
+from ..queries import Queries
 from ..query_groups import QueryGroups
-from ..ranker.queries import Queries
 from .baselines import reciprocal_ranks
 from .baselines.reciprocal import K
 from .scores import LINEAR, Measures, normal_scores, normalized

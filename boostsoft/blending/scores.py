@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from ..arguments import FloatArray, as_array, one_of, refuse_lazy, refuse_masked
+from ..frames import is_frame
 from ..kernels.ranks import mean_ranks as ranks_of_queries
 from ..kernels.threads import over_queries
 from ..query_groups import QueryGroups
-from ..ranker.features import is_frame
 
 MISSING_SHARE = 0.25  # how far below the lowest a missing score lies under "minmax", in ranges of the scores
 _NANOSECONDS = 60.0  # that a score takes, roughly: most of it is sorting

@@ -11,9 +11,8 @@ import numpy as np
 
 from ..arguments import non_negative_number, one_of, whole_number
 from ..kernels.noise import LAWS
-from ..metrics.hard import Metric
+from ..metrics.hard import Metric, refuse_cutoffs_per_query
 from ..metrics.soft import as_metric, refuse_inexact
-from ..ranker.settings import refuse_cutoffs_per_query
 from ..statistics import LEAST_RESAMPLES
 from .baselines import METHODS, Method
 from .mix import Mix, check_mix

@@ -312,6 +312,15 @@ def check_call(
     return groups, scores, query_weights(caller, query_weight, groups)
 
 
+def refuse_cutoffs_per_query(caller: str, metric: Metric) -> None:
+    """Raise if a metric's cutoffs belong to the queries of one data set."""
+    if isinstance(metric.k, tuple):
+        raise ValueError(
+            f"{caller}: a metric must have one cutoff for all queries, since training, validation and test each have "
+            f"queries of their own; got {metric!r}"
+        )
+
+
 def _refuse_booster(caller: str, data: type) -> NoReturn:
     """Say what a booster is to be given in place of a metric."""
     library = "xgboost" if data.__module__.startswith("xgboost") else "lightgbm"

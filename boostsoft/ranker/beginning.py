@@ -6,7 +6,8 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from .features import Encoder, is_frame
+from ..frames import is_frame
+from .features import Encoder
 from .settings import FIT
 from .training import Trees
 

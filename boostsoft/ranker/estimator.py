@@ -14,16 +14,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..arguments import FloatArray, whole_number
 from ..kernels.threads import at_most
+from ..labels import read_labels
 from ..metrics.hard import Metric, mean_of
 from ..metrics.soft import as_metric
+from ..queries import weigh
 from ..query_groups import warn_of_one_query
 from . import lightgbm_trees, xgboost_trees
 from .beginning import beginning
 from .evaluation import check_watched, evaluation_sets, hold_out, warn_of_blind_stopping
 from .features import Encoder, Features, checked_columns, find_column, ids_in
 from .growing import grow
-from .queries import weigh
-from .rows import find_queries, read_labels, read_rows
+from .rows import find_queries, read_rows
 from .settings import FIT, Settings, check_settings, check_threads
 from .train_arguments import train_arguments
 from .training import Trees, normalised

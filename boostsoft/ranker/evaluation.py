@@ -8,8 +8,8 @@ from typing import Any
 
 from ..metrics.prepared import prepare
 from ..objectives.base import NothingToLearnError, prepare_labels
+from ..queries import split_queries
 from .features import Encoder, checked_columns
-from .queries import split_queries
 from .rows import Rows, read_rows
 from .settings import FIT, Settings
 

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..arguments import refuse_lazy, refuse_masked
+from ..frames import float_of, is_frame
 
 CHECKS = {"dtype": [np.float64, np.float32], "accept_sparse": "csr", "ensure_all_finite": "allow-nan"}
-_NARROW = ("float16", "float32", "int8", "int16", "uint8", "uint16", "bool", "boolean")  # in pandas, polars or both
 
 
 @dataclass(frozen=True)
@@ -112,16 +112,6 @@ class Encoder:
 
     def _title(self, position: int) -> str:
         return f"column {position}" if self.names is None else f"column {self.names[position]!r}"
-
-
-def is_frame(X: Any) -> bool:
-    """Whether X is a pandas or polars DataFrame."""
-    return hasattr(X, "columns") and (hasattr(X, "iloc") or hasattr(X, "get_columns"))
-
-
-def float_of(dtype: Any) -> type[np.floating[Any]]:
-    """The float that holds every number of a frame's column: what takes half the memory suits both boosters."""
-    return np.float32 if str(dtype).lower() in _NARROW else np.float64
 
 
 def checked_columns(caller: str, ranker: Any, X: Any, *, reset: bool) -> Any:

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import FloatArray, IntArray, as_array, finite_vector
+from ..arguments import FloatArray, IntArray
+from ..labels import read_labels
+from ..queries import Queries, read_queries, weigh
 from ..query_groups import QueryGroups
 from .features import Encoder, Features, ids_in
-from .queries import Queries, read_queries, weigh
 
 
 @dataclass(frozen=True)
@@ -67,23 +68,6 @@ def read_rows(
     queries, weights = weigh(caller, find_queries(caller, encoder, X, group, qid), sample_weight, query_weight)
     features = encoder.encode(caller, X).rows(queries.order)
     return Rows(features, queries.bring_together(labels), queries.groups, weights), queries.named
-
-
-def read_labels(caller: str, y: Any, n_docs: int) -> FloatArray:
-    """Finite labels, one per row; objects and a single column are read as numbers."""
-    if y is None:
-        raise ValueError(f"{caller} requires y to be passed, but the target y is None")
-    array = as_array(caller, "y", y)
-    if array.dtype.kind == "O":
-        try:
-            array = array.astype(np.float64)
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"{caller}: y must hold numbers: {error}") from error
-    if array.ndim == 2 and array.shape[1] == 1:
-        from sklearn.utils import column_or_1d  # takes a second to load
-
-        array = column_or_1d(array, warn=True)
-    return finite_vector(caller, "y", array, n_docs, "row")
 
 
 def _refuse_merged(caller: str, labels: FloatArray) -> None:

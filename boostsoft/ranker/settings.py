@@ -19,13 +19,13 @@ from ..arguments import (
     refuse_other_text,
     whole_number,
 )
-from ..metrics.hard import Metric
+from ..metrics.hard import refuse_cutoffs_per_query
 from ..metrics.registry import REGISTRY
 from ..metrics.soft import AnyMetric, MetricWeights, as_metric, watched_soft
 from ..objectives.soft import SoftObjective, read_objective
+from ..queries import n_relevant
 from ..query_groups import QueryGroups
 from . import convex_losses, members, random_trees
-from .queries import n_relevant
 
 FIT = "SoftRanker.fit"
 BOOSTERS = ("lightgbm", "xgboost")
@@ -165,15 +165,6 @@ def _evaluated(given: Any) -> tuple[AnyMetric, ...]:
     for metric in metrics:
         refuse_cutoffs_per_query(FIT, metric.hard)
     return metrics
-
-
-def refuse_cutoffs_per_query(caller: str, metric: Metric) -> None:
-    """Raise if a metric's cutoffs belong to the queries of one data set."""
-    if isinstance(metric.k, tuple):
-        raise ValueError(
-            f"{caller}: a metric must have one cutoff for all queries, since training, validation and test each have "
-            f"queries of their own; got {metric!r}"
-        )
 
 
 def _random_trees(value: Any) -> bool | None:

@@ -8,11 +8,12 @@ import numpy as np
 
 from ..adapters import as_booster
 from ..arguments import as_array
+from ..labels import read_labels
+from ..queries import Queries, weigh
 from ..query_groups import resolve_groups
 from .features import Features
-from .queries import Queries, weigh
 from .regularization import first_curvature
-from .rows import Rows, read_labels
+from .rows import Rows
 from .settings import Settings
 from .training import Trees
 

@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 from ..metrics import SoftMetric
 from ..plots import value_range
 from ..query_groups import QueryGroups
+from ..query_means import mean_errors
 from ..track_plots.bands import BANDS, band_of_means, best_step
 from ..track_plots.changes import change_range, step_kinds
 from ..tracks.effects import TreeEffects, tree_effects
-from ..tracks.means import mean_errors
 from ..tracks.tree_track import TreeTrack, WorstQuery
 
 N_WORST = 10

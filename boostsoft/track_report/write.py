@@ -11,9 +11,9 @@ from typing import Any
 
 from ..arguments import fraction
 from ..atomic import write_files
+from ..extras import optional
 from ..track_plots.changes import COLOURS, main_metric
 from ..track_plots.labels import PALETTE, Tracks, as_tracks, track_names
-from ..tracks.frames import optional
 from ..tracks.tree_track import TreeTrack
 from . import html
 from .figures import MetricFigures, metric_figures

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..arguments import FloatArray
+from ..frames import as_frame
 from ..metrics.soft import AnyMetric
-from ..tracks.frames import as_frame
 from .tables import html_table, number, share, text_table
 
 

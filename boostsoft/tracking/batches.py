@@ -12,13 +12,20 @@ from ..arguments import FloatArray, finite_vector, fraction, whole_number
 from ..metrics.prepared import PreparedQueries, prepare
 from ..metrics.soft import AnyMetric, watched_soft
 from ..metrics.spread import spread
+from ..progress import watched
 from ..query_groups import query_weights
+from ..query_means import (
+    bootstrap_means,
+    counted_weights,
+    degrees_of_freedom,
+    mean_errors,
+    refuse_infinite,
+    t_quantile,
+    weighted_means,
+)
 from ..statistics import check_resamples
 from ..tracks.builder import as_metrics
-from ..tracks.checks import refuse_infinite
 from ..tracks.effects import STILL
-from ..tracks.means import bootstrap_means, counted_weights, degrees_of_freedom, mean_errors, t_quantile, weighted_means
-from ..tracks.progress import watched
 from ..xgboost_data import reason
 from .batch_data import CALLER, Batch, read_batches
 from .batch_values import BatchValue, BatchValues

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..tracks.frames import as_frame
+from ..frames import as_frame
 from .tables import chance, count, html_table, number, share, text_table
 
 

@@ -9,10 +9,9 @@ import numpy as np
 
 from ..arguments import fraction, whole_number
 from ..metrics.soft import SoftMetric
+from ..query_means import counted_weights, refuse_infinite
 from ..statistics import check_resamples
 from ..tracks import TreeTrack
-from ..tracks.checks import refuse_infinite
-from ..tracks.means import counted_weights
 from .compared import ComparedMetric, Comparison
 from .paired import Paired, Plan, gain, interval, pair, queries_needed, sample_sums, significance
 from .systems import CALLER, Systems, from_scores, from_tracks

@@ -10,9 +10,9 @@ import numpy as np
 from scipy import special
 
 from ..arguments import FloatArray
+from ..query_means import bootstrap_means, counted_weights, degrees_of_freedom, mean_errors, weighted_means
 from ..statistics import without_rounding
 from ..tracks.effects import STILL
-from ..tracks.means import bootstrap_means, counted_weights, degrees_of_freedom, mean_errors, weighted_means
 
 
 @dataclass(frozen=True)

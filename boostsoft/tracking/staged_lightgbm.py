@@ -15,8 +15,8 @@ import numpy as np
 from scipy import sparse
 
 from ..arguments import FloatArray
+from ..frames import float_of
 from ..lightgbm_data import refuse_classes
-from ..ranker.features import float_of
 from .blocks import by_tree, refuse_no_trees, refuse_other_width, tree_blocks
 
 _BYTES_PER_LEAF = 16  # a float64 and an int32 of LightGBM's, and the int32 turned round

@@ -8,9 +8,9 @@ import numpy as np
 
 from ..arguments import finite_vector, whole_number
 from ..kernels.threads import at_most
+from ..progress import watched
 from ..query_groups import query_weights
 from ..tracks.builder import TRACKED, TrackBuilder, as_metrics
-from ..tracks.progress import watched
 from ..tracks.tree_track import TreeTrack
 from .staged import Stages, feature_matrix, find_queries, open_model, threads_of
 

@@ -54,14 +54,6 @@ def check_step(caller: str, step: Any, n_steps: int, argument: str = "step") -> 
     return int(step % n_steps)
 
 
-def refuse_infinite(caller: str, name: str, values: FloatArray, counted: FloatArray) -> None:
-    """Raise if a metric is infinite for a query that counts; queries are the last axis of its values."""
-    infinite = (np.isinf(values) & (counted > 0)).reshape(-1, values.shape[-1]).any(axis=0)
-    if infinite.any():
-        query = int(np.argmax(infinite))
-        raise ValueError(f"{caller}: {name} must be finite for every query; query {query} has an infinite value")
-
-
 def read_only(values: Any) -> NDArray[Any]:
     """A view that cannot be written to."""
     view: NDArray[Any] = np.asarray(values).view()

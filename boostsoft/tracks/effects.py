@@ -9,11 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arguments import FloatArray, IntArray, fraction, whole_number
+from ..frames import as_frame
 from ..metrics.soft import AnyMetric
+from ..query_means import (
+    bootstrap_means,
+    change_errors,
+    degrees_of_freedom,
+    mean_errors,
+    refuse_infinite,
+    t_quantile,
+    weighted_means,
+)
 from ..statistics import check_resamples
-from .checks import refuse_infinite
-from .frames import as_frame
-from .means import bootstrap_means, change_errors, degrees_of_freedom, mean_errors, t_quantile, weighted_means
 from .tree_track import TreeTrack
 
 STILL = 1e-9  # no change: equal soft metrics differ by as much, which is rounding

@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 
 from ..arguments import shown
 from ..atomic import write_whole
+from ..extras import optional
 from ..metrics.hard import Metric
 from ..metrics.soft import AnyMetric, SoftMetric
 from ..query_groups import QueryGroups
-from .frames import optional
-from .means import blocks
+from ..query_means import blocks
 
 SUFFIXES = (".npz", ".parquet")
 _VERSION = 1

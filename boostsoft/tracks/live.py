@@ -12,10 +12,10 @@ import numpy as np
 from ..adapters import as_written, logged_name, refuse_equal_names
 from ..arguments import FloatArray, fraction, whole_number
 from ..metrics.soft import AnyMetric, SoftMetric
+from ..progress import MetricBar
 from ..query_groups import QueryGroups, query_weights
+from ..query_means import counted_weights, mean_errors, weighted_means
 from .builder import TRACKED, TrackBuilder, as_metrics
-from .means import counted_weights, mean_errors, weighted_means
-from .progress import MetricBar
 from .stopping import StoppingRule, StoppingWatch
 from .tree_track import TreeTrack
 

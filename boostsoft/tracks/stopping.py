@@ -11,7 +11,7 @@ import numpy as np
 
 from ..arguments import FloatArray, fraction, non_negative_number, whole_number
 from ..metrics.soft import AnyMetric
-from .means import counted_weights, mean_errors, weighted_means
+from ..query_means import counted_weights, mean_errors, weighted_means
 from .tree_track import TreeTrack
 
 

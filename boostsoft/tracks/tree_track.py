@@ -12,14 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arguments import FloatArray, IntArray, fraction, one_of, set_fields, whole_number
+from ..frames import as_frame
 from ..metrics.hard import Metric
 from ..metrics.soft import AnyMetric, SoftMetric
 from ..query_groups import QueryGroups
+from ..query_means import bootstrap_means, change_errors, counted_weights, weighted_means
 from ..statistics import check_resamples
 from . import files
 from .checks import check_step, checked, read_only
-from .frames import as_frame
-from .means import bootstrap_means, change_errors, counted_weights, weighted_means
 
 ORDERS = ("value", "change")
 

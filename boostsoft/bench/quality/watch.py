@@ -14,8 +14,8 @@ from ...datasets import RankingData
 from ...metrics import Metric
 from ...metrics.soft import watched_soft
 from ...metrics.spread import spread
+from ...queries import n_relevant
 from ...query_groups import QueryGroups
-from ...ranker.queries import n_relevant
 from .methods import Method, Setting, grown
 
 # Queries without anything relevant are left out of all means.

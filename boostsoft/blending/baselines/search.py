@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...arguments import FloatArray
-from ...tracks.means import blocks
+from ...query_means import blocks
 from ..problem import Problem, Solution, Stage, unit
 
 _CELLS = 4_000_000  # blended scores held at once: 32 MB

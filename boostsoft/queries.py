@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arguments import FloatArray, IntArray, as_array, finite_vector, refuse_negative
-from ..query_groups import QueryGroups, query_weights, refuse_missing_ids, resolve_groups, run_starts
+from .arguments import FloatArray, IntArray, as_array, finite_vector, refuse_negative
+from .query_groups import QueryGroups, query_weights, refuse_missing_ids, resolve_groups, run_starts
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,11 +11,12 @@ from collections.abc import Iterator
 import numpy as np
 from scipy import special
 
-from ..arguments import FloatArray
+from .arguments import FloatArray
 
 _CELLS = 2_000_000  # values held at once beside those given: 16 MB
 _LEAST_FREEDOM = 0.1  # quantiles of less overflow: that of .975 is 2e13 already
-_DRAWN = 8_000_000  # in resampling, 64 MB: BLAS takes its time for each product where other programs run
+_COUNTED = 2**16  # drawn at once in resampling: what stays in a core's cache
+_DRAWN = 8_000_000  # for many rows, 64 MB: BLAS takes its time for each product where other programs run
 
 
 def counted_weights(values: FloatArray, weights: FloatArray) -> FloatArray:
@@ -122,13 +123,21 @@ def bootstrap_means(values: FloatArray, counted: FloatArray, n_boot: int, seed: 
     if at.size == 0:
         return means
     rng, weights = np.random.default_rng(seed), counted[at]
-    for first, last in blocks(n_boot, at.size, _DRAWN):
-        drawn = weights * _drawn(rng, last - first, at.size)
-        total = drawn.sum(axis=1)[:, None]
+    for first, last in blocks(n_boot, at.size, min(_COUNTED * len(values), _DRAWN)):
+        drawn = _drawn(rng, last - first, at.size)
+        total = (drawn @ weights)[:, None]
         for begin, end in blocks(values.shape[0], at.size, _DRAWN):
             with np.errstate(invalid="ignore"):
-                means[first:last, begin:end] = drawn @ values[begin:end, at].T / total
+                means[first:last, begin:end] = drawn @ (weights * values[begin:end, at]).T / total
     return means
+
+
+def refuse_infinite(caller: str, name: str, values: FloatArray, counted: FloatArray) -> None:
+    """Raise if a metric is infinite for a query that counts; queries are the last axis of its values."""
+    infinite = (np.isinf(values) & (counted > 0)).reshape(-1, values.shape[-1]).any(axis=0)
+    if infinite.any():
+        query = int(np.argmax(infinite))
+        raise ValueError(f"{caller}: {name} must be finite for every query; query {query} has an infinite value")
 
 
 def blocks(n_rows: int, row_size: int, cells: int = _CELLS) -> Iterator[tuple[int, int]]:
@@ -141,6 +150,9 @@ def blocks(n_rows: int, row_size: int, cells: int = _CELLS) -> Iterator[tuple[in
 def _drawn(rng: np.random.Generator, n_boot: int, n: int) -> FloatArray:
     """How often each of n is drawn in each of n_boot resamples."""
     counts = np.empty((n_boot, n))
-    for row in counts:
-        row[:] = np.bincount(rng.integers(n, size=n), minlength=n)
+    for first, last in blocks(n_boot, n, _COUNTED):
+        part = counts[first:last]
+        drawn = rng.integers(n, size=part.shape)
+        drawn += n * np.arange(len(part))[:, None]  # numbers of a row's own
+        part[:] = np.bincount(drawn.ravel(), minlength=part.size).reshape(part.shape)
     return counts

@@ -1,0 +1,45 @@
+"""DataFrames of pandas and polars: what the user's are, and columns as one of whichever is asked for and installed.
+
+The user's are read by what they can do, not by what they are, so that neither library is imported.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .arguments import one_of
+from .extras import optional
+
+KINDS = ("pandas", "polars")
+_NARROW = ("float16", "float32", "int8", "int16", "uint8", "uint16", "bool", "boolean")  # in pandas, polars or both
+
+
+def as_frame(caller: str, kind: str, columns: dict[str, Any]) -> Any:
+    """Build a DataFrame of pandas or polars from columns of equal length.
+
+    Raises
+    ------
+    ValueError
+        If ``kind`` is neither.
+    ImportError
+        If the library is not installed.
+
+    Examples
+    --------
+    >>> as_frame("example", "pandas", {"trees": [1, 2]}).shape
+    (2, 1)
+    """
+    name = one_of(caller, "kind", kind, KINDS)
+    return optional(caller, name, name).DataFrame(columns)
+
+
+def is_frame(X: Any) -> bool:
+    """Whether X is a pandas or polars DataFrame."""
+    return hasattr(X, "columns") and (hasattr(X, "iloc") or hasattr(X, "get_columns"))
+
+
+def float_of(dtype: Any) -> type[np.floating[Any]]:
+    """The float that holds every number of a frame's column: what takes half the memory suits both boosters."""
+    return np.float32 if str(dtype).lower() in _NARROW else np.float64
