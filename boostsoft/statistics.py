@@ -94,8 +94,11 @@ def paired_interval(
     if n < 2:
         mean = float(differences[0]) if n else float("nan")
         return PairedInterval(mean, -np.inf, np.inf, n, level)
+    with np.errstate(invalid="ignore"):  # infinite values of both signs
+        mean = float(differences.mean())
+    if not np.isfinite(differences).all():
+        return PairedInterval(mean, np.nan, np.nan, n, level)
     tails = np.array([(1 - level) / 2, (1 + level) / 2])
-    mean = float(differences.mean())
     if method == "bootstrap":
         ends = np.quantile(bootstrap_means(differences[None], np.ones(n), n_boot, seed), tails)
     else:

@@ -131,8 +131,9 @@ def test_blocks_of_resamples_do_not_matter(monkeypatch):
         assert (parts.low, parts.high) == pytest.approx((whole.low, whole.high), abs=1e-12)
 
 
-def test_an_infinite_value_leaves_no_interval_of_percentiles():
-    found = paired_interval([1.0, np.inf, 3.0], [0.0, 1.0, 2.0])
+@pytest.mark.parametrize("method", statistics.METHODS)
+def test_an_infinite_value_leaves_no_interval(method):
+    found = paired_interval([1.0, np.inf, 3.0], [0.0, 1.0, 2.0], method=method)
     assert found.mean == np.inf
     assert np.isnan([found.low, found.high]).all()
     assert found.sign == 0
