@@ -66,7 +66,7 @@ def done(files, tmp_path_factory):
 @pytest.fixture(scope="module")
 def fitted(files):
     data = load_trec_runs(files[0], qrels=files[1])
-    return data, SoftBlender(n_bootstrap=20, random_state=3).fit(data.S, data.y, group=data.sizes)
+    return data, SoftBlender(n_boot=20, random_state=3).fit(data.S, data.y, group=data.sizes)
 
 
 def blend(tmp_path, *arguments):

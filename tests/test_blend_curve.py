@@ -86,13 +86,13 @@ def test_each_point_is_the_metric_of_the_mixture(data, curve):
 def test_a_soft_metric_is_the_soft_curve(data, ranks):
     S, y, group = data
     soft = SoftMetric("ndcg@5", noise="gumbel", sigma=0.7, sigma_unit="score", accuracy="high", ranks=ranks)
-    found = blend_curve(S, y, group=group, n=3, metric=soft, n_bootstrap=20)
+    found = blend_curve(S, y, group=group, n=3, metric=soft, n_boot=20)
     assert (found.soft_metric, found.metric) == (soft, soft.hard)
     for t, value, hard in zip(found.t, found.soft, found.hard, strict=True):
         blend = (1 - t) * S[:, 0] + t * S[:, 1]
         assert value == pytest.approx(soft(y, blend, group=group), rel=1e-12)
         assert hard == pytest.approx(soft.hard(y, blend, group=group), rel=1e-12)
-    surface = blend_surface(S, y, group=group, n=2, metric=soft, n_bootstrap=20)
+    surface = blend_surface(S, y, group=group, n=2, metric=soft, n_boot=20)
     assert surface.soft_metric == soft
     for own in ({"noise": "logistic"}, {"sigma": 0.2}, {"sigma_unit": "score"}):
         with pytest.raises(TypeError, match=r"^blend_curve: give noise, sigma and sigma_unit to the SoftMetric"):
@@ -124,7 +124,7 @@ def test_queries_that_do_not_count(data):
     S, y, sizes = data
     y = np.where(np.arange(y.size) < 24, 0, y)  # two queries without a relevant document
     zero, skip = (
-        blend_curve(S, y, group=sizes, n=3, sigma=0.5, metric=Metric("ndcg@10", empty=empty), n_bootstrap=200)
+        blend_curve(S, y, group=sizes, n=3, sigma=0.5, metric=Metric("ndcg@10", empty=empty), n_boot=200)
         for empty in ("zero", "skip")
     )
     np.testing.assert_allclose(skip.soft, zero.soft * 30 / 28, rtol=1e-9)
@@ -169,7 +169,7 @@ def test_optimum_and_its_interval(data, curve):
     np.testing.assert_allclose(
         [curve.soft_optimum.low, curve.soft_optimum.high], np.quantile(drawn, [0.025, 0.975]), atol=0.1
     )
-    other = blend_curve(S, y, group=sizes, n=11, sigma=0.5, random_state=1, n_bootstrap=20)
+    other = blend_curve(S, y, group=sizes, n=11, sigma=0.5, random_state=1, n_boot=20)
     assert not np.array_equal(other.soft_interval, curve.soft_interval)
 
 
@@ -179,7 +179,7 @@ def test_a_line_says_what_was_found(data, curve):
         f"BlendCurve(ndcg@10, 11 mixtures; best hard {best.value:.4f} at t = {best.t:g}, soft "
     )
     S, y, group = data
-    surface = blend_surface(S, y, group=group, n=3, n_bootstrap=20)
+    surface = blend_surface(S, y, group=group, n=3, n_boot=20)
     weights = ", ".join(f"{weight:.3g}" for weight in surface.soft_optimum.weights)
     assert repr(surface).startswith("BlendSurface(ndcg@10, 6 mixtures; best hard ")
     assert repr(surface).endswith(f", soft {surface.soft_optimum.value:.4f} at ({weights}))")
@@ -198,14 +198,14 @@ def test_summit_of_a_stepped_curve():
 
 def test_surface_has_the_curves_at_its_edges(data):
     S, y, sizes = data
-    surface = blend_surface(S, y, group=sizes, n=6, sigma=0.5, n_bootstrap=50)
+    surface = blend_surface(S, y, group=sizes, n=6, sigma=0.5, n_boot=50)
     assert surface.weights.shape == (6 * 7 // 2, 3)
     np.testing.assert_allclose(surface.weights.sum(axis=1), 1.0)
     assert len({tuple(row) for row in surface.weights.round(9).tolist()}) == 21
     for i, j, k in ((0, 1, 2), (0, 2, 1), (1, 2, 0)):
         edge = np.flatnonzero(surface.weights[:, k] == 0)
         edge = edge[np.argsort(surface.weights[edge, j])]
-        line = blend_curve(S, y, group=sizes, i=i, j=j, n=6, sigma=0.5, n_bootstrap=20)
+        line = blend_curve(S, y, group=sizes, i=i, j=j, n=6, sigma=0.5, n_boot=20)
         np.testing.assert_allclose(surface.hard[edge], line.hard, atol=1e-12)
         np.testing.assert_allclose(surface.soft[edge], line.soft, atol=1e-9)
     inside = np.flatnonzero((surface.weights > 0).all(axis=1))[0]
@@ -217,7 +217,7 @@ def test_surface_has_the_curves_at_its_edges(data):
         np.testing.assert_allclose(best.weights, surface.weights[values > values.max() - 1e-9].mean(axis=0))
         assert best.interval.shape == (3, 2)
         assert np.all(best.interval[:, 0] <= best.interval[:, 1])
-    same = blend_surface(S[:, [0, 0, 0]], y, group=sizes, n=4, n_bootstrap=20)
+    same = blend_surface(S[:, [0, 0, 0]], y, group=sizes, n=4, n_boot=20)
     np.testing.assert_allclose(same.hard_optimum.weights, 1 / 3)  # all mixtures are as good
 
 
@@ -249,7 +249,7 @@ def test_bands_of_weighted_queries(data, curve):
         ({"sigma_unit": "rank"}, "sigma_unit must be one of"),
         ({"metric": Metric("auc", pooled=True)}, "pooled=True"),
         ({"metric": "bpref"}, "^blend_curve: bpref has no exact expectation here; take another metric, ndcg or map"),
-        ({"n_bootstrap": 19}, "blend_curve: n_bootstrap must be from 20 "),
+        ({"n_boot": 19}, "blend_curve: n_boot must be from 20 "),
         ({"normalize": "log"}, "normalize must be one of"),
     ],
 )
@@ -286,7 +286,7 @@ def test_bad_scores_and_labels(data):
     with pytest.raises(ValueError, match="models must be three columns"):
         blend_surface(S, y, group=sizes, models=(0, 1))
     with pytest.warns(UserWarning, match="blend_curve: neither group= nor qid= was given") as caught:
-        blend_curve(S, y, n=2, n_bootstrap=20)
+        blend_curve(S, y, n=2, n_boot=20)
     assert caught[0].filename == __file__
 
 
@@ -298,8 +298,8 @@ def test_bad_scores_and_labels(data):
 @pytest.mark.parametrize(
     ("call", "texts"),
     [
-        (partial(blend_curve, n=3, n_bootstrap=20), ["blend_curve, ndcg@10", "blend_curve, ndcg_gaussian@10", "3/3"]),
-        (partial(blend_surface, n=2, n_bootstrap=20), ["blend_surface, ndcg_gaussian@10", "3/3"]),
+        (partial(blend_curve, n=3, n_boot=20), ["blend_curve, ndcg@10", "blend_curve, ndcg_gaussian@10", "3/3"]),
+        (partial(blend_surface, n=2, n_boot=20), ["blend_surface, ndcg_gaussian@10", "3/3"]),
         (partial(choose_sigma, sigmas=[0.2, 1.0], n_folds=2), ["choose_sigma, fold 1", "choose_sigma, fold 2", "2/2"]),
         (partial(choose_sigma, sigmas=[0.2, 1.0], method="tradeoff"), ["choose_sigma, models 0 and 2", "2/2"]),
         (partial(choose_sigma, sigmas=[0.2, 1.0], method="sensitivity"), ["choose_sigma", "2/2"]),

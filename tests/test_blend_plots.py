@@ -45,19 +45,19 @@ def data():
 @pytest.fixture(scope="module")
 def curve(data):
     S, y, group = data
-    return blend_curve(S, y, group=group, n=11, sigma=0.5, n_bootstrap=50)
+    return blend_curve(S, y, group=group, n=11, sigma=0.5, n_boot=50)
 
 
 @pytest.fixture(scope="module")
 def surface(data):
     S, y, group = data
-    return blend_surface(S, y, group=group, n=6, sigma=0.5, n_bootstrap=20)
+    return blend_surface(S, y, group=group, n=6, sigma=0.5, n_boot=20)
 
 
 @pytest.fixture(scope="module")
 def blender(data):
     S, y, group = data
-    return SoftBlender(sigma=0.5, n_bootstrap=20, constraint="free").fit(S, y, group=group)
+    return SoftBlender(sigma=0.5, n_boot=20, constraint="free").fit(S, y, group=group)
 
 
 def new_axes():
@@ -123,7 +123,7 @@ def test_the_band_is_that_of_the_last_kind(curve):
 
 def test_the_curve_in_units_of_the_score_says_so(data):
     S, y, group = data
-    curve = blend_curve(S, y, group=group, n=3, sigma=2.0, sigma_unit="score", noise="gumbel", n_bootstrap=20)
+    curve = blend_curve(S, y, group=group, n=3, sigma=2.0, sigma_unit="score", noise="gumbel", n_boot=20)
     assert "gumbel noise of 2 score units" in plot_blend_curve(curve).get_title(loc="left")
 
 
@@ -152,7 +152,7 @@ def test_one_poor_model_does_not_take_the_colours(surface):
 
 def test_a_constant_surface_is_drawn(data):
     S, y, group = data
-    flat = blend_surface(S[:, [0, 0, 0]], y, group=group, n=3, sigma=0.5, n_bootstrap=20)
+    flat = blend_surface(S[:, [0, 0, 0]], y, group=group, n=3, sigma=0.5, n_boot=20)
     figure = blend_surface_figure(flat)
     for kind, axes in zip((HARD, SOFT), figure.axes, strict=False):  # behind them stand the bars of colours
         (mesh,) = axes.collections  # no contours: they would follow the rounding
@@ -280,9 +280,7 @@ def test_dollars_in_names_are_dollars(curve, surface, blender, data):
         blend_curve_figure(curve, names=names[:2]),
         blend_surface_figure(surface, names=names),
         weights_figure(blender, names=names),
-        blend_curve_figure(
-            blend_curve(S, y, group=group, n=3, sigma=0.5, n_bootstrap=20, metric=mine), names=names[:2]
-        ),
+        blend_curve_figure(blend_curve(S, y, group=group, n=3, sigma=0.5, n_boot=20, metric=mine), names=names[:2]),
     ]
     for figure in figures:
         png(figure)

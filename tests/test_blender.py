@@ -158,7 +158,7 @@ def test_queries_are_asked_for_again(data, fitted):
 def test_interval_is_that_of_weights_on_resampled_queries(data):
     S, y, sizes = data
     weights, options = np.random.default_rng(4).lognormal(size=sizes.size), {"sigma": [4.0, 0.5], "l2": 0.0}
-    blender = SoftBlender(n_bootstrap=20, random_state=3, **options).fit(S, y, group=sizes, query_weight=weights)
+    blender = SoftBlender(n_boot=20, random_state=3, **options).fit(S, y, group=sizes, query_weight=weights)
     interval = blender.weights_interval_
     assert interval is blender.weights_interval_  # computed once
     rng, found = np.random.default_rng(3), []
@@ -185,9 +185,9 @@ def test_a_resample_in_which_nothing_is_relevant_says_nothing():
 
 def test_interval_does_not_depend_on_who_asks_and_when(data, monkeypatch):
     S, y, sizes = data
-    expected = SoftBlender(n_bootstrap=20, random_state=3).fit(S, y, group=sizes).weights_interval_
+    expected = SoftBlender(n_boot=20, random_state=3).fit(S, y, group=sizes).weights_interval_
     generator = np.random.default_rng(3)
-    blender = SoftBlender(n_bootstrap=20, random_state=generator).fit(S, y, group=sizes)
+    blender = SoftBlender(n_boot=20, random_state=generator).fit(S, y, group=sizes)
     generator.normal(size=100)
     with monkeypatch.context() as patch:
         patch.setattr("boostsoft.blending.interval.climb", interrupted)
@@ -204,7 +204,7 @@ def interrupted(*_):
 
 def test_interval_of_a_pickle_is_there_if_it_was_computed(data):
     S, y, sizes = data
-    blender = SoftBlender(n_bootstrap=20).fit(S, y, group=sizes)
+    blender = SoftBlender(n_boot=20).fit(S, y, group=sizes)
     early = pickle.dumps(blender)
     assert len(early) < 10_000  # without the training data
     with pytest.raises(AttributeError, match="pickled or copied before it was computed"):
@@ -213,8 +213,8 @@ def test_interval_of_a_pickle_is_there_if_it_was_computed(data):
     later = pickle.loads(pickle.dumps(blender))
     assert np.array_equal(later.weights_interval_, interval)
     assert np.array_equal(later.predict(S, group=sizes), blender.predict(S, group=sizes))
-    with pytest.raises(AttributeError, match="n_bootstrap"):
-        _ = SoftBlender(n_bootstrap=0).fit(S, y, group=sizes).weights_interval_
+    with pytest.raises(AttributeError, match="n_boot"):
+        _ = SoftBlender(n_boot=0).fit(S, y, group=sizes).weights_interval_
 
 
 class Column:

@@ -80,7 +80,7 @@ def test_scores_as_they_are_may_differ_in_size(data):
     np.testing.assert_allclose(large._task.gather(large.weights_), plain._task.gather(plain.weights_), atol=1e-6)
     task = large._task
     np.testing.assert_allclose(task.spread_out(task.gather(large.weights_)), large.weights_, rtol=1e-9)
-    tiny = SoftBlender(normalize="none", n_bootstrap=20).fit(S * 1e-310, y, group=sizes)
+    tiny = SoftBlender(normalize="none", n_boot=20).fit(S * 1e-310, y, group=sizes)
     np.testing.assert_allclose(tiny.weights_, plain.weights_, atol=1e-6)
     assert np.isfinite(tiny.weights_interval_).all()
 
@@ -110,7 +110,7 @@ def test_a_constant_model_gets_no_weight(data, fitted):
     qid = np.repeat(np.arange(sizes.size), sizes)
     S = np.column_stack([qid * 1.5, S])  # constant within every query
     with pytest.warns(UserWarning, match="constant within every query: column 0; of weight 0"):
-        blender = SoftBlender(n_bootstrap=20).fit(S, y, group=sizes)
+        blender = SoftBlender(n_boot=20).fit(S, y, group=sizes)
     np.testing.assert_allclose(blender.weights_[1:], fitted.weights_, atol=1e-3)
     assert blender.weights_[0] == 0.0
     assert blender.path_[-1].weights.shape == (4,)
@@ -173,9 +173,9 @@ def with_value(S, row, column, value):
         (None, {"l2": -1.0}, "l2 must not be negative"),
         (None, {"n_starts": 0}, r"^SoftBlender\.fit: n_starts must be from 1"),
         (None, {"n_starts": 0, "method": "equal"}, r"^SoftBlender\.fit: n_starts must be from 1"),
-        (None, {"n_bootstrap": -1}, "n_bootstrap must be from 0"),
-        (None, {"n_bootstrap": 1}, r"fit: n_bootstrap must be 0 \(no intervals\) or at least 20; got 1"),
-        (None, {"n_bootstrap": 19}, r"fit: n_bootstrap must be 0 \(no intervals\) or at least 20; got 19"),
+        (None, {"n_boot": -1}, "n_boot must be from 0"),
+        (None, {"n_boot": 1}, r"fit: n_boot must be 0 \(no intervals\) or at least 20; got 1"),
+        (None, {"n_boot": 19}, r"fit: n_boot must be 0 \(no intervals\) or at least 20; got 19"),
         (None, {"progress": "always"}, "progress must be 'auto', True or False"),
         (None, {"metric": "bpref"}, "another method maximises the metric itself"),
         (None, {"metric": Metric("ndcg", k=[3] * 25)}, "one cutoff for all queries"),
@@ -258,6 +258,6 @@ def test_one_query_has_no_interval(data):
     S, y, sizes = data
     first = sizes[0]
     with pytest.warns(UserWarning, match="one query"):
-        blender = SoftBlender(n_bootstrap=20).fit(S[:first], y[:first], group=[first])
+        blender = SoftBlender(n_boot=20).fit(S[:first], y[:first], group=[first])
     assert np.isnan(blender.weights_interval_).all()
     assert blender.weights_interval_.shape == (S.shape[1], 2)

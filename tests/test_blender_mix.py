@@ -109,7 +109,7 @@ def test_queries_of_unequal_weight_are_fewer(data):
 
 def test_resampled_queries_climb_the_same_mix(data):
     S, y, sizes = data
-    options = {"sigma": 0.5, "l2": 0.0, "n_bootstrap": 20, "random_state": 0}
+    options = {"sigma": 0.5, "l2": 0.0, "n_boot": 20, "random_state": 0}
     alone, mixed, tau = (
         SoftBlender(name, mix=mix, **options).fit(S, y, group=sizes).weights_interval_
         for name, mix in (("ndcg@3", None), ("ndcg@3", {"kendall": 1e3}), ("kendall", None))

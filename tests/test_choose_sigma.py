@@ -33,7 +33,7 @@ def test_tradeoff_is_that_of_the_curves(data):
     S, y, sizes = data
     found = choose_sigma(S[:, :2], y, method="tradeoff", group=sizes, sigmas=GRID[::-1], normalize="none")
     assert found.sigmas.tolist() == GRID
-    curves = [blend_curve(S, y, group=sizes, n=51, sigma=sigma, n_bootstrap=20) for sigma in GRID]
+    curves = [blend_curve(S, y, group=sizes, n=51, sigma=sigma, n_boot=20) for sigma in GRID]
     hard = curves[0].hard
     rough = smoothness_error(hard, "polynomial") / hard.var()
     smooth = [smoothness_error(curve.soft, "polynomial") / curve.soft.var() / rough for curve in curves]

@@ -29,11 +29,11 @@ TOGETHER_AND_APART = pytest.mark.parametrize(
 
 
 def curve(**arguments):
-    return bs.blend_curve(metric="ndcg@5", n=5, n_bootstrap=20, **arguments).soft
+    return bs.blend_curve(metric="ndcg@5", n=5, n_boot=20, **arguments).soft
 
 
 def surface(**arguments):
-    return bs.blend_surface(metric="ndcg@5", n=3, n_bootstrap=20, **arguments).soft
+    return bs.blend_surface(metric="ndcg@5", n=3, n_boot=20, **arguments).soft
 
 
 def sigma(**arguments):
@@ -41,7 +41,7 @@ def sigma(**arguments):
 
 
 def blend(**arguments):
-    blender = bs.SoftBlender("ndcg@5", n_bootstrap=0, progress=False, random_state=0).fit(**arguments)
+    blender = bs.SoftBlender("ndcg@5", n_boot=0, progress=False, random_state=0).fit(**arguments)
     return [*blender.weights_, blender.score(**arguments)]
 
 

@@ -100,7 +100,7 @@ def blend(options: argparse.Namespace) -> None:
     settings: dict[str, Any] = {
         name: getattr(options, name) for name in ("metric", "normalize", "constraint", "method", "noise", "sigma")
     }
-    settings["n_bootstrap"] = options.resamples
+    settings["n_boot"] = options.resamples
     settings["lower_is_better"] = _lower(options.lower_is_better, scores.models)
     from ..report import finish
     from .report import as_json, report  # with scikit-learn and matplotlib, which other commands do without

@@ -70,7 +70,7 @@ class SoftBlender(BaseEstimator):  # type: ignore[misc]
     n_starts : int
         Starts of the climb: equal weights, below 0 if that is better and allowed; the best model; then blends drawn at
         random. On the real sets that were tried all of them ended at one summit.
-    n_bootstrap : int
+    n_boot : int
         Resamples of the queries behind ``weights_interval_``, 20 at least; 0 for none.
     models : list of fitted models, optional
         Their predictions for S, which then holds features, are the scores to blend. In a cross-validation, wrap
@@ -86,7 +86,7 @@ class SoftBlender(BaseEstimator):  # type: ignore[misc]
         Weights of the scores as normalised (:meth:`normalize_scores`).
     weights_interval\_ : ndarray of shape (n_models, 2)
         95 % intervals: percentiles of the weights on resampled queries. Computed when it is first asked for, which
-        takes some n_bootstrap / 3 times as long as fit; of ``method="soft"`` only. A pickle has it only if that was
+        takes some n_boot / 3 times as long as fit; of ``method="soft"`` only. A pickle has it only if that was
         before. NaN if fewer than two queries count: one tells nothing of others.
     path\_ : tuple of Stage
         ``sigma``, ``weights``, ``soft`` and ``hard`` value after each climb.
@@ -149,7 +149,7 @@ class SoftBlender(BaseEstimator):  # type: ignore[misc]
         method: str = "soft",
         method_params: dict[str, Any] | None = None,
         n_starts: int = 1,
-        n_bootstrap: int = 100,
+        n_boot: int = 100,
         models: Any = None,
         progress: Any = "auto",
         random_state: Any = None,
@@ -165,7 +165,7 @@ class SoftBlender(BaseEstimator):  # type: ignore[misc]
         self.method = method
         self.method_params = method_params
         self.n_starts = n_starts
-        self.n_bootstrap = n_bootstrap
+        self.n_boot = n_boot
         self.models = models
         self.progress = progress
         self.random_state = random_state
@@ -232,7 +232,7 @@ class SoftBlender(BaseEstimator):  # type: ignore[misc]
         self._scale, self._named, self._task = task.scale, queries.named, task
         self._interval: FloatArray | None = None
         draws = deepcopy(settings.rng)  # the user may draw from theirs before the interval is asked for
-        self._interval_draws = (settings.n_bootstrap if self.method == SOFT else 0, draws, settings.progress)
+        self._interval_draws = (settings.n_boot if self.method == SOFT else 0, draws, settings.progress)
         self.weights_ = task.spread_out(found.weights)
         self.path_: tuple[Stage, ...] = tuple(
             replace(stage, weights=task.spread_out(stage.weights)) for stage in found.path
@@ -308,20 +308,20 @@ class SoftBlender(BaseEstimator):  # type: ignore[misc]
         return tags
 
     def _bootstrap(self) -> FloatArray:
-        n_bootstrap, rng, shown = self._interval_draws
+        n_boot, rng, shown = self._interval_draws
         task: Task | None = self._task
-        if task is None or n_bootstrap == 0:
+        if task is None or n_boot == 0:
             why = (
                 "the blender was pickled or copied before it was computed"
                 if task is None
-                else "it needs method='soft' and n_bootstrap"
+                else "it needs method='soft' and n_boot"
             )
             raise AttributeError(f"SoftBlender has no weights_interval_: {why}")
         if not several_count(task.problem.prepared, task.problem.query_weight):
             return np.full((task.n_models, 2), np.nan)
         with bar(shown, "resampling queries") as tell:
             # of a copy: several threads may come here at once, or one again after an interruption
-            found = bootstrap_weights(task.problem, task.gather(self.weights_), n_bootstrap, deepcopy(rng), tell)
+            found = bootstrap_weights(task.problem, task.gather(self.weights_), n_boot, deepcopy(rng), tell)
         return percentiles(np.array([task.spread_out(weights) for weights in found]))
 
     def _matrix(self, caller: str, S: Any, *, reset: bool) -> tuple[FloatArray, list[str]]:

@@ -15,7 +15,7 @@ from .interval import percentiles
 from .mixtures import largest, read_mixed, read_resampling
 from .settings import shows
 
-N_BOOTSTRAP = 1000
+N_BOOT = 1000
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ def blend_curve(
     noise: str = "gaussian",
     sigma: Any = "auto",
     sigma_unit: str = "spread",
-    n_bootstrap: int = N_BOOTSTRAP,
+    n_boot: int = N_BOOT,
     random_state: int = 0,
     progress: Any = "auto",
 ) -> BlendCurve:
@@ -113,7 +113,7 @@ def blend_curve(
     noise, sigma, sigma_unit
         Of the soft metric. In units of the spread it sees no more of a mixture than its direction; in units of the
         score it rises and falls with the size of the mixed scores. "auto" as in :class:`SoftBlender`.
-    n_bootstrap : int
+    n_boot : int
         Resamples of the queries, 20 at least; both metrics see the same.
     random_state : int
         Seed of the resampling.
@@ -152,7 +152,7 @@ def blend_curve(
     """
     caller = "blend_curve"
     steps = whole_number(caller, "n", n, 2)
-    resampling, shown = read_resampling(caller, n_bootstrap, random_state), shows(caller, progress)
+    resampling, shown = read_resampling(caller, n_boot, random_state), shows(caller, progress)
     mixed = read_mixed(
         caller, S, y, (("i", i), ("j", j)), group=group, qid=qid, sample_weight=sample_weight,
         query_weight=query_weight, metric=metric, normalize=normalize, lower_is_better=lower_is_better, noise=noise,

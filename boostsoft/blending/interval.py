@@ -14,25 +14,25 @@ LEVEL = 0.95
 
 
 def bootstrap_weights(
-    problem: Problem, weights: FloatArray, n_bootstrap: int, rng: np.random.Generator, tell: Progress
+    problem: Problem, weights: FloatArray, n_boot: int, rng: np.random.Generator, tell: Progress
 ) -> FloatArray:
-    """Weights on queries drawn anew with replacement, (n_bootstrap, n_models).
+    """Weights on queries drawn anew with replacement, (n_boot, n_models).
 
     Each climb starts from the weights of all queries, at the last sigma: the soft metric has one summit there on all
     data tried, so that no earlier stage is needed.
     """
     n = problem.query_weight.size
-    found = np.empty((n_bootstrap, weights.size))
-    for draw in range(n_bootstrap):
+    found = np.empty((n_boot, weights.size))
+    for draw in range(n_boot):
         counts = rng.multinomial(n, np.full(n, 1.0 / n)).astype(np.float64)
         again = problem.reweighted(counts * problem.query_weight)
         tells = counting_queries(again.prepared, again.query_weight) > 0  # or the price alone would set the weights
         found[draw] = climb(SoftValue(again, problem.sigmas[-1]), weights) if tells else weights
-        tell((draw + 1) / n_bootstrap)
+        tell((draw + 1) / n_boot)
     return found
 
 
 def percentiles(values: FloatArray) -> FloatArray:
-    """The ends of the central 95 %, (n, 2) of (n_bootstrap, n)."""
+    """The ends of the central 95 %, (n, 2) of (n_boot, n)."""
     ends: FloatArray = np.quantile(values, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0).T
     return ends

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arguments import FloatArray, IntArray, one_of, positive_number, whole_number
+from ..arguments import FloatArray, one_of, positive_number, whole_number
 from ..kernels.noise import LAWS
 from ..labels import read_labels
 from ..metrics.hard import Metric, refuse_cutoffs_per_query
@@ -18,14 +18,13 @@ from ..metrics.soft import SIGMA_UNITS, AnyMetric, SoftMetric, as_metric, refuse
 from ..progress import watched
 from ..queries import read_queries, weigh
 from ..query_groups import warn_of_one_query
-from ..query_means import blocks, refuse_infinite
+from ..query_means import bootstrap_means, refuse_infinite, weighted_means
 from ..statistics import check_resamples
 from .annealing import automatic_sigma, counting_queries
 from .mix import AUTO
 from .problem import blended
 from .scores import directions, normalized, refuse_unscored, score_matrix
 
-_CELLS = 4_000_000  # counts of resampled queries held at once: 32 MB
 _ROUNDING = 1e-12
 _STACKLEVEL = 3  # warnings name the user's line
 
@@ -65,22 +64,11 @@ class Mixed:
 
     def mean(self, values: FloatArray) -> FloatArray:
         """Mean over the queries that count, (n_mixtures,) of (n_queries, n_mixtures)."""
-        counted = self.prepared.counted(self.query_weight)
-        mean: FloatArray = counted @ np.where(counted[:, None] > 0, values, 0.0) / counted.sum()
-        return mean
+        return weighted_means(values.T, self.prepared.counted(self.query_weight))
 
-    def resampled(self, values: FloatArray, n_bootstrap: int, seed: int) -> FloatArray:
-        """The mean on queries drawn anew, (n_bootstrap, n_mixtures); the same draws for the same seed."""
-        counted = self.prepared.counted(self.query_weight)
-        clean = np.where(counted[:, None] > 0, values, 0.0)
-        means = np.empty((n_bootstrap, values.shape[1]))
-        for rows, counts in _draws(counted.size, n_bootstrap, seed):
-            weights = counts * counted
-            size = weights.sum(axis=1, keepdims=True)
-            means[rows] = np.divide(
-                weights @ clean, size, out=np.full((len(weights), values.shape[1]), np.nan), where=size > 0
-            )
-        return means[~np.isnan(means[:, 0])]
+    def resampled(self, values: FloatArray, n_boot: int, seed: int) -> FloatArray:
+        """The mean on queries drawn anew, (n_boot, n_mixtures); the same draws for the same seed."""
+        return bootstrap_means(values.T, self.prepared.counted(self.query_weight), n_boot, seed)
 
 
 def read_mixed(
@@ -123,9 +111,9 @@ def read_mixed(
     return Mixed(scores, prepared, weights, soft)
 
 
-def read_resampling(caller: str, n_bootstrap: Any, random_state: Any) -> tuple[int, int]:
+def read_resampling(caller: str, n_boot: Any, random_state: Any) -> tuple[int, int]:
     """Check how often queries are drawn anew, and the seed: what :meth:`Mixed.resampled` takes."""
-    draws = check_resamples(caller, "n_bootstrap", n_bootstrap)
+    draws = check_resamples(caller, "n_boot", n_boot)
     return draws, whole_number(caller, "random_state", random_state, 0)
 
 
@@ -133,12 +121,6 @@ def largest(values: FloatArray) -> NDArray[np.bool_]:
     """Where values are the largest there is, but for rounding: hard metrics are often equally good at many mixtures."""
     highest = float(values.max())
     return np.asarray(values >= highest - _ROUNDING * max(1.0, abs(highest)))
-
-
-def _draws(n_queries: int, n_bootstrap: int, seed: int) -> Iterator[tuple[slice, IntArray]]:
-    rng = np.random.default_rng(seed)
-    for begin, end in blocks(n_bootstrap, n_queries, _CELLS):
-        yield slice(begin, end), rng.multinomial(n_queries, np.full(n_queries, 1.0 / n_queries), size=end - begin)
 
 
 def _column(caller: str, argument: str, at: int, n_models: int) -> int:

@@ -37,7 +37,7 @@ class Settings:
     mix : metrics and their weights, or "auto"; nothing for methods that maximise the metric itself.
     l2 : as given.
     method, method_params : the function that finds the weights, and its options.
-    n_bootstrap : as given.
+    n_boot : as given.
     rng : what everything is drawn from.
     progress : whether to show a bar where there is a terminal.
     """
@@ -50,7 +50,7 @@ class Settings:
     l2: float
     method: Method
     method_params: Mapping[str, Any]
-    n_bootstrap: int
+    n_boot: int
     rng: np.random.Generator
     progress: bool
 
@@ -74,19 +74,17 @@ def check_settings(blender: Any) -> Settings:
         l2=non_negative_number(FIT, "l2", blender.l2),
         method=_METHODS[method],
         method_params=_method_params(blender, method),
-        n_bootstrap=_resamples(blender.n_bootstrap),
+        n_boot=_resamples(blender.n_boot),
         rng=generator(blender.random_state),
         progress=shows(FIT, blender.progress),
     )
 
 
-def _resamples(n_bootstrap: Any) -> int:
+def _resamples(n_boot: Any) -> int:
     """How many resamples are behind an interval; 0 for no interval."""
-    draws = whole_number(FIT, "n_bootstrap", n_bootstrap, 0)
+    draws = whole_number(FIT, "n_boot", n_boot, 0)
     if 0 < draws < LEAST_RESAMPLES:
-        raise ValueError(
-            f"{FIT}: n_bootstrap must be 0 (no intervals) or at least {LEAST_RESAMPLES}; got {n_bootstrap!r}"
-        )
+        raise ValueError(f"{FIT}: n_boot must be 0 (no intervals) or at least {LEAST_RESAMPLES}; got {n_boot!r}")
     return draws
 
 

@@ -11,7 +11,7 @@ from ..arguments import FloatArray, whole_number
 from ..metrics.hard import Metric
 from ..metrics.soft import AnyMetric, SoftMetric
 from .baselines.grid import compositions
-from .curve import N_BOOTSTRAP
+from .curve import N_BOOT
 from .interval import percentiles
 from .mixtures import largest, read_mixed, read_resampling
 from .settings import shows
@@ -81,7 +81,7 @@ def blend_surface(
     noise: str = "gaussian",
     sigma: Any = "auto",
     sigma_unit: str = "spread",
-    n_bootstrap: int = N_BOOTSTRAP,
+    n_boot: int = N_BOOT,
     random_state: int = 0,
     progress: Any = "auto",
 ) -> BlendSurface:
@@ -98,7 +98,7 @@ def blend_surface(
         The models, by their columns, from the end if negative.
     n : int
         Mixtures along an edge of the triangle, 2 at least: n (n + 1) / 2 in all.
-    normalize, lower_is_better, noise, sigma, sigma_unit, n_bootstrap, random_state, progress
+    normalize, lower_is_better, noise, sigma, sigma_unit, n_boot, random_state, progress
         As in :func:`blend_curve`.
 
     Returns
@@ -123,7 +123,7 @@ def blend_surface(
     """
     caller = "blend_surface"
     steps = whole_number(caller, "n", n, 2)
-    resampling, shown = read_resampling(caller, n_bootstrap, random_state), shows(caller, progress)
+    resampling, shown = read_resampling(caller, n_boot, random_state), shows(caller, progress)
     if np.shape(models) != (3,):
         raise ValueError(f"{caller}: models must be three columns of S; got {models!r}")
     mixed = read_mixed(
