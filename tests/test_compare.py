@@ -82,6 +82,15 @@ def test_queries_that_do_not_differ_are_not_ranked():
     assert row.p_wilcoxon == pytest.approx(stats.wilcoxon(gap[8:], method="exact").pvalue, rel=1e-9)
 
 
+def test_differences_that_rounding_parts_have_one_rank():
+    """Of tenths, as of precision@10: .3 - .2 is not .1 - 0."""
+    counts = np.random.default_rng(94).integers(0, 10, (2, 40))
+    track = track_of(counts[:, None] / 10)
+    row = compare(track, track, step_a=0, step_b=1).rows[0]
+    gap = counts[1] - counts[0]
+    assert row.p_wilcoxon == stats.wilcoxon(gap[gap != 0].astype(float)).pvalue
+
+
 def test_the_other_way_round_everything_changes_its_sign():
     y, a, b = scores(gain=0.1)
     there, back = compare(a, b, y_true=y, group=SIZES), compare(b, a, y_true=y, group=SIZES)

@@ -165,12 +165,12 @@ def cards_of(path):
 
 
 def test_the_words_of_cards_and_table_are_the_tracks(tmp_path):
-    track = track_of(60, n_queries=20, metrics=(HARD, SOFT), every=2)
+    track = track_of(60, n_queries=200, metrics=(HARD, SOFT), every=2)
     page = page_of(track, tmp_path, level=0.9)
     cards = cards_of(tmp_path / "report.html")
     (table,) = (found for kind, found in page.tables if kind == "overview")
     for i, name in enumerate(track.names):
-        effects, error = tree_effects(track, i, level=0.9), mean_errors(track.per_query[[-1], i], np.ones(20))[0]
+        effects, error = tree_effects(track, i, level=0.9), mean_errors(track.per_query[[-1], i], np.ones(200))[0]
         assert effects.keep != effects.best
         assert cards[name] == [
             f"± {error:.4f} over queries",
@@ -181,7 +181,7 @@ def test_the_words_of_cards_and_table_are_the_tracks(tmp_path):
         assert table[1 + i][1][4][1] == str(effects.keep)
         assert table[1 + i][1][6][1] == page.view(0, name)["advice"]
     text = (tmp_path / "report.html").read_text("utf-8")
-    assert f">20 queries · {track.groups.n_docs} documents · 120 trees · 60 steps<" in text
+    assert f">200 queries · {track.groups.n_docs:,} documents · 120 trees · 60 steps<" in text
     assert f"Lowest {HARD.name} with 120 trees<" in text
     assert "<dt>With 120 trees</dt>" in text
     assert "Left out: " not in text

@@ -21,7 +21,7 @@ from sklearn.ensemble import (
     HistGradientBoostingRegressor,
     RandomForestRegressor,
 )
-from sklearn.linear_model import LinearRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.metrics import ndcg_score
 
 from boostsoft import Metric, SoftMetric, SoftRanker
@@ -247,6 +247,15 @@ def test_a_first_model_of_scikit_learns_boosting_is_the_beginning():
     found = staged(model, filled)
     np.testing.assert_allclose(found[0], LinearRegression().fit(filled, Y).predict(filled), rtol=0, atol=1e-6)
     np.testing.assert_array_equal(found[1:], list(model.staged_predict(filled)))
+
+
+@pytest.mark.parametrize("loss", ["log_loss", "exponential"])
+def test_a_classifier_may_start_from_another(loss):
+    model = GradientBoostingClassifier(n_estimators=4, loss=loss, init=LogisticRegression()).fit(filled, Y > 1)
+    with_none = GradientBoostingClassifier(n_estimators=1, learning_rate=1e-12, loss=loss, init=LogisticRegression())
+    np.testing.assert_allclose(
+        staged(model, filled)[0], with_none.fit(filled, Y > 1).decision_function(filled), rtol=0, atol=1e-5
+    )
 
 
 def test_a_classifier_ranks_by_its_decision():

@@ -14,6 +14,8 @@ from ..query_means import bootstrap_means, counted_weights, degrees_of_freedom, 
 from ..statistics import without_rounding
 from ..tracks.effects import STILL
 
+_RANKED = 9  # decimals of the largest difference: .3 - .2 and .1 - 0 have one rank, which rounding would part
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -133,9 +135,10 @@ def significance(paired: Paired) -> tuple[float, float, float]:
     if (paired.weights == paired.weights[0]).all():
         from scipy import stats  # takes most of a second to load
 
+        sizes = np.round(paired.differences / np.abs(paired.differences).max(), _RANKED)
         with warnings.catch_warnings():  # older SciPys warn of few queries
             warnings.simplefilter("ignore")
-            ranked = float(stats.wilcoxon(paired.differences[paired.differences != 0]).pvalue)
+            ranked = float(stats.wilcoxon(sizes[sizes != 0]).pvalue)
     return t, float(2 * special.stdtr(degrees_of_freedom(paired.weights), -abs(t))), ranked
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
+from scipy import special
 
 from ..arguments import FloatArray, finite_vector
 from .blocks import refuse_no_trees, refuse_other_width
@@ -32,11 +33,23 @@ def of_estimator(caller: str, model: Any, X: Any) -> tuple[None, Iterator[FloatA
     n_features = getattr(model, "n_features_in_", None)
     if n_features is not None:
         refuse_other_width(caller, X, int(n_features))
-    if hasattr(model, "staged_decision_function"):
-        return None, _after(caller, np.zeros(X.shape[0]), model.staged_decision_function(X))
-    first: Any = getattr(model, "init_", None)  # an estimator, "zero" or nothing
-    start = first.predict(X) if hasattr(first, "predict") else np.zeros(X.shape[0])
-    return None, _after(caller, start, model.staged_predict(X))
+    decides = hasattr(model, "staged_decision_function")
+    stages = model.staged_decision_function(X) if decides else model.staged_predict(X)
+    return None, _after(caller, _start(model, X, decides), stages)
+
+
+def _start(model: Any, X: Any, decides: bool) -> FloatArray:
+    """What scikit-learn's gradient boosting starts from: its ``init_``, an estimator or "zero"; 0 for other models."""
+    first: Any = getattr(model, "init_", None)
+    if decides and hasattr(first, "predict_proba"):
+        chances = first.predict_proba(X)
+        if chances.shape[1] == 2:
+            smallest = np.finfo(np.float64).eps
+            odds = special.logit(np.clip(chances[:, 1], smallest, 1.0 - smallest))
+            return odds / 2.0 if model.loss == "exponential" else odds
+    elif not decides and hasattr(first, "predict"):
+        return np.asarray(first.predict(X))
+    return np.zeros(X.shape[0])
 
 
 def _after(caller: str, start: Any, staged: Iterable[Any]) -> Iterator[FloatArray]:
