@@ -274,7 +274,7 @@ def train(
     *,
     obj: str | Metric | XGBoostObjective | None = None,
     custom_metric: str | AnyMetric | Sequence[str | AnyMetric] | XGBoostMetrics | None = None,
-    evals: Sequence[tuple[Any, str]] = (),
+    evals: Sequence[tuple[Any, str]] | None = None,
     maximize: bool = True,
     verbose_eval: bool | int | None = True,
     **arguments: Any,
@@ -337,7 +337,7 @@ def train(
     xgboost = import_xgboost("boostsoft.xgboost.train")
     rule = trained_objective(obj)
     metrics = watched_metrics(custom_metric, rule)
-    settled = settle(params, arguments.get("xgb_model"))
+    settled, evals = settle(params, arguments.get("xgb_model")), list(evals or ())
     if not maximize:
         raise ValueError("boostsoft.xgboost.train: maximize must be True: every metric here is to be maximised")
     _refuse_minimising(arguments.get("callbacks") or (), evals, metrics)
@@ -347,7 +347,7 @@ def train(
         xgboost.collective.communicator_print(f"boostsoft.xgboost.train sets {said}\n")
     with as_booster(threads_in(settled, THREADS)):
         return xgboost.train(
-            settled, dtrain, num_boost_round, obj=rule, custom_metric=metrics, evals=list(evals), maximize=True,
+            settled, dtrain, num_boost_round, obj=rule, custom_metric=metrics, evals=evals, maximize=True,
             verbose_eval=verbose_eval, **arguments,
         )  # fmt: skip
 

@@ -893,6 +893,20 @@ def test_a_booster_goes_on_with_its_own_features_only(booster, data):
     assert fit(ranker(booster), turned, init_model=unnamed).n_iter_ == 8
 
 
+@both
+def test_the_boosters_own_rankers_go_on_and_rankers_of_a_derived_class(booster, data):
+    class Derived(SoftRanker):
+        pass
+
+    own = lgb.LGBMRanker(n_estimators=3, verbose=-1) if booster == "lightgbm" else xgb.XGBRanker(n_estimators=3)
+    queries = {"group": np.bincount(data.qid)} if booster == "lightgbm" else {"qid": data.qid}
+    for start in (own.fit(data.X, data.y, **queries), fit(ranker(booster, n_estimators=3), data)):
+        model = Derived(**ranker(booster, n_estimators=2).get_params())
+        model.fit(data.X, data.y, qid=data.qid, init_model=start)
+        assert model.best_iteration_ == 5
+        np.testing.assert_allclose(list(model.staged_predict(data.X))[2], start.predict(data.X), rtol=1e-6)
+
+
 @pytest.mark.parametrize("options", [{"booster": "dart", "rate_drop": 0.5}, {"booster": "gblinear"}], ids=str)
 def test_only_trees_that_stay_go_on(options, data, tmp_path):
     start = xgb.train({"objective": "rank:ndcg", **options}, xgb.DMatrix(data.X, data.y, qid=data.qid), 3)
@@ -911,9 +925,8 @@ def test_only_trees_that_stay_go_on(options, data, tmp_path):
 
 def test_what_cannot_go_on(data):
     model = fit(ranker(), data)
-    with pytest.raises(
-        TypeError, match="init_model must be a SoftRanker, a Booster of xgboost or a file; got <lightgbm"
-    ):
+    kinds = "a SoftRanker, a Booster of xgboost, an estimator that has one or a file"
+    with pytest.raises(TypeError, match=f"^SoftRanker.fit: init_model must be {kinds}; got <lightgbm"):
         fit(ranker("xgboost"), data, init_model=model)
     with pytest.raises(ValueError, match="init_model must have been trained on the 3 features of X; got one of 4"):
         ranker().fit(data.X[:, :3], data.y, qid=data.qid, init_model=model.booster_)

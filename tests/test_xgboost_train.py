@@ -70,6 +70,7 @@ def test_what_is_set_is_said_and_the_users_own_stays(data, capfd):
     assert list(log["train"]) == ["map_hard", "map_gumbel"]
     capfd.readouterr()
     bx.train({}, data, 2, evals=[(data, "train")], verbose_eval=False)
+    bx.train({}, data, 2, evals=None)  # as xgb.train's default
     assert capfd.readouterr().out == ""
 
 

@@ -12,11 +12,11 @@ from .settings import FIT
 from .training import Trees
 
 
-def beginning(ranker: Any, X: Any, init_model: Any, trees: Trees, encoder: Encoder) -> tuple[Any, Encoder]:
-    """The booster to continue, if any, and the columns, of which another ranker has its own idea."""
+def beginning(own: Any, X: Any, init_model: Any, trees: Trees, encoder: Encoder) -> tuple[Any, Encoder]:
+    """The booster to continue, if any, and the columns, of which another ranker, of our ``own``, has its own idea."""
     if init_model is None:
         return None, encoder
-    if isinstance(init_model, type(ranker)):
+    if isinstance(init_model, own):
         check_is_fitted(init_model)
         theirs: Encoder = init_model._encoder
         if (theirs.names, theirs.qid_column) != (encoder.names, encoder.qid_column):
@@ -30,7 +30,8 @@ def beginning(ranker: Any, X: Any, init_model: Any, trees: Trees, encoder: Encod
     start = trees.load(init_model)
     if start is None:
         raise TypeError(
-            f"{FIT}: init_model must be a SoftRanker, a Booster of {trees.NAME} or a file; got {init_model!r}"
+            f"{FIT}: init_model must be a SoftRanker, a Booster of {trees.NAME}, an estimator that has one or a "
+            f"file; got {init_model!r}"
         )
     if (
         is_frame(X) and not encoder.categories and getattr(start, "pandas_categorical", None)

@@ -263,7 +263,7 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
             What to evaluate after every tree.
         eval_group, eval_qid, eval_sample_weight, eval_query_weight : lists, optional
             The queries of each pair of ``eval_set``, and their weights.
-        init_model : SoftRanker, booster or file, optional
+        init_model : SoftRanker, booster, estimator that holds one (LGBMRanker, XGBRanker) or file, optional
             Trees to continue; ``n_estimators`` more are grown, and what is drawn for them is drawn anew.
 
         Returns
@@ -456,7 +456,7 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         settings, trees = self._checked()
         X = checked_columns(FIT, self, X, reset=True)
         start, encoder = beginning(
-            self, X, init_model, trees, Encoder.learn(self, X, find_column(FIT, self, X, self.qid_column))
+            SoftRanker, X, init_model, trees, Encoder.learn(self, X, find_column(FIT, self, X, self.qid_column))
         )
         train, named = read_rows(FIT, encoder, X, y, *queries)
         if not named:

@@ -190,17 +190,27 @@ def _categories(column: Any) -> tuple[Any, ...]:
 def _codes(caller: str, title: str, column: Any, categories: tuple[Any, ...]) -> NDArray[np.float64]:
     """The codes of fit; what fit has not seen is missing, unless it is numbers for texts or texts for numbers."""
     code = {category: float(at) for at, category in enumerate(categories)}
-    values = column.to_list()
+    values, positions = _values(column)
     codes = np.array([code.get(value, np.nan) for value in values])
     known = {_is_text(category) for category in categories}
-    for at in np.flatnonzero(np.isnan(codes)) if known else ():
-        value = values[at]
-        if _is_text(value) not in known and (_is_text(value) or (isinstance(value, Number) and value == value)):
-            raise ValueError(
-                f"{caller}: {title} held categories in fit, {categories[0]!r} for one, of another type than {value!r}; "
-                "give the values themselves, not their codes"
-            )
-    return codes
+    unseen = np.isnan(codes)
+    if known and unseen.any():
+        for value in [values[at] for at in np.unique(positions[unseen[positions]])]:
+            if _is_text(value) not in known and (_is_text(value) or (isinstance(value, Number) and value == value)):
+                raise ValueError(
+                    f"{caller}: {title} held categories in fit, {categories[0]!r} for one, of another type than "
+                    f"{value!r}; give the values themselves, not their codes"
+                )
+    found: NDArray[np.float64] = codes[positions]
+    return found
+
+
+def _values(column: Any) -> tuple[list[Any], NDArray[np.integer[Any]]]:
+    """Values, and which of them each row holds: pandas' categories and None, or those of all rows."""
+    if _is_categorical(column) and hasattr(column.cat, "codes"):
+        return [*column.cat.categories.to_list(), None], column.cat.codes.to_numpy()  # -1, the last, where missing
+    values = column.to_list()
+    return values, np.arange(len(values))
 
 
 def _is_text(value: Any) -> bool:

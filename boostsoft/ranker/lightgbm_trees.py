@@ -133,11 +133,13 @@ def arguments(settings: Settings, objective: Objective, curvature: float) -> dic
 
 
 def load(source: Any) -> Any:
-    """A booster from a booster, up to its best iteration, or from a file."""
+    """A booster from a booster, up to its best iteration, or from an estimator or a file."""
     import lightgbm
 
     if isinstance(source, (str, os.PathLike)):
         return lightgbm.Booster(model_file=source)
+    if isinstance(source, lightgbm.LGBMModel):
+        source = source.booster_
     return lightgbm.Booster(model_str=source.model_to_string()) if isinstance(source, lightgbm.Booster) else None
 
 

@@ -127,9 +127,11 @@ def unit_of(objective: Objective) -> float:
 
 
 def load(source: Any) -> Any:
-    """A booster from a booster or a file, whose trees stay as they are when it goes on."""
+    """A booster from a booster, an estimator or a file, whose trees stay as they are when it goes on."""
     import xgboost
 
+    if isinstance(source, xgboost.XGBModel):
+        source = source.get_booster()
     found = xgboost.Booster(model_file=source) if isinstance(source, (str, os.PathLike)) else source
     if not isinstance(found, xgboost.Booster):
         return None

@@ -45,7 +45,7 @@ def _start(model: Any, X: Any, decides: bool) -> FloatArray:
         chances = first.predict_proba(X)
         if chances.shape[1] == 2:
             smallest = np.finfo(np.float64).eps
-            odds = special.logit(np.clip(chances[:, 1], smallest, 1.0 - smallest))
+            odds: FloatArray = special.logit(np.clip(chances[:, 1], smallest, 1.0 - smallest))
             return odds / 2.0 if model.loss == "exponential" else odds
     elif not decides and hasattr(first, "predict"):
         return np.asarray(first.predict(X))
