@@ -130,17 +130,20 @@ def refuse_masked(caller: str, argument: str, values: Any) -> None:
 
 
 def refuse_lazy(caller: str, argument: str, values: Any) -> None:
-    """Raise if a frame is not computed yet; to ask it for anything else may be work."""
+    """Raise if a polars or Dask frame is not computed yet; to ask it for anything else may be work."""
     if hasattr(values, "collect") and hasattr(values, "lazy"):
-        raise TypeError(
-            f"{caller}: {argument} must be a DataFrame or an array; got a {type(values).__name__}, which .collect() "
-            "makes one"
-        )
+        found = f"{type(values).__name__}, which .collect() makes one"
+    elif hasattr(values, "__dask_graph__") and hasattr(values, "columns"):
+        found = "frame of Dask, which .compute() makes one (boostsoft.dask trains on its partitions)"
+    else:
+        return
+    raise TypeError(f"{caller}: {argument} must be a DataFrame or an array; got a {found}")
 
 
 def as_array(caller: str, argument: str, values: Any) -> NDArray[Any]:
     """Whatever NumPy can read as an array without ignoring a mask."""
     refuse_masked(caller, argument, values)
+    refuse_lazy(caller, argument, values)
     try:
         array = np.asarray(values)
     except (TypeError, ValueError) as error:

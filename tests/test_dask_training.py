@@ -315,6 +315,51 @@ def test_labels_and_weights_are_checked_before_training(client, frame):
         bd.train_xgboost(client, XGBOOST, X, y, qid, weight=weight + y)
 
 
+def test_labels_of_an_eval_set_are_checked_before_training(client, frame):
+    """LightGBM would take a missing one for 0."""
+    X, y, qid = frame[FEATURES], frame["y"], frame["qid"]
+    sets = {"eval_set": [(X, y), (X, y.where(y > 0, np.nan))], "eval_group": [bd.group_sizes(qid)] * 2}
+    with pytest.raises(ValueError, match=r"fit_lightgbm: eval_set: partition 0: y must be finite; got nan at position"):
+        bd.fit_lightgbm(ranker(), X, y, qid, **sets)
+
+
+def lettered(whole, letters_of_half):
+    """Labels that a letter tells, drawn from other letters in the first half of the queries than in the second."""
+    rng, half = np.random.default_rng(3), len(whole) // 2
+    letters = np.concatenate([rng.choice(list(drawn), half) for drawn in letters_of_half])
+    labels = pd.Series({"u": 0, "v": 3, "w": 1, "x": 2})[letters].to_numpy()
+    return whole[["a", "qid"]].assign(y=labels, letter=letters)
+
+
+def test_a_letter_must_have_the_same_code_in_all_partitions(client):
+    whole = lettered(table(), ("vwx", "uvwx"))
+    parts = dd.from_pandas(whole, npartitions=2, sort=False)
+    unknown = parts.assign(letter=parts["letter"].astype("category")).persist()
+    message = "column 'letter' of X must have the same categories in all partitions; those of partition 1 are not"
+    for fit in (
+        lambda X, y, qid: bd.fit_lightgbm(ranker(), X, y, qid),
+        lambda X, y, qid: bd.train_xgboost(client, XGBOOST, X, y, qid),
+    ):
+        with pytest.raises(ValueError, match=message):
+            fit(unknown[["a", "letter"]], unknown["y"], unknown["qid"])
+    known = unknown.categorize().persist()
+    X, y, qid = known[["a", "letter"]], known["y"], known["qid"]
+    model = bd.fit_lightgbm(ranker(), X, y, qid)
+    assert bd.evaluate("ndcg@10", y, model.predict(X), qid) > 0.99
+    found = bd.train_xgboost(client, {"tree_method": "hist", **XGBOOST}, X, y, qid, 20)
+    assert bd.evaluate("ndcg@10", y, dxgb.predict(client, found, X), qid) > 0.99
+
+
+def test_a_number_may_stand_for_what_is_missing(client, frame):
+    y, qid = frame["y"], frame["qid"]
+    holed = frame[FEATURES].where(frame[FEATURES] > -1.0, np.nan)
+    one, other = (
+        bd.train_xgboost(client, XGBOOST, X, y, qid, 3, missing=missing)["booster"].get_dump()
+        for X, missing in ((holed, np.nan), (holed.fillna(-9.0), -9.0))
+    )
+    assert one == other
+
+
 def test_what_no_worker_can_do_alone_is_refused(client, frame):
     X, y, qid = frame[FEATURES], frame["y"], frame["qid"]
 
@@ -346,7 +391,7 @@ def test_what_no_worker_can_do_alone_is_refused(client, frame):
     train(r"obj must be a string such as 'ndcg@10', a Metric or .* got 3", obj=3)
     train(r"params must not hold an objective", params={"objective": "rank:ndcg"})
     train(r"evals must be \(X, y, qid\) or \(X, y, qid, weight\)", evals={"valid": (X, y)})
-    train(r"evals must be a dict from name to \(X, y, qid\); got \[", evals=[(X, y, qid)])
+    train(r"evals must be a dict from name to \(X, y, qid\); got a list", evals=[(X, y, qid)])
     recorder = bx.TrackCallback(xgb.DMatrix([[1.0], [2.0]], [0, 1], group=[2]), "mrr")
     train(r"callbacks must not record .*; got boostsoft.xgboost.TrackCallback\('valid'", callbacks=[recorder])
     with pytest.raises(TypeError, match=r"fit_lightgbm: ranker must be a lightgbm.DaskLGBMRanker; got LGBMRanker"):

@@ -46,6 +46,13 @@ def test_wrong_labels_and_scores(caller, values, error, text):
     refused(error, f"{caller}: y_score {text}", CALLS[caller], [1, 0, 0], values, group=[3])
 
 
+def test_a_lazy_frame_must_be_collected():
+    pl = pytest.importorskip("polars")
+    lazy = pl.DataFrame({"y": [0, 1]}).lazy()
+    with pytest.raises(TypeError, match=r"y_score must be .* got a LazyFrame, which .collect\(\) makes one"):
+        Metric("ndcg")([0, 1], lazy)
+
+
 @every_call
 def test_lengths_that_disagree(caller):
     call = CALLS[caller]

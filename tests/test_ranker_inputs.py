@@ -575,6 +575,15 @@ def test_names_with_spaces_are_kept(data):
     assert model.feature_names_in_.tolist() == ["a b", "a_b", "d", "g"]
 
 
+def test_a_frame_of_dask_must_be_computed(data):
+    dd = pytest.importorskip("dask.dataframe")
+    frame = dd.from_pandas(pd.DataFrame(data.X, columns=list("abcd")), npartitions=2)
+    with pytest.raises(
+        TypeError, match=r"SoftRanker.fit: X must be .* got a frame of Dask, which .compute\(\) makes one"
+    ):
+        ranker().fit(frame, data.y, qid=data.qid)
+
+
 def test_a_lazy_frame_must_be_collected(data):
     frame = pl.DataFrame(data.X, schema=["a", "b", "c", "d"])
     model = ranker().fit(frame, data.y, qid=data.qid)

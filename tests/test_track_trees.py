@@ -269,6 +269,7 @@ def kinds_of_matrix():
     return {
         "float32": filled.astype(np.float32),
         "fortran": np.asfortranarray(filled),
+        "foreign bytes": filled.astype(">f4"),
         "rows": filled.tolist(),
         "pandas": numbers,
         "nullable": numbers.convert_dtypes(),

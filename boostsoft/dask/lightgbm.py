@@ -15,7 +15,16 @@ from ..metrics.prepared import PreparedQueries
 from ..objectives import Objective
 from ..pooling import needs_spread
 from ..query_groups import QueryGroups
-from .parts import check_parts, client_of, keep, refuse_recording, refuse_undivided_rule, require_dask, sizes_of
+from .parts import (
+    check_parts,
+    client_of,
+    keep,
+    refuse_missing_labels,
+    refuse_recording,
+    refuse_undivided_rule,
+    require_dask,
+    sizes_of,
+)
 from .watch import run_watched
 
 _CALLER = "boostsoft.dask.fit_lightgbm"
@@ -45,9 +54,10 @@ def fit_lightgbm(ranker: Any, X: Any, y: Any, qid: Any, *, sample_weight: Any = 
     TypeError
         If ``ranker`` is no DaskLGBMRanker, its objective is made for ``lgb.train``, or data is no Dask collection.
     ValueError
-        Before training: if a query is split over partitions or its rows are not adjacent; a partition is empty; the
-        objective finds nothing to learn, or has weights or cutoffs per query, which no worker can tell apart; early
-        stopping, ``bagging_by_query`` or a ``track_callback`` is asked for, or a metric in units of the spread.
+        Before training: if a query is split over partitions or its rows are not adjacent; a partition is empty; a
+        column's categories differ between partitions; labels of ``eval_set`` are not finite; the objective finds
+        nothing to learn, or has weights or cutoffs per query, which no worker can tell apart; early stopping,
+        ``bagging_by_query`` or a ``track_callback`` is asked for, or a metric in units of the spread.
     RuntimeError
         If a worker is lost while training, or one failed and left the others waiting.
 
@@ -77,6 +87,8 @@ def fit_lightgbm(ranker: Any, X: Any, y: Any, qid: Any, *, sample_weight: Any = 
     with client.as_current():
         data = keep(_CALLER, named)
         outlines = check_parts(_CALLER, data, rule)
+        for _, labels in arguments.get("eval_set") or ():
+            refuse_missing_labels(_CALLER, labels)
     trained = type(ranker)(**ranker.get_params())
     if isinstance(objective, SklearnObjective):
         trained.set_params(objective=PartObjective(objective))

@@ -6,7 +6,8 @@ The workers look at their partitions and send back an outline (ids and sizes of 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
@@ -22,13 +23,17 @@ _REMEDY = "boostsoft.dask.repartition_by_query(frame) makes queries whole"
 
 @dataclass(frozen=True)
 class Outline:
-    """What the client knows of one partition: rows of each collection, queries in order, and what is wrong."""
+    """What the client knows of one partition: rows of each collection, queries in order, and what is wrong.
+
+    Of the columns of categories it knows a digest of these, by column.
+    """
 
     rows: dict[str, int]
     ids: list[Any]
     sizes: IntArray
     learnable: bool
     wrong: str
+    categories: dict[Any, str] = field(default_factory=dict)
 
 
 def require_dask(caller: str) -> Any:
@@ -109,6 +114,7 @@ def check_parts(
         if found.wrong:
             raise ValueError(f"{caller}: partition {place}: {found.wrong}")
     _refuse_split(caller, outlines)
+    _refuse_unlike_categories(caller, outlines)
     if not any(found.learnable for found in outlines):
         if rule is None:
             raise ValueError(f"{caller}: weight must not be 0 for every row")
@@ -147,6 +153,23 @@ def client_of(caller: str, given: Any) -> Any:
     if not isinstance(client, Client) or client.asynchronous:
         raise TypeError(f"{caller}: client must be a distributed.Client that is not asynchronous; got {client!r}")
     return client
+
+
+def refuse_missing_labels(caller: str, labels: Any) -> None:
+    """Raise if labels are not finite, which LightGBM would take for 0."""
+    for place, wrong in enumerate(on_parts(caller, {"y": labels}, _wrong_labels)):
+        if wrong:
+            raise ValueError(f"{caller}: eval_set: partition {place}: {wrong}")
+
+
+def _wrong_labels(part: dict[str, Any]) -> str:
+    labels = np.asarray(part["y"]).ravel()
+    try:
+        if labels.size:
+            finite_vector("labels", "y", labels)
+    except (TypeError, ValueError) as error:
+        return str(error).removeprefix("labels: ")
+    return ""
 
 
 def keep(caller: str, collections: dict[str, Any]) -> dict[str, Any]:
@@ -199,7 +222,14 @@ def _outline(part: dict[str, Any], rule: Objective | None, weigh_queries: bool) 
     except (TypeError, ValueError) as error:
         return Outline(**nothing, wrong=str(error).removeprefix("QueryGroups.from_query_ids: "))
     ids = qid[groups.offsets[:-1]].tolist()
-    return Outline(rows, ids, groups.sizes, learnable, "")
+    return Outline(rows, ids, groups.sizes, learnable, "", _categories(part.get("X")))
+
+
+def _categories(frame: Any) -> dict[Any, str]:
+    """A digest of the categories of each column that has any, in the order of their codes."""
+    dtypes = dict(frame.dtypes) if hasattr(frame, "dtypes") else {}
+    lists = {name: dtype.categories for name, dtype in dtypes.items() if hasattr(dtype, "categories")}
+    return {name: sha256(repr(found.to_list()).encode()).hexdigest() for name, found in lists.items()}
 
 
 def _learnable(rule: Objective, labels: Any, groups: QueryGroups) -> bool:
@@ -239,6 +269,17 @@ def _refuse_split(caller: str, outlines: Sequence[Outline]) -> None:
             f"{caller}: a query must lie within one partition; qid {name!r} is in partitions {where} "
             f"({len(split)} of {len(homes)} queries are split); {_REMEDY}"
         )
+
+
+def _refuse_unlike_categories(caller: str, outlines: Sequence[Outline]) -> None:
+    """Raise if a column's categories differ: a booster takes their codes, which would mean another one elsewhere."""
+    for place, found in enumerate(outlines):
+        for name, digest in found.categories.items():
+            if digest != outlines[0].categories.get(name):
+                raise ValueError(
+                    f"{caller}: column {name!r} of X must have the same categories in all partitions; those of "
+                    f"partition {place} are not those of 0: X.categorize() makes them one"
+                )
 
 
 def _listed(counts: dict[str, int]) -> str:

@@ -33,6 +33,7 @@ def train_xgboost(
     custom_metric: str | Metric | SoftMetric | Sequence[str | Metric | SoftMetric] | XGBoostMetrics | None = None,
     evals: Mapping[str, tuple[Any, ...]] | None = None,
     early_stopping_rounds: int | None = None,
+    missing: float = np.nan,
     **arguments: Any,
 ) -> dict[str, Any]:
     """``xgboost.dask.train`` on whole queries.
@@ -57,6 +58,8 @@ def train_xgboost(
         What to evaluate on.
     early_stopping_rounds : int, optional
         Stop once the last metric on the last set has not risen for so many rounds.
+    missing : float
+        The value of X that stands for a missing one. Columns of categories are taken as such.
     **arguments
         ``verbose_eval``, ``xgb_model``, ``callbacks``, ``coll_cfg``: as ``xgboost.dask.train``.
 
@@ -71,8 +74,9 @@ def train_xgboost(
         If ``client`` is no synchronous Client, data is no Dask collection, or an argument is not as described.
     ValueError
         Before training: if a query is split over partitions or its rows are not adjacent; a partition is empty; the
-        weights differ within a query; the objective finds nothing to learn; objective or metrics have weights or
-        cutoffs per query or are pooled, which no worker can do alone; or a callback is a ``TrackCallback``.
+        weights differ within a query, or a column's categories between partitions; the objective finds nothing to
+        learn; objective or metrics have weights or cutoffs per query or are pooled, which no worker can do alone; or a
+        callback is a ``TrackCallback``.
     RuntimeError
         If a worker is lost while training.
 
@@ -110,13 +114,13 @@ def train_xgboost(
     callbacks = list(arguments.pop("callbacks", None) or ())
     refuse_recording(_CALLER, callbacks)
     if not isinstance(evals or {}, Mapping):
-        raise TypeError(f"{_CALLER}: evals must be a dict from name to (X, y, qid); got {evals!r}")
+        raise TypeError(f"{_CALLER}: evals must be a dict from name to (X, y, qid); got a {type(evals).__name__}")
     sets = {name: _named(name, given) for name, given in (evals or {}).items()}
     train = _named("train", (X, y, qid) if weight is None else (X, y, qid, weight))
     with client.as_current():
-        dtrain = _matrix(engine, client, train, rule.rule)
+        dtrain = _matrix(engine, client, train, rule.rule, missing)
         watched = [
-            (dtrain if _same(found, train) else _matrix(engine, client, found, None), name)
+            (dtrain if _same(found, train) else _matrix(engine, client, found, None, missing), name)
             for name, found in sets.items()
         ]
     if early_stopping_rounds is not None:  # its own argument would minimise what it does not know by name
@@ -170,7 +174,8 @@ class _Weighted:
 
 def _named(name: str, given: Any) -> dict[str, Any]:
     if not isinstance(given, (tuple, list)) or len(given) not in (3, 4):
-        raise TypeError(f"{_CALLER}: evals must be (X, y, qid) or (X, y, qid, weight); got {given!r} for {name!r}")
+        found = f"{len(given)} of them" if isinstance(given, (tuple, list)) else type(given).__name__
+        raise TypeError(f"{_CALLER}: evals must be (X, y, qid) or (X, y, qid, weight); got {found} for {name!r}")
     return dict(zip(("X", "y", "qid", "weight"), given, strict=False))
 
 
@@ -178,7 +183,7 @@ def _same(one: dict[str, Any], other: dict[str, Any]) -> bool:
     return one.keys() == other.keys() and all(one[name] is other[name] for name in one)
 
 
-def _matrix(engine: Any, client: Any, named: dict[str, Any], rule: Objective | None) -> Any:
+def _matrix(engine: Any, client: Any, named: dict[str, Any], rule: Objective | None, missing: float) -> Any:
     data = keep(_CALLER, named)
     outlines = check_parts(_CALLER, data, rule, weigh_queries=True)
     numbers = numbers_of(outlines)
@@ -186,4 +191,5 @@ def _matrix(engine: Any, client: Any, named: dict[str, Any], rule: Objective | N
     return engine.DaskDMatrix(
         client, data["X"], data["y"], qid=numbers, label_lower_bound=data.get("weight"),
         feature_names=None if columns is None else [str(name) for name in columns],  # of parts without rows, too
+        missing=missing, enable_categorical=True,
     )  # fmt: skip

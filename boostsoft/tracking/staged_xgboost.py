@@ -32,6 +32,8 @@ def on_data(caller: str, model: Any, X: Any) -> tuple[Any, Any]:
     options: dict[str, Any] = {"enable_categorical": True}
     if isinstance(model, xgboost.XGBModel):
         options |= {"missing": model.missing, "nthread": model.n_jobs}
+    if isinstance(X, np.ndarray) and not X.dtype.isnative:  # XGBoost would read the bytes the other way round
+        X = X.astype(X.dtype.newbyteorder("="))
     if isinstance(X, np.ndarray) or sparse.issparse(X):
         options |= {"feature_names": booster.feature_names, "feature_types": booster.feature_types}
     elif hasattr(X, "get_columns"):  # polars, whose names older versions do not see
