@@ -227,8 +227,11 @@ def test_scores_are_the_rankers(booster):
 
 def test_a_ranker_finds_the_query_ids_in_its_own_column():
     data = np.column_stack([QID, X])
-    ranker = SoftRanker(n_estimators=2, num_leaves=5, min_child_samples=5, qid_column=0, n_jobs=1).fit(data, Y)
-    track = track_trees(ranker, data, Y, metrics="ndcg@10", progress=False)
+    small = {"n_estimators": 2, "num_leaves": 5, "min_child_samples": 5, "n_jobs": 1}
+    ranker = SoftRanker(**small, n_boosters=3, qid_column=0).fit(data, Y)
+    with pytest.warns(UserWarning, match="^track_trees: the model is the mean of 3 boosters, .*n_boosters=1") as said:
+        track = track_trees(ranker, data, Y, metrics="ndcg@10", progress=False)
+    assert said[0].filename == __file__
     assert track.qid.tolist() == np.unique(QID).tolist()
     assert track.mean[-1, 0] == ranker.score(data, Y)
 

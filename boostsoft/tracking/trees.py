@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from ..progress import watched
 from ..query_groups import query_weights
 from ..tracks.builder import TRACKED, TrackBuilder, as_metrics
 from ..tracks.tree_track import TreeTrack
-from .staged import Stages, feature_matrix, find_queries, open_model, threads_of
+from .staged import Stages, feature_matrix, find_queries, open_model, soft_ranker, threads_of
 
 CALLER = "track_trees"
 
@@ -95,6 +96,8 @@ def track_trees(
     - A random forest's trees are independent, so that their order is that of drawing. LightGBM's (``boosting="rf"``)
       are averaged: the scores are those of ``predict(num_iteration=t)`` for objectives that leave them as they are.
     - With ``num_parallel_tree`` a step of XGBoost is a round of so many trees, as it is in ``iteration_range``.
+    - The trees of a SoftRanker of several boosters stand one after another. A warning says so, since the first trees
+      are a part of one booster, and no ranker to stop at.
     - Before the first tree all documents score alike, unless a start is given. (scikit-learn's gradient boosting has
       one in itself, ``init_``.)
 
@@ -120,6 +123,7 @@ def track_trees(
     groups, ids = find_queries(CALLER, model, X, n_docs, group, qid)
     weights = query_weights(CALLER, query_weight, groups)
     builder = TrackBuilder(CALLER, measured, y, groups, weights, qid=ids, label=label)
+    _warn_of_several_boosters(model)
     stages = open_model(CALLER, model, X, groups.n_docs, init_score=init_score, base_margin=base_margin)
     if stages.n_trees is not None:
         _refuse_late_start(start, stages.n_trees)
@@ -139,6 +143,17 @@ def _measure(builder: TrackBuilder, stages: Stages, start: int, every: int, prog
     _refuse_late_start(start, trees)
     if (trees - start) % every:
         builder.add(trees, scores)
+
+
+def _warn_of_several_boosters(model: Any) -> None:
+    """Several boosters of a SoftRanker stand one after another, and their mean ranks: fewer trees leave some out."""
+    n_boosters = getattr(soft_ranker(model), "n_boosters_", 1)
+    if n_boosters > 1:
+        warnings.warn(
+            f"{CALLER}: the model is the mean of {n_boosters} boosters, whose trees stand one after another: where to "
+            "stop is seen in one, SoftRanker(n_boosters=1)",
+            stacklevel=3,
+        )
 
 
 def _refuse_late_start(start: int, n_trees: int) -> None:
