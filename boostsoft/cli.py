@@ -22,7 +22,18 @@ from .blend_command import add_blend
 from .datasets import RankingData, load_digits_ranking, load_letor
 from .experiment import N_PARTS, Plan, run_folds, run_split
 from .kernels.noise import LAWS
-from .options import FAILED, add_command, check_folder, folder_name, interrupted, metric_name, positive, stop, whole
+from .options import (
+    FAILED,
+    add_command,
+    check_folder,
+    folder_name,
+    interrupted,
+    metric_name,
+    positive,
+    stop,
+    weighted,
+    whole,
+)
 from .plots import curves_figure, differences_figure, png
 from .report import TreeBars, curve_csv, finish, folds_csv, folds_report, per_query_csv, split_report
 from .track_command import add_track
@@ -37,6 +48,8 @@ _TRAIN = (
 _TRAIN_EXAMPLES = """\
 one split:    python -m boostsoft train --train S1.txt S2.txt S3.txt --valid S4.txt --test S5.txt
 five folds:   python -m boostsoft train --folds MQ2008 --seeds 3
+as SoftRanker from 20,000 documents on:
+              python -m boostsoft train --folds MQ2008 --noise gumbel --mix kendall=0.3 --losses xendcg=0.5 ranknet=0.5
 
 Of --folds DIR, parts S1 to S5 (.txt or .txt.gz) are read; fold f trains on parts f, f+1, f+2, chooses the
 number of trees on f+3 and is tested on f+4, cyclically, so that every query is tested once per seed.
@@ -131,6 +144,9 @@ def _add_training(parser: argparse.ArgumentParser) -> None:
         help="metric to train on and to watch (ndcg@10)",
     )
     add("--noise", choices=list(LAWS), default="gaussian", help="what softens the metric (gaussian)")
+    beside: dict[str, Any] = {"type": weighted, "nargs": "+", "default": [], "metavar": "NAME=WEIGHT"}
+    add("--mix", **beside, help="metrics that boostsoft trains on beside it, kendall=0.3 say")
+    add("--losses", **beside, help="convex losses that it trains on beside it, xendcg=0.5 ranknet=0.5 say")
     add("--learning-rate", type=positive, default=0.1, metavar="X", help="learning rate (0.1)")
     add("--leaves", type=whole(2), default=31, metavar="N", help="leaves per tree (31)")
     add(
@@ -234,6 +250,8 @@ def _train(options: argparse.Namespace) -> None:
     plan = Plan(
         metric=options.metric,
         noise=options.noise,
+        mix=dict(options.mix),
+        losses=dict(options.losses),
         trees=options.trees,
         learning_rate=options.learning_rate,
         leaves=options.leaves,

@@ -73,6 +73,14 @@ def folder_name(text: str) -> Path:
     return Path(text)
 
 
+def weighted(text: str) -> tuple[str, float]:
+    """Read NAME=WEIGHT."""
+    name, equals, weight = (part.strip() for part in text.partition("="))
+    if not (name and equals):
+        raise argparse.ArgumentTypeError(f"must be NAME=WEIGHT; got {text!r}")
+    return name, positive(weight)
+
+
 def metric_name(text: str) -> str:
     """Read a metric's name, and a cutoff behind it."""
     try:

@@ -150,6 +150,29 @@ def test_train_on_files(parts, tmp_path, capsys):
     assert line.split()[2] == f"{value:.4f}"
 
 
+def test_train_on_more_than_the_metric(parts, tmp_path, capsys):
+    arguments = ["train", "--train", str(part_file(parts, 1)), "--valid", str(part_file(parts, 2)), "--no-baseline"]
+    arguments += [
+        "--trees",
+        "4",
+        "--early-stopping",
+        "0",
+        "--mix",
+        "kendall=0.3",
+        "--losses",
+        "xendcg=0.5",
+        "ranknet=1",
+    ]
+    assert cli.main([*arguments, "--out", str(tmp_path)]) == 0
+    assert "soft NDCG@10 + 0.3 kendall + 0.5 xendcg + 1 ranknet." in " ".join(capsys.readouterr().out.split())
+    train, valid = (load_letor(part_file(parts, i)) for i in (1, 2))
+    objective = bl.objective("ndcg@10", mix={"kendall": 0.3}, losses={"xendcg": 0.5, "ranknet": 1.0})
+    parameters = {"objective": objective, "seed": 0, "deterministic": True, "force_row_wise": True, "verbosity": -1}
+    model = lgb.Booster(model_file=tmp_path / "model.txt")
+    by_hand = lgb.train(parameters, lgb.Dataset(train.X, train.y, group=train.sizes), model.num_trees())
+    np.testing.assert_array_equal(model.predict(valid.X), by_hand.predict(valid.X))
+
+
 def test_without_baseline_and_without_a_test_part(parts, tmp_path, capsys):
     arguments = ["train", "--train", str(part_file(parts, 1)), "--valid", str(part_file(parts, 2))]
     arguments += ["--no-baseline", "--trees", "5", "--early-stopping", "0", "--out", str(tmp_path), *SMALL_TREES]
@@ -354,6 +377,10 @@ BAD = {
     "inexact": (["train", "--folds", "{dir}", "--metric", "bpref"], "objective: bpref has no exact expectation here"),
     "cutoff": (["train", "--folds", "{dir}", "--metric", "ndcg@0"], "got 'ndcg@0'"),
     "noise": (["train", "--folds", "{dir}", "--noise", "pink"], "invalid choice: 'pink'"),
+    "mix": (["train", "--mix", "kendall"], "--mix: must be NAME=WEIGHT; got 'kendall'"),
+    "mixed": (["train", "--folds", "{dir}", "--mix", "kendal=1"], "objective: unknown metric 'kendal'"),
+    "losses": (["train", "--losses", "xendcg=0"], "--losses: must be a number above 0; got '0'"),
+    "loss": (["train", "--folds", "{dir}", "--losses", "x=1"], "objective: losses must be one of 'xendcg', "),
     "trees": (["demo", "--trees", "0"], "--trees: must be a whole number of at least 1; got '0'"),
     "leaves": (["train", "--leaves", "1"], "--leaves: must be a whole number of at least 2; got '1'"),
     "no number": (["demo", "--trees", "1e3"], "--trees: must be a whole number of at least 1; got '1e3'"),
