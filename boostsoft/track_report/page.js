@@ -109,7 +109,7 @@
       hovermode: "x unified", hoverlabel: { font: { size: 12.5 } }, dragmode: "zoom",
       xaxis: { ...trees, anchor: "y", matches: "x2", showticklabels: false, unifiedhovertitle: { text: "%{x:,d} trees" } },
       xaxis2: { ...trees, anchor: "y2", title: { text: "trees", font: { color: quiet, size: 13 } }, unifiedhovertitle: { text: "tree %{x:,d}" } },
-      yaxis: { ...axis, domain: [0.47, 1], range, uirevision: `${state.metric} ${state.band}` },
+      yaxis: { ...axis, domain: [narrow ? 0.5 : 0.47, 1], range, uirevision: `${state.metric} ${state.band}` },
       yaxis2: { ...axis, domain: [0, 0.385], range: effects ? effects.range : [-1, 1], tickformat: "~g", zeroline: true, zerolinecolor: ink, zerolinewidth: 1, uirevision: `${state.metric} ${state.track}` },
       legend: { ...legend, y: narrow ? 1.04 : 1.005 }, legend2: { ...legend, y: narrow ? 0.418 : 0.39 },
       annotations: [
