@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import re
 import signal
@@ -13,6 +12,7 @@ from collections import Counter
 from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
+from pathlib import Path
 from shutil import copytree
 
 import pytest
@@ -238,7 +238,7 @@ def test_another_number_of_models_is_refused_and_may_have_the_same_trials(small,
 
 def test_no_test_part_is_read_before_the_settings_are_frozen(split, tmp_path, monkeypatch):
     events = []
-    real_open, real_freeze, real_load = io.open, run.freeze, data.load_letor
+    real_open, real_freeze, real_load = Path.open, run.freeze, data.load_letor
 
     def opened(file, *rest, **options):
         events.append(str(file))
@@ -253,7 +253,7 @@ def test_no_test_part_is_read_before_the_settings_are_frozen(split, tmp_path, mo
         events.append("frozen")
         return found
 
-    monkeypatch.setattr(io, "open", opened)  # what Path.open calls
+    monkeypatch.setattr(Path, "open", opened)
     monkeypatch.setattr(data, "load_letor", loaded)
     monkeypatch.setattr(run, "freeze", freezing)
     run.run_quality(options(split, tmp_path / "out"))

@@ -839,6 +839,8 @@ def test_training_goes_on(booster, source, data, tmp_path):
 @pytest.mark.parametrize("options", [{"random_trees": True}, {"colsample": 0.5}], ids=str)
 def test_training_that_goes_on_draws_anew(booster, options, data):
     """Not what the first trees have drawn, over and over."""
+    if booster == "xgboost" and "colsample" in options and older(xgb.__version__, (3, 0)):
+        pytest.skip("XGBoost before 3.0 draws the columns of a first tree whatever the seed")
     options = {"learning_rate": 1e-9, "n_boosters": 1, **options}  # so that trees differ by what is drawn alone
     model = None
     for _ in range(4):

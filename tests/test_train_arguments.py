@@ -131,7 +131,8 @@ def test_lightgbm_watches_the_first_metric(data, valid):
 
 
 def test_xgboost_watches_the_first_metric(data, valid):
-    given = SoftRanker("xgboost", **{**SMALL, "n_estimators": 30}).train_arguments(data.y, group=data.sizes)
+    slow = {**SMALL, "n_estimators": 30, "learning_rate": 0.1}
+    given = SoftRanker("xgboost", **slow).train_arguments(data.y, group=data.sizes)
     for train in (xgb.train, bx.train):
         log = {}
         found = train(
