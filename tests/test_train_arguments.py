@@ -131,8 +131,8 @@ def test_lightgbm_watches_the_first_metric(data, valid):
 
 
 def test_xgboost_watches_the_first_metric(data, valid):
-    slow = {**SMALL, "n_estimators": 30, "learning_rate": 0.1}
-    given = SoftRanker("xgboost", **slow).train_arguments(data.y, group=data.sizes)
+    fast = {**SMALL, "n_estimators": 30, "learning_rate": 0.5}
+    given = SoftRanker("xgboost", **fast).train_arguments(data.y, group=data.sizes)
     for train in (xgb.train, bx.train):
         log = {}
         found = train(
