@@ -92,12 +92,22 @@ def add_track(commands: Any) -> None:
     )
 
 
+def _read(options: argparse.Namespace, n_features: int) -> RankingData:
+    try:
+        return load_letor(options.data, n_features=n_features, absent=float(options.absent))
+    except ValueError as error:
+        limit = f"n_features={n_features}"
+        if limit not in str(error):
+            raise
+        raise ValueError(f"track: {str(error).replace(limit, f'{n_features}, as many as the model has')}") from error
+
+
 def track(options: argparse.Namespace) -> None:
     """Run the command; what cannot work is refused before anything is measured."""
     metrics = tracked_metrics(options.metric or ["ndcg@10"], options.noise, options.sigma)
     targets = _targets(options)
     model, n_features = read_model(options.model)
-    data = load_letor(options.data, n_features=n_features, absent=float(options.absent))
+    data = _read(options, n_features)
     found = track_trees(
         model, data.X, data.y, qid=data.qid, metrics=metrics,
         every=options.every, start=options.start, label=written(options.label or options.model.stem),

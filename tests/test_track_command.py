@@ -415,6 +415,13 @@ def test_a_json_model_of_another_library_is_named(tmp_path, capsys):
         assert shown.err == f"boostsoft: track: cannot read the model {model}: {advice}\n"
 
 
+def test_a_file_with_more_features_than_the_model(folder, tmp_path, capsys):
+    (tmp_path / "wide.txt").write_text("1 qid:1 1:1 99:2\n0 qid:1 1:2\n")
+    code, shown = run(capsys, folder / "lightgbm.txt", tmp_path / "wide.txt")
+    assert code == 2
+    assert f"indices must be at most {N_FEATURES}, as many as the model has; got '99:2'" in shown.err
+
+
 def test_an_output_that_has_only_ascii(folder, tmp_path):
     arguments = [sys.executable, "-m", "boostsoft", "track", folder / "lightgbm.txt", folder / "a.txt"]
     arguments += ["--label", "modèle", "--png", tmp_path / "x.png"]
