@@ -126,8 +126,8 @@ class Metric:
 
     A query of one document has the value of the formula (ndcg, mrr, recall and map 1 if it is relevant, precision@10
     .1), but auc, pnr, kendall and spearman are undefined on it. A label below 0 is irrelevant in binary metrics, unless
-    ``relevant_from`` is lower still; dcg and cg count its gain (-1/2 for -1) beside a gain above 0; ndcg, err and pfound refuse it, as
-    ``gain`` and ``p_rel`` are by default; pnr, kendall and spearman see the labels' order only.
+    ``relevant_from`` is lower still; dcg and cg count its gain (-1/2 for -1) where another is above 0; ndcg, err and
+    pfound refuse it, as ``gain`` and ``p_rel`` are by default; pnr, kendall and spearman see the labels' order only.
 
     Relevant documents that a run lacks belong into the data, with scores below all others. They earn nothing there, as
     in trec_eval and ranx, if ``k`` is no more than the documents that the query's run has; ndcg's best order is then
