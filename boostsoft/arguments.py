@@ -88,6 +88,13 @@ def whole_number(caller: str, argument: str, value: Any, least: int) -> int:
     return int(value)
 
 
+def of_type(caller: str, argument: str, value: Any, kind: type) -> Any:
+    """Return a value of a class."""
+    if not isinstance(value, kind):
+        raise TypeError(f"{caller}: {argument} must be a {kind.__name__}; got {type(value).__name__}")
+    return value
+
+
 def one_of(caller: str, argument: str, value: Any, known: Any) -> str:
     """One of the known names."""
     if not isinstance(value, str) or value not in known:

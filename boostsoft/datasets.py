@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from . import _digits, _letor
 from ._trec.runs import TrecRuns, load_trec_runs, write_trec_run
-from .arguments import whole_number
+from .arguments import as_flag, whole_number
 from .ranking_data import RankingData
 from .text_files import PathLike, as_paths, read_lines, show
 
@@ -107,6 +107,7 @@ def load_letor(
     paths = [*as_paths(path), *as_paths(more_paths)]
     group_paths = as_paths(group)
     _check_letor_arguments(paths, group, group_paths, n_features, absent)
+    comments = as_flag("load_letor", "comments", comments)
     reader = _letor.Reader("load_letor", with_qid=group is None, n_features=n_features, comments=comments)
     group_sizes = []
     for i, file in enumerate(paths):
@@ -245,7 +246,7 @@ def load_digits_ranking(
     Raises
     ------
     TypeError, ValueError
-        If an argument is no whole number, or outside its range.
+        If an argument is no whole number, no flag, or outside its range.
 
     Examples
     --------
@@ -256,6 +257,7 @@ def load_digits_ranking(
     ('cosine_pixels', 'cosine_blurred', 'cosine_steps_right')
     """
     whole_number("load_digits_ranking", "seed", seed, 0)
+    graded = as_flag("load_digits_ranking", "graded", graded)
     _digits.check_sizes(n_queries, n_candidates)
     from sklearn.datasets import load_digits
 

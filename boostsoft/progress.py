@@ -14,6 +14,13 @@ _PAUSE = 0.1  # seconds between two looks
 Item = TypeVar("Item")
 
 
+def shows(caller: str, progress: Any) -> bool:
+    """Whether a bar may be shown."""
+    if not isinstance(progress, bool) and progress != "auto":
+        raise ValueError(f"{caller}: progress must be True, False or 'auto'; got {progress!r}")
+    return bool(progress)
+
+
 @contextmanager
 def bar(shown: bool, text: str, total: float | None = 1.0, counts: bool = False) -> Iterator[Callable[[float], None]]:
     """What to tell how much of the total is done, a share or a count; shows a bar if stderr is a terminal."""
@@ -62,8 +69,7 @@ class MetricBar:
     """
 
     def __init__(self, caller: str, progress: Any) -> None:
-        if not isinstance(progress, bool) and progress != "auto":
-            raise ValueError(f"{caller}: progress must be True, False or 'auto'; got {progress!r}")
+        shows(caller, progress)
         self._wanted = progress
         self._next = 0.0
         self._console: Any = None

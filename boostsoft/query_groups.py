@@ -134,6 +134,8 @@ class QueryGroups:
 
     def _reduced(self, reduce: np.ufunc, values: NDArray[Any], initial: Any, dtype: Any = None) -> NDArray[Any]:
         """One value per query from those of its documents; ``initial`` for a query without documents."""
+        if values.shape != (self.n_docs,):
+            raise ValueError(f"QueryGroups: values must be one per document, {self.n_docs}; got shape {values.shape}")
         found = np.full(self.n_queries, initial)
         filled, starts = self._filled
         if filled.size:

@@ -16,13 +16,12 @@ from .blending.interval import percentiles
 from .blending.mixtures import Mixed, read_mixed
 from .blending.problem import Problem
 from .blending.scores import NORMALIZATIONS, directions, score_matrix
-from .blending.settings import shows
 from .blending.soft_value import SoftValue
 from .blending.solve import climb
 from .kernels.noise import LAWS
 from .metrics.hard import Metric
 from .metrics.soft import SoftMetric, as_metric
-from .progress import watched
+from .progress import shows, watched
 from .queries import read_queries, weigh
 from .query_groups import warn_of_one_query
 from .query_means import mean_errors, weighted_means
@@ -168,7 +167,7 @@ def choose_sigma(
         return _residual(caller, matrix, names, signs, group, qid, sample_weight, query_weight)
     if method == "held-out" and sigma_unit == "score":
         raise ValueError(f"{caller}: sigma_unit must be 'spread' with method='held-out', as in a blend; got 'score'")
-    seed = whole_number(caller, "random_state", random_state, 0)
+    seed = 0 if random_state is None else whole_number(caller, "random_state", random_state, 0)
     metric = as_metric(caller, metric, {})
     mixed = read_mixed(
         caller, S, y, [("S", at) for at in range(n_models)], group=group, qid=qid, sample_weight=sample_weight,

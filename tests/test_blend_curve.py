@@ -318,5 +318,21 @@ def test_a_bar_is_shown_where_somebody_looks(data, monkeypatch, capsys, call, te
     assert [text for text in texts if text not in plain] == []
     call(S, y, group=sizes, progress=False)
     assert capsys.readouterr() == ("", "")
-    with pytest.raises(ValueError, match=r"progress must be 'auto', True or False; got 'yes'"):
+    with pytest.raises(ValueError, match=r"progress must be True, False or 'auto'; got 'yes'"):
         call(S, y, group=sizes, progress="yes")
+
+
+def test_the_best_mixture_of_a_surface_is_one_of_the_best():
+    """The best ones of a hard metric need not stand together: what lies in their middle may be worse."""
+    y, S = np.array([1, 1, 0]), np.array([[1, 0, 0], [0, 1, 0.1], [0.9, 0.9, 1]])
+    found = blend_surface(S, y, group=[3], metric="precision@1", n=11, n_boot=20, progress=False)
+    assert found.hard_optimum.value == 1.0
+    assert Metric("precision@1")(y, S @ found.hard_optimum.weights, group=[3]) == 1.0
+
+
+def test_no_state_is_the_first(data):
+    S, y, group = data
+    one, other = (
+        blend_curve(S, y, group=group, n=3, n_boot=20, random_state=state).soft_optimum for state in (None, 0)
+    )
+    assert (one.low, one.high) == (other.low, other.high)

@@ -152,7 +152,7 @@ def test_one_poor_model_does_not_take_the_colours(surface):
 
 def test_a_constant_surface_is_drawn(data):
     S, y, group = data
-    flat = blend_surface(S[:, [0, 0, 0]], y, group=group, n=3, sigma=0.5, n_boot=20)
+    flat = blend_surface(S[:, [0, 0, 0]], y, group=group, n=4, sigma=0.5, n_boot=20)
     figure = blend_surface_figure(flat)
     for kind, axes in zip((HARD, SOFT), figure.axes, strict=False):  # behind them stand the bars of colours
         (mesh,) = axes.collections  # no contours: they would follow the rounding
@@ -313,3 +313,16 @@ def test_wrong_names_and_kinds_are_refused(curve, surface, data):
     for plot in (plot_weights, weights_figure):
         with pytest.raises(NotFittedError, match="This SoftBlender instance is not fitted"):
             plot(SoftBlender())
+
+
+@pytest.mark.parametrize(
+    ("plot", "message"),
+    [
+        (plot_blend_curve, "plot_blend_curve: curve must be a BlendCurve; got int"),
+        (plot_blend_surface, "plot_blend_surface: surface must be a BlendSurface; got int"),
+        (plot_sigma_choice, "plot_sigma_choice: choice must be a SigmaChoice; got int"),
+    ],
+)
+def test_what_is_drawn_must_be_that(plot, message):
+    with pytest.raises(TypeError, match=message):
+        plot(3)

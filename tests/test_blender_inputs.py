@@ -176,7 +176,7 @@ def with_value(S, row, column, value):
         (None, {"n_boot": -1}, "n_boot must be from 0"),
         (None, {"n_boot": 1}, r"fit: n_boot must be 0 \(no intervals\) or at least 20; got 1"),
         (None, {"n_boot": 19}, r"fit: n_boot must be 0 \(no intervals\) or at least 20; got 19"),
-        (None, {"progress": "always"}, "progress must be 'auto', True or False"),
+        (None, {"progress": "always"}, "progress must be True, False or 'auto'"),
         (None, {"metric": "bpref"}, "another method maximises the metric itself"),
         (None, {"metric": Metric("ndcg", k=[3] * 25)}, "one cutoff for all queries"),
         (None, {"random_state": -1}, r"^SoftBlender\.fit: random_state must be a seed from 0 .*; got -1$"),

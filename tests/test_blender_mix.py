@@ -123,7 +123,7 @@ def test_resampled_queries_climb_the_same_mix(data):
         ("tau", ValueError, r"SoftBlender\.fit: mix must be 'auto' or a mapping from metrics to weights; got 'tau'"),
         (0.3, TypeError, r"SoftBlender\.fit: mix must be a mapping from metrics to weights; got 0\.3"),
         ({"kendall": -1}, ValueError, r"SoftBlender\.fit: mix\['kendall'\] must be .*above 0.*; got -1"),
-        ({"bpref": 1}, ValueError, r"SoftBlender\.fit: bpref has no exact expectation"),
+        ({"bpref": 1}, ValueError, r"SoftBlender\.fit: mix: bpref has no exact expectation"),
         ({"tau": 1}, ValueError, "unknown metric 'tau'"),
     ],
 )

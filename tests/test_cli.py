@@ -378,7 +378,7 @@ BAD = {
     "cutoff": (["train", "--folds", "{dir}", "--metric", "ndcg@0"], "got 'ndcg@0'"),
     "noise": (["train", "--folds", "{dir}", "--noise", "pink"], "invalid choice: 'pink'"),
     "mix": (["train", "--mix", "kendall"], "--mix: must be NAME=WEIGHT; got 'kendall'"),
-    "mixed": (["train", "--folds", "{dir}", "--mix", "kendal=1"], "objective: unknown metric 'kendal'"),
+    "mixed": (["train", "--folds", "{dir}", "--mix", "kendal=1"], "objective: mix: unknown metric 'kendal'"),
     "losses": (["train", "--losses", "xendcg=0"], "--losses: must be a number above 0; got '0'"),
     "loss": (["train", "--folds", "{dir}", "--losses", "x=1"], "objective: losses must be one of 'xendcg', "),
     "trees": (["demo", "--trees", "0"], "--trees: must be a whole number of at least 1; got '0'"),

@@ -592,3 +592,20 @@ def test_an_infinite_value_of_a_query_of_weight_0():
     left_out = compare(a[2:], b[2:], y_true=y[2:], group=group[1:], metrics="pnr").row("pnr")
     assert found.n == 2
     assert (found.difference, found.error, found.low) == (left_out.difference, left_out.error, left_out.low)
+
+
+def test_a_twin_may_have_a_name_of_its_own_or_stand_where_another_has_its_name():
+    y, a, b = scores()
+    linear = SoftMetric("ndcg@10", gain="linear", name="softlin", sigma=0.2, sigma_unit="spread")
+    plain = SoftMetric("ndcg@10", sigma=0.2, sigma_unit="spread")
+    named = Metric("ndcg@10", gain="linear", name="lin")
+    expected = compare(a, b, y_true=y, group=SIZES, metrics=linear).row("softlin", "soft")
+    for metrics, names in (
+        (["ndcg@10", linear], ["ndcg@10", "ndcg@10_hard", "softlin"]),
+        ([plain, linear], ["ndcg@10", "ndcg_gaussian@10", "ndcg@10_hard", "softlin"]),
+        (["ndcg@10", named, linear], ["ndcg@10", "lin", "softlin"]),
+    ):
+        found = compare(a, b, y_true=y, group=SIZES, metrics=metrics)
+        assert [row.metric for row in found.rows if row.kind != "control"] == names
+        row = found.row("softlin", "soft")
+        assert (row.gain, row.agrees_half) == (expected.gain, expected.agrees_half)

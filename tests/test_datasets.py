@@ -285,6 +285,7 @@ def test_a_learned_model_beats_every_single_feature(digits):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        ({"graded": "no"}, "graded must be True or False; got 'no'"),
         ({"seed": -1}, r"seed must be from 0 to 2\^53; got -1"),
         ({"seed": 1.5}, "seed must be a whole number; got 1.5"),
         ({"seed": True}, "seed must be a whole number; got True"),

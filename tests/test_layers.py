@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -162,3 +163,10 @@ def test_what_needs_scikit_learn_is_imported_when_asked_for():
         "raise SystemExit(', '.join(sorted({'lightgbm', 'xgboost'} & set(sys.modules))) or None)"
     )
     passes_alone(code)
+
+
+@pytest.mark.parametrize("package", ["ranker", "blending"])
+def test_what_is_imported_late_is_listed(package):
+    """For help() and completion."""
+    module = import_module(f"boostsoft.{package}")
+    assert set(module.__all__) <= set(dir(module))

@@ -203,6 +203,7 @@ def test_group_sum_names_both_numbers(write):
         ({"path": []}, "path must name at least one file; got an empty list"),
         ({"group": ["a", "b"]}, r"group must name one file per data file \(1\); got 2"),
         ({"group": []}, r"group must name one file per data file \(1\); got 0"),
+        ({"comments": "no"}, "comments must be True or False; got 'no'"),
         ({"n_features": 0}, r"n_features must be from 1 to 2\^53; got 0"),
         ({"n_features": 2.0}, "n_features must be a whole number; got 2.0"),
         ({"n_features": True}, "n_features must be a whole number; got True"),

@@ -346,3 +346,14 @@ def test_sigma_is_a_float(sigma):
 def test_wrong_choices(option, known, value):
     text = f"SoftMetric: {option} must be one of {known}; got {value!r}"
     refused(ValueError, text, SoftMetric, "ndcg", **{option: value})
+
+
+@pytest.mark.parametrize("metric", ["ndcg@10", bs.Metric("ndcg@10")])
+def test_a_misspelt_argument_of_a_soft_metric_is_told(metric):
+    refused(
+        TypeError,
+        "SoftMetric: sigma_units must be spelt sigma_unit; it takes noise, ",
+        bs.SoftMetric,
+        metric,
+        sigma_units=1,
+    )

@@ -325,3 +325,12 @@ def test_weights_are_ones_if_not_given():
     groups = QueryGroups.from_sizes([1, 2, 0])
     np.testing.assert_array_equal(query_weights("f", None, groups), [1, 1, 1])
     np.testing.assert_array_equal(query_weights("f", [0, 2, True], groups), [0, 2, 1])
+
+
+@pytest.mark.parametrize(
+    "reduce", [lambda g, v: g.sums(v), lambda g, v: g.largest(v, 0.0), lambda g, v: g.smallest(v, 0.0)]
+)
+@pytest.mark.parametrize("n", [3, 7])
+def test_values_must_be_one_per_document(reduce, n):
+    with pytest.raises(ValueError, match=rf"values must be one per document, 5; got shape \({n},\)"):
+        reduce(QueryGroups.from_sizes([2, 3]), np.ones(n))

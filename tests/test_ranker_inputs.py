@@ -624,3 +624,13 @@ def test_the_column_of_the_query_ids_has_no_importance(booster, data):
     assert ranker(booster, qid_column=-5).fit(X, data.y).feature_importances_.tolist() == found.tolist()
     plain = ranker(booster).fit(data.X, data.y, qid=data.qid).feature_importances_
     assert found.tolist() == [0.0, *plain]
+
+
+def test_a_tuple_of_pairs_is_several_sets(data):
+    pairs = ((data.X, data.y), (data.X[:40], data.y[:40]))
+    model = ranker().fit(data.X, data.y, qid=data.qid, eval_set=pairs, eval_qid=[data.qid, data.qid[:40]])
+    assert list(model.evals_result_) == ["valid_0", "valid_1"]
+    one = ranker().fit(data.X, data.y, qid=data.qid, eval_set=(data.X, data.y), eval_qid=[data.qid])
+    assert list(one.evals_result_) == ["valid_0"]
+    with pytest.raises(TypeError, match="eval_set must be a list of pairs .* got int"):
+        ranker().fit(data.X, data.y, qid=data.qid, eval_set=5)

@@ -247,6 +247,13 @@ def test_hard_beside_soft_on_one_scale():
     assert_nothing_collides(track_plots.hard_soft_figure(tracks[0], band=None))
 
 
+def test_the_hard_twin_is_found_by_whatever_name():
+    named = Metric("ndcg@10", gain="linear", name="lin")
+    soft = SoftMetric("ndcg@10", gain="linear", name="softlin", sigma=0.2, sigma_unit="spread")
+    figure = track_plots.hard_soft_figure(track_of(metrics=(Metric("map"), named, soft)))
+    assert figure._suptitle.get_text() == "lin after each tree"
+
+
 @pytest.mark.parametrize("draw", [track_plots.plot_hard_soft, track_plots.hard_soft_figure])
 def test_both_kinds_are_needed(draw):
     with pytest.raises(ValueError, match=r"hold a hard and a soft metric; got ndcg@10, map$"):

@@ -631,3 +631,15 @@ def test_a_bar_is_shown_where_somebody_looks(monkeypatch, capsys):
     assert shown.n_steps == 2
     track_trees(model, X, Y, **small(progress=False))
     assert capsys.readouterr() == ("", "")
+
+
+def test_no_metrics_are_the_default_ones():
+    model = lightgbm_model()
+    assert (
+        track_trees(model, X, Y, qid=QID, metrics=None, progress=False).names
+        == track_trees(model, X, Y, qid=QID, progress="auto").names
+    )
+    with pytest.raises(TypeError, match="track_trees: metrics must be a metric or several; got 3"):
+        track_trees(model, X, Y, qid=QID, metrics=3)
+    with pytest.raises(ValueError, match="track_trees: progress must be True, False or 'auto'; got 'no'"):
+        track_trees(model, X, Y, qid=QID, progress="no")

@@ -17,6 +17,7 @@ import pyarrow.parquet
 import pytest
 
 from boostsoft import Metric, QueryGroups, SoftMetric
+from boostsoft.adapters import logged_name
 from boostsoft.tracks import TreeTrack, WorstQuery
 from boostsoft.tracks.builder import TrackBuilder, as_metrics
 
@@ -672,3 +673,10 @@ def test_other_types_are_refused(match, wrong):
 def test_wrong_arguments_are_refused(call, match):
     with pytest.raises(ValueError, match=rf"TreeTrack\.\w+: .*{match.partition(': ')[2] or match}"):
         call(track())
+
+
+def test_a_metric_by_its_name_in_a_boosters_log():
+    found = track()
+    hard = next(at for at, metric in enumerate(found.metrics) if isinstance(metric, Metric))
+    assert found.index(logged_name(found.metrics[hard])) == found.index(found.names[hard]) == hard
+    assert logged_name(found.metrics[hard]) not in found.names

@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arguments import FloatArray, one_of
+from ..arguments import FloatArray, of_type, one_of
+from ..blending import BlendCurve, BlendSurface
 from ..plots import INK, QUIET, frame, new_figure
 from .shared import HARD, OTHER_COLOUR, OURS_COLOUR, SOFT, head, model_names, noise_words, title
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-    from ..blending import BlendCurve, BlendSurface
 
 KIND_COLOURS = {HARD: OTHER_COLOUR, SOFT: OURS_COLOUR}
 _LINES: dict[str, dict[str, Any]] = {HARD: {"lw": 1.0, "zorder": 3}, SOFT: {"lw": 2.6, "zorder": 4}}
@@ -76,6 +75,7 @@ def plot_blend_curve(
         If ``names`` or ``kinds`` is not as described.
     """
     caller = "plot_blend_curve"
+    of_type(caller, "curve", curve, BlendCurve)
     called = model_names(caller, names, _TWO)
     kinds = [one_of(caller, "kinds", kind, (HARD, SOFT)) for kind in kinds]
     if not kinds:
@@ -167,6 +167,7 @@ def plot_blend_surface(
     ValueError
         If ``kind`` or ``names`` is not as described.
     """
+    of_type("plot_blend_surface", "surface", surface, BlendSurface)
     corners = model_names("plot_blend_surface", names, (*_TWO, "the third"), 16)
     one_of("plot_blend_surface", "kind", kind, (HARD, SOFT))
     axes = new_figure(6.4, 5.6).add_subplot() if ax is None else ax

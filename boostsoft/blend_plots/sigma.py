@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..arguments import of_type
 from ..plots import INK, QUIET, frame, new_figure
+from ..sigma import SigmaChoice
 from .shared import OTHER_COLOUR, OURS_COLOUR, head
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-    from ..sigma import SigmaChoice
 
 # method of choose_sigma -> what it compares: key of the table, name, colour; the last decides
 _SIGMA_LINES: dict[str, list[tuple[str, str, str]]] = {
@@ -67,6 +67,7 @@ def plot_sigma_choice(choice: SigmaChoice, *, ax: Axes | None = None) -> Axes:
     ValueError
         If the choice is by "residual", which compares no sigmas.
     """
+    of_type("plot_sigma_choice", "choice", choice, SigmaChoice)
     if choice.method not in _SIGMA_LINES:
         raise ValueError(f"plot_sigma_choice: choice must compare several sigmas; got one by {choice.method!r}")
     axes = new_figure(8.5, 4.6).add_subplot() if ax is None else ax

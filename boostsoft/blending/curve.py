@@ -11,9 +11,9 @@ import numpy as np
 from ..arguments import FloatArray, IntArray, whole_number
 from ..metrics.hard import Metric
 from ..metrics.soft import AnyMetric, SoftMetric
+from ..progress import shows
 from .interval import percentiles
 from .mixtures import largest, read_mixed, read_resampling
-from .settings import shows
 
 N_BOOT = 1000
 

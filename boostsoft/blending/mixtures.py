@@ -114,7 +114,7 @@ def read_mixed(
 def read_resampling(caller: str, n_boot: Any, random_state: Any) -> tuple[int, int]:
     """Check how often queries are drawn anew, and the seed: what :meth:`Mixed.resampled` takes."""
     draws = check_resamples(caller, "n_boot", n_boot)
-    return draws, whole_number(caller, "random_state", random_state, 0)
+    return draws, 0 if random_state is None else whole_number(caller, "random_state", random_state, 0)
 
 
 def largest(values: FloatArray) -> NDArray[np.bool_]:

@@ -13,6 +13,7 @@ from ..arguments import non_negative_number, one_of, whole_number
 from ..kernels.noise import LAWS
 from ..metrics.hard import Metric, refuse_cutoffs_per_query
 from ..metrics.soft import as_metric, refuse_inexact
+from ..progress import shows
 from ..statistics import LEAST_RESAMPLES
 from .baselines import METHODS, Method
 from .mix import Mix, check_mix
@@ -86,13 +87,6 @@ def _resamples(n_boot: Any) -> int:
     if 0 < draws < LEAST_RESAMPLES:
         raise ValueError(f"{FIT}: n_boot must be 0 (no intervals) or at least {LEAST_RESAMPLES}; got {n_boot!r}")
     return draws
-
-
-def shows(caller: str, progress: Any) -> bool:
-    """Whether a bar may be shown."""
-    if progress not in ("auto", True, False):
-        raise ValueError(f"{caller}: progress must be 'auto', True or False; got {progress!r}")
-    return bool(progress)
 
 
 def generator(random_state: Any) -> np.random.Generator:

@@ -10,11 +10,11 @@ import numpy as np
 from ..arguments import FloatArray, whole_number
 from ..metrics.hard import Metric
 from ..metrics.soft import AnyMetric, SoftMetric
+from ..progress import shows
 from .baselines.grid import compositions
 from .curve import N_BOOT
 from .interval import percentiles
 from .mixtures import largest, read_mixed, read_resampling
-from .settings import shows
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,7 +23,7 @@ class SurfaceOptimum:
 
     Attributes
     ----------
-    weights : (3,), the mean of the best ones if there are several.
+    weights : (3,), of several best ones the nearest to their mean.
     value : of the metric at the best of the grid.
     interval : (3, 2), the central 95 % of each weight of the best mixture on resampled queries.
     """
@@ -105,7 +105,7 @@ def blend_surface(
     -------
     BlendSurface
         Both metrics at each mixture, and the optima. Where several mixtures are best (within 1e-12), the optimum is the
-        mean of them.
+        one nearest to the mean of them, which need not be as good itself.
 
     Raises
     ------
@@ -152,5 +152,8 @@ def _optimum(weights: FloatArray, mean: FloatArray, resamples: FloatArray) -> Su
 
 
 def _summit(weights: FloatArray, values: FloatArray) -> FloatArray:
-    middle: FloatArray = weights[largest(values)].mean(axis=0)
-    return middle
+    """The best mixture, of several the nearest to their mean."""
+    best = weights[largest(values)]
+    far = ((best - best.mean(axis=0)) ** 2).sum(axis=1)
+    nearest: FloatArray = best[np.argmin(far)]
+    return nearest

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -298,6 +299,31 @@ def _checked(caller: str, spec: str, options: Mapping[str, Any]) -> dict[str, An
         "k": check_cutoff(caller, k) if cutoff is None else cutoff,
         "custom_name": check_name(caller, name),
     }
+
+
+def alike(one: Metric, other: Metric) -> bool:
+    """Whether two metrics have the same values, whatever they are called."""
+    return _renamed(one, None) == _renamed(other, None)
+
+
+def twin_in(metrics: Sequence[Any], metric: Any) -> int | None:
+    """The place of the hard metric whose expectation a soft one is, by whatever name; of a hard one its own place."""
+    places = [at for at, other in enumerate(metrics) if isinstance(other, Metric) and alike(other, metric.hard)]
+    return next((at for at in places if metrics[at] == metric.hard), places[0] if places else None)
+
+
+def apart_from(metric: Metric, names: Collection[str]) -> Metric:
+    """The metric, under a name that is none of these."""
+    name = metric.name
+    while name in names:
+        name += "_hard"
+    return metric if name == metric.name else _renamed(metric, name)
+
+
+def _renamed(metric: Metric, name: str | None) -> Metric:
+    found = copy(metric)
+    object.__setattr__(found, "custom_name", name)
+    return found
 
 
 def check_call(

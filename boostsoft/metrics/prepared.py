@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arguments import FloatArray, IntArray, finite_vector
+from ..arguments import FloatArray, IntArray, finite_vector, of_type
 from ..kernels.families import PAIRWISE, PLAIN, RETRIEVED
 from ..kernels.shares import Work
 from ..query_groups import QueryGroups
@@ -152,6 +152,7 @@ class PreparedQueries:
 def prepare(metric: Metric, caller: str, y_true: Any, members: QueryGroups) -> PreparedQueries:
     """Check the labels and turn them into gains, discounts, cutoffs and divisors."""
     entry = REGISTRY[metric.metric]
+    of_type(caller, "groups", members, QueryGroups)
     labels = finite_vector(caller, "y_true", y_true, members.n_docs)
     groups = QueryGroups.from_sizes([members.n_docs]) if metric.pooled else members
     gains = coefficients(metric, caller, labels, groups)

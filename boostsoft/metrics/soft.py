@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -17,11 +18,12 @@ from .expectation import Expectation, expectation, sampled_expectation, softrank
 from .hard import Metric, check_call, read_metric
 from .prepared import PreparedQueries, prepare
 from .registry import REGISTRY
-from .spec import check_name, parse_call
+from .spec import OPTIONS, check_name, parse_call
 from .spread import Deviations, spread
 
 SIGMA_UNITS = ("score", "spread")
 RANKS = ("exact", "softrank", "sampled")
+_OWN = ("noise", "sigma", "sigma_unit", "ranks", "accuracy", "n_samples", "seed", "name")
 WATCHED_SIGMA = 0.2  # of the scores' spread: where trees are watched and nothing else is said
 _LARGEST = np.finfo(np.float64).max
 
@@ -136,6 +138,7 @@ class SoftMetric:
         name: str | None = None,
         **options: Any,
     ) -> None:
+        _refuse_misspelt(options)
         checked: dict[str, Any] = {
             "metric": as_metric("SoftMetric", metric, options),
             "noise": one_of("SoftMetric", "noise", noise, LAWS),
@@ -330,6 +333,14 @@ def _check_ranks(metric: Metric, ranks: str) -> None:
     if ranks == "softrank" and REGISTRY[metric.metric].family != PLAIN:
         known = ", ".join(name for name, other in REGISTRY.items() if other.family == PLAIN)
         raise ValueError(f"SoftMetric: ranks='softrank' is defined for {known}; got {metric.metric}; {remedy}")
+
+
+def _refuse_misspelt(options: dict[str, Any]) -> None:
+    """Raise if an option is none of a metric's but nearly one of a SoftMetric's own."""
+    for option in options:
+        meant = get_close_matches(option, _OWN, 1)
+        if meant and option not in OPTIONS:
+            raise TypeError(f"SoftMetric: {option} must be spelt {meant[0]}; it takes {', '.join(_OWN)}")
 
 
 def as_metric(caller: str, metric: str | Metric, options: dict[str, Any]) -> Metric:

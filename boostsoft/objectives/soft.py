@@ -249,7 +249,10 @@ def checked_mix(caller: str, mix: Any) -> tuple[tuple[Metric, float], ...]:
         return ()
     if not isinstance(mix, Mapping):
         raise TypeError(f"{caller}: mix must be a mapping from metrics to weights; got {mix!r}")
-    return tuple((_trainable(caller, m), positive_number(caller, f"mix[{m!r}]", weight)) for m, weight in mix.items())
+    return tuple(
+        (_trainable(f"{caller}: mix", metric), positive_number(caller, f"mix[{metric!r}]", weight))
+        for metric, weight in mix.items()
+    )
 
 
 def _prepared(caller: str, metric: Metric, y_true: Any, groups: QueryGroups) -> PreparedQueries:

@@ -76,7 +76,10 @@ def _title(settings: Settings, at: int) -> str:
 def _pairs(eval_set: Any) -> list[Any]:
     if eval_set is None:
         return []
-    pairs = [eval_set] if isinstance(eval_set, tuple) else list(eval_set)
+    if not isinstance(eval_set, (tuple, list)):
+        raise TypeError(f"{FIT}: eval_set must be a list of pairs (X, y); got {type(eval_set).__name__}")
+    of_pairs = bool(eval_set) and all(isinstance(pair, tuple) and len(pair) == 2 for pair in eval_set)
+    pairs = [eval_set] if isinstance(eval_set, tuple) and not of_pairs else list(eval_set)
     if not all(isinstance(pair, (tuple, list)) and len(pair) == 2 for pair in pairs):
         raise ValueError(f"{FIT}: eval_set must be a list of pairs (X, y)")
     return pairs

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..arguments import FloatArray, fraction, one_of
 from ..metrics import SoftMetric
+from ..metrics.hard import twin_in
 from ..metrics.soft import AnyMetric
 from ..plots import INK, QUIET, EndLabel, frame, label_ends, literal, new_figure, value_range
 from ..statistics import check_resamples
@@ -250,7 +251,7 @@ def hard_and_soft(caller: str, track: TreeTrack) -> tuple[int, int]:
         raise ValueError(f"{caller}: track must hold a hard and a soft metric; got {', '.join(track.names)}")
     softs = [i for i, metric in enumerate(track.metrics) if isinstance(metric, SoftMetric)]
     hards = [i for i in range(track.n_metrics) if i not in softs]
-    twins = [(i, j) for j in softs for i in hards if track.metrics[j].hard == track.metrics[i]]
+    twins = [(i, j) for j in softs if (i := twin_in(track.metrics, track.metrics[j])) is not None]
     return (twins or [(hards[0], softs[0])])[0]
 
 

@@ -9,7 +9,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from ..arguments import fraction
+from ..arguments import fraction, of_type
 from ..atomic import write_files
 from ..extras import optional
 from ..track_plots.changes import COLOURS, main_metric
@@ -50,12 +50,14 @@ def write_report(tracks: Tracks, path: str | Path, *, title: str | None = None, 
     ImportError
         If Plotly is not installed: ``pip install 'boostsoft[report]'``.
     TypeError
-        If ``tracks`` holds something else.
+        If ``tracks`` holds something else, or ``title`` is no text.
     ValueError
         If ``path`` is a folder, or ``level`` out of range.
     """
     found, target = as_tracks(CALLER, tracks), Path(path)
     fraction(CALLER, "level", level)
+    if title is not None:
+        of_type(CALLER, "title", title, str)
     if target.is_dir():
         raise ValueError(f"{CALLER}: path must be a file; got the folder {target}")
     script = optional(CALLER, "plotly.offline", "report").get_plotlyjs()

@@ -12,7 +12,7 @@ from ..arguments import FloatArray, finite_vector, fraction, whole_number
 from ..metrics.prepared import PreparedQueries, prepare
 from ..metrics.soft import AnyMetric, watched_soft
 from ..metrics.spread import spread
-from ..progress import watched
+from ..progress import shows, watched
 from ..query_groups import query_weights
 from ..query_means import (
     bootstrap_means,
@@ -91,7 +91,7 @@ def marginal_value(
     n_boot, seed : int
         Resamples behind ``first``, 20 at least, and their seed. Training takes the seed in the model's parameters.
     progress : bool
-        Whether to show a bar, where stderr is a terminal.
+        Whether to show a bar, where stderr is a terminal; "auto" is True.
 
     Returns
     -------
@@ -147,7 +147,7 @@ def marginal_value(
     """
     n_trees, level = whole_number(CALLER, "n_trees", n_trees, 1), fraction(CALLER, "level", level)
     n_boot, seed = check_resamples(CALLER, "n_boot", n_boot), whole_number(CALLER, "seed", seed, 0)
-    start = start_name(model)
+    start, shown = start_name(model), shows(CALLER, progress)
     pool = _pool(model, X, y, group, qid, metric, query_weight)
     n_docs = pool.labels.size
     starts = {
@@ -159,7 +159,7 @@ def marginal_value(
     for batch in found:
         refuse_other_width(f"{CALLER}: batches[{batch.name!r}]", batch.X, grower.n_features)
     measure = _Measure(pool, grower.before, level)
-    grown = [_grow(grower, batch, measure) for batch in watched(found, len(found), CALLER, progress)]
+    grown = [_grow(grower, batch, measure) for batch in watched(found, len(found), CALLER, shown)]
     if all(isinstance(result, Exception) for result in grown):
         raise next(result for result in grown if isinstance(result, Exception))
     return _values(found, grown, measure, n_boot, seed)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..arguments import fraction, whole_number
+from ..metrics.hard import twin_in
 from ..metrics.soft import SoftMetric
 from ..query_means import counted_weights, refuse_infinite
 from ..statistics import check_resamples
@@ -153,7 +154,8 @@ def _rows(systems: Systems, plan: Plan) -> tuple[tuple[ComparedMetric, ...], lis
         paired.append(pair(a, b, systems.weights, plan))
     for metric, found in zip(systems.metrics, paired, strict=True):
         soft = isinstance(metric, SoftMetric)
-        twin = paired[systems.metrics.index(metric.hard)] if metric.hard in systems.metrics else None
+        at = twin_in(systems.metrics, metric)
+        twin = None if at is None else paired[at]
         rows.append(_row(metric.name, "soft" if soft else "hard", found, twin, plan))
         if found.identical:
             notes.append(f"{metric.name}: no query differs (within 1e-9); nothing to test.")

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from ..arguments import FloatArray, finite_vector
-from ..metrics.hard import Metric
+from ..metrics.hard import Metric, apart_from, twin_in
 from ..metrics.prepared import PreparedQueries, prepare
 from ..metrics.soft import AnyMetric, SoftMetric
 from ..metrics.spread import spread
 from ..query_groups import query_weights, resolve_groups
 from ..tracks import TreeTrack
-from ..tracks.builder import TRACKED, as_metrics
+from ..tracks.builder import as_metrics
 from ..tracks.checks import check_step
 
 CALLER = "compare"
@@ -70,7 +70,7 @@ def from_scores(a: Any, b: Any, metrics: Any, y_true: Any, group: Any, qid: Any,
     labels = finite_vector(CALLER, "y_true", y_true, first.size)
     groups = resolve_groups(CALLER, first.size, group, qid)
     weights = query_weights(CALLER, query_weight, groups)
-    chosen = _with_twins(as_metrics(CALLER, TRACKED if metrics is None else metrics))
+    chosen = _with_twins(as_metrics(CALLER, metrics))
     queries = {hard: prepare(hard, CALLER, labels, groups) for hard in {metric.hard for metric in chosen}}
     values = [
         [metric.evaluate(queries[metric.hard], scores, weights) for metric in chosen] for scores in (first, second)
@@ -113,13 +113,13 @@ def from_tracks(a: TreeTrack, b: TreeTrack, metrics: Any, step_a: int, step_b: i
 
 
 def _with_twins(metrics: tuple[AnyMetric, ...]) -> tuple[AnyMetric, ...]:
-    """The metrics, and in front of each soft one its hard twin, unless that is among them."""
+    """The metrics, and in front of each soft one its hard twin, unless that is among them by any name."""
     found: list[AnyMetric] = []
     for metric in metrics:
-        if metric.hard not in found and metric.hard not in metrics:
-            found.append(metric.hard)
+        if twin_in([*found, *metrics], metric) is None:
+            found.append(apart_from(metric.hard, {other.name for other in (*found, *metrics)}))
         found.append(metric)
-    return as_metrics(CALLER, found)  # a twin may be called as another metric is
+    return tuple(found)
 
 
 def _common(a: TreeTrack, b: TreeTrack, metrics: Any) -> list[tuple[int, int]]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..arguments import finite_vector, whole_number
 from ..kernels.threads import at_most
-from ..progress import watched
+from ..progress import shows, watched
 from ..query_groups import query_weights
 from ..tracks.builder import TRACKED, TrackBuilder, as_metrics
 from ..tracks.tree_track import TreeTrack
@@ -67,7 +67,7 @@ def track_trees(
     label : str
         What the model is called in plots.
     progress : bool
-        Whether to show a bar, where stderr is a terminal.
+        Whether to show a bar, where stderr is a terminal; "auto" is True.
 
     Returns
     -------
@@ -116,7 +116,7 @@ def track_trees(
     >>> bool(track.mean[0, 1] == track.metrics[1](y, scores, group=[20] * 10))
     True
     """
-    measured = as_metrics(CALLER, metrics)
+    measured, shown = as_metrics(CALLER, metrics), shows(CALLER, progress)
     every, start = whole_number(CALLER, "every", every, 1), whole_number(CALLER, "start", start, 0)
     n_docs = finite_vector(CALLER, "y", y).size
     feature_matrix(CALLER, X, n_docs)  # before the queries, which would be blamed for labels that are too many
@@ -128,14 +128,14 @@ def track_trees(
     if stages.n_trees is not None:
         _refuse_late_start(start, stages.n_trees)
     with at_most(threads_of(model)):
-        _measure(builder, stages, start, every, progress)
+        _measure(builder, stages, start, every, shown)
     return builder.track()
 
 
-def _measure(builder: TrackBuilder, stages: Stages, start: int, every: int, progress: bool) -> None:
+def _measure(builder: TrackBuilder, stages: Stages, start: int, every: int, shown: bool) -> None:
     trees, scores = -1, np.zeros(0)
     known = None if stages.n_trees is None else stages.n_trees + 1
-    for trees, scores in enumerate(watched(stages.scores, known, CALLER, progress)):
+    for trees, scores in enumerate(watched(stages.scores, known, CALLER, shown)):
         if trees == start:
             builder.begin(start, scores)
         elif trees > start and (trees - start) % every == 0:

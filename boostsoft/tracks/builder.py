@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,13 @@ TRACKED: tuple[str | AnyMetric, ...] = ("ndcg@10", watched_soft("ndcg@10"))
 
 
 def as_metrics(caller: str, metrics: Any) -> tuple[AnyMetric, ...]:
-    """Metrics from specs, Metrics and SoftMetrics, or one of them; pooled ones have no value per query and raise."""
+    """Metrics from specs, Metrics and SoftMetrics, or one of them; None is the default ones.
+
+    Pooled ones have no value per query and raise.
+    """
+    metrics = TRACKED if metrics is None else metrics
+    if not isinstance(metrics, (str, Metric, SoftMetric, Iterable)):
+        raise TypeError(f"{caller}: metrics must be a metric or several; got {metrics!r}")
     given: Sequence[Any] = (metrics,) if isinstance(metrics, (str, Metric, SoftMetric)) else tuple(metrics)
     found = tuple(read_metrics(caller, given))
     refuse_equal_names(caller, [metric.name for metric in found])

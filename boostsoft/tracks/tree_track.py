@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..adapters import logged_name
 from ..arguments import FloatArray, IntArray, fraction, one_of, set_fields, whole_number
 from ..frames import as_frame
 from ..metrics.hard import Metric
@@ -278,7 +279,8 @@ class TreeTrack:
         Parameters
         ----------
         metric : int, str, Metric or SoftMetric
-            A position, from the end if negative; one of ``names``; or one of ``metrics``.
+            A position, from the end if negative; one of ``names``, or what a booster's log calls it
+            (``ndcg_hard@10``); or one of ``metrics``.
 
         Raises
         ------
@@ -294,7 +296,9 @@ class TreeTrack:
             return int(metric % self.n_metrics)
         if not isinstance(metric, (str, Metric, SoftMetric)):
             raise TypeError(f"TreeTrack: metric must be a position, a name or a metric; got {metric!r}")
-        among = self.names if isinstance(metric, str) else self.metrics
+        among: Sequence[Any] = self.metrics
+        if isinstance(metric, str):
+            among = self.names if metric in self.names else [logged_name(one) for one in self.metrics]
         if metric not in among:
             raise ValueError(f"TreeTrack: metric must be one of {known}; got {metric!r}")
         return among.index(metric)
