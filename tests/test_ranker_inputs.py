@@ -632,5 +632,5 @@ def test_a_tuple_of_pairs_is_several_sets(data):
     assert list(model.evals_result_) == ["valid_0", "valid_1"]
     one = ranker().fit(data.X, data.y, qid=data.qid, eval_set=(data.X, data.y), eval_qid=[data.qid])
     assert list(one.evals_result_) == ["valid_0"]
-    with pytest.raises(TypeError, match="eval_set must be a list of pairs .* got int"):
+    with pytest.raises(TypeError, match=r"eval_set must be a list of pairs .* got int"):
         ranker().fit(data.X, data.y, qid=data.qid, eval_set=5)
