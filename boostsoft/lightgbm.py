@@ -44,18 +44,16 @@ from .lightgbm_data import (
 from .lightgbm_data import threads as _threads
 from .metrics.hard import Metric
 from .metrics.soft import AnyMetric, MetricWeights
-from .objectives import LambdaObjective, Objective, SoftObjective
+from .objectives import Objective, SoftObjective
 from .objectives import reference_objective as _reference
 from .tracks.live import LiveTrack
 from .tracks.stopping import StoppingRule
 
 __all__ = [
     "feval",
-    "lambda_objective",
     "objective",
     "reference_objective",
     "sklearn_eval_metric",
-    "sklearn_lambda_objective",
     "sklearn_objective",
     "sklearn_reference_objective",
     "track_callback",
@@ -210,76 +208,6 @@ def sklearn_objective(
             accuracy=accuracy,
         )
     )
-
-
-def lambda_objective(kind: str = "lambdarank", **options: Any) -> LightGBMObjective:
-    """Build LightGBM's LambdaRank, or RankNet, for ``params["objective"]``: a reference to compare with.
-
-    Parameters
-    ----------
-    kind : "lambdarank" or "ranknet"
-        Which of the two.
-    **options
-        ``truncation_level``, ``norm``, ``sigmoid``, ``gain`` and ``query_weight`` of
-        :class:`boostsoft.objectives.LambdaObjective`, which has the formulas.
-
-    Returns
-    -------
-    LightGBMObjective
-        A callable ``(preds, train_data) -> gradient, hessian``, each (n_docs,).
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not as described.
-    ValueError
-        While training: as :func:`objective`, or if a higher label has a lower gain.
-
-    Examples
-    --------
-    >>> import lightgbm as lgb, numpy as np, boostsoft.lightgbm as bl
-    >>> rng = np.random.default_rng(0)
-    >>> train = lgb.Dataset(rng.normal(size=(200, 3)), rng.integers(0, 3, 200), group=[20] * 10)
-    >>> params = {"objective": bl.lambda_objective(truncation_level=10), "metric": "None", "verbose": -1}
-    >>> lgb.train(params, train, 3).num_trees()
-    3
-    """
-    return LightGBMObjective(LambdaObjective(kind, **options), "lambda_objective")
-
-
-def sklearn_lambda_objective(kind: str = "lambdarank", **options: Any) -> SklearnObjective:
-    """Build LambdaRank or RankNet for ``lgb.LGBMRanker(objective=..., metric="None")``.
-
-    What :func:`sklearn_objective` says of ``metric``, ``bagging_by_query`` and pickles holds here too.
-
-    Parameters
-    ----------
-    kind, **options
-        As of :func:`lambda_objective`.
-
-    Returns
-    -------
-    SklearnObjective
-        A callable ``(y_true, y_pred, weight, group) -> gradient, hessian``, each (n_docs,).
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not as described.
-    ValueError
-        In ``fit``: as :func:`sklearn_objective`, or if a higher label has a lower gain.
-
-    Examples
-    --------
-    >>> import lightgbm as lgb, numpy as np, boostsoft.lightgbm as bl
-    >>> rng = np.random.default_rng(0)
-    >>> X, y = rng.normal(size=(200, 3)), rng.integers(0, 3, 200)
-    >>> objective = bl.sklearn_lambda_objective("lambdarank", norm=False)
-    >>> ranker = lgb.LGBMRanker(objective=objective, metric="None", n_estimators=3, verbose=-1)
-    >>> ranker.fit(X, y, group=[20] * 10).booster_.num_trees()
-    3
-    """
-    return SklearnObjective(LambdaObjective(kind, **options), "sklearn_lambda_objective")
 
 
 def reference_objective(kind: str, **options: Any) -> LightGBMObjective:
@@ -532,7 +460,7 @@ class LightGBMObjective:
         self._cache = PreparedCache()
 
     def __call__(self, preds: Any, train_data: Any) -> tuple[FloatArray, FloatArray]:
-        """Gradient and curvature of minus the soft metric."""
+        """Gradient and curvature of what is minimised."""
         _refuse_other_calls(self.caller, self._twin, train_data)
         training = training_behind(train_data)
         refuse_traps(self.caller, train_data, training.params)
@@ -554,7 +482,7 @@ class SklearnObjective:
     def __call__(
         self, y_true: Any, y_pred: Any, weight: Any = None, group: Any = None
     ) -> tuple[FloatArray, FloatArray]:
-        """Gradient and curvature of minus the soft metric."""
+        """Gradient and curvature of what is minimised."""
         _refuse_datasets(self.caller, self._twin, y_pred)
         training = training_behind()
         refuse_bagged_queries(self.caller, training.params)

@@ -292,7 +292,4 @@ def _cells(figures: MetricFigures, sign: str) -> list[str]:
     effects = figures.effects
     if effects is None:
         return [*cells, "-", "-", "-"]
-    reach = f"{effects.best:,}"
-    if effects.queries > 1:  # one alone gives no interval
-        reach += f" ({effects.best_low:,} to {effects.best_high:,})"
-    return [*cells, reach, f"{effects.keep:,}", f"{effects.hurting.size:,} of {effects.steps.size:,}"]
+    return [*cells, effects.reach, f"{effects.keep:,}", f"{effects.hurting.size:,} of {effects.steps.size:,}"]

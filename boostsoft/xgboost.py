@@ -29,7 +29,7 @@ from .adapters import MetricList, PreparedCache, as_booster, threads_in
 from .arguments import FloatArray, finite_vector
 from .metrics.hard import Metric
 from .metrics.soft import AnyMetric, MetricWeights, SoftMetric, watched_soft
-from .objectives import LambdaObjective, Objective, SoftObjective
+from .objectives import Objective, SoftObjective
 from .objectives import reference_objective as _reference
 from .xgboost_data import THREADS, groups_and_weights, import_xgboost, is_empty, library, over_workers
 from .xgboost_data import threads as _threads
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from .xgboost_callback import TrackCallback
 
-__all__ = ["TrackCallback", "custom_metric", "lambda_objective", "objective", "reference_objective", "train"]
+__all__ = ["TrackCallback", "custom_metric", "objective", "reference_objective", "train"]
 
 # Gradient and curvature times a constant: the leaves' Newton steps stay, but XGBoost's stock lambda = 1 and
 # min_child_weight = 1 are made for curvatures of about .25 per document. A query's sum to about .1, whatever its
@@ -109,7 +109,7 @@ def objective(
     -----
     The factor of 16 leaves the Newton step as it is. XGBoost's stock ``lambda=1`` and ``min_child_weight=1`` are made
     for curvatures of about .25 per document; those of a whole query add up to about .1 here, whatever its length.
-    What :func:`lambda_objective` and :func:`reference_objective` build is not multiplied.
+    What :func:`reference_objective` builds is not multiplied.
 
     Of a pooled metric, whose pairs are of several queries, the DMatrix's weights multiply each document's gradient
     afterwards, as LightGBM's weights of rows do; ``query_weight`` weighs the pairs.
@@ -144,43 +144,6 @@ def objective(
             stacklevel=2,
         )
     return XGBoostObjective(rule)
-
-
-def lambda_objective(kind: str = "lambdarank", **options: Any) -> XGBoostObjective:
-    """Build LightGBM's LambdaRank, or RankNet, for ``obj=``: a reference to compare with.
-
-    XGBoost's own ``rank:ndcg`` is another variant (it normalises otherwise and starts from pairs of its own choice).
-
-    Parameters
-    ----------
-    kind : "lambdarank" or "ranknet"
-        Which of the two.
-    **options
-        ``truncation_level``, ``norm``, ``sigmoid``, ``gain`` and ``query_weight`` of
-        :class:`boostsoft.objectives.LambdaObjective`, which has the formulas.
-
-    Returns
-    -------
-    XGBoostObjective
-        A callable ``(predt, dtrain) -> gradient, hessian``, each (n_docs,).
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not as described.
-    ValueError
-        While training: as :func:`objective`, or if a higher label has a lower gain.
-
-    Examples
-    --------
-    >>> import numpy as np, xgboost as xgb, boostsoft.xgboost as bx
-    >>> rng = np.random.default_rng(0)
-    >>> train = xgb.DMatrix(rng.normal(size=(200, 3)), rng.integers(0, 3, 200), group=[20] * 10)
-    >>> params = {"base_score": 0, "disable_default_eval_metric": True}
-    >>> xgb.train(params, train, 3, obj=bx.lambda_objective("lambdarank", norm=False)).num_boosted_rounds()
-    3
-    """
-    return XGBoostObjective(LambdaObjective(kind, **options), "lambda_objective")
 
 
 def reference_objective(kind: str, **options: Any) -> XGBoostObjective:
@@ -379,7 +342,7 @@ class XGBoostObjective:
         self._cache = PreparedCache()
 
     def __call__(self, predt: Any, dtrain: Any) -> tuple[FloatArray, FloatArray]:
-        """Gradient and curvature of minus the soft metric."""
+        """Gradient and curvature of what is minimised."""
         part = over_workers() is not None
         if part and is_empty(dtrain):
             return np.zeros(0), np.zeros(0)

@@ -59,7 +59,7 @@ def test_ranknet_is_the_oracles(spread, sigmoid):
         scores[8:20] *= 1e4
     else:
         scores *= spread
-    found = evaluate(LambdaObjective("ranknet", sigmoid=sigmoid, norm=False, truncation_level=3), labels, scores)
+    found = evaluate(LambdaObjective("ranknet", sigmoid=sigmoid), labels, scores)
     wanted = per_query(oracle.ranknet, labels, scores, sigmoid=sigmoid)
     np.testing.assert_allclose(found[0], wanted[0], rtol=0, atol=1e-12 * np.abs(wanted[0]).max())
     np.testing.assert_allclose(found[1], np.maximum(wanted[1], 1e-12), rtol=0, atol=1e-12 * wanted[1].max())
@@ -105,11 +105,13 @@ def test_lightgbm_grows_the_same_model_with_it_as_with_its_own():
     X, y, sizes = training_data()
     params = {**QUIET, "num_leaves": 7, "min_data_in_leaf": 5}
     own = lightgbm.train({**params, "objective": "lambdarank"}, lightgbm.Dataset(X, y, group=sizes), 15)
-    ours = lightgbm.train({**params, "objective": bl.lambda_objective()}, lightgbm.Dataset(X, y, group=sizes), 15)
+    ours = lightgbm.train(
+        {**params, "objective": bl.reference_objective("lambdarank")}, lightgbm.Dataset(X, y, group=sizes), 15
+    )
     np.testing.assert_allclose(ours.predict(X), own.predict(X, raw_score=True), atol=1e-4)
     ranker = lightgbm.LGBMRanker(
-        objective=bl.sklearn_lambda_objective(), n_estimators=15, num_leaves=7, min_child_samples=5, metric="None",
-        n_jobs=1, verbose=-1,
+        objective=bl.sklearn_reference_objective("lambdarank"), n_estimators=15, num_leaves=7, min_child_samples=5,
+        metric="None", n_jobs=1, verbose=-1,
     )  # fmt: skip
     ranker.fit(X, y, group=sizes)
     np.testing.assert_allclose(ranker.predict(X), ours.predict(X), atol=1e-4)
@@ -119,7 +121,7 @@ def test_row_weights_multiply_as_in_lightgbms_own():
     X, y, sizes = training_data()
     weights = np.random.default_rng(0).uniform(0.5, 2.0, 400)
     models = []
-    for objective in ("lambdarank", bl.lambda_objective()):
+    for objective in ("lambdarank", bl.reference_objective("lambdarank")):
         data = lightgbm.Dataset(X, y, group=sizes, weight=weights)
         models.append(lightgbm.train({**QUIET, "objective": objective, "num_leaves": 7}, data, 5))
     np.testing.assert_allclose(models[1].predict(X), models[0].predict(X, raw_score=True), atol=1e-4)
@@ -134,7 +136,7 @@ def test_xgboost_learns_from_it(kind):
     data = xgboost.DMatrix(X, y, group=sizes)
     # lambdarank's curvatures are far below what min_child_weight=1 expects
     params = {"base_score": 0, "disable_default_eval_metric": True, "min_child_weight": 0.0, "max_depth": 3}
-    model = xgboost.train(params, data, 30, obj=bx.lambda_objective(kind))
+    model = xgboost.train(params, data, 30, obj=bx.reference_objective(kind))
     ndcg = Metric("ndcg@10")
     start = ndcg(y, np.zeros(400), group=sizes)
     assert ndcg(y, model.predict(data), group=sizes) > start + 0.2
@@ -153,12 +155,22 @@ def test_query_weights_multiply_and_a_query_alone_contributes_the_same():
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"kind": "listnet"}, ValueError, "lambda_objective: kind must be one of 'lambdarank', 'ranknet'; got 'list"),
-        ({"truncation_level": 0}, ValueError, r"lambda_objective: truncation_level must be from 1 to 2\^53; got 0"),
-        ({"truncation_level": 2.5}, TypeError, "lambda_objective: truncation_level must be a whole number; got 2.5"),
-        ({"norm": 1}, TypeError, "lambda_objective: norm must be True or False; got 1"),
-        ({"sigmoid": 0.0}, ValueError, "lambda_objective: sigmoid must be finite and above 0; got 0.0"),
-        ({"gain": "square"}, ValueError, "lambda_objective: gain must be one of 'exp2', 'linear'; got 'square'"),
+        (
+            {"kind": "listnet"},
+            ValueError,
+            "reference_objective: kind must be one of 'lambdarank', 'ranknet'; got 'list",
+        ),
+        ({"truncation_level": 0}, ValueError, r"reference_objective: truncation_level must be from 1 to 2\^53; got 0"),
+        ({"truncation_level": 2.5}, TypeError, "reference_objective: truncation_level must be a whole number; got 2.5"),
+        ({"kind": "ranknet", "norm": True}, TypeError, "reference_objective: truncation_level and norm belong to lamb"),
+        (
+            {"kind": "ranknet", "truncation_level": 30},
+            TypeError,
+            "truncation_level and norm belong to lambdarank; rank",
+        ),
+        ({"norm": 1}, TypeError, "reference_objective: norm must be True or False; got 1"),
+        ({"sigmoid": 0.0}, ValueError, "reference_objective: sigmoid must be finite and above 0; got 0.0"),
+        ({"gain": "square"}, ValueError, "reference_objective: gain must be one of 'exp2', 'linear'; got 'square'"),
     ],
 )
 def test_bad_options_are_named(options, error, message):

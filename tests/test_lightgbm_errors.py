@@ -206,16 +206,16 @@ def test_names_of_hard_and_soft_metrics():
 
 
 def test_the_adapter_of_the_other_interface_is_named(data):
-    for build in (bl.objective, bl.lambda_objective):
-        with pytest.raises(TypeError, match=rf"LGBMRanker takes boostsoft.lightgbm.sklearn_{build.__name__}, X"):
-            rank_again(data, objective=build()).fit(data.X, data.y, group=data.sizes)
+    for name, given in (("objective", ()), ("reference_objective", ("lambdarank",))):
+        with pytest.raises(TypeError, match=rf"LGBMRanker takes boostsoft.lightgbm.sklearn_{name}, X"):
+            rank_again(data, objective=getattr(bl, name)(*given)).fit(data.X, data.y, group=data.sizes)
     with pytest.raises(TypeError, match=r"LGBMRanker takes boostsoft.lightgbm.sklearn_eval_metric"):
         bl.feval("ndcg@5")(data.y, data.y)
 
 
 def test_the_adapter_of_the_other_booster_is_named(data):
     pytest.importorskip("xgboost")
-    for adapter in (bl.objective(), bl.lambda_objective(), bl.feval("ndcg@5")):
+    for adapter in (bl.objective(), bl.reference_objective("lambdarank"), bl.feval("ndcg@5")):
         with pytest.raises(TypeError, match=r"with a Dataset; got DMatrix.* XGBoost what boostsoft.xgboost builds$"):
             adapter(data.y, data.matrix())
 
@@ -237,10 +237,9 @@ def test_a_metric_in_place_of_an_adapter_names_the_adapter(data, metric):
 
 
 def test_the_adapter_of_lightgbms_own_interface_is_named(data):
-    for build in (bl.sklearn_objective, bl.sklearn_lambda_objective):
-        own = build.__name__.removeprefix("sklearn_")
+    for own, given in (("objective", ()), ("reference_objective", ("lambdarank",))):
         with pytest.raises(TypeError, match=rf"\.sklearn_{own}: is called by LGBMRanker, .*got a Dataset.*\.{own}$"):
-            train(data, build())
+            train(data, getattr(bl, f"sklearn_{own}")(*given))
     dataset = data.dataset()
     with pytest.raises(TypeError, match=r"sklearn_eval_metric: is called by LGBMRanker, .*got a Dataset.*\.feval$"):
         train(dataset, "regression", valid_sets=[dataset], feval=bl.sklearn_eval_metric("ndcg@5"))

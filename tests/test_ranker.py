@@ -421,7 +421,7 @@ def test_what_xgboost_does_not_know_is_warned_of(data):
         ({"booster_params": [1]}, TypeError, "booster_params must be a dict"),
         ({"early_stopping_rounds": 0}, ValueError, "early_stopping_rounds must be from 1"),
         ({"early_stopping_rounds": 3}, ValueError, "give eval_set or validation_fraction"),
-        ({"validation_fraction": 1.0}, ValueError, "validation_fraction must be a share between 0 and 1; got 1.0"),
+        ({"validation_fraction": 1.0}, ValueError, "validation_fraction must be below 1; got 1.0"),
         ({"n_jobs": 0}, ValueError, "n_jobs must not be 0"),
         ({"n_jobs": 2**32 + 1}, ValueError, "n_jobs must be up to 2"),
         ({"random_state": -1}, ValueError, "random_state must be from 0"),

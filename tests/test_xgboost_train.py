@@ -45,7 +45,9 @@ def test_it_is_xgboosts_train_with_the_settings_named(data):
 
 
 @pytest.mark.parametrize(
-    "obj", ["map", bs.Metric("err@5"), bx.objective("ndcg@3", noise="gumbel"), bx.lambda_objective("ranknet")], ids=repr
+    "obj",
+    ["map", bs.Metric("err@5"), bx.objective("ndcg@3", noise="gumbel"), bx.reference_objective("ranknet")],
+    ids=repr,
 )
 def test_objectives_of_every_kind(data, obj):
     rule = obj if isinstance(obj, bx.XGBoostObjective) else bx.objective(obj)

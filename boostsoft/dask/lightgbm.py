@@ -111,7 +111,7 @@ class PartObjective:
         self.objective.rule = _PartRule(objective.rule)
 
     def __call__(self, y_true: Any, y_pred: Any, weight: Any, group: Any) -> tuple[FloatArray, FloatArray]:
-        """Gradient and curvature of minus the soft metric."""
+        """Gradient and curvature of what is minimised."""
         if weight is not None and not np.any(weight):
             return np.zeros(len(y_pred)), np.zeros(len(y_pred))
         return self.objective(y_true, y_pred, weight, group)

@@ -32,12 +32,12 @@ class LambdaObjective(Objective):
     ----------
     kind : "lambdarank" or "ranknet"
         Pairs weighed by the NDCG that swapping them would change, or all alike.
-    truncation_level : int
-        Of lambdarank: a pair counts if one of its documents is among so many first ranks, and the ideal DCG is cut
-        off there (LightGBM's ``lambdarank_truncation_level``).
-    norm : bool
-        Of lambdarank: LightGBM's ``lambdarank_norm``, which divides a pair's weight by .01 + its score distance and
-        scales a query's sums.
+    truncation_level : int, optional
+        Of lambdarank, 30 by default: a pair counts if one of its documents is among so many first ranks, and the ideal
+        DCG is cut off there (LightGBM's ``lambdarank_truncation_level``).
+    norm : bool, optional
+        Of lambdarank, True by default: LightGBM's ``lambdarank_norm``, which divides a pair's weight by .01 + its score
+        distance and scales a query's sums.
     sigmoid : float
         Steepness of the logistic slope (LightGBM's ``sigmoid``).
     gain : "exp2", "linear", table or callable
@@ -78,21 +78,22 @@ class LambdaObjective(Objective):
         self,
         kind: str = "lambdarank",
         *,
-        truncation_level: int = 30,
-        norm: bool = True,
+        truncation_level: int | None = None,
+        norm: bool | None = None,
         sigmoid: float = 1.0,
         gain: Any = "exp2",
         query_weight: Any = None,
     ) -> None:
-        caller = "lambda_objective"
-        depth = whole_number(caller, "truncation_level", truncation_level, 1)
+        if one_of(CALLER, "kind", kind, LAMBDA_KINDS) == "ranknet" and (truncation_level, norm) != (None, None):
+            raise TypeError(f"{CALLER}: truncation_level and norm belong to lambdarank; ranknet weighs all pairs alike")
+        depth = 30 if truncation_level is None else whole_number(CALLER, "truncation_level", truncation_level, 1)
         checked = {
-            "kind": one_of(caller, "kind", kind, LAMBDA_KINDS),
+            "kind": kind,
             "truncation_level": depth,
-            "norm": as_flag(caller, "norm", norm),
-            "sigmoid": positive_number(caller, "sigmoid", sigmoid),
-            "metric": as_metric(caller, "ndcg", {"k": depth, "gain": gain}),
-            "query_weight": kept_weights(caller, query_weight),
+            "norm": norm is None or as_flag(CALLER, "norm", norm),
+            "sigmoid": positive_number(CALLER, "sigmoid", sigmoid),
+            "metric": as_metric(CALLER, "ndcg", {"k": depth, "gain": gain}),
+            "query_weight": kept_weights(CALLER, query_weight),
         }
         set_fields(self, checked)
 

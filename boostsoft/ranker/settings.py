@@ -13,6 +13,7 @@ from ..arguments import (
     FloatArray,
     as_flag,
     finite_number,
+    fraction,
     non_negative_number,
     one_of,
     positive_number,
@@ -111,7 +112,7 @@ def check_settings(ranker: Any) -> Settings:
     given = ranker.eval_metric
     evaluated = _watched(objective) if given is None else _evaluated(given)
     refuse_cutoffs_per_query(FIT, objective.metric)
-    rounds, fraction = ranker.early_stopping_rounds, ranker.validation_fraction
+    rounds, share = ranker.early_stopping_rounds, ranker.validation_fraction
     return Settings(
         booster=one_of(FIT, "booster", ranker.booster, BOOSTERS),
         objective=objective,
@@ -130,7 +131,7 @@ def check_settings(ranker: Any) -> Settings:
         n_boosters=_n_boosters(ranker.n_boosters),
         more=_more(ranker.booster_params),
         early_stopping_rounds=None if rounds is None else whole_number(FIT, "early_stopping_rounds", rounds, 1),
-        validation_fraction=None if fraction is None else _inner_share("validation_fraction", fraction),
+        validation_fraction=None if share is None else fraction(FIT, "validation_fraction", share),
         n_jobs=check_threads(FIT, ranker.n_jobs),
         seed=_seed(ranker.random_state),
     )
@@ -214,13 +215,6 @@ def _share(argument: str, value: Any) -> float:
     number = finite_number(FIT, argument, value)
     if not 0.0 < number <= 1.0:
         raise ValueError(f"{FIT}: {argument} must be a share above 0 and up to 1; got {value!r}")
-    return number
-
-
-def _inner_share(argument: str, value: Any) -> float:
-    number = finite_number(FIT, argument, value)
-    if not 0.0 < number < 1.0:
-        raise ValueError(f"{FIT}: {argument} must be a share between 0 and 1; got {value!r}")
     return number
 
 

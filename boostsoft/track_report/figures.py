@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..metrics import SoftMetric
+from ..metrics.hard import twin_in
 from ..plots import value_range
 from ..query_groups import QueryGroups
 from ..query_means import mean_errors
@@ -75,8 +76,7 @@ class MetricFigures:
     def twin(self) -> int | None:
         """The position of the hard metric that this one softens, if it was tracked too."""
         metric = self.track.metrics[self.metric]
-        same = [i for i, other in enumerate(self.track.metrics) if other == metric.hard]
-        return same[0] if same and isinstance(metric, SoftMetric) else None
+        return twin_in(self.track.metrics, metric) if isinstance(metric, SoftMetric) else None
 
     def plotted(self, level: float) -> dict[str, Any]:
         """What the page's script draws: numbers that are none become null."""

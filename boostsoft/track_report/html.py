@@ -57,7 +57,7 @@ def _effect_cells(figures: MetricFigures) -> list[str]:
     if effects is None:
         return [_NOTHING] * 3
     return [
-        f"{effects.best:,} ({effects.best_low:,} to {effects.best_high:,})",
+        effects.reach,
         f"{effects.keep:,}",
         f"{effects.hurting.size:,} of {effects.steps.size:,}",
     ]

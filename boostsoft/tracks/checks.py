@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..adapters import refuse_equal_names
+from ..adapters import logged_name, refuse_equal_names
 from ..arguments import FloatArray, IntArray, as_array, whole_number, whole_numbers
 from ..metrics.hard import Metric
 from ..metrics.soft import AnyMetric, SoftMetric
@@ -52,6 +52,24 @@ def check_step(caller: str, step: Any, n_steps: int, argument: str = "step") -> 
     if not whole_number(caller, argument, step, -n_steps) < n_steps:
         raise ValueError(f"{caller}: {argument} must be below the number of steps, {n_steps}; got {step}")
     return int(step % n_steps)
+
+
+def place_of(caller: str, argument: str, metrics: Sequence[AnyMetric], wanted: Any) -> int:
+    """The place of a metric by its place, its name, here or in a booster's log, or its value."""
+    names = [metric.name for metric in metrics]
+    known = ", ".join(map(repr, names))
+    if isinstance(wanted, (int, np.integer)) and not isinstance(wanted, bool):
+        if not -len(names) <= wanted < len(names):
+            raise ValueError(f"{caller}: {argument} must be one of the {len(names)} ({known}); got {wanted}")
+        return int(wanted % len(names))
+    if not isinstance(wanted, (str, Metric, SoftMetric)):
+        raise TypeError(f"{caller}: {argument} must be a position, a name or a metric; got {wanted!r}")
+    among: Sequence[Any] = metrics
+    if isinstance(wanted, str):
+        among = names if wanted in names else [logged_name(metric) for metric in metrics]
+    if wanted not in among:
+        raise ValueError(f"{caller}: {argument} must be one of {known}; got {wanted!r}")
+    return among.index(wanted)
 
 
 def read_only(values: Any) -> NDArray[Any]:

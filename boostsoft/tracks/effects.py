@@ -117,6 +117,12 @@ class TreeEffects:
         return self.high < -STILL
 
     @property
+    def reach(self) -> str:
+        """The best number of trees and its interval, which one query alone does not give."""
+        interval = f" ({self.best_low:,} to {self.best_high:,})" if self.queries > 1 else ""
+        return f"{self.best:,}{interval}"
+
+    @property
     def by_chance(self) -> float:
         """How many steps would be ``hurting`` by chance if no tree changed anything."""
         return self.steps.size * (1.0 - self.level) / 2.0 if self.queries > 1 else 0.0

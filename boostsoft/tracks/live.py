@@ -16,6 +16,7 @@ from ..progress import MetricBar
 from ..query_groups import QueryGroups, query_weights
 from ..query_means import counted_weights, mean_errors, weighted_means
 from .builder import TRACKED, TrackBuilder, as_metrics
+from .checks import place_of
 from .stopping import StoppingRule, StoppingWatch
 from .tree_track import TreeTrack
 
@@ -207,14 +208,7 @@ class LiveTrack:
     def _metric(self, watch: Any) -> int:
         if watch is None:
             return next((at for at, metric in enumerate(self.metrics) if isinstance(metric, SoftMetric)), 0)
-        n, whole = len(self.metrics), isinstance(watch, (int, np.integer)) and not isinstance(watch, bool)
-        if whole and -n <= watch < n:
-            return int(watch % n)
-        for at, metric in enumerate(self.metrics):
-            if watch in (metric.name, self.names[at]) if isinstance(watch, str) else watch == metric:
-                return at
-        known = ", ".join(repr(metric.name) for metric in self.metrics)
-        raise ValueError(f"{self.caller}: watch must be one of {known} or its position; got {watch!r}")
+        return place_of(self.caller, "watch", self.metrics, watch)
 
     def _only_data(self) -> str:
         if self._watch_data is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
@@ -11,16 +11,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..adapters import logged_name
 from ..arguments import FloatArray, IntArray, fraction, one_of, set_fields, whole_number
 from ..frames import as_frame
-from ..metrics.hard import Metric
-from ..metrics.soft import AnyMetric, SoftMetric
+from ..metrics.soft import AnyMetric
 from ..query_groups import QueryGroups
 from ..query_means import bootstrap_means, change_errors, counted_weights, weighted_means
 from ..statistics import check_resamples
 from . import files
-from .checks import check_step, checked, read_only
+from .checks import check_step, checked, place_of, read_only
 
 ORDERS = ("value", "change")
 
@@ -289,19 +287,7 @@ class TreeTrack:
         ValueError
             If the track has no such metric.
         """
-        known = ", ".join(map(repr, self.names))
-        if isinstance(metric, (int, np.integer)) and not isinstance(metric, bool):
-            if not -self.n_metrics <= metric < self.n_metrics:
-                raise ValueError(f"TreeTrack: metric must be one of the {self.n_metrics} ({known}); got {metric}")
-            return int(metric % self.n_metrics)
-        if not isinstance(metric, (str, Metric, SoftMetric)):
-            raise TypeError(f"TreeTrack: metric must be a position, a name or a metric; got {metric!r}")
-        among: Sequence[Any] = self.metrics
-        if isinstance(metric, str):
-            among = self.names if metric in self.names else [logged_name(one) for one in self.metrics]
-        if metric not in among:
-            raise ValueError(f"TreeTrack: metric must be one of {known}; got {metric!r}")
-        return among.index(metric)
+        return place_of("TreeTrack", "metric", self.metrics, metric)
 
     def to_frame(self, kind: str = "pandas", per_query: bool = False) -> Any:
         """One row per step and metric: trees, metric, mean, change, change_error.
