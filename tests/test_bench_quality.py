@@ -399,6 +399,24 @@ def test_every_tested_run_pays_for_its_bins(split, tmp_path, monkeypatch):
     assert [tested for _, tested in found.values()] == [True, True, True]
 
 
+@pytest.mark.parametrize("name", ["vali", "test"])
+def test_parts_with_a_query_in_common_are_refused(split, tmp_path, name):
+    """What is learnt by heart proves nothing."""
+    shared = (split / "train.txt").read_text().splitlines()[:12]
+    with open(split / f"{name}.txt", "a") as file:
+        file.write("\n".join(shared) + "\n")
+    with pytest.raises(
+        ValueError, match=rf"query 100 is in .*train.txt and in .*{name}.txt; parts must have queries of"
+    ):
+        run.run_quality(options(split, tmp_path / "out", trials=1, seeds=1, trees=2))
+
+
+def test_a_part_that_is_there_twice_is_refused(split, tmp_path):
+    (split / "test.txt.gz").write_bytes(b"")
+    with pytest.raises(ValueError, match=r"SPLIT must have test.txt or test.txt.gz; both are there"):
+        run.run_quality(options(split, tmp_path / "out"))
+
+
 def test_no_estimate_where_nothing_is_left(folder, tmp_path, capsys):
     run.run_quality(options(folder, tmp_path / "out", trials=1, seeds=1, folds=1))
     shown = capsys.readouterr().out

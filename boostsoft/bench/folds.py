@@ -26,8 +26,10 @@ class FoldFiles:
 
 
 def part_file(folder: Path, name: str) -> Path | None:
-    """The file of that name, plain or gzip."""
+    """The file of that name, plain or gzip, but not both, which need not be alike."""
     found = [path for suffix in (".txt", ".txt.gz") if (path := folder / (name + suffix)).is_file()]
+    if len(found) > 1:
+        raise ValueError(f"--data: {folder} must have {name}.txt or {name}.txt.gz; both are there")
     return found[0] if found else None
 
 

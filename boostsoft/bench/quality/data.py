@@ -52,6 +52,7 @@ def training_data(files: FoldFiles) -> tuple[RankingData, RankingData]:
     for part, paths in ((train, files.train), (valid, files.valid)):
         if part.y.max() <= 0:
             raise ValueError(f"bench quality: {paths[0]} must have relevant documents; all labels are 0 or below")
+    _refuse_shared(train, files.train, valid, files.valid)
     width = max(train.X.shape[1], valid.X.shape[1])
     return fit_width(train, width), fit_width(valid, width)
 
@@ -65,7 +66,21 @@ def reordered(files: FoldFiles, seed: int) -> RankingData:
 @lru_cache(maxsize=2)
 def test_data(files: FoldFiles) -> RankingData:
     """The test part of a fold, as wide as its training part."""
-    return fit_width(load_letor(list(files.test)), training_data(files)[0].X.shape[1])
+    test = load_letor(list(files.test))
+    train, valid = training_data(files)
+    for part, paths in ((train, files.train), (valid, files.valid)):
+        _refuse_shared(part, paths, test, files.test)
+    return fit_width(test, train.X.shape[1])
+
+
+def _refuse_shared(one: RankingData, ones: Sequence[Path], other: RankingData, others: Sequence[Path]) -> None:
+    """Raise if two parts have a query in common, which would be learnt by heart."""
+    shared = {*map(str, np.unique(one.qid))} & {*map(str, np.unique(other.qid))}
+    if shared:
+        raise ValueError(
+            f"bench quality: query {min(shared)} is in {', '.join(map(str, ones))} and in "
+            f"{', '.join(map(str, others))}; parts must have queries of their own"
+        )
 
 
 def fingerprints(sets: Iterable[DataSet], *parts: str) -> dict[str, dict[str, str]]:
