@@ -159,10 +159,10 @@ def warn_of_few_leaves(caller: str, params: Mapping[str, Any], curvature: float)
             least = float(params[name])
         except (KeyError, TypeError, ValueError):
             continue
-        # leaves differ in curvature: where twice as many as asked for have no room, a tree has far fewer
+        # leaves differ in curvature: where twice as many as asked for have no room, a tree may have far fewer
         if least > _DEFAULT_LEAST and curvature < 2 * leaves * least:
             warnings.warn(
-                f"{caller}: {name}={least:g} leaves a tree few of {leaves} leaves, since all documents have a "
+                f"{caller}: {name}={least:g} may leave a tree fewer than {leaves} leaves, since all documents have a "
                 f"curvature of {curvature:.3g}: curvatures are smaller than lambdarank's; leave it out, or give "
                 "a tenth of what suits lambdarank",
                 stacklevel=2,

@@ -120,10 +120,10 @@ def verdict(interval: PairedInterval) -> str:
         if interval.n < FEW_PAIRS:
             return f"{higher} is higher in these {interval.n} queries, too few to say so of others."
         return f"{higher} is higher: the whole interval is {side} 0."
-    reach = (interval.high - interval.low) / 2
+    seen = 1.4 * (interval.high - interval.low) / 2  # (1.96 + .84) / 1.96 of the interval's reach
     return (
-        f"No difference at this size: the interval holds 0, and with {interval.n} queries nothing smaller than "
-        f"about {reach:.3f} shows."
+        f"Not told apart: the interval holds 0; with {interval.n} queries a difference of {seen:.3f} would show four "
+        "times in five."
     )
 
 

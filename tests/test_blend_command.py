@@ -137,19 +137,32 @@ def test_documents_of_the_judgements_alone_are_not_fused(tmp_path):
     assert "NOWHERE" not in (tmp_path / "out" / "fused.run").read_text()
 
 
+METHODS = {
+    "blend": "soft", "equal weights": "equal", "reciprocal rank fusion": "rrf", "best of these three": "rival",
+}  # fmt: skip
+
+
 def test_held_out_values_by_hand(done, fitted):
     """Fold by fold: the weights of the other queries."""
     found, (data, _) = json.loads((done[0] / "weights.json").read_text())["held_out"], fitted
-    assert list(found) == ["blend", "best model", "equal weights", "reciprocal rank fusion"]
+    assert list(found) == ["blend", "best model", "equal weights", "reciprocal rank fusion", "best of these three"]
     order = np.random.default_rng(3).permutation(13)
-    values = {name: np.empty(13) for name in ("soft", "equal", "rrf")}
+    values = {name: np.empty(13) for name in ("soft", "equal", "rrf", "rival")}
+    scores = SoftBlender(method="equal").fit(data.S, data.y, qid=data.qid).normalize_scores(data.S, qid=data.qid)
+    alone = np.array([Metric("ndcg@10").per_query(data.y, column, qid=data.qid) for column in scores.T])
     for fold in range(4):
+        held = np.isin(np.arange(13), order[fold::4])
+        best = alone[alone[:, ~held].mean(axis=1).argmax()]
+        known = [(best[~held].mean(), best[held])]
         test = np.isin(np.repeat(np.arange(13), data.sizes), order[fold::4])
-        for method, value in values.items():
+        for method in ("soft", "equal", "rrf"):
+            value = values[method]
             blender = SoftBlender(method=method, random_state=3).fit(data.S[~test], data.y[~test], qid=data.qid[~test])
             predicted = blender.predict(data.S[test], qid=data.qid[test])
-            value[np.sort(order[fold::4])] = Metric("ndcg@10").per_query(data.y[test], predicted, qid=data.qid[test])
-    for name, method in (("blend", "soft"), ("equal weights", "equal"), ("reciprocal rank fusion", "rrf")):
+            value[held] = Metric("ndcg@10").per_query(data.y[test], predicted, qid=data.qid[test])
+            known.append((blender.score(data.S[~test], data.y[~test], qid=data.qid[~test]), value[held]))
+        values["rival"][held] = max(known[:1] + known[2:], key=lambda pair: pair[0])[1]  # without the blend
+    for name, method in METHODS.items():
         assert found[name]["mean"] == pytest.approx(values[method].mean(), abs=1e-12)
     interval = paired_interval(values["soft"], values["rrf"])
     assert found["reciprocal rank fusion"]["blend_less_it"] == pytest.approx(interval.mean, abs=1e-12)
@@ -224,16 +237,16 @@ def test_the_heaviest_model_is_first_whatever_its_sign(capsys):
 @pytest.mark.parametrize(
     ("gain", "n", "words"),
     [
-        (0.1, 9, "The blend is higher than x in these 9 queries, too few to say so of others."),
-        (-0.1, 3, "The blend is lower than x in these 3 queries, too few to say so of others."),
-        (0.1, 10, "The blend is higher than its best rival, x: the whole interval is above 0."),
-        (-0.1, 10, "The blend is lower than x: the whole interval is below 0."),
-        (0.0, 3, "No difference to x at this number of queries: the interval holds 0."),
+        (0.1, 9, "The blend is higher than the best of these three in these 9 queries, too few to say so of others."),
+        (-0.1, 3, "The blend is lower than the best of these three in these 3 queries, too few to say so of others."),
+        (0.1, 10, "The blend is higher than the best of these three: the whole interval is above 0."),
+        (-0.1, 10, "The blend is lower than the best of these three: the whole interval is below 0."),
+        (0.0, 3, "The blend is not told from the best of these three by 3 queries: its lead is between +0.0000 "),
     ],
 )
 def test_verdict(gain, n, words):
-    held_out = {report.BLEND: np.full(n, 0.5 + gain), "x": np.full(n, 0.5), "y": np.full(n, 0.4)}
-    assert report._verdict(SimpleNamespace(held_out=held_out)) == words
+    held_out = {report.BLEND: np.full(n, 0.5 + gain), report.RIVAL: np.full(n, 0.5), "y": np.full(n, 0.4)}
+    assert report._verdict(SimpleNamespace(held_out=held_out)).startswith(words)
 
 
 # ---------------------------------------------------------------------------------------------------------

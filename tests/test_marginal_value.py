@@ -482,7 +482,7 @@ def test_xgboost_trained_on_a_function():
 def test_soft_ranker(booster):
     pytest.importorskip(booster)
     X, y = documents(0)
-    ranker = SoftRanker(booster=booster, n_estimators=4, num_leaves=7, validation_fraction=0.2, early_stopping_rounds=9)
+    ranker = SoftRanker(booster=booster, n_estimators=4, num_leaves=7, validation_fraction=0.3, early_stopping_rounds=9)
     ranker.fit(X, y, group=SIZES)
     before = ranker.predict(POOL)
     found = value(ranker, candidates(), n_trees=3)

@@ -199,7 +199,7 @@ def test_empty_queries_count_as_told():
         (0.001, 0.2, 50, "boostsoft is higher: the whole interval is above 0."),
         (-0.2, -0.001, 50, "lambdarank is higher: the whole interval is below 0."),
         (0.2, 0.2, 10, "boostsoft is higher: the whole interval is above 0."),
-        (-0.01, 0.03, 50, "No difference at this size: the interval holds 0, and with 50 queries nothing smaller"),
+        (-0.01, 0.03, 50, "Not told apart: the interval holds 0; with 50 queries a difference of 0.028 would show"),
         (0.0, 0.0, 50, "equally well on every single query"),
         (0.001, 0.2, 9, "boostsoft is higher in these 9 queries, too few to say so of others."),
         (-0.2, -0.001, 2, "lambdarank is higher in these 2 queries, too few to say so of others."),
@@ -211,7 +211,9 @@ def test_verdict(low, high, n, words):
 
 
 def test_verdict_says_how_small_a_difference_would_show():
-    assert "about 0.020 shows" in report.verdict(PairedInterval(0.01, -0.01, 0.03, 50, 0.95))
+    assert "a difference of 0.028 would show four times in five" in report.verdict(
+        PairedInterval(0.01, -0.01, 0.03, 50, 0.95)
+    )
 
 
 def test_split_report():
@@ -259,7 +261,7 @@ def test_each_row_of_a_split_is_of_its_part_and_metric():
     words = " ".join(shown.split())
     assert "; 5 of them have nothing relevant and count 0. Soft: the expected metric under gumbel noise" in words
     assert "Trees kept: boostsoft 2 (1.0 s), lambdarank 3 (1.5 s)." in words
-    assert "Hard NDCG@10 on test: No difference at this size: the interval holds 0, and with 4 queries" in words
+    assert "Hard NDCG@10 on test: Not told apart: the interval holds 0; with 4 queries a difference of" in words
     assert "\nThe interval is over queries; another seed" in shown
     stream = io.StringIO()
     Console(file=stream, force_terminal=True, width=80).print(report.split_report(split))

@@ -16,7 +16,7 @@ from ..report import metric_title
 from ..statistics import FEW_PAIRS, PairedInterval, counted_mean, paired_interval
 from ..terminal import ResultTable
 from .scores import Scores
-from .work import BLEND, Blend
+from .work import BLEND, RIVAL, Blend
 
 
 def report(blend: Blend, scores: Scores, settings: Mapping[str, Any], folds: int) -> RenderableType:
@@ -77,17 +77,16 @@ def _held_out_table(blend: Blend) -> ResultTable:
 
 def _verdict(blend: Blend) -> str:
     """Whether blending was worth it, next to the best that needs no blend or no training."""
-    others = {name: values for name, values in blend.held_out.items() if name != BLEND}
-    rival = max(others, key=lambda name: counted_mean(others[name]))
-    found = paired_interval(blend.held_out[BLEND], others[rival])
+    found = paired_interval(blend.held_out[BLEND], blend.held_out[RIVAL])
+    rival = f"the {RIVAL}"
     if found.sign and found.n < FEW_PAIRS:
         place = "higher" if found.sign > 0 else "lower"
         return f"The blend is {place} than {rival} in these {found.n} queries, too few to say so of others."
-    if found.sign > 0:
-        return f"The blend is higher than its best rival, {rival}: the whole interval is above 0."
-    if found.sign < 0:
-        return f"The blend is lower than {rival}: the whole interval is below 0."
-    return f"No difference to {rival} at this number of queries: the interval holds 0."
+    if found.sign:
+        place, side = ("higher", "above") if found.sign > 0 else ("lower", "below")
+        return f"The blend is {place} than {rival}: the whole interval is {side} 0."
+    lead = f"between {found.low:+.4f} and {found.high:+.4f}"
+    return f"The blend is not told from {rival} by {found.n} queries: its lead is {lead}."
 
 
 def _interval(blend: Blend, model: int) -> tuple[float, float]:

@@ -35,7 +35,7 @@ def compare(
     power: float = 0.8,
     small: int | None = None,
 ) -> Comparison:
-    """Compare two systems on the same queries, in hard and soft metrics side by side.
+    r"""Compare two systems on the same queries, in hard and soft metrics side by side.
 
     All differences are b - a: what b adds. Every metric gets a paired test, how well it tells the two apart, and the
     number of queries that takes; every soft metric besides its agreement with the hard one on all queries, and a
@@ -94,6 +94,10 @@ def compare(
     -----
     Percentiles over few queries are too narrow: of 95 % intervals some 92 % hold the true difference with 20 queries,
     90 % with 10, 83 % with 5; ``p_t`` is by Student's law, which allows for that.
+
+    ``queries_needed`` takes the effect that was found for the true one. Where \|t\| is below 2, so many other queries
+    found it about half the time (pairs of rankers of MQ2007-agg, power .8), above 3 .6 to .75 of it. The samples of
+    ``agrees_half`` are of these queries, and agree more than others do: .91 where halves of others agreed .74.
 
     The control knows how large the scores are, not how they are spread out: scores replaced by their ranks differ in a
     soft metric, in units of the spread too, where no document has moved. Of systems whose scores are of another kind,
