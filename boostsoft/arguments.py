@@ -6,13 +6,15 @@ Everything behind it may assume contiguous float64 arrays and finite values.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from copy import copy
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
+Frozen = TypeVar("Frozen")
 
 _LARGEST_WHOLE = 2.0**53  # beyond, floats are no whole numbers any more and sums may overflow
 
@@ -119,6 +121,13 @@ def set_fields(frozen: object, values: Mapping[str, Any]) -> None:
     """Give a frozen dataclass its fields once they are checked; only its own constructor may."""
     for field, value in values.items():
         object.__setattr__(frozen, field, value)
+
+
+def changed(frozen: Frozen, **values: Any) -> Frozen:
+    """A copy of a frozen dataclass with other values of some fields, which are right already."""
+    found = copy(frozen)
+    set_fields(found, values)
+    return found
 
 
 def _number(caller: str, argument: str, value: Any) -> float:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .arguments import FloatArray
+from .arguments import FloatArray, changed
 from .metrics.prepared import PreparedQueries
 from .metrics.soft import AnyMetric, SoftMetric, expected_ties
 from .metrics.spread import spread
@@ -70,15 +70,7 @@ def in_score_units(metric: AnyMetric, over_all: float) -> AnyMetric:
     sigma = metric.sigma * over_all
     if sigma == 0.0:
         return expected_ties(metric.hard)
-    return SoftMetric(
-        metric.hard,
-        noise=metric.noise,
-        sigma=sigma,
-        ranks=metric.ranks,
-        accuracy=metric.accuracy,
-        n_samples=metric.n_samples,
-        seed=metric.seed,
-    )
+    return changed(metric, sigma=sigma, sigma_unit="score")
 
 
 def mean_sums(metric: AnyMetric, queries: PreparedQueries, scores: FloatArray, weights: FloatArray) -> FloatArray:

@@ -247,6 +247,15 @@ def test_hard_beside_soft_on_one_scale():
     assert_nothing_collides(track_plots.hard_soft_figure(tracks[0], band=None))
 
 
+@pytest.mark.parametrize("kind", ["paired", "mean"])
+def test_one_query_has_no_band(kind):
+    """Its resamples are all alike, which is no certainty."""
+    track = track_of(n_queries=1)
+    assert np.isnan(bands.band_of(track, 0, kind, 0.95)).all()
+    axes = track_plots.plot_curves(track, band=kind)
+    assert np.isfinite(axes.get_ylim()).all()
+
+
 def test_the_hard_twin_is_found_by_whatever_name():
     named = Metric("ndcg@10", gain="linear", name="lin")
     soft = SoftMetric("ndcg@10", gain="linear", name="softlin", sigma=0.2, sigma_unit="spread")

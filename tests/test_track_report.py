@@ -126,6 +126,7 @@ def test_one_query_has_no_interval_of_the_best_number_of_trees(n_queries, tmp_pa
     page_of(track_of(20, n_queries=n_queries), tmp_path)
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert bool(re.search(r"\d+ to \d+ at 95 %; mean", text)) == (n_queries > 1)
+    assert bool(re.search(r"<td>\d+ \(\d+ to \d+\)</td>", text)) == (n_queries > 1)
 
 
 def test_every_figure_is_the_tracks(tmp_path):

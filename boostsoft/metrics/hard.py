@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
 import numpy as np
 
-from ..arguments import FloatArray, finite_vector, set_fields
+from ..arguments import FloatArray, changed, finite_vector, set_fields
 from ..kernels.hard import EXPECTED, TIES, hard_queries
 from ..kernels.pairwise import hard_pairs
 from ..kernels.shares import Ranges
@@ -303,7 +302,7 @@ def _checked(caller: str, spec: str, options: Mapping[str, Any]) -> dict[str, An
 
 def alike(one: Metric, other: Metric) -> bool:
     """Whether two metrics have the same values, whatever they are called."""
-    return _renamed(one, None) == _renamed(other, None)
+    return changed(one, custom_name=None) == changed(other, custom_name=None)
 
 
 def twin_in(metrics: Sequence[Any], metric: Any) -> int | None:
@@ -317,13 +316,7 @@ def apart_from(metric: Metric, names: Collection[str]) -> Metric:
     name = metric.name
     while name in names:
         name += "_hard"
-    return metric if name == metric.name else _renamed(metric, name)
-
-
-def _renamed(metric: Metric, name: str | None) -> Metric:
-    found = copy(metric)
-    object.__setattr__(found, "custom_name", name)
-    return found
+    return metric if name == metric.name else changed(metric, custom_name=name)
 
 
 def check_call(

@@ -39,7 +39,12 @@ def band_of(track: TreeTrack, metric: int, kind: str, level: float, n_boot: int 
 
 
 def band_of_means(track: TreeTrack, metric: int, kind: str, level: float, means: FloatArray) -> Band:
-    """The same from the means over resampled queries, (n_boot, n_steps)."""
+    """The same from the means over resampled queries, (n_boot, n_steps).
+
+    One query that counts is all that a resample can hold, and says nothing of others: the ends are NaN.
+    """
+    if np.count_nonzero(track.counted(metric)) == 1:
+        return np.full(track.n_steps, np.nan), np.full(track.n_steps, np.nan)
     tail = (1.0 - level) / 2.0
     shift = 0.0
     if kind == "paired":
