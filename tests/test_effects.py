@@ -191,14 +191,14 @@ def test_advice():
     base = np.full(5, 0.5)
     more = base + 0.2
     found = tree_effects(track_of([base, base + 0.1, more]))
-    assert found.advice == "keep all 2 trees: with fewer ndcg@10 may be more than 0.0010 lower"
+    assert found.advice == "keep all 2 trees: with fewer, more than 0.0010 may be given up"
     assert tree_effects(track_of([base, more, base])).advice == "keep 1 tree: the next one loses 0.2000 +- 0.0000"
     # 5 values from -.1 to .1 have the standard error .05 / sqrt(2)
     flat = track_of([base, more, more + 0.01 + nothing], steps=[412, 500])
     added = "the next 88 add 0.0100 +- 0.0354 (not told from 0)"
     assert tree_effects(flat, margin=0.5).advice == f"keep 412 trees: {added}"
     smaller = "with each of the 2 smaller numbers measured"
-    assert tree_effects(flat).advice == f"keep all 500 trees: {smaller} ndcg@10 may be more than 0.0011 lower"
+    assert tree_effects(flat).advice == f"keep all 500 trees: {smaller}, more than 0.0011 may be given up"
     worse = track_of([base, more, more + 0.01 + nothing, base], steps=[412, 500, 600])
     assert tree_effects(worse).advice == "keep 500 trees: the next 100 lose 0.2100 +- 0.0354"
     found = tree_effects(worse, margin=0.5)
@@ -215,13 +215,13 @@ def test_advice_speaks_of_what_was_measured():
     def advice(values, **options):
         return tree_effects(track_of(values, **options)).advice
 
-    assert advice([base, one]) == "keep 1 tree: with none ndcg@10 may be more than 0.0005 lower"
-    assert advice([base, one], start=7) == "keep all 8 trees: with 7 ndcg@10 may be more than 0.0005 lower"
-    assert advice([base, one], steps=[100]) == "keep all 100 trees: with none ndcg@10 may be more than 0.0005 lower"
-    assert advice([base, one, two], start=7) == "keep all 9 trees: with 7 to 8 ndcg@10 may be more than 0.0010 lower"
+    assert advice([base, one]) == "keep 1 tree: with none, more than 0.0005 may be given up"
+    assert advice([base, one], start=7) == "keep all 8 trees: with 7, more than 0.0005 may be given up"
+    assert advice([base, one], steps=[100]) == "keep all 100 trees: with none, more than 0.0005 may be given up"
+    assert advice([base, one, two], start=7) == "keep all 9 trees: with 7 to 8, more than 0.0010 may be given up"
     found = advice([base, one, two, three], steps=[100, 200, 300])
     smaller = "with each of the 3 smaller numbers measured"
-    assert found == f"keep all 300 trees: {smaller} ndcg@10 may be more than 0.0015 lower"
+    assert found == f"keep all 300 trees: {smaller}, more than 0.0015 may be given up"
     assert advice([base, one, one, one]) == "keep 1 tree: the next 2 change nothing"
     assert advice([base, one, one]) == "keep 1 tree: the next one changes nothing"
     nothing = np.linspace(-0.1, 0.1, 5)

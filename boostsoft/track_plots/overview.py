@@ -51,7 +51,7 @@ def track_figure(track: TreeTrack, metric: MetricChoice | None = None, *, level:
     ...     start=0, query_weight=np.ones(2), spread=np.ones(2), groups=None, y_true=None, scores=None, qid=None)
     >>> figure = track_figure(track, "ndcg@10")
     >>> [axes.get_title(loc="left") for axes in figure.axes]
-    ['Keep all 2 trees: with fewer ndcg@10 may be more than 0.0015 lower', 'Change of ndcg@10 by tree']
+    ['Keep all 2 trees: with fewer, more than 0.0015 may be given up', 'Change of ndcg@10 by tree']
     """
     as_track("track_figure", track)
     chosen = main_metric(track) if metric is None else track.index(metric)

@@ -149,8 +149,9 @@ class TreeEffects:
                 said[unsure.index(True)] += " (not told from 0)"
             return f"keep {_trees(self.keep)}: {', '.join(said)}"
         all_of = "" if last == 1 else "all "
-        lower = f"may be more than {self.allowed:.4f} lower" if self.queries > 1 else "is lower on the only query"
-        return f"keep {all_of}{_trees(last)}: with {self._fewer} {self.metric} {lower}"
+        given_up = f", more than {self.allowed:.4f} may be given up"
+        lower = given_up if self.queries > 1 else f" {self.metric} is lower on the only query"
+        return f"keep {all_of}{_trees(last)}: with {self._fewer}{lower}"
 
     @property
     def _fewer(self) -> str:
