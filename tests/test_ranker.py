@@ -1090,3 +1090,20 @@ def test_xgboost_goes_on_with_other_trees_than_before():
     added = more.predict(data.X) - start.predict(data.X)
     expected = alone.predict(plain, output_margin=True) - start.predict(data.X)
     np.testing.assert_allclose(added, expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("telling", [1, 4, 5])
+def test_few_queries_to_stop_by_are_told(telling, data, valid):
+    """A query whose documents have one label tells nothing, one of weight 0 is not there."""
+    X, y, qid = valid.X, valid.y.copy(), valid.qid
+    names = np.unique(qid)
+    y[np.isin(qid, names[telling:])] = 1
+    stopped = ranker(n_estimators=3, early_stopping_rounds=2)
+    given = {"eval_set": [(X, y)], "eval_qid": [qid]}
+    if telling == 5:
+        fit(stopped, data, **given)  # without a warning, which would be an error
+        weights = np.where(qid == names[0], 0.0, 1.0)
+        given, telling = {**given, "eval_sample_weight": [weights]}, 4
+    queries = "only 1 query of .* has" if telling == 1 else f"only {telling} queries of .* have"
+    with pytest.warns(UserWarning, match=rf"^SoftRanker.fit: {queries} documents whose order changes Metric"):
+        fit(stopped, data, **given)
