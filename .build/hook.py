@@ -1,4 +1,7 @@
-"""What hatchling calls when it makes a wheel: the kernels are compiled for this machine and put into it."""
+"""What hatchling calls when it makes a wheel: the kernels are compiled for this machine and put into it.
+
+In an editable installation they lie beside their sources, as an extension module would, until these change.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +21,6 @@ class Kernels(BuildHookInterface):
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Before the files of the wheel are chosen."""
-        if version == "editable":  # sources that are about to change
-            return
         done = subprocess.run(
             [sys.executable, "-B", "-m", "boostsoft.ahead", str(Path(self.root, COMPILED))],
             cwd=self.root,
@@ -29,6 +30,8 @@ class Kernels(BuildHookInterface):
             check=False,
         )
         if done.returncode == 0:
+            if version == "editable":  # they are where they are looked for
+                return
             build_data["artifacts"].append(f"/{COMPILED}/*")
         else:
             reason = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]

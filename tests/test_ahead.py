@@ -243,10 +243,14 @@ def test_a_wheel_is_made_without_it_where_compiling_fails(hook):
     assert hook.said[0].endswith("no compiler")
 
 
-def test_an_editable_installation_compiles_when_it_calls(hook):
+def test_an_editable_installation_compiles_beside_its_sources(hook):
+    code = "import sys\nopen('asked', 'w').write(sys.argv[1])\n"
+    Path(hook.root, "boostsoft", "ahead.py").write_text(code, encoding="utf-8")
     data = {"artifacts": []}
     hook.initialize("editable", data)
     assert (data, hook.said) == ({"artifacts": []}, [])
+    asked = Path(hook.root, "asked").read_text(encoding="utf-8")
+    assert Path(asked) == Path(hook.root, "boostsoft", "kernels", "compiled")
 
 
 def test_the_usual_calls_compile_nothing_in_an_installation(tmp_path):
