@@ -20,6 +20,7 @@ from . import __version__
 from .bench.command import add_bench
 from .blend_command import add_blend
 from .datasets import RankingData, load_digits_ranking, load_letor
+from .drawing import png
 from .experiment import N_PARTS, Plan, run_folds, run_split
 from .kernels.noise import LAWS
 from .options import (
@@ -34,9 +35,12 @@ from .options import (
     weighted,
     whole,
 )
-from .plots import curves_figure, differences_figure, png
-from .report import TreeBars, curve_csv, finish, folds_csv, folds_report, per_query_csv, split_report
+from .plots import curves_figure, differences_figure
+from .report import folds_report, split_report
+from .report_csv import curve_csv, folds_csv, per_query_csv
+from .terminal import finish
 from .track_command import add_track
+from .tree_bars import TreeBars
 
 _SPLIT_FILES = ("model.txt", "curve.csv", "curve.png")
 _FOLDS_FILES = ("folds.csv", "per_query.csv", "differences.png")

@@ -1,112 +1,21 @@
-"""What a run shows and writes: progress bars, tables with their meaning in words, CSV text, files."""
+"""Tables of what an experiment found, with their meaning in words."""
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Iterable, Mapping
-from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 import numpy as np
-from rich.console import Console, Group, RenderableType
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    ProgressColumn,
-    TaskID,
-    TextColumn,
-    TimeRemainingColumn,
-)
+from rich.console import Group, RenderableType
 from rich.text import Text
 
 from .arguments import FloatArray
-from .atomic import write_files
-from .experiment import BASELINE, N_PARTS, OURS, Folds, Observer, Plan, Split
+from .drawing import metric_title
+from .experiment import BASELINE, N_PARTS, OURS, Folds, Plan, Split
 from .statistics import FEW_PAIRS, PairedInterval, counted_mean, fill_empty, paired_interval
-from .terminal import ResultTable, page
-
-if TYPE_CHECKING:
-    from typing import Self
+from .terminal import ResultTable
 
 _DIFFERENCE = ("difference", "95 % interval")
 EMPTY_IN_WORDS = {"zero": "count 0", "skip": "left out", "one": "count 1"}
-
-
-def metric_title(spec: str) -> str:
-    """How a metric is written in prose.
-
-    >>> metric_title("ndcg@10"), metric_title("precision@5")
-    ('NDCG@10', 'Precision@5')
-    """
-    name, at, cutoff = spec.partition("@")
-    return (name.upper() if len(name) <= 4 else name.capitalize()) + at + cutoff
-
-
-# ---------------------------------------------------------------------------------------------------------
-# Progress
-# ---------------------------------------------------------------------------------------------------------
-
-
-class Bars:
-    """Bars shown inside a ``with`` block: what is done, how much of it, then ``columns``; on terminals only."""
-
-    def __init__(self, console: Console, *columns: ProgressColumn, transient: bool) -> None:
-        self._progress = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=24),
-            MofNCompleteColumn(),
-            *columns,
-            console=console,
-            transient=transient,
-        )
-        self._shown = console.is_terminal  # elsewhere a bar that is stopped writes a line end, before Rich 14
-
-    def __enter__(self) -> Self:
-        if self._shown:
-            self._progress.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._shown:
-            self._progress.stop()
-
-
-class TreeBars(Bars, Observer):
-    """A progress bar per booster with the watched metrics; with ``runs``, one bar over all of them besides."""
-
-    def __init__(self, console: Console, runs: int | None = None) -> None:
-        columns = (TextColumn("[cyan]{task.fields[metrics]}"), TimeRemainingColumn())
-        super().__init__(console, *columns, transient=False)
-        self._all = None if runs is None else self._progress.add_task("all runs", total=runs, metrics="")
-        self._current = TaskID(0)
-
-    def begin(self, run: str, trees: int) -> None:
-        """Show a new bar."""
-        waiting = "first tree (a fresh install compiles for some seconds)"
-        self._current = self._progress.add_task(run, total=trees, metrics=waiting)
-
-    def tree(self, n: int, values: Mapping[str, float]) -> None:
-        """Move the bar."""
-        shown = "  ".join(f"{name} {value:.4f}" for name, value in values.items())
-        self._progress.update(self._current, completed=n, metrics=shown)
-
-    def end(self) -> None:
-        """Fill the bar, whether or not training stopped early, or take it away if there are many runs."""
-        if self._all is None:
-            self._progress.update(self._current, total=self._progress.tasks[-1].completed)
-        else:
-            self._progress.remove_task(self._current)
-            self._progress.advance(self._all)
-
-
-# ---------------------------------------------------------------------------------------------------------
-# Tables
-# ---------------------------------------------------------------------------------------------------------
 
 
 def verdict(interval: PairedInterval) -> str:
@@ -258,65 +167,3 @@ def _paragraphs(texts: Iterable[str]) -> list[RenderableType]:
 
 def _bold(text: str) -> Text:
     return Text(text, style="bold")
-
-
-# ---------------------------------------------------------------------------------------------------------
-# Files
-# ---------------------------------------------------------------------------------------------------------
-
-
-def curve_csv(split: Split) -> str:
-    """One row per arm, data set, metric and tree."""
-    rows = (
-        (tree, arm.name, part, metric, repr(float(value)))
-        for arm in split.arms
-        for (part, metric), curve in arm.curves.items()
-        for tree, value in enumerate(curve, 1)
-    )
-    return _csv(("tree", "arm", "data", "metric", "value"), rows)
-
-
-def folds_csv(folds: Folds) -> str:
-    """One row per fold, seed and arm: the trees kept and the test metric for each way to count empty queries."""
-    name = folds.plan.names[0]
-    rows = (
-        (
-            *(run.fold, run.seed, run.arm, run.trees),
-            *(repr(counted_mean(fill_empty(run.values, rule))) for rule in EMPTY_IN_WORDS),
-        )
-        for run in folds.runs
-    )
-    return _csv(("fold", "seed", "arm", "trees", *(f"{name}_empty_{rule}" for rule in EMPTY_IN_WORDS)), rows)
-
-
-def per_query_csv(folds: Folds) -> str:
-    """One row per seed and test query: both arms' values, empty queries counted as 0 and marked."""
-    runs = {(run.fold, run.seed, run.arm): run for run in folds.runs}
-    rows = []
-    for fold in range(1, N_PARTS + 1):
-        part = folds.test_part(fold)
-        queries = part.qid[np.cumsum(part.sizes) - part.sizes]
-        for seed in folds.seeds:
-            ours, theirs = (runs[fold, seed, arm].values for arm in (OURS, BASELINE))
-            for query, size, a, b in zip(queries, part.sizes, ours, theirs, strict=True):
-                values = fill_empty(np.array([a, b]), "zero").tolist()
-                rows.append((fold, seed, query, size, int(np.isnan(a)), *map(repr, values)))
-    return _csv(("fold", "seed", "query", "documents", "empty", OURS, BASELINE), rows)
-
-
-def _csv(header: tuple[str, ...], rows: Iterable[tuple[object, ...]]) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows(rows)
-    return text.getvalue()
-
-
-def finish(shown: RenderableType, out: Path, files: Mapping[str, bytes]) -> None:
-    """End a command: write its files, show its report, whatever becomes of them, and say where the files are."""
-    console = page()
-    try:
-        write_files(out, files)
-    finally:
-        console.print(shown)
-    console.print(Text(f"Written to {out}: {', '.join(files)}"))

@@ -1,15 +1,23 @@
-"""How results are shown: a console of a known width, and tables whose numbers are never cut."""
+"""How commands show things: a console of a known width, bars, tables whose numbers are never cut, the last words."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, NamedTuple
 
 from rich import box
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, Group, JustifyMethod, RenderableType
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, TextColumn
 from rich.table import Table
 from rich.text import Text
+
+from .atomic import write_files
+
+if TYPE_CHECKING:
+    from typing import Self
 
 _PAGE = 110  # columns, where nothing says how many there are
 PLUS_MINUS = "\N{PLUS-MINUS SIGN}"
@@ -25,6 +33,32 @@ def page(width: int = _PAGE) -> Console:
 def plus_minus(console: Console) -> str:
     """The sign before a standard error, in characters that the console's encoding has."""
     return "+-" if console.options.ascii_only else PLUS_MINUS
+
+
+class Bars:
+    """Bars shown inside a ``with`` block: what is done, how much of it, then ``columns``; on terminals only."""
+
+    def __init__(self, console: Console, *columns: ProgressColumn, transient: bool) -> None:
+        self._progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=24),
+            MofNCompleteColumn(),
+            *columns,
+            console=console,
+            transient=transient,
+        )
+        self._shown = console.is_terminal  # elsewhere a bar that is stopped writes a line end, before Rich 14
+
+    def __enter__(self) -> Self:
+        if self._shown:
+            self._progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._shown:
+            self._progress.stop()
 
 
 class Field(NamedTuple):
@@ -140,3 +174,13 @@ def _two_lines(heading: str) -> list[str]:
     words = heading.split()
     cuts = [[" ".join(words[:at]), " ".join(words[at:])] for at in range(1, len(words))]
     return min(cuts, key=lambda lines: max(map(cell_len, lines)), default=[heading])
+
+
+def finish(shown: RenderableType, out: Path, files: Mapping[str, bytes]) -> None:
+    """End a command: write its files, show its report, whatever becomes of them, and say where the files are."""
+    console = page()
+    try:
+        write_files(out, files)
+    finally:
+        console.print(shown)
+    console.print(Text(f"Written to {out}: {', '.join(files)}"))

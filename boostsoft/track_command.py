@@ -16,6 +16,7 @@ from rich.text import Text
 
 from .atomic import write_files
 from .datasets import load_letor
+from .drawing import png
 from .extras import optional
 from .kernels.noise import LAWS
 from .metrics import Metric, SoftMetric
@@ -23,7 +24,6 @@ from .metrics.registry import REGISTRY
 from .metrics.soft import AnyMetric
 from .metrics.spec import refuse_pnr
 from .options import add_command, check_folder, folder_name, metric_name, positive, whole
-from .plots import png
 from .ranking_data import RankingData
 from .terminal import PLUS_MINUS, ResultTable, page, plus_minus
 from .text_files import written

@@ -24,9 +24,9 @@ from boostsoft.blend_plots import (
     sigma_figure,
     weights_figure,
 )
-from boostsoft.blend_plots.shared import HARD, OTHER_COLOUR, OURS_COLOUR, SOFT
+from boostsoft.blend_plots.shared import HARD, SOFT
 from boostsoft.blending import SoftBlender, blend_curve, blend_surface
-from boostsoft.plots import png
+from boostsoft.drawing import BLUE, VERMILION, png
 from boostsoft.sigma import SigmaChoice
 
 from .processes import passes_alone
@@ -84,7 +84,7 @@ def longest(axes, colour):
 def test_the_curve_has_both_metrics_and_their_optima(curve):
     axes = new_axes()
     assert plot_blend_curve(curve, names=NAMES[:2], ax=axes) is axes
-    for kind, colour in ((HARD, OTHER_COLOUR), (SOFT, OURS_COLOUR)):
+    for kind, colour in ((HARD, VERMILION), (SOFT, BLUE)):
         line, best = longest(axes, colour), getattr(curve, f"{kind}_optimum")
         np.testing.assert_array_equal(line.get_xdata(), curve.t)
         np.testing.assert_array_equal(line.get_ydata(), getattr(curve, kind))
@@ -118,7 +118,7 @@ def test_the_band_is_that_of_the_last_kind(curve):
         heights = band.get_paths()[0].vertices[:, 1]
         interval = getattr(curve, f"{kinds[-1]}_interval")
         assert (heights.min(), heights.max()) == (interval.min(), interval.max())
-    assert not lines_of(axes, OURS_COLOUR)
+    assert not lines_of(axes, BLUE)
 
 
 def test_the_curve_in_units_of_the_score_says_so(data):

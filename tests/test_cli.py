@@ -21,7 +21,7 @@ from PIL import Image
 
 import boostsoft as bs
 import boostsoft.lightgbm as bl
-from boostsoft import cli, report
+from boostsoft import cli, terminal
 from boostsoft.atomic import write_files
 from boostsoft.datasets import load_digits_ranking, load_letor
 from boostsoft.experiment import Observer, Plan, run_folds, run_split, train_arm
@@ -531,7 +531,7 @@ def test_results_are_shown_if_they_cannot_be_written(parts, tmp_path, capsys, mo
     def full(*_):
         raise OSError(28, "No space left on device", "somewhere")
 
-    monkeypatch.setattr(report, "write_files", full)
+    monkeypatch.setattr(terminal, "write_files", full)
     assert cli.main([*split_arguments(parts), "--out", str(tmp_path / "out"), *SMALL_TREES]) == 2
     shown = capsys.readouterr()
     assert "Trees kept: boostsoft" in " ".join(shown.out.split())

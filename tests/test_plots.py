@@ -9,8 +9,9 @@ import pytest
 from matplotlib.figure import Figure
 from PIL import Image
 
-from boostsoft import plots
+from boostsoft import drawing, plots
 from boostsoft.datasets import RankingData
+from boostsoft.drawing import png
 from boostsoft.experiment import Arm, FoldRun, Folds, Plan, Split
 from boostsoft.statistics import paired_interval
 
@@ -83,7 +84,7 @@ def test_each_panel_draws_its_metric_of_the_part(part):
         assert (name.xy[1], value.xy[1]) == (curves[part, metric][-1],) * 2
         assert value.get_text() == f"{curves[part, metric][1]:.3f} with 2 trees"
         assert axes.get_xlim() == (0, 3)
-        assert axes.get_ylim() == plots.value_range([curves[part, found] for found in plan.names])
+        assert axes.get_ylim() == drawing.value_range([curves[part, found] for found in plan.names])
 
 
 def test_the_longer_curve_is_shown_whole():
@@ -141,7 +142,7 @@ def test_differences_carry_the_intervals(n_seeds, shift):
     points = [line for line in axes.lines if line.get_marker() == "o"]
     ticks = [line for line in axes.lines if line.get_marker() == "|"]
     texts = axes.texts[:6]
-    colours = {1: plots.COLOURS["boostsoft"], -1: plots.COLOURS["lambdarank"], 0: plots.INK}
+    colours = {1: plots.COLOURS["boostsoft"], -1: plots.COLOURS["lambdarank"], 0: drawing.INK}
     for place, line, point, text in zip(range(6, 0, -1), bars, points, texts, strict=True):
         chosen = [7 - place] if place > 1 else []
         ours, theirs = (folds.values(arm, "zero", folds=chosen) for arm in ("boostsoft", "lambdarank"))
@@ -186,14 +187,14 @@ def test_both_sides_of_zero_have_room_for_their_words(shift):
 
 @pytest.mark.parametrize("n_queries", [1, 2])
 def test_tiny_folds(n_queries):
-    assert plots.png(plots.differences_figure(folds_of(1, n_queries))).startswith(b"\x89PNG")
+    assert png(plots.differences_figure(folds_of(1, n_queries))).startswith(b"\x89PNG")
 
 
 def test_png_is_a_picture_of_the_stated_size():
     figure = plots.curves_figure(split_of(RISING, RISING + 0.01))
-    image = Image.open(io.BytesIO(plots.png(figure)))
+    image = Image.open(io.BytesIO(png(figure)))
     image.load()
-    assert image.size == (round(10.5 * plots.DPI), round(4.9 * plots.DPI))
+    assert image.size == (round(10.5 * drawing.DPI), round(4.9 * drawing.DPI))
     colours = {tuple(int(code[i : i + 2], 16) for i in (1, 3, 5)) for code in plots.COLOURS.values()}
     assert colours <= {colour for _, colour in image.convert("RGB").getcolors(1 << 20)}
 
@@ -201,13 +202,13 @@ def test_png_is_a_picture_of_the_stated_size():
 def test_a_new_figure_is_made_without_ax_and_pyplot_stays_out():
     code = (
         "import sys, numpy as np\n"
-        "from boostsoft import plots\n"
+        "from boostsoft import drawing, plots\n"
         "assert 'matplotlib' not in sys.modules\n"
         "from boostsoft.experiment import Arm, Plan, Split\n"
         "plan = Plan(baseline=False)\n"
         "arm = Arm('boostsoft', 1, '', {('valid', name): np.ones(3) for name in plan.names}, {}, 1.0)\n"
         "axes = plots.plot_curve(Split(plan, {}, (arm,)))\n"
-        "assert plots.png(axes.figure)\n"
+        "assert drawing.png(axes.figure)\n"
         "raise SystemExit('matplotlib.pyplot' in sys.modules)"
     )
     passes_alone(code)

@@ -10,10 +10,11 @@ import pytest
 from rich.console import Console
 from scipy import stats
 
-from boostsoft import report, statistics
+from boostsoft import report, report_csv, statistics
 from boostsoft.datasets import RankingData
 from boostsoft.experiment import Arm, FoldRun, Folds, Plan, Split
 from boostsoft.statistics import PairedInterval, counted_mean, fill_empty, paired_interval
+from boostsoft.tree_bars import TreeBars
 
 from .narrow import WIDTHS, assert_no_number_is_cut
 from .releases import RANDOM
@@ -377,7 +378,7 @@ def rows_of(text):
 
 
 def test_curve_csv_is_tidy():
-    text = report.curve_csv(split_of([0.5], [0.25]))
+    text = report_csv.curve_csv(split_of([0.5], [0.25]))
     assert "\r" not in text
     rows = rows_of(text)
     assert list(rows[0]) == ["tree", "arm", "data", "metric", "value"]
@@ -388,7 +389,7 @@ def test_curve_csv_is_tidy():
 
 def test_folds_csv_and_per_query_csv():
     folds = folds_of({7: [0.5, NAN]}, {7: [0.1, NAN]})
-    run = rows_of(report.folds_csv(folds))[3]
+    run = rows_of(report_csv.folds_csv(folds))[3]
     assert run == {
         "fold": "2",
         "seed": "7",
@@ -398,9 +399,9 @@ def test_folds_csv_and_per_query_csv():
         f"{HARD}_empty_skip": "0.1",
         f"{HARD}_empty_one": "0.55",
     }
-    third = rows_of(report.folds_csv(folds_of({7: [1 / 3]}, {7: [0.0]})))[0]
+    third = rows_of(report_csv.folds_csv(folds_of({7: [1 / 3]}, {7: [0.0]})))[0]
     assert third[f"{HARD}_empty_zero"] == repr(1 / 3)
-    rows = rows_of(report.per_query_csv(folds))
+    rows = rows_of(report_csv.per_query_csv(folds))
     assert [(row["fold"], row["query"]) for row in rows[:4]] == [("1", "50"), ("1", "51"), ("2", "10"), ("2", "11")]
     assert (rows[0]["boostsoft"], rows[0]["lambdarank"], rows[0]["empty"]) == ("0.5", "0.1", "0")
     assert (rows[1]["boostsoft"], rows[1]["lambdarank"], rows[1]["empty"]) == ("0.0", "0.0", "1")
@@ -409,7 +410,7 @@ def test_folds_csv_and_per_query_csv():
 def test_bars_where_nobody_looks_write_nothing(monkeypatch):
     stream = io.StringIO()
     monkeypatch.setattr("rich.progress.Progress.stop", lambda self: self.console.print())  # as before Rich 14
-    with report.TreeBars(Console(file=stream)) as bars:
+    with TreeBars(Console(file=stream)) as bars:
         bars.begin("a", 3)
         bars.tree(1, {"valid": 0.5})
         bars.end()
@@ -418,7 +419,7 @@ def test_bars_where_nobody_looks_write_nothing(monkeypatch):
 
 def test_bars_show_the_metrics_and_end_full():
     stream = io.StringIO()
-    with report.TreeBars(Console(file=stream, force_terminal=True, width=100), runs=2) as bars:
+    with TreeBars(Console(file=stream, force_terminal=True, width=100), runs=2) as bars:
         for run in ("one", "two"):
             bars.begin(run, 10)
             bars.tree(3, {HARD: 0.25})
@@ -427,7 +428,7 @@ def test_bars_show_the_metrics_and_end_full():
     assert "2/2" in last
     assert "one" not in last  # those that are done make room
     stream = io.StringIO()
-    with report.TreeBars(Console(file=stream, force_terminal=True, width=100)) as bars:
+    with TreeBars(Console(file=stream, force_terminal=True, width=100)) as bars:
         bars.begin("boostsoft", 10)
         bars.tree(3, {HARD: 0.25})
         bars.end()

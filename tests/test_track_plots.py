@@ -11,7 +11,7 @@ from matplotlib.text import Text
 from PIL import Image
 
 from boostsoft import Metric, SoftMetric, track_plots
-from boostsoft.plots import apart, png, value_range
+from boostsoft.drawing import apart, png, value_range
 from boostsoft.track_plots import bands, changes, labels
 from boostsoft.tracking.comparison import compare
 from boostsoft.tracks.effects import tree_effects

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from boostsoft import Metric, SoftMetric
-from boostsoft.plots import value_range
+from boostsoft.drawing import value_range
 from boostsoft.query_means import mean_errors
 from boostsoft.track_report import html, write_report
 from boostsoft.tracks.effects import tree_effects

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..experiment import BASELINE, OURS
-from ..plots import COLOURS, INK, QUIET, frame, new_figure
+from ..drawing import BLUE, GREEN, INK, QUIET, SKY, VERMILION, frame, new_figure
+from ..experiment import OURS
 from .growth import GAUSSIAN, GUMBEL, LAMBDARANK, NAMES, XGBOOST
 from .results import Section, significant
 from .timing import Spread
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _LINES: dict[str, dict[str, Any]] = {
-    GAUSSIAN: {"color": COLOURS[OURS], "marker": "o"},
-    GUMBEL: {"color": "#56B4E9", "marker": "s"},
-    LAMBDARANK: {"color": COLOURS[BASELINE], "marker": "^"},
-    XGBOOST: {"color": "#009E73", "marker": "v"},
+    GAUSSIAN: {"color": BLUE, "marker": "o"},
+    GUMBEL: {"color": SKY, "marker": "s"},
+    LAMBDARANK: {"color": VERMILION, "marker": "^"},
+    XGBOOST: {"color": GREEN, "marker": "v"},
 }
 _OTHER = "#999999"
 
@@ -42,7 +42,7 @@ def plot_costs(section: Section, *, ax: Axes) -> Axes:
     for place, row in zip(places, rows, strict=True):
         cost: Spread = row["cost"]
         mine = str(row["name"]).startswith(OURS)
-        ax.barh(place, cost.median, height=0.7, color=COLOURS[OURS] if mine else _OTHER)
+        ax.barh(place, cost.median, height=0.7, color=BLUE if mine else _OTHER)
         ax.plot([max(cost.low, 1e-3), cost.high], [place, place], color=INK, lw=1.2)
         ax.annotate(f" {significant(cost.median)}", (cost.high, place), va="center", fontsize=9, color=INK)
     labels = [row["name"] + (f", sigma {row['sigma']:g}" if "sigma" in row else "") for row in rows]

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from ..atomic import write_files
-from ..plots import png
+from ..drawing import png
 from ..terminal import page
 from .blending import measure_blending
 from .cold_start import measure_cold_start

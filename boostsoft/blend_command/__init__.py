@@ -102,7 +102,7 @@ def blend(options: argparse.Namespace) -> None:
     }
     settings["n_boot"] = options.resamples
     settings["lower_is_better"] = _lower(options.lower_is_better, scores.models)
-    from ..report import finish
+    from ..terminal import finish
     from .report import as_json, report  # with scikit-learn and matplotlib, which other commands do without
     from .work import find_blend
 
@@ -141,7 +141,7 @@ def _lower(names: tuple[str, ...] | None, models: tuple[str, ...]) -> bool | np.
 
 def _pictures(found: Any, scores: Scores) -> dict[str, bytes]:
     from ..blend_plots import blend_curve_figure, weights_figure
-    from ..plots import png
+    from ..drawing import png
 
     pictures = {"weights.png": png(weights_figure(found.blender, names=scores.models))}
     if found.curve is not None:

@@ -12,7 +12,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from .. import __version__
-from ..report import metric_title
+from ..drawing import metric_title
 from ..statistics import FEW_PAIRS, PairedInterval, counted_mean, paired_interval
 from ..terminal import ResultTable
 from .scores import Scores

@@ -9,14 +9,14 @@ import numpy as np
 
 from ..arguments import FloatArray, of_type, one_of
 from ..blending import BlendCurve, BlendSurface
-from ..plots import INK, QUIET, frame, new_figure
-from .shared import HARD, OTHER_COLOUR, OURS_COLOUR, SOFT, head, model_names, noise_words, title
+from ..drawing import BLUE, INK, QUIET, VERMILION, frame, new_figure
+from .shared import HARD, SOFT, head, model_names, noise_words, title
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-KIND_COLOURS = {HARD: OTHER_COLOUR, SOFT: OURS_COLOUR}
+KIND_COLOURS = {HARD: VERMILION, SOFT: BLUE}
 _LINES: dict[str, dict[str, Any]] = {HARD: {"lw": 1.0, "zorder": 3}, SOFT: {"lw": 2.6, "zorder": 4}}
 _ROW, _BAR = 0.09, 0.03  # of an optimum, its words above its bar: height, and the bar's place in it, in axes
 _KIND_WORDS = {HARD: "thin: the metric itself", SOFT: "broad: its expectation under {}"}
@@ -183,7 +183,7 @@ def plot_blend_surface(
     best = getattr(surface, f"{kind}_optimum")
     at = best.weights @ _CORNERS
     axes.plot(*at, "o", ms=10, mfc="none", mec="white", mew=4.0, zorder=4, clip_on=False)
-    axes.plot(*at, "o", ms=10, mfc="none", mec=OTHER_COLOUR, mew=2.2, zorder=5, clip_on=False)
+    axes.plot(*at, "o", ms=10, mfc="none", mec=VERMILION, mew=2.2, zorder=5, clip_on=False)
     mixture = ", ".join(f"{name} {share:.2f}" for name, share in zip(corners, best.weights, strict=True))
     words = "Hard: the metric itself" if kind == HARD else f"Soft: under {noise_words(surface)}"
     axes.set_title(f"{words}\nbest {best.value:.4f}: {mixture}", loc="left", fontsize=9.0, color=QUIET)

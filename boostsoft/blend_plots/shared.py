@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ..plots import COLOURS, INK, brief, literal
-from ..report import metric_title
+from ..drawing import INK, brief, literal, metric_title
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -14,7 +13,6 @@ if TYPE_CHECKING:
     from ..blending import BlendCurve, BlendSurface
 
 HARD, SOFT = "hard", "soft"
-OURS_COLOUR, OTHER_COLOUR = COLOURS.values()
 
 
 def noise_words(found: BlendCurve | BlendSurface) -> str:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arguments import of_type
-from ..plots import INK, QUIET, frame, new_figure
+from ..drawing import BLUE, GREEN, INK, QUIET, VERMILION, frame, new_figure
 from ..sigma import SigmaChoice
-from .shared import OTHER_COLOUR, OURS_COLOUR, head
+from .shared import head
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 # method of choose_sigma -> what it compares: key of the table, name, colour; the last decides
 _SIGMA_LINES: dict[str, list[tuple[str, str, str]]] = {
     "tradeoff": [
-        ("smoothness", "roughness", OTHER_COLOUR),
-        ("approximation", "misfit", "#009E73"),
-        ("total", "weighted sum", OURS_COLOUR),
+        ("smoothness", "roughness", VERMILION),
+        ("approximation", "misfit", GREEN),
+        ("total", "weighted sum", BLUE),
     ],
-    "sensitivity": [("queries", "queries needed", OURS_COLOUR)],
-    "held-out": [("value", "held-out value", OURS_COLOUR)],
+    "sensitivity": [("queries", "queries needed", BLUE)],
+    "held-out": [("value", "held-out value", BLUE)],
 }
 _METHOD_WORDS = {"tradeoff": "trade-off", "sensitivity": "sensitivity", "held-out": "held-out queries"}
 _SIGMA_TITLES = {

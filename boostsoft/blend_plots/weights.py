@@ -9,8 +9,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..blending.interval import LEVEL
-from ..plots import INK, QUIET, frame, new_figure
-from .shared import OTHER_COLOUR, OURS_COLOUR, head, model_names
+from ..drawing import BLUE, INK, QUIET, VERMILION, frame, new_figure
+from .shared import head, model_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -68,7 +68,7 @@ def plot_weights(blender: SoftBlender, *, names: Sequence[str] | None = None, ax
     if intervals is not None and np.isnan(intervals).all():  # one query tells nothing of others
         intervals = None
     for place, at in zip(range(len(weights) - 1, -1, -1), order.tolist(), strict=True):
-        colour = OURS_COLOUR if weights[at] > 0 else QUIET if weights[at] == 0 else OTHER_COLOUR
+        colour = BLUE if weights[at] > 0 else QUIET if weights[at] == 0 else VERMILION
         if intervals is not None:
             axes.plot(intervals[at], [place, place], color=colour, lw=3.0, alpha=0.45, solid_capstyle="round")
         axes.plot(weights[at], place, "o", ms=6.5, color=colour, clip_on=False, zorder=4)

@@ -1,7 +1,7 @@
 """Plots of what each tree adds: curves with bands, hard beside soft, the change by tree.
 
 The ``plot_`` functions draw into ``ax`` (a new figure if None) and return it; the ``_figure`` functions compose whole
-pictures, which :func:`boostsoft.plots.png` turns into bytes. Nothing is shown and no global state of matplotlib is
+pictures, which :func:`boostsoft.drawing.png` turns into bytes. Nothing is shown and no global state of matplotlib is
 touched. Colours are Okabe and Ito's (2008), told apart by colour-blind readers, and every line carries its name.
 """
 

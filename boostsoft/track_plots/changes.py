@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arguments import fraction
+from ..drawing import BLUE, INK, QUIET, VERMILION, brief, frame, literal, new_figure
 from ..metrics import SoftMetric
-from ..plots import INK, QUIET, brief, frame, literal, new_figure
 from ..tracks.effects import STILL, TreeEffects, tree_effects
 from ..tracks.tree_track import TreeTrack
 from .curves import MetricChoice
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 UNSURE = "#8C8C8C"
-COLOURS = {"unsure": UNSURE, "helps": "#0072B2", "hurts": "#D55E00"}
+COLOURS = {"unsure": UNSURE, "helps": BLUE, "hurts": VERMILION}
 _CUT_SHARE = 33  # one of so many steps may lie beyond the range; they are marked at its edge
 _LEAST_TO_CUT = 8  # steps
 _NEAR = 0.6  # of the range: what reaches no further beyond is shown in full

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..plots import INK, QUIET, brief, frame, literal, new_figure
+from ..drawing import INK, QUIET, brief, frame, literal, new_figure
 from ..tracking.compared import ComparedMetric, Comparison
 from .changes import COLOURS
 from .labels import signed

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..arguments import FloatArray, fraction, one_of
+from ..drawing import INK, QUIET, EndLabel, frame, label_ends, literal, new_figure, value_range
 from ..metrics import SoftMetric
 from ..metrics.hard import twin_in
 from ..metrics.soft import AnyMetric
-from ..plots import INK, QUIET, EndLabel, frame, label_ends, literal, new_figure, value_range
 from ..statistics import check_resamples
 from ..tracks.tree_track import TreeTrack
 from .bands import BANDS, Band, band_of, best_step

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arguments import IntArray
-from ..plots import QUIET
+from ..drawing import BLUE, GREEN, INK, ORANGE, PINK, QUIET, SKY, VERMILION
 from ..tracks.tree_track import TreeTrack
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#222222")
+PALETTE = (BLUE, VERMILION, GREEN, PINK, SKY, ORANGE, INK)
 Tracks = TreeTrack | Sequence[TreeTrack]
 FEW_STEPS = 15  # each of so few is marked by a dot
 _TICK_LETTERS = 40  # that the labels of an axis may have together

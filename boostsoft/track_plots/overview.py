@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..arguments import fraction
-from ..plots import INK, literal, new_figure
+from ..drawing import INK, literal, new_figure
 from ..tracks.effects import TreeEffects, tree_effects
 from ..tracks.tree_track import TreeTrack
 from .changes import draw_changes, main_metric

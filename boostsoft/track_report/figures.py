@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..drawing import value_range
 from ..metrics import SoftMetric
 from ..metrics.hard import twin_in
-from ..plots import value_range
 from ..query_groups import QueryGroups
 from ..query_means import mean_errors
 from ..track_plots.bands import BANDS, band_of_means, best_step

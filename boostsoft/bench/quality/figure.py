@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ...experiment import OURS
-from ...plots import COLOURS, INK, QUIET, frame, new_figure
+from ...drawing import BLUE, INK, QUIET, frame, new_figure
 from ..results import Section
 from .methods import METHODS
 
@@ -41,7 +40,7 @@ def plot_differences(section: Section, *, ax: Axes) -> Axes:
     for place, row in zip(range(len(rows), 0, -1), rows, strict=True):
         mean, low, high = row["to_lambdarank_interval"]
         ours = METHODS[row["method"]].ours
-        colour = COLOURS[OURS] if ours else _OTHER
+        colour = BLUE if ours else _OTHER
         ax.plot([low, high], [place, place], color=colour, lw=2.6 if ours else 1.8, solid_capstyle="round")
         ax.plot(mean, place, "o", ms=7, color=colour)
         ax.annotate(

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...plots import png
+from ...drawing import png
 from ..machine import in_words
 from ..peers import KNOWN, Peers
 from ..results import Section

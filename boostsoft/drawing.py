@@ -1,0 +1,154 @@
+"""What all pictures share: colours, an empty figure, its frame, names and labels that fit, and the image as bytes.
+
+Nothing is shown and no global state of matplotlib is touched. The colours are told apart by colour-blind readers (Okabe
+and Ito 2008).
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .arguments import FloatArray
+from .tracks.effects import STILL
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+INK, QUIET, HAIR = "#222222", "#6B6B6B", "#E3E3E3"
+BLUE, VERMILION, GREEN = "#0072B2", "#D55E00", "#009E73"
+PINK, SKY, ORANGE = "#CC79A7", "#56B4E9", "#E69F00"
+DPI = 200
+_TWO_LINES, _ONE_LINE = 27.0, 13.5  # heights of a label, in points
+_MOST_TWO_LINES = 5
+_LETTERS_BESIDE, _LETTERS_ABOVE = 4.0, 6.0  # of a name, for each inch of the axes
+
+
+def png(figure: Figure) -> bytes:
+    """The figure as a PNG image."""
+    stream = io.BytesIO()
+    figure.savefig(stream, format="png", dpi=DPI, facecolor="white")
+    return stream.getvalue()
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """An empty figure that belongs to no window and to no global list."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def frame(axes: Axes, grid: Any = "y") -> None:
+    """A quiet frame: the lower edge and hairlines."""
+    axes.spines[["top", "right", "left"]].set_visible(False)
+    axes.spines["bottom"].set_color(QUIET)
+    axes.grid(axis=grid, color=HAIR, lw=0.7)
+    axes.tick_params(colors=QUIET, length=0)
+    axes.set_axisbelow(True)
+
+
+class EndLabel(NamedTuple):
+    """The name of a line, with a word on its value, at the height where it ends."""
+
+    height: float
+    name: str
+    text: str
+    colour: str
+
+
+def label_ends(axes: Axes, labels: Sequence[EndLabel]) -> None:
+    """Write the labels into the right margin, each at the height of its line's end or as near as the others allow."""
+    low, high = axes.get_ylim()
+    short = len(labels) > _MOST_TWO_LINES
+    width, height = np.asarray(axes.get_window_extent().size) / axes.figure.dpi
+    gap = (_ONE_LINE if short else _TWO_LINES) / (72 * height) * (high - low)
+    wanted = [label.height if np.isfinite(label.height) else low for label in labels]
+    most = int(width * (_LETTERS_BESIDE if short else _LETTERS_ABOVE))
+    names = map(literal, brief([label.name for label in labels], most))
+    for label, name, height in zip(labels, names, apart(np.clip(wanted, low, high), gap), strict=True):
+        place: dict[str, Any] = {"xy": (1.015, height), "xycoords": ("axes fraction", "data")}
+        place |= {"textcoords": "offset points", "color": label.colour, "annotation_clip": False}
+        if short:
+            axes.annotate(f"{name}  {label.text}", xytext=(0, 0), va="center", fontsize=9, **place)
+        else:
+            axes.annotate(name, xytext=(0, 1), va="bottom", fontsize=10, fontweight="bold", **place)
+            axes.annotate(label.text, xytext=(0, -1), va="top", fontsize=9, **place)
+
+
+def apart(heights: ArrayLike, gap: float) -> FloatArray:
+    """The heights nearest to those given (least squares) of which no two are closer than ``gap``.
+
+    >>> apart([0.5, 3.0, 0.5], 1.0)
+    array([0., 3., 1.])
+    """
+    wanted = np.asarray(heights, dtype=np.float64)
+    order = np.argsort(wanted, kind="stable")
+    steps = gap * np.arange(wanted.size)
+    blocks: list[list[float]] = []  # of neighbours that touch: mean of what is wanted less the steps, how many
+    for value in wanted[order] - steps:
+        blocks.append([value, 1.0])
+        while len(blocks) > 1 and blocks[-2][0] > blocks[-1][0]:
+            mean, count = blocks.pop()
+            above = blocks[-1]
+            above[:] = [(above[0] * above[1] + mean * count) / (above[1] + count), above[1] + count]
+    placed = np.empty(wanted.size)
+    placed[order] = np.repeat([mean for mean, _ in blocks], [int(count) for _, count in blocks]) + steps
+    return placed
+
+
+def value_range(curves: Sequence[FloatArray]) -> tuple[float, float]:
+    """From what the curves reach after a few trees to their top, with room: the first steep rise may start below."""
+    later = [curve[min(curve.size - 1, max(2, curve.size // 25)) :] for curve in curves]
+    tops = np.concatenate([np.ravel(curve) for curve in curves])
+    values = np.concatenate(later)
+    values, tops = values[np.isfinite(values)], tops[np.isfinite(tops)]
+    if not tops.size:
+        return 0.0, 1.0
+    low, high = float(values.min() if values.size else tops.min()), float(tops.max())
+    room = high - low if high - low > STILL else 0.1
+    return low - 0.06 * room, high + 0.07 * room
+
+
+def brief(names: Sequence[str], most: int = 28) -> list[str]:
+    """Names of at most so many letters, since longer ones leave no room for the picture.
+
+    What is left out is the middle or, where that would make two alike, what all begin with.
+
+    >>> brief(["ndcg@10", "relevance_by_editors_v2"], 10), brief(["search_ndcg_visits", "search_err_visits"], 10)
+    (['ndcg@10', 'relev…s_v2'], ['…ndcg_vis…', '…err_visi…'])
+    """
+    found = [
+        name if len(name) <= most else f"{name[: most // 2]}…{name[len(name) - (most - 1) // 2 :]}" for name in names
+    ]
+    if len(set(found)) == len(set(names)):
+        return found
+    start = next((i for i, letters in enumerate(zip(*names, strict=False)) if len(set(letters)) > 1), 0)
+    tails = [f"…{name[start:]}" if start else name for name in names]
+    return [tail if len(tail) <= most else f"{tail[: most - 1]}…" for tail in tails]
+
+
+def literal(text: str) -> str:
+    r"""A text that is drawn as it stands: what is between two dollar signs matplotlib reads as mathematics, or fails.
+
+    >>> print(literal("from $5 to $10"))
+    from \$5 to \$10
+    """
+    return text.replace("$", r"\$")
+
+
+def metric_title(spec: str) -> str:
+    """How a metric is written in prose.
+
+    >>> metric_title("ndcg@10"), metric_title("precision@5")
+    ('NDCG@10', 'Precision@5')
+    """
+    name, at, cutoff = spec.partition("@")
+    return (name.upper() if len(name) <= 4 else name.capitalize()) + at + cutoff
