@@ -17,6 +17,7 @@ IntArray = NDArray[np.int64]
 Frozen = TypeVar("Frozen")
 
 _LARGEST_WHOLE = 2.0**53  # beyond, floats are no whole numbers any more and sums may overflow
+_LARGEST_DRAWN = 2**31 - 1  # what every booster and generator takes as a seed
 
 
 def finite_vector(caller: str, argument: str, values: Any, n: int | None = None, what: str = "document") -> FloatArray:
@@ -128,6 +129,30 @@ def changed(frozen: Frozen, **values: Any) -> Frozen:
     found = copy(frozen)
     set_fields(found, values)
     return found
+
+
+def seed_of(caller: str, random_state: Any, most: int = 2**32 - 1) -> int:
+    """The seed that a ``random_state`` stands for; None is 0, so that runs repeat unless told otherwise."""
+    if random_state is None:
+        return 0
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(_LARGEST_DRAWN))
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(_LARGEST_DRAWN))
+    whole = isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool)
+    if not whole or not 0 <= random_state <= most:
+        raise ValueError(
+            f"{caller}: random_state must be a seed from 0 to 2^{most.bit_length()} - 1, a RandomState or a Generator; "
+            f"got {random_state!r}"
+        )
+    return int(random_state)
+
+
+def generator_of(caller: str, random_state: Any) -> np.random.Generator:
+    """What to draw from: the generator itself that is given, or a new one with the seed."""
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    return np.random.default_rng(seed_of(caller, random_state))
 
 
 def _number(caller: str, argument: str, value: Any) -> float:

@@ -1,4 +1,4 @@
-"""Optional dependencies: imported where they are used, not before."""
+"""Other libraries: optional ones are imported where they are used, not before; what their errors say."""
 
 from __future__ import annotations
 
@@ -14,3 +14,8 @@ def optional(caller: str, module: str, extra: str) -> Any:
         raise ImportError(
             f"{caller}: {module.partition('.')[0]} is not installed: pip install 'boostsoft[{extra}]' ({error})"
         ) from error
+
+
+def reason(error: Exception) -> str:
+    """What an error says, in one line; XGBoost's go on with the stack."""
+    return " ".join(str(error).partition("Stack trace")[0].split())

@@ -7,8 +7,10 @@ blocks, so that what is held beside the values stays small.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import special
 
 from .arguments import FloatArray
@@ -130,6 +132,18 @@ def bootstrap_means(values: FloatArray, counted: FloatArray, n_boot: int, seed: 
             with np.errstate(invalid="ignore"):
                 means[first:last, begin:end] = drawn @ (weights * values[begin:end, at]).T / total
     return means
+
+
+def central(values: NDArray[Any], level: float, attained: bool = False) -> FloatArray:
+    """The two ends of the central ``level`` of the values, along their first axis; ``attained`` ones are among them.
+
+    >>> central(np.arange(4), 0.5), central(np.arange(4), 0.5, attained=True)
+    (array([0.75, 2.25]), array([0, 2]))
+    """
+    tails = [(1.0 - level) / 2.0, (1.0 + level) / 2.0]
+    with np.errstate(invalid="ignore"):  # of infinite values
+        ends: FloatArray = np.quantile(values, tails, axis=0, method="inverted_cdf" if attained else "linear")
+    return ends
 
 
 def refuse_infinite(caller: str, name: str, values: FloatArray, counted: FloatArray) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .arguments import FloatArray, IntArray, finite_vector, non_negative_number, one_of, whole_number
+from .arguments import FloatArray, IntArray, finite_vector, generator_of, non_negative_number, one_of, whole_number
 from .blending.alike import spreads
 from .blending.annealing import counting_queries, share_of_a_query
 from .blending.interval import percentiles
@@ -120,8 +120,8 @@ def choose_sigma(
         Of "tradeoff", at least 0.
     n_folds, l2
         Of "held-out": into how many parts the queries are cut, and the price of unequal weights, at least 0.
-    random_state : int
-        Of the folds, of resamples, and of the pairs of models if there are more than five.
+    random_state : int, RandomState or Generator, optional
+        Of the folds, of resamples, and of the pairs of models if there are more than five; None is 0.
     progress : "auto", True or False
         Whether to show how far it is; "auto" and True do so where stderr is a terminal.
 
@@ -167,7 +167,7 @@ def choose_sigma(
         return _residual(caller, matrix, names, signs, group, qid, sample_weight, query_weight)
     if method == "held-out" and sigma_unit == "score":
         raise ValueError(f"{caller}: sigma_unit must be 'spread' with method='held-out', as in a blend; got 'score'")
-    seed = 0 if random_state is None else whole_number(caller, "random_state", random_state, 0)
+    rng = generator_of(caller, random_state)
     metric = as_metric(caller, metric, {})
     mixed = read_mixed(
         caller, S, y, [("S", at) for at in range(n_models)], group=group, qid=qid, sample_weight=sample_weight,
@@ -180,7 +180,7 @@ def choose_sigma(
         "l2": non_negative_number(caller, "l2", l2),
         "shown": shown,
     }
-    best, table = _MEASURES[method](mixed, grid, np.random.default_rng(seed), options)
+    best, table = _MEASURES[method](mixed, grid, rng, options)
     return SigmaChoice(float(grid[best]), method, grid, table)
 
 

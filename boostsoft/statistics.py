@@ -11,13 +11,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import special
 
-from .arguments import FloatArray, fraction, one_of, whole_number
+from .arguments import FloatArray, fraction, whole_number
 from .metrics.spec import EMPTY
-from .query_means import bootstrap_means
+from .query_means import bootstrap_means, central
 
-METHODS = ("bootstrap", "t")
 LEAST_RESAMPLES = 20
 FEW_PAIRS = 10  # with fewer, and no difference, an interval of percentiles leaves out 0 up to 49 times in 100
 _ROUNDING = 1e-12  # of the largest
@@ -56,11 +54,12 @@ def paired_interval(
     b: ArrayLike,
     *,
     level: float = 0.95,
-    method: str = "bootstrap",
     n_boot: int = 10_000,
     seed: int = 0,
 ) -> PairedInterval:
     """Confidence interval of the mean of ``a - b`` over the queries that both were measured on.
+
+    Percentiles of the mean over resampled queries (Efron 1979).
 
     Parameters
     ----------
@@ -68,8 +67,6 @@ def paired_interval(
         One value per query and system; queries that are NaN in both are left out.
     level : float
         Confidence level, in (0, 1).
-    method : "bootstrap" or "t"
-        Percentiles of the mean over resampled queries (Efron 1979), or Student's t.
     n_boot : int
         Number of resamples, 20 at least.
     seed : int
@@ -88,7 +85,6 @@ def paired_interval(
     """
     differences = _differences(a, b)
     caller = "paired_interval"
-    one_of(caller, "method", method, METHODS)
     level, n_boot = fraction(caller, "level", level), check_resamples(caller, "n_boot", n_boot)
     n = differences.size
     if n < 2:
@@ -98,11 +94,7 @@ def paired_interval(
         mean = float(differences.mean())
     if not np.isfinite(differences).all():
         return PairedInterval(mean, np.nan, np.nan, n, level)
-    tails = np.array([(1 - level) / 2, (1 + level) / 2])
-    if method == "bootstrap":
-        ends = np.quantile(bootstrap_means(differences[None], np.ones(n), n_boot, seed), tails)
-    else:
-        ends = mean + special.stdtrit(n - 1, tails) * differences.std(ddof=1) / np.sqrt(n)
+    ends = central(bootstrap_means(differences[None], np.ones(n), n_boot, seed)[:, 0], level)
     low, high = without_rounding(ends, differences)
     return PairedInterval(mean, float(low), float(high), n, level)
 

@@ -17,7 +17,7 @@ from rich.text import Text
 from .atomic import write_files
 from .datasets import load_letor
 from .drawing import png
-from .extras import optional
+from .extras import optional, reason
 from .kernels.noise import LAWS
 from .metrics import Metric, SoftMetric
 from .metrics.registry import REGISTRY
@@ -33,7 +33,7 @@ from .track_report.figures import MetricFigures, amount, metric_figures
 from .tracking import track_trees
 from .tracks import TreeTrack
 from .tracks.files import SUFFIXES
-from .xgboost_data import reason
+from .xgboost_data import import_xgboost
 
 _DESCRIPTION = (
     "Measure a finished model after each of its trees: the metric and its expectation under noise, which trees hurt, "
@@ -167,6 +167,8 @@ def read_model(path: Path) -> tuple[Any, int]:
 
 
 def _read_lightgbm(path: Path) -> tuple[Any, int]:
+    import lightgbm
+
     content = path.read_bytes()  # not every name that the system has is one to LightGBM
     if b"\nend of trees" not in content:
         raise ValueError("it is cut off: the line 'end of trees' is missing")
@@ -176,14 +178,14 @@ def _read_lightgbm(path: Path) -> tuple[Any, int]:
         raise ValueError("it is cut off: the line 'end of parameters' is missing")
     text = content if sizes is None else content.replace(sizes[0], b"", 1)
     text = text if parameters is None else text.replace(parameters[0], b"\n", 1)
-    booster = optional("track", "lightgbm", "all").Booster(model_str=text.decode(errors="replace"))
+    booster = lightgbm.Booster(model_str=text.decode(errors="replace"))
     if sizes is not None and booster.num_trees() != (stated := len(sizes[1].split())):
         raise ValueError(f"it is damaged: of its {stated} trees it has {booster.num_trees()}")
     return booster, int(booster.num_feature())
 
 
 def _read_xgboost(path: Path) -> tuple[Any, int]:
-    booster = optional("track", "xgboost", "xgboost").Booster()
+    booster = import_xgboost("track").Booster()
     content = path.read_bytes()
     if b'"features_info"' in content:
         raise ValueError("it is a CatBoost model as JSON: of CatBoost, .cbm is read")

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .adapters import MetricList, PreparedCache, as_booster, threads_in
+from .adapters import MetricList, PreparedCache, as_booster, stock_unit, threads_in
 from .arguments import FloatArray, finite_vector
 from .metrics.hard import Metric
 from .metrics.soft import AnyMetric, MetricWeights, SoftMetric, watched_soft
@@ -41,10 +41,6 @@ if TYPE_CHECKING:
 
 __all__ = ["TrackCallback", "custom_metric", "objective", "reference_objective", "train"]
 
-# Gradient and curvature times a constant: the leaves' Newton steps stay, but XGBoost's stock lambda = 1 and
-# min_child_weight = 1 are made for curvatures of about .25 per document. A query's sum to about .1, whatever its
-# length, and without this stock trees hardly learn; with it they keep pace with rank:ndcg (notebooks/boosters.ipynb).
-STOCK_UNIT = 16.0
 LEAST_SIGMA = 0.03  # below it XGBoost loses splits: NDCG was .001 lower at .03, .016 at .001, .13 at .0001
 # the names that XGBoost's EarlyStopping takes for metrics to maximise if it is not told
 _MAXIMISED_BY_NAME = ("auc", "pre", "map", "ndcg")
@@ -326,11 +322,6 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
-
-
-def stock_unit(rule: Objective) -> float:
-    """By what an objective's gradient and curvature are multiplied: ours, for XGBoost's stock parameters."""
-    return STOCK_UNIT if isinstance(rule, SoftObjective) else 1.0
 
 
 class XGBoostObjective:

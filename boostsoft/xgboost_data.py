@@ -56,11 +56,6 @@ def is_empty(dmatrix: Any) -> bool:
     return bool(dmatrix.num_row() == 0)
 
 
-def reason(error: Exception) -> str:
-    """What an error says, in one line; XGBoost's go on with the stack."""
-    return " ".join(str(error).partition("Stack trace")[0].split())
-
-
 def import_xgboost(caller: str) -> Any:
     """XGBoost, or an error that says how to get it."""
     try:

@@ -246,7 +246,7 @@ def test_held_out_values_are_a_share_where_queries_count_0(data):
         ({"sigmas": [0.0, 1.0]}, "sigmas must be above 0; got 0"),
         ({"sigmas": []}, "sigmas must not be empty"),
         ({"n_folds": 1}, "n_folds must be from 2"),
-        ({"random_state": -1}, "random_state must be from 0"),
+        ({"random_state": -1}, "random_state must be a seed from 0"),
         ({"l2": -1.0}, "choose_sigma: l2 must not be negative; got -1.0"),
         ({"smoothness_weight": -0.1}, "choose_sigma: smoothness_weight must not be negative; got -0.1"),
     ],

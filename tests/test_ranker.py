@@ -424,9 +424,13 @@ def test_what_xgboost_does_not_know_is_warned_of(data):
         ({"validation_fraction": 1.0}, ValueError, "validation_fraction must be below 1; got 1.0"),
         ({"n_jobs": 0}, ValueError, "n_jobs must not be 0"),
         ({"n_jobs": 2**32 + 1}, ValueError, "n_jobs must be up to 2"),
-        ({"random_state": -1}, ValueError, "random_state must be from 0"),
-        ({"random_state": "x"}, ValueError, r"^SoftRanker\.fit: random_state must be a seed or a RandomState; got 'x'"),
-        ({"random_state": 2**31}, ValueError, "random_state must be up to 2"),
+        ({"random_state": -1}, ValueError, "random_state must be a seed from 0"),
+        (
+            {"random_state": "x"},
+            ValueError,
+            r"^SoftRanker\.fit: random_state must be a seed from 0 to 2\^31 - 1, .*; got 'x'",
+        ),
+        ({"random_state": 2**31}, ValueError, r"random_state must be a seed from 0 to 2\^31 - 1, .*; got 2147483648"),
     ],
     ids=str,
 )

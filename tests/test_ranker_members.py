@@ -15,8 +15,9 @@ import boostsoft.xgboost as bx
 from boostsoft import Metric, QueryGroups, SoftRanker
 from boostsoft.objectives import QueryRMSEObjective, SoftObjective
 from boostsoft.ranker import lightgbm_trees
-from boostsoft.ranker.members import Member, Own, members
+from boostsoft.ranker.members import Member, members
 from boostsoft.ranker.settings import check_settings
+from boostsoft.ranker.training import Own
 
 from .ranker_cases import PLAIN, both, ranker, task
 

@@ -13,6 +13,7 @@ import pytest
 
 import boostsoft as bs
 import boostsoft.xgboost as bx
+from boostsoft.adapters import STOCK_UNIT
 from boostsoft.datasets import load_digits_ranking
 from boostsoft.kernels.curvature import CURVATURES
 from boostsoft.objectives import SoftObjective
@@ -122,7 +123,7 @@ def test_a_sigma_that_costs_splits_warns():
 def test_the_unit_of_the_curvature_suits_stock_regularisation(data):
     """One constant times gradient and curvature: another lambda would do the same to leaf values."""
     stock = scores_of(train(data, rounds=1, params={"min_child_weight": 0}), data)
-    unit = bx.STOCK_UNIT
+    unit = STOCK_UNIT
     objective = bx.objective("ndcg@5")
 
     def plain(predictions, matrix):
@@ -170,8 +171,8 @@ def test_objective_is_minus_the_gradient_of_the_sum_and_the_curvature(data, hess
     gradient, curvature = soft.gradient_curvature(soft.prepare(data.y, data.groups), scores)
     adapter = bx.objective("ndcg@5", noise="gumbel", sigma=2.0, hessian=hessian)
     found = adapter(scores, data.matrix(kind))
-    np.testing.assert_array_equal(found[0], -gradient * bx.STOCK_UNIT)
-    np.testing.assert_array_equal(found[1], curvature * bx.STOCK_UNIT)
+    np.testing.assert_array_equal(found[0], -gradient * STOCK_UNIT)
+    np.testing.assert_array_equal(found[1], curvature * STOCK_UNIT)
     np.testing.assert_array_equal(adapter(scores[:, None], data.matrix(kind)), found)
 
 

@@ -115,8 +115,8 @@ def blend_curve(
         score it rises and falls with the size of the mixed scores. "auto" as in :class:`SoftBlender`.
     n_boot : int
         Resamples of the queries, 20 at least; both metrics see the same.
-    random_state : int
-        Seed of the resampling.
+    random_state : int, RandomState or Generator, optional
+        Seed of the resampling; None is 0.
     progress : "auto", True or False
         Whether to show how far it is; "auto" and True do so where stderr is a terminal.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..arguments import FloatArray
+from ..query_means import central
 from .annealing import counting_queries
 from .problem import Problem, Progress
 from .soft_value import SoftValue
@@ -34,5 +35,4 @@ def bootstrap_weights(
 
 def percentiles(values: FloatArray) -> FloatArray:
     """The ends of the central 95 %, (n, 2) of (n_boot, n)."""
-    ends: FloatArray = np.quantile(values, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0).T
-    return ends
+    return central(values, LEVEL).T

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arguments import FloatArray, one_of, positive_number, whole_number
+from ..arguments import FloatArray, one_of, positive_number, seed_of, whole_number
 from ..kernels.noise import LAWS
 from ..labels import read_labels
 from ..metrics.hard import Metric, refuse_cutoffs_per_query
@@ -114,7 +114,7 @@ def read_mixed(
 def read_resampling(caller: str, n_boot: Any, random_state: Any) -> tuple[int, int]:
     """Check how often queries are drawn anew, and the seed: what :meth:`Mixed.resampled` takes."""
     draws = check_resamples(caller, "n_boot", n_boot)
-    return draws, 0 if random_state is None else whole_number(caller, "random_state", random_state, 0)
+    return draws, seed_of(caller, random_state)
 
 
 def largest(values: FloatArray) -> NDArray[np.bool_]:

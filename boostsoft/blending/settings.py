@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import non_negative_number, one_of, whole_number
+from ..arguments import generator_of, non_negative_number, one_of, whole_number
 from ..kernels.noise import LAWS
 from ..metrics.hard import Metric, refuse_cutoffs_per_query
 from ..metrics.soft import as_metric, refuse_inexact
@@ -76,7 +76,7 @@ def check_settings(blender: Any) -> Settings:
         method=_METHODS[method],
         method_params=_method_params(blender, method),
         n_boot=_resamples(blender.n_boot),
-        rng=generator(blender.random_state),
+        rng=generator_of(FIT, blender.random_state),
         progress=shows(FIT, blender.progress),
     )
 
@@ -87,23 +87,6 @@ def _resamples(n_boot: Any) -> int:
     if 0 < draws < LEAST_RESAMPLES:
         raise ValueError(f"{FIT}: n_boot must be 0 (no intervals) or at least {LEAST_RESAMPLES}; got {n_boot!r}")
     return draws
-
-
-def generator(random_state: Any) -> np.random.Generator:
-    """What to draw from; None is 0, so that fits repeat unless told otherwise."""
-    if isinstance(random_state, np.random.RandomState):
-        return np.random.default_rng(random_state.randint(np.iinfo(np.int32).max))
-    if random_state is not None and not isinstance(random_state, np.random.Generator):
-        from sklearn.utils import check_random_state  # takes a second to load
-
-        try:
-            check_random_state(random_state)
-        except ValueError as error:
-            raise ValueError(
-                f"{FIT}: random_state must be a seed from 0 to 2^32 - 1, a RandomState or a Generator; "
-                f"got {random_state!r}"
-            ) from error
-    return np.random.default_rng(0 if random_state is None else random_state)
 
 
 def _method_params(blender: Any, method: str) -> Mapping[str, Any]:

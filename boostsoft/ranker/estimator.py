@@ -110,7 +110,7 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
     n_jobs : int, optional
         Threads of the booster, counted as joblib does; None leaves it to the booster. Objective and metrics run on
         Numba's (``NUMBA_NUM_THREADS``), and on no more than these.
-    random_state : int, RandomState, optional
+    random_state : int, RandomState or Generator, optional
         Seed of the booster and of the validation queries; None is 0.
 
     Attributes

@@ -13,10 +13,10 @@ import numpy as np
 from scipy import sparse
 
 from .. import lightgbm as adapter
+from ..adapters import STOCK_UNIT, stock_unit
 from ..arguments import FloatArray
 from ..lightgbm_data import BOOSTING, CATEGORIES, OBJECTIVE, STOPPING, THREADS
 from ..objectives import Objective
-from ..xgboost import STOCK_UNIT, stock_unit
 from .features import Features
 from .random_trees import RANDOM_TREES
 from .regularization import leaf_l2

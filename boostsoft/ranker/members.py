@@ -10,11 +10,8 @@ booster holds them all, and its scores are their mean.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
-from ..arguments import FloatArray
 from ..objectives import Objective, QueryRMSEObjective, SoftObjective
 from .convex_losses import FEW
 
@@ -74,24 +71,3 @@ def chosen(n_docs: int, random: bool) -> int:
     if n_docs < FEW:
         return SEVERAL
     return TWO if random else 1
-
-
-@dataclass(frozen=True, eq=False)
-class Own:
-    """What a booster calls with its scores, called with those of one booster of several alone.
-
-    Attributes
-    ----------
-    call : an objective or metrics, (scores, data set) -> anything.
-    share : by what its own scores are multiplied in the mean.
-    before : the scores of the boosters before it, (n_docs,), by the id of the data set; empty for the first.
-    """
-
-    call: Callable[[Any, Any], Any]
-    share: float
-    before: Mapping[int, FloatArray] = field(repr=False)  # experiment trackers keep the repr of an objective
-
-    def __call__(self, scores: Any, data: Any) -> Any:
-        """Call with its own scores."""
-        before = self.before[id(data)] if self.before else 0.0
-        return self.call((scores - before) / self.share, data)

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
 from ..adapters import MetricList
 from ..arguments import (
     FloatArray,
@@ -18,6 +16,7 @@ from ..arguments import (
     one_of,
     positive_number,
     refuse_other_text,
+    seed_of,
     whole_number,
 )
 from ..metrics.hard import refuse_cutoffs_per_query
@@ -29,6 +28,7 @@ from ..query_groups import QueryGroups
 from . import convex_losses, members, random_trees
 
 FIT = "SoftRanker.fit"
+_LARGEST = 2**31 - 1  # number of 32 bits
 BOOSTERS = ("lightgbm", "xgboost")
 AUTO = "auto"
 WHOLE_ORDER: MetricWeights = {"kendall": 0.3}
@@ -133,7 +133,7 @@ def check_settings(ranker: Any) -> Settings:
         early_stopping_rounds=None if rounds is None else whole_number(FIT, "early_stopping_rounds", rounds, 1),
         validation_fraction=None if share is None else fraction(FIT, "validation_fraction", share),
         n_jobs=check_threads(FIT, ranker.n_jobs),
-        seed=_seed(ranker.random_state),
+        seed=seed_of(FIT, ranker.random_state, _LARGEST),
     )
 
 
@@ -239,24 +239,9 @@ def check_threads(caller: str, value: Any) -> int | None:
     return n_jobs if n_jobs > 0 else int(effective_n_jobs(n_jobs))
 
 
-def _seed(random_state: Any) -> int:
-    """A booster's seed; None is 0, so that fits repeat unless told otherwise."""
-    if random_state is None:
-        return 0
-    if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool):
-        return _narrow_number(FIT, "random_state", random_state, 0)
-    from sklearn.utils import check_random_state  # takes a second to load
-
-    try:
-        state = check_random_state(random_state)
-    except ValueError as error:
-        raise ValueError(f"{FIT}: random_state must be a seed or a RandomState; got {random_state!r}") from error
-    return int(state.randint(np.iinfo(np.int32).max))
-
-
 def _narrow_number(caller: str, argument: str, value: Any, least: int) -> int:
     """A whole number of 32 bits, which is what boosters keep: LightGBM takes what is over without a word."""
     number = whole_number(caller, argument, value, least)
-    if number > np.iinfo(np.int32).max:
+    if number > _LARGEST:
         raise ValueError(f"{caller}: {argument} must be up to 2^31 - 1; got {value!r}")
     return number

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -12,10 +12,30 @@ import numpy as np
 from ..arguments import FloatArray
 from ..objectives import Objective
 from .features import Features
-from .members import Own
 from .rows import Rows
 from .settings import FIT, Settings
 from .watch import Watch
+
+
+@dataclass(frozen=True, eq=False)
+class Own:
+    """What a booster calls with its scores, called with those of one booster of several alone.
+
+    Attributes
+    ----------
+    call : an objective or metrics, (scores, data set) -> anything.
+    share : by what its own scores are multiplied in the mean.
+    before : the scores of the boosters before it, (n_docs,), by the id of the data set; empty for the first.
+    """
+
+    call: Callable[[Any, Any], Any]
+    share: float
+    before: Mapping[int, FloatArray] = field(repr=False)  # experiment trackers keep the repr of an objective
+
+    def __call__(self, scores: Any, data: Any) -> Any:
+        """Call with its own scores."""
+        before = self.before[id(data)] if self.before else 0.0
+        return self.call((scores - before) / self.share, data)
 
 
 @dataclass(frozen=True)

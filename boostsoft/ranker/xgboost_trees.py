@@ -16,7 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from .. import xgboost as adapter
-from ..adapters import as_booster
+from ..adapters import STOCK_UNIT, as_booster, stock_unit
 from ..arguments import FloatArray
 from ..objectives import Objective, SoftObjective
 from ..xgboost_data import import_xgboost, refuse_other_kinds
@@ -64,7 +64,7 @@ def check(settings: Settings) -> None:
     refuse_clashes(settings.more, TAKEN, SETTLED)
 
 
-def parameters(settings: Settings, curvature: float, unit: float = adapter.STOCK_UNIT) -> dict[str, Any]:
+def parameters(settings: Settings, curvature: float, unit: float = STOCK_UNIT) -> dict[str, Any]:
     """XGBoost's ``params``, given the average curvature of a document before the first tree, in LightGBM's units.
 
     ``unit`` is by what the adapter multiplies it.
@@ -123,7 +123,7 @@ def arguments(settings: Settings, objective: Objective, curvature: float) -> dic
 def unit_of(objective: Objective) -> float:
     """By what gradient and curvature are multiplied: gains fall with sigma^2, and XGBoost takes none below 1e-6."""
     sigma = objective.sigma if isinstance(objective, SoftObjective) else 1.0
-    return adapter.stock_unit(objective) / min(max(sigma, _NEAR_NOTHING) / adapter.LEAST_SIGMA, 1.0) ** 2
+    return stock_unit(objective) / min(max(sigma, _NEAR_NOTHING) / adapter.LEAST_SIGMA, 1.0) ** 2
 
 
 def load(source: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..arguments import FloatArray
+from ..query_means import central
 from ..tracks.tree_track import TreeTrack
 
 BANDS = ("paired", "mean")
@@ -45,13 +46,11 @@ def band_of_means(track: TreeTrack, metric: int, kind: str, level: float, means:
     """
     if np.count_nonzero(track.counted(metric)) == 1:
         return np.full(track.n_steps, np.nan), np.full(track.n_steps, np.nan)
-    tail = (1.0 - level) / 2.0
     shift = 0.0
     if kind == "paired":
         best = best_step(track, metric)
         with np.errstate(invalid="ignore"):  # of infinite means
             means = means - means[:, [best]]
         shift = float(track.mean[best, metric])
-    with np.errstate(invalid="ignore"):
-        low, high = np.quantile(means, [tail, 1.0 - tail], axis=0)
+    low, high = central(means, level)
     return low + shift, high + shift

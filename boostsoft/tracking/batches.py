@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..arguments import FloatArray, finite_vector, fraction, whole_number
+from ..extras import reason
 from ..metrics.prepared import PreparedQueries, prepare
 from ..metrics.soft import AnyMetric, watched_soft
 from ..metrics.spread import spread
@@ -26,7 +27,6 @@ from ..query_means import (
 from ..statistics import check_resamples
 from ..tracks.builder import as_metrics
 from ..tracks.effects import STILL
-from ..xgboost_data import reason
 from .batch_data import CALLER, Batch, read_batches
 from .batch_values import BatchValue, BatchValues
 from .blocks import refuse_other_width

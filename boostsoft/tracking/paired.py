@@ -10,7 +10,7 @@ import numpy as np
 from scipy import special
 
 from ..arguments import FloatArray
-from ..query_means import bootstrap_means, counted_weights, degrees_of_freedom, mean_errors, weighted_means
+from ..query_means import bootstrap_means, central, counted_weights, degrees_of_freedom, mean_errors, weighted_means
 from ..statistics import without_rounding
 from ..tracks.effects import STILL
 
@@ -146,8 +146,7 @@ def interval(paired: Paired, level: float) -> tuple[float, float]:
     """Percentiles of the mean over resampled queries; infinite with fewer than two."""
     if paired.n < 2:
         return -np.inf, np.inf
-    ends = np.quantile(paired.boot, [(1 - level) / 2, (1 + level) / 2])
-    low, high = without_rounding(ends, paired.differences)
+    low, high = without_rounding(central(paired.boot, level), paired.differences)
     return float(low), float(high)
 
 
@@ -177,7 +176,7 @@ def gain(paired: Paired, hard: Paired, level: float) -> tuple[float, float, floa
     ratios = ratios[~np.isnan(ratios)]
     if ratios.size == 0:
         return np.nan, np.nan, np.nan
-    low, high = np.quantile(ratios, [(1 - level) / 2, (1 + level) / 2], method="inverted_cdf")
+    low, high = central(ratios, level, attained=True)
     return _over(paired.effect, hard.effect), float(low), float(high)
 
 

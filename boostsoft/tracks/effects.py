@@ -13,6 +13,7 @@ from ..frames import as_frame
 from ..metrics.soft import AnyMetric
 from ..query_means import (
     bootstrap_means,
+    central,
     change_errors,
     degrees_of_freedom,
     mean_errors,
@@ -306,8 +307,7 @@ def _fewest(means: FloatArray, values: FloatArray, counted: FloatArray, best: in
 
 def _best_interval(trees: IntArray, means: FloatArray, level: float) -> tuple[int, int]:
     """Percentiles of the number of trees that is best in a resample, each a number that there is."""
-    tails = [(1.0 - level) / 2.0, (1.0 + level) / 2.0]
-    low, high = np.quantile(trees[np.argmax(means, axis=1)], tails, method="inverted_cdf")
+    low, high = central(trees[np.argmax(means, axis=1)], level, attained=True)
     return int(low), int(high)
 
 

@@ -15,7 +15,7 @@ from ..arguments import FloatArray, IntArray, fraction, one_of, set_fields, whol
 from ..frames import as_frame
 from ..metrics.soft import AnyMetric
 from ..query_groups import QueryGroups
-from ..query_means import bootstrap_means, change_errors, counted_weights, weighted_means
+from ..query_means import bootstrap_means, central, change_errors, counted_weights, weighted_means
 from ..statistics import check_resamples
 from . import files
 from .checks import check_step, checked, place_of, read_only
@@ -217,12 +217,11 @@ class TreeTrack:
         TypeError, ValueError
             If level is not between 0 and 1, ``n_boot`` is below 20 or ``seed`` below 0.
         """
-        tail = (1.0 - fraction("TreeTrack.band", "level", level)) / 2.0
+        level = fraction("TreeTrack.band", "level", level)
         n_boot = check_resamples("TreeTrack.band", "n_boot", n_boot)
         found = np.empty((2, self.n_steps, self.n_metrics))
         for metric in range(self.n_metrics):
-            with np.errstate(invalid="ignore"):  # of infinite values
-                found[:, :, metric] = np.quantile(self.resampled(metric, n_boot, seed), [tail, 1.0 - tail], axis=0)
+            found[:, :, metric] = central(self.resampled(metric, n_boot, seed), level)
             if np.count_nonzero(self.counted(metric)) == 1:  # all resamples are the same
                 found[:, :, metric] = [[-np.inf], [np.inf]]
         return found[0], found[1]
