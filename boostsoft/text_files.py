@@ -15,7 +15,11 @@ from numpy.typing import NDArray
 
 PathLike: TypeAlias = str | os.PathLike[str]
 
+_UTF8 = b"\xef\xbb\xbf"
 INTEGER = re.compile(rb"[+-]?[0-9]{1,99}")  # int() itself refuses thousands of digits
+
+
+GZIP_ERRORS = (EOFError, zlib.error, gzip.BadGzipFile)  # of data that are damaged or cut short
 
 
 class LineError(ValueError):
@@ -40,20 +44,30 @@ def show(text: bytes) -> str:
     return repr(shown if len(shown) <= 60 else shown[:57] + "...")
 
 
+def is_gzip(head: bytes) -> bool:
+    """Whether a file that begins like this is gzip: by content, so that the name does not matter."""
+    return head[:2] == b"\x1f\x8b"
+
+
+def unzipped(content: bytes) -> bytes:
+    """The text of a plain or gzip file without a mark of UTF-8; one of ``GZIP_ERRORS`` if gzip cannot read it."""
+    return (gzip.decompress(content) if is_gzip(content) else content).removeprefix(_UTF8)
+
+
 def read_lines(path: Path, caller: str) -> Iterator[bytes]:
     """Yield the lines of a plain or gzip file; what gzip cannot read is a ValueError with the line."""
     if not path.exists() or path.is_dir():
         raise FileNotFoundError(f"{caller}: path must name an existing file; got {str(path)!r}")
     number = 0
     with path.open("rb") as raw:
-        zipped = raw.peek(2)[:2] == b"\x1f\x8b"  # by content, so that the name does not matter
+        zipped = is_gzip(raw.peek(2))
         if path.suffix == ".gz" and not zipped and raw.peek(1):
             raise ValueError(f"{caller}: {path}, line 1: the name ends in .gz but the content is not gzip")
         lines = gzip.GzipFile(fileobj=raw) if zipped else raw  # another buffer would lose lines to an error
         try:
             for number, line in enumerate(lines, 1):
-                yield line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+                yield line.removeprefix(_UTF8) if number == 1 else line
+        except GZIP_ERRORS as error:
             raise ValueError(
                 f"{caller}: {path}, line {number + 1}: the gzip data are damaged or cut short: {error}"
             ) from error

@@ -41,7 +41,7 @@ LAYERS = [
     ("blending",),
     ("sigma",),
     ("ranking_data",),
-    ("text_files",),
+    ("text_files", "json_text"),
     ("_letor", "_digits"),
     ("_trec",),
     ("datasets",),

@@ -7,10 +7,8 @@ alike.
 
 from __future__ import annotations
 
-import gzip
 import math
 import re
-import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..arguments import FloatArray, IntArray
-from ..text_files import LineError, number_in, read_lines, show
+from ..text_files import GZIP_ERRORS, LineError, is_gzip, number_in, read_lines, show, unzipped
 
 _WHOLE = re.compile(rb"[+-]?[0-9]{1,9}")
 
@@ -97,12 +95,12 @@ def _content(path: Path) -> bytes | None:
     if not path.is_file():
         return None
     raw = path.read_bytes()
-    zipped = raw[:2] == b"\x1f\x8b"  # by content, so that the name does not matter
-    try:
-        text = gzip.decompress(raw) if zipped else raw
-    except (EOFError, zlib.error, gzip.BadGzipFile):
+    if path.suffix == ".gz" and not is_gzip(raw):
         return None
-    return None if path.suffix == ".gz" and not zipped else text.removeprefix(b"\xef\xbb\xbf")
+    try:
+        return unzipped(raw)
+    except GZIP_ERRORS:
+        return None
 
 
 def _parse_fast(text: bytes, tokens: list[bytes], form: Form) -> FloatArray | None:

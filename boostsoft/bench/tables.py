@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import math
 from collections.abc import Mapping, Sequence
 from itertools import takewhile
 from typing import Any
@@ -11,10 +9,10 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from ..json_text import json_text
 from ..terminal import Field, ResultTable
 from .peers import Peers
-from .results import Column, Section, Verdict, cell_text
-from .timing import Spread
+from .results import Column, Section, cell_text
 
 _LEFT = ("text", "targets")
 _HEADER = (
@@ -82,7 +80,7 @@ def as_json(machine: Mapping[str, Any], peers: Peers, settings: Mapping[str, Any
         "settings": settings,
         "sections": [_section_json(section) for section in sections],
     }
-    return json.dumps(_plain(document), indent=1) + "\n"
+    return json_text(document)
 
 
 def _section_json(section: Section) -> dict[str, Any]:
@@ -96,23 +94,6 @@ def _section_json(section: Section) -> dict[str, Any]:
         "seconds": {name: values.tolist() for name, values in seconds.items()},
         "left_out": section.left_out,
     }
-
-
-def _plain(value: Any) -> Any:
-    """Only what JSON has; NaN and infinities are null."""
-    if isinstance(value, Spread):
-        return _plain(value._asdict())
-    if isinstance(value, Verdict):
-        return {"target": value.target, "met": value.met, "wish": value.wish}
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    if hasattr(value, "item"):
-        return _plain(value.item())
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
 
 
 def _cells(section: Section, row: Mapping[str, Any]) -> list[str]:

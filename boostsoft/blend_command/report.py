@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -13,6 +12,7 @@ from rich.text import Text
 
 from .. import __version__
 from ..drawing import metric_title
+from ..json_text import json_text
 from ..statistics import FEW_PAIRS, PairedInterval, counted_mean, paired_interval
 from ..terminal import ResultTable
 from .scores import Scores
@@ -116,19 +116,8 @@ def as_json(blend: Blend, scores: Scores, settings: Mapping[str, Any], seed: int
         "held_out": held_out,
         "notes": list(blend.notes),
     }
-    return (json.dumps(_plain(document), indent=1) + "\n").encode()
+    return json_text(document).encode()
 
 
 def _difference(found: PairedInterval) -> dict[str, float]:
     return {"blend_less_it": found.mean, "low": found.low, "high": found.high}
-
-
-def _plain(value: Any) -> Any:
-    """Only what JSON has; numbers that are not finite are null."""
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple, np.ndarray)):
-        return [_plain(item) for item in value]
-    if hasattr(value, "item"):
-        return _plain(value.item())
-    return None if isinstance(value, float) and not math.isfinite(value) else value

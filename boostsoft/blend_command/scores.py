@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import csv
-import gzip
 import io
 import math
 import re
-import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +18,7 @@ from ..arguments import FloatArray, IntArray
 from ..datasets import load_trec_runs
 from ..extras import optional
 from ..query_groups import run_sizes
+from ..text_files import GZIP_ERRORS, unzipped
 
 PARQUET = (".parquet", ".pq")
 # as pandas calls it in CSV, when it reads that, and in Parquet
@@ -132,10 +131,9 @@ Place = Callable[[int], str]
 
 def _csv(path: Path) -> tuple[Columns, Place]:
     """The texts of each column, and how to name the place of a row."""
-    raw = path.read_bytes()
     try:
-        text = (gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw).decode("utf-8-sig")
-    except (UnicodeDecodeError, EOFError, zlib.error, gzip.BadGzipFile) as error:
+        text = unzipped(path.read_bytes()).decode()
+    except (UnicodeDecodeError, *GZIP_ERRORS) as error:
         raise ValueError(f"blend: {path} is not a text of UTF-8, plain or gzip: {error}") from error
     tabs = ".tsv" in path.suffixes
     reader = csv.reader(io.StringIO(text, newline=""), delimiter="\t" if tabs else ",", strict=True)

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from ..drawing import value_range
+from ..json_text import as_plain
 from ..metrics import SoftMetric
 from ..metrics.hard import twin_in
 from ..query_groups import QueryGroups
@@ -87,16 +88,16 @@ class MetricFigures:
         bands = {kind: band_of_means(track, at, kind, level, means) for kind in BANDS}
         found: dict[str, Any] = {
             "name": self.name,
-            "mean": listed(mean),
-            "hard": listed(hard[0]) if hard else None,
+            "mean": as_plain(mean),
+            "hard": as_plain(hard[0]) if hard else None,
             "hardName": None if self.twin is None else track.names[self.twin],
             "best": self.best,
             "ranges": {kind: list(value_range([mean, *hard, *bands.get(kind, ())])) for kind in (*BANDS, "none")},
-            "bands": {kind: [listed(end) for end in ends] for kind, ends in bands.items()},
+            "bands": {kind: [as_plain(end) for end in ends] for kind, ends in bands.items()},
             "effects": None,
         }
         if self.effects is not None:
-            columns = {name: listed(getattr(self.effects, name)) for name in ("change", "error", "low", "high")}
+            columns = {name: as_plain(getattr(self.effects, name)) for name in ("change", "error", "low", "high")}
             kinds = step_kinds(self.effects).tolist()
             found["effects"] = {**columns, "kinds": kinds, "range": list(change_range(self.effects))}
         return found
@@ -130,12 +131,6 @@ def labels_alike(track: TreeTrack) -> NDArray[np.bool_]:
     if groups is None or track.y_true is None:
         return np.zeros(track.n_queries, dtype=np.bool_)
     return ~groups.differ(track.y_true)
-
-
-def listed(values: ArrayLike) -> list[float | None]:
-    """Numbers for JSON, which knows neither NaN nor infinity."""
-    array = np.asarray(values, dtype=np.float64)
-    return [value if np.isfinite(value) else None for value in array.tolist()]
 
 
 def amount(count: int, what: str) -> str:
