@@ -9,7 +9,6 @@ import sys
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -35,6 +34,7 @@ from .options import (
     weighted,
     whole,
 )
+from .part_files import equally_wide, five_files
 from .plots import curves_figure, differences_figure
 from .report import folds_report, split_report
 from .report_csv import curve_csv, folds_csv, per_query_csv
@@ -326,7 +326,7 @@ def _read_parts(files: Mapping[str, Sequence[Path]]) -> dict[str, RankingData]:
     _refuse_shared_files(files)
     parts = [load_letor(list(paths)) for paths in files.values()]
     _check_features(parts[0], *files["train"])
-    return dict(zip(files, _equally_wide(parts), strict=True))
+    return dict(zip(files, equally_wide(parts), strict=True))
 
 
 def _refuse_shared_files(files: Mapping[str, Sequence[Path]]) -> None:
@@ -342,13 +342,11 @@ def _read_folder(folder: Path) -> tuple[RankingData, ...]:
     if not folder.is_dir():
         raise ValueError(f"--folds: there is no folder {folder}")
     files = []
-    for name in (f"S{i}" for i in range(1, N_PARTS + 1)):
-        found = [path for suffix in (".txt", ".txt.gz") if (path := folder / (name + suffix)).is_file()]
-        if len(found) != 1:
-            there = "both are there" if found else "neither is there"
-            raise ValueError(f"--folds: {folder} must have {name}.txt or {name}.txt.gz; {there}")
-        files.append(found[0])
-    parts = _equally_wide([load_letor(file) for file in files])
+    for number, file in enumerate(five_files("--folds", folder, "S"), 1):
+        if file is None:
+            raise ValueError(f"--folds: {folder} must have S{number}.txt or S{number}.txt.gz; neither is there")
+        files.append(file)
+    parts = equally_wide([load_letor(file) for file in files])
     _check_features(parts[0], folder)
     seen: dict[str, int] = {}
     for number, part in enumerate(parts, 1):
@@ -361,13 +359,3 @@ def _read_folder(folder: Path) -> tuple[RankingData, ...]:
 def _check_features(part: RankingData, *paths: Path) -> None:
     if not part.X.shape[1]:
         raise ValueError(f"train: no line of {', '.join(map(str, paths))} has a feature, index:value")
-
-
-def _equally_wide(parts: Sequence[RankingData]) -> list[RankingData]:
-    """Add columns of 0 where the last features occur in other files only."""
-    width = max(part.X.shape[1] for part in parts)
-    missing = [width - part.X.shape[1] for part in parts]
-    return [
-        replace(part, X=np.pad(part.X, ((0, 0), (0, more))), feature_names=()) if more else part
-        for part, more in zip(parts, missing, strict=True)
-    ]

@@ -46,6 +46,7 @@ LAYERS = [
     ("_trec",),
     ("datasets",),
     ("experiment",),
+    ("part_files",),
     ("terminal",),
     ("report", "tree_bars"),
     ("report_csv",),

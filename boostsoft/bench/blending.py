@@ -26,9 +26,10 @@ from ..blending.scores import mean_ranks
 from ..datasets import RankingData, load_letor, load_trec_runs
 from ..experiment import N_PARTS, concatenate, cyclic
 from ..metrics import Metric
+from ..part_files import equally_wide, five_files, part_file
 from ..query_groups import QueryGroups
 from ..statistics import PairedInterval, paired_interval
-from .folds import fit_width, five_files, part_file
+from .folds import DATA
 from .results import ABOVE_0, Column, Section, Target, difference_cells, seed_cells
 from .settings import Settings
 from .timing import Spread, Watcher, ratio
@@ -106,12 +107,11 @@ class Outcome:
 def read_blends(folder: Path, most: int | None = None) -> Blends:
     """Read the five parts of a folder, or the first queries of each."""
     for letter in "AS":
-        files = five_files(folder, letter)
-        if files is not None:
-            parts = [load_letor(file) for file in files]
-            width = max(part.X.shape[1] for part in parts)  # of a sparse file the last columns may not occur
-            return _blends(folder, [fit_width(part, width) for part in parts], most, lower=letter == "A")
-    qrels = part_file(folder, "qrels")
+        files = [file for file in five_files(DATA, folder, letter) if file is not None]
+        if len(files) == N_PARTS:
+            parts = equally_wide([load_letor(file) for file in files])
+            return _blends(folder, parts, most, lower=letter == "A")
+    qrels = part_file(DATA, folder, "qrels")
     if qrels is not None and (folder / "runs").is_dir():
         return _blends(folder, _topics_in_turn(sorted((folder / "runs").iterdir()), qrels), most, lower=False)
     raise ValueError(

@@ -11,7 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from ...datasets import RankingData, load_letor
-from ..folds import FoldFiles, find_folds, fit_width
+from ...part_files import equally_wide, fit_width
+from ..folds import FoldFiles, find_folds
 
 _CHUNK = 1 << 20
 _ORDER = 1_000_003  # keeps the orders of the seeds apart from the draws of the search
@@ -53,8 +54,8 @@ def training_data(files: FoldFiles) -> tuple[RankingData, RankingData]:
         if part.y.max() <= 0:
             raise ValueError(f"bench quality: {paths[0]} must have relevant documents; all labels are 0 or below")
     _refuse_shared(train, files.train, valid, files.valid)
-    width = max(train.X.shape[1], valid.X.shape[1])
-    return fit_width(train, width), fit_width(valid, width)
+    train, valid = equally_wide([train, valid])
+    return train, valid
 
 
 def reordered(files: FoldFiles, seed: int) -> RankingData:
