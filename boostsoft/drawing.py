@@ -26,6 +26,7 @@ PINK, SKY, ORANGE = "#CC79A7", "#56B4E9", "#E69F00"
 DPI = 200
 _TWO_LINES, _ONE_LINE = 27.0, 13.5  # heights of a label, in points
 _MOST_TWO_LINES = 5
+_LEAST_LETTERS = 6.0  # points
 _LETTERS_BESIDE, _LETTERS_ABOVE = 4.0, 6.0  # of a name, for each inch of the axes
 
 
@@ -37,13 +38,18 @@ def png(figure: Figure) -> bytes:
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """An empty figure that belongs to no window and to no global list."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
+    """An empty figure that belongs to no window and to no global list; a notebook shows it."""
+    from .pictures import Picture  # with matplotlib
 
-    figure = Figure(figsize=(width, height), layout="constrained")
-    FigureCanvasAgg(figure)
-    return figure
+    return Picture(figsize=(width, height))
+
+
+def new_axes(width: float, height: float) -> Axes:
+    """The axes of a new figure; a notebook shows it where a cell ends with them."""
+    from .pictures import PictureAxes
+
+    axes: Axes = new_figure(width, height).add_subplot(axes_class=PictureAxes)
+    return axes
 
 
 def frame(axes: Axes, grid: Any = "y") -> None:
@@ -69,15 +75,18 @@ def label_ends(axes: Axes, labels: Sequence[EndLabel]) -> None:
     low, high = axes.get_ylim()
     short = len(labels) > _MOST_TWO_LINES
     width, height = np.asarray(axes.get_window_extent().size) / axes.figure.dpi
-    gap = (_ONE_LINE if short else _TWO_LINES) / (72 * height) * (high - low)
+    line = (_ONE_LINE if short else _TWO_LINES) / (72 * height) * (high - low)
+    gap = min(line, (high - low) / max(len(labels) - 1, 1))  # many labels are closer, and smaller
+    size = max(9.0 * gap / line, _LEAST_LETTERS)
     wanted = [label.height if np.isfinite(label.height) else low for label in labels]
     most = int(width * (_LETTERS_BESIDE if short else _LETTERS_ABOVE))
     names = map(literal, brief([label.name for label in labels], most))
-    for label, name, height in zip(labels, names, apart(np.clip(wanted, low, high), gap), strict=True):
+    heights = within(apart(np.clip(wanted, low, high), gap), gap, low, high)
+    for label, name, height in zip(labels, names, heights, strict=True):
         place: dict[str, Any] = {"xy": (1.015, height), "xycoords": ("axes fraction", "data")}
         place |= {"textcoords": "offset points", "color": label.colour, "annotation_clip": False}
         if short:
-            axes.annotate(f"{name}  {label.text}", xytext=(0, 0), va="center", fontsize=9, **place)
+            axes.annotate(f"{name}  {label.text}", xytext=(0, 0), va="center", fontsize=size, **place)
         else:
             axes.annotate(name, xytext=(0, 1), va="bottom", fontsize=10, fontweight="bold", **place)
             axes.annotate(label.text, xytext=(0, -1), va="top", fontsize=9, **place)
@@ -102,6 +111,17 @@ def apart(heights: ArrayLike, gap: float) -> FloatArray:
     placed = np.empty(wanted.size)
     placed[order] = np.repeat([mean for mean, _ in blocks], [int(count) for _, count in blocks]) + steps
     return placed
+
+
+def within(heights: FloatArray, gap: float, low: float, high: float) -> FloatArray:
+    """Heights that are a gap apart, moved as little as it takes to lie between two ends, if there is room for all.
+
+    >>> within(np.array([0.0, 3.0, 1.0]), 1.0, 0.5, 2.5)
+    array([0.5, 2.5, 1.5])
+    """
+    rank = np.argsort(np.argsort(heights, kind="stable"), kind="stable")
+    found: FloatArray = np.minimum(np.maximum(heights, low + gap * rank), high - gap * (heights.size - 1 - rank))
+    return found
 
 
 def value_range(curves: Sequence[FloatArray]) -> tuple[float, float]:

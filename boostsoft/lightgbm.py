@@ -397,7 +397,8 @@ def track_callback(
         otherwise it cannot be seen among ``valid_sets``. Beside ``lgb.early_stopping``, which from LightGBM 4.7 on
         fails unless every metric is there for every data set, leave it at that.
     progress : bool or "auto"
-        Whether to show a line with the watched metric and its standard error; "auto" on a terminal.
+        Whether to show a line with the watched metric and its standard error: "auto" where stderr is a terminal,
+        True in notebooks and logs too.
     writer : object with ``add_scalar(tag, value, step)``, optional
         Gets every recorded mean: TensorBoard's ``SummaryWriter``, for one.
 

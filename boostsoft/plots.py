@@ -11,7 +11,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .drawing import BLUE, INK, QUIET, VERMILION, EndLabel, frame, label_ends, metric_title, new_figure, value_range
+from .drawing import (
+    BLUE,
+    INK,
+    QUIET,
+    VERMILION,
+    EndLabel,
+    frame,
+    label_ends,
+    metric_title,
+    new_axes,
+    new_figure,
+    value_range,
+)
 from .experiment import BASELINE, N_PARTS, OURS, Folds, Split
 from .statistics import PairedInterval, paired_interval
 
@@ -57,7 +69,7 @@ def plot_curve(split: Split, kind: str = "hard", *, part: str = "valid", ax: Axe
     ax : Axes, optional
         Where to draw.
     """
-    axes = new_figure(6.0, 4.6).add_subplot() if ax is None else ax
+    axes = new_axes(6.0, 4.6) if ax is None else ax
     name = split.plan.names[("hard", "soft").index(kind)]
     curves = {arm.name: arm.curves[part, name] for arm in split.arms}
     style: dict[str, Any] = {"lw": 1.0, "drawstyle": "steps-mid"} if kind == "hard" else {"lw": 2.2}
@@ -105,7 +117,7 @@ def plot_fold_differences(folds: Folds, *, ax: Axes | None = None) -> Axes:
     ax : Axes, optional
         Where to draw.
     """
-    axes = new_figure(8.0, 4.4).add_subplot() if ax is None else ax
+    axes = new_axes(8.0, 4.4) if ax is None else ax
     rows = [(f"fold {fold}", [fold]) for fold in range(1, N_PARTS + 1)] + [("all folds", [])]
     for place, (_, chosen) in zip(range(len(rows), 0, -1), rows, strict=True):
         ours, theirs = (folds.values(arm, "zero", folds=chosen) for arm in (OURS, BASELINE))

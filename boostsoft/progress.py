@@ -1,4 +1,4 @@
-"""Bars on the terminal: how much is done, and the watched metric as it moves. Silent where nobody looks."""
+"""Bars: how much is done, and the watched metric as it moves. Silent where nobody looks."""
 
 from __future__ import annotations
 
@@ -9,29 +9,42 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 _WIDTH = 24
+_PAGE = 110  # columns, where nothing says how many there are
 _PAUSE = 0.1  # seconds between two looks
 
 Item = TypeVar("Item")
 
 
 def shows(caller: str, progress: Any) -> bool:
-    """Whether a bar may be shown."""
+    """Whether a bar is shown: True everywhere, in a notebook and a log too, "auto" where stderr is a terminal."""
     if not isinstance(progress, bool) and progress != "auto":
         raise ValueError(f"{caller}: progress must be True, False or 'auto'; got {progress!r}")
-    return bool(progress)
+    return _on_terminal() if progress == "auto" else bool(progress)
+
+
+def _on_terminal() -> bool:
+    return sys.stderr is not None and sys.stderr.isatty()  # without a console there is no such stream
 
 
 @contextmanager
 def bar(shown: bool, text: str, total: float | None = 1.0, counts: bool = False) -> Iterator[Callable[[float], None]]:
-    """What to tell how much of the total is done, a share or a count; shows a bar if stderr is a terminal."""
-    console = None
-    if shown:
-        from rich.console import Console
-
-        console = Console(stderr=True)
-    if console is None or not console.is_terminal:
+    """What to tell how much of the total is done, a share or a count; shows a bar if it is to be ``shown``."""
+    if not shown:
         yield lambda _: None
-        return
+    elif _on_terminal():
+        with _terminal_bar(text, total, counts) as tell:
+            yield tell
+    else:
+        line = Line()
+        try:
+            yield lambda done: line.write_if_due(done, total, counts, text)
+        finally:
+            line.close()
+
+
+@contextmanager
+def _terminal_bar(text: str, total: float | None, counts: bool) -> Iterator[Callable[[float], None]]:
+    from rich.console import Console
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,
@@ -43,7 +56,7 @@ def bar(shown: bool, text: str, total: float | None = 1.0, counts: bool = False)
 
     done_of = MofNCompleteColumn() if counts else TaskProgressColumn()
     columns = (TextColumn("{task.description}"), BarColumn(), done_of, TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True) as progress:
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task(text, total=total)
         yield lambda done: progress.update(task, completed=done)
 
@@ -56,44 +69,42 @@ def watched(items: Iterable[Item], total: int | None, text: str, shown: bool) ->
             tell(done)
 
 
-class MetricBar:
-    """A line that is written over: a bar, the trees, and the metric with its standard error.
+class Line:
+    """A line that is written over: a bar, how much is done, and words.
 
-    It holds no cursor and no thread and redirects nothing: training that ends by an exception, or by another
-    callback's early stopping, which nobody tells this one about, leaves nothing behind but the line.
-
-    Parameters
-    ----------
-    progress : bool or "auto"
-        Whether to show it; "auto" if the standard error stream is a terminal.
+    It holds no cursor and no thread and redirects nothing: work that ends by an exception leaves nothing behind but the
+    line.
     """
 
-    def __init__(self, caller: str, progress: Any) -> None:
-        shows(caller, progress)
-        self._wanted = progress
+    def __init__(self) -> None:
         self._next = 0.0
         self._console: Any = None
 
-    def due(self, last: bool) -> bool:
-        """Whether to show the next value; ``last`` ones are shown whenever they come."""
-        terminal = sys.stderr is not None and sys.stderr.isatty()  # without a console there is no such stream
-        if not (terminal if self._wanted == "auto" else self._wanted):
-            return False
-        return last or time.monotonic() >= self._next
+    @property
+    def due(self) -> bool:
+        """Whether the last one was written long enough ago."""
+        return time.monotonic() >= self._next
 
-    def show(self, done: int, total: int | None, name: str, value: str) -> None:
-        """Write the line anew."""
+    def write_if_due(self, done: float, total: float | None, counts: bool, words: str) -> None:
+        """Write how much of a total is done, a count or a share; the end whenever it comes."""
+        if self.due or done == total:
+            share = done / total if total else None
+            self.write(share, (f"{done:g}/{total:g}" if total else f"{done:g}") if counts else f"{share:.0%}", words)
+
+    def write(self, share: float | None, done: str, name: str, value: str = "") -> None:
+        """Write the line anew; without a share, which is not known then, there is no bar."""
         from rich.console import Console
         from rich.control import Control
         from rich.segment import ControlType
         from rich.text import Text
 
         if self._console is None:
-            self._console = Console(stderr=True, force_terminal=True, force_jupyter=False)
-        full = round(_WIDTH * done / total) if total else 0
+            width = None if _on_terminal() else _PAGE
+            self._console = Console(stderr=True, force_terminal=True, force_jupyter=False, width=width)
+        full = round(_WIDTH * (share or 0.0))
         line = Text.assemble(
-            ("━" * full, "green"), ("━" * (_WIDTH - full if total else 0), "bright_black"),
-            f" {done}/{total} " if total else f"{done} trees ", (name, "cyan"), f" {value}",
+            ("━" * full, "green"), ("━" * (0 if share is None else _WIDTH - full), "bright_black"),
+            f" {done} ".lstrip() if share is None else f" {done} ", (name, "cyan"), f" {value}",
         )  # fmt: skip
         line.truncate(self._console.width - 1, overflow="ellipsis", pad=True)
         self._console.control(Control(ControlType.CARRIAGE_RETURN))
@@ -105,3 +116,32 @@ class MetricBar:
         if self._console is not None:
             self._console.print()
             self._console = None
+
+
+class MetricBar:
+    """The trees so far, and the metric with its standard error.
+
+    Training may end by another callback's early stopping, which nobody tells this one about.
+
+    Parameters
+    ----------
+    progress : bool or "auto"
+        Whether to show it, as in :func:`shows`.
+    """
+
+    def __init__(self, caller: str, progress: Any) -> None:
+        shows(caller, progress)
+        self._caller, self._wanted = caller, progress
+        self._line = Line()
+
+    def due(self, last: bool) -> bool:
+        """Whether to show the next value; ``last`` ones are shown whenever they come."""
+        return shows(self._caller, self._wanted) and (last or self._line.due)
+
+    def show(self, done: int, total: int | None, name: str, value: str) -> None:
+        """Write the line anew."""
+        self._line.write(done / total if total else None, f"{done}/{total}" if total else f"{done} trees", name, value)
+
+    def close(self) -> None:
+        """End the line."""
+        self._line.close()

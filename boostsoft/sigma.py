@@ -123,7 +123,7 @@ def choose_sigma(
     random_state : int, RandomState or Generator, optional
         Of the folds, of resamples, and of the pairs of models if there are more than five; None is 0.
     progress : "auto", True or False
-        Whether to show how far it is; "auto" and True do so where stderr is a terminal.
+        Whether to show how far it is: "auto" where stderr is a terminal, True in notebooks and logs too.
 
     Returns
     -------

@@ -57,7 +57,8 @@ class TrackCallback(Recording, TrainingCallback):  # type: ignore[misc]
     watch_data : str, optional
         On which data, if there are several.
     progress : bool or "auto"
-        Whether to show a line with the watched metric and its standard error; "auto" on a terminal.
+        Whether to show a line with the watched metric and its standard error: "auto" where stderr is a terminal,
+        True in notebooks and logs too.
     writer : object with ``add_scalar(tag, value, step)``, optional
         Gets every recorded mean: TensorBoard's ``SummaryWriter``, for one.
 

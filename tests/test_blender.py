@@ -14,7 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from boostsoft import Metric, load_letor
 from boostsoft.blending import SoftBlender
-from boostsoft.progress import bar
+from boostsoft.progress import bar, shows
 
 from . import blender_cases
 from .blender_cases import blends
@@ -317,10 +317,21 @@ def test_reciprocal_rank_fusion_is_its_formula():
 
 def test_a_bar_where_nobody_looks_writes_nothing(capsys, monkeypatch):
     monkeypatch.setattr("rich.progress.Progress.stop", lambda self: self.console.print())  # as before Rich 14
-    for shown in (True, False):
-        with bar(shown, "blending") as tell:
-            tell(0.5)
+    with bar(shows("fit", "auto"), "blending") as tell:
+        tell(0.5)
     assert capsys.readouterr() == ("", "")
+
+
+def test_a_bar_that_is_asked_for_is_a_line_where_there_is_no_terminal(capsys):
+    with bar(shows("fit", True), "blending") as tell:
+        tell(0.5)
+        tell(0.6)  # too soon after it
+        tell(1.0)
+    out, err = capsys.readouterr()
+    assert not out
+    assert [line for line in ("50% ", "60% ", "100% ") if line in err] == ["50% ", "100% "]
+    assert err.count("\r") == 2
+    assert err.endswith("\n")
 
 
 def test_real_rank_aggregation():

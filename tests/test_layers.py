@@ -29,6 +29,7 @@ LAYERS = [
     ("statistics",),
     ("adapters",),
     ("tracks",),
+    ("pictures",),
     ("drawing",),
     ("lightgbm_data", "xgboost_data"),
     ("lightgbm_callback", "xgboost_callback"),

@@ -277,7 +277,7 @@ def test_both_kinds_are_needed(draw):
 @pytest.mark.parametrize("n_steps", [1, 10, 300, 1000])
 def test_changes_carry_every_step_with_its_interval(n_steps):
     track = track_of(n_steps, fall=0.0005)
-    axes = Figure().add_subplot()
+    axes = Figure(figsize=(8, 4)).add_subplot()
     assert track_plots.plot_changes(track, "ndcg@10", level=0.9, ax=axes) is axes
     effects = tree_effects(track, 0, level=0.9)
     seen = {}
@@ -299,6 +299,23 @@ def test_changes_carry_every_step_with_its_interval(n_steps):
     said = f"{effects.hurting.size} hurt (by chance alone {chance:{'.0f' if chance >= 10 else '.2g'}})"
     assert said in [text.get_text() for text in axes.texts]
     assert axes._left_title.get_text() == "Change of ndcg@10 by tree"
+
+
+def test_narrow_axes_have_no_room_for_chance():
+    axes = track_plots.plot_changes(track_of(10), ax=Figure().add_subplot())
+    assert any(text.get_text().endswith(" hurt") for text in axes.texts)
+
+
+def test_more_than_seven_lines_have_looks_of_their_own():
+    tracks = [track_of(label=f"model {i}") for i in range(10)]
+    lines = [line for line in track_plots.plot_curves(tracks, "ndcg@10").lines if line.get_marker() != "o"]
+    assert len({(line.get_color(), str(line._dash_pattern)) for line in lines}) == 10
+    axes = track_plots.plot_curves(tracks, "ndcg@10")
+    axes.figure.draw_without_rendering()
+    low, high = axes.get_ylim()
+    heights = sorted(text.xy[1] for text in axes.texts)
+    assert low <= heights[0] <= heights[-1] <= high
+    assert min(np.diff(heights)) > 0
 
 
 def test_the_first_soft_metric_is_shown_unless_said():

@@ -621,10 +621,10 @@ def test_metrics_must_have_values_per_query_and_names_of_their_own():
 
 def test_a_bar_is_shown_where_somebody_looks(monkeypatch, capsys):
     model = lightgbm_model(n_trees=2)
-    track_trees(model, X, Y, **small(progress=True))
+    track_trees(model, X, Y, **small(progress="auto"))
     assert capsys.readouterr() == ("", "")
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    shown = track_trees(model, X, Y, **small(progress=True))
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    shown = track_trees(model, X, Y, **small(progress="auto"))
     out, err = capsys.readouterr()
     assert not out
     assert "track_trees" in err

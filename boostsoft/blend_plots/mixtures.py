@@ -9,7 +9,7 @@ import numpy as np
 
 from ..arguments import FloatArray, of_type, one_of
 from ..blending import BlendCurve, BlendSurface
-from ..drawing import BLUE, INK, QUIET, VERMILION, frame, new_figure
+from ..drawing import BLUE, INK, QUIET, VERMILION, frame, new_axes, new_figure
 from .shared import HARD, SOFT, head, model_names, noise_words, title
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def plot_blend_curve(
     kinds = [one_of(caller, "kinds", kind, (HARD, SOFT)) for kind in kinds]
     if not kinds:
         raise ValueError(f"{caller}: kinds must hold 'hard' or 'soft'; got none")
-    axes = new_figure(8.5, 5.0).add_subplot() if ax is None else ax
+    axes = new_axes(8.5, 5.0) if ax is None else ax
     for kind in kinds:
         axes.plot(curve.t, getattr(curve, kind), color=KIND_COLOURS[kind], solid_capstyle="round", **_LINES[kind])
     band = getattr(curve, f"{kinds[-1]}_interval")
@@ -139,7 +139,7 @@ def blend_surface_figure(surface: BlendSurface, *, names: Sequence[str] | None =
     ValueError
         If there are not three names.
     """
-    figure = new_figure(12.6, 5.2)
+    figure = new_figure(12.6, 5.6)
     for kind, axes in zip((HARD, SOFT), figure.subplots(1, 2), strict=True):
         plot_blend_surface(surface, kind, names=names, ax=axes)
     head(figure, f"{title(surface)} of mixtures of three models")
@@ -170,7 +170,7 @@ def plot_blend_surface(
     of_type("plot_blend_surface", "surface", surface, BlendSurface)
     corners = model_names("plot_blend_surface", names, (*_TWO, "the third"), 16)
     one_of("plot_blend_surface", "kind", kind, (HARD, SOFT))
-    axes = new_figure(6.4, 5.6).add_subplot() if ax is None else ax
+    axes = new_axes(6.4, 5.6) if ax is None else ax
     places, values = surface.weights @ _CORNERS, getattr(surface, kind)
     low, high = float(np.quantile(values, _DARKEST)), float(values.max())
     style: dict[str, Any] = {"shading": "gouraud", "cmap": "cividis", "vmin": low, "vmax": high, "rasterized": True}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arguments import of_type
-from ..drawing import BLUE, GREEN, INK, QUIET, VERMILION, frame, new_figure
+from ..drawing import BLUE, GREEN, INK, QUIET, VERMILION, frame, new_axes, new_figure
 from ..sigma import SigmaChoice
 from .shared import head
 
@@ -70,7 +70,7 @@ def plot_sigma_choice(choice: SigmaChoice, *, ax: Axes | None = None) -> Axes:
     of_type("plot_sigma_choice", "choice", choice, SigmaChoice)
     if choice.method not in _SIGMA_LINES:
         raise ValueError(f"plot_sigma_choice: choice must compare several sigmas; got one by {choice.method!r}")
-    axes = new_figure(8.5, 4.6).add_subplot() if ax is None else ax
+    axes = new_axes(8.5, 4.6) if ax is None else ax
     lines = _SIGMA_LINES[choice.method]
     axes.set_xscale("log")
     for key, name, colour in lines:

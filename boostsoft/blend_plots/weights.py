@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..blending.interval import LEVEL
-from ..drawing import BLUE, INK, QUIET, VERMILION, frame, new_figure
+from ..drawing import BLUE, INK, QUIET, VERMILION, frame, new_axes, new_figure
 from .shared import head, model_names
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def plot_weights(blender: SoftBlender, *, names: Sequence[str] | None = None, ax
     weights = blender.weights_
     known = getattr(blender, "feature_names_in_", [f"model {at}" for at in range(len(weights))])
     labels = model_names("plot_weights", names, known, 40)
-    axes = new_figure(8.0, 1.6 + 0.27 * len(weights)).add_subplot() if ax is None else ax
+    axes = new_axes(8.0, 1.6 + 0.27 * len(weights)) if ax is None else ax
     order = np.argsort(-weights, kind="stable")
     intervals = getattr(blender, "weights_interval_", None)
     if intervals is not None and np.isnan(intervals).all():  # one query tells nothing of others

@@ -76,7 +76,7 @@ class SoftBlender(BaseEstimator):  # type: ignore[misc]
         Their predictions for S, which then holds features, are the scores to blend. In a cross-validation, wrap
         estimators in ``sklearn.frozen.FrozenEstimator``, or they are cloned unfitted.
     progress : "auto", True or False
-        Show a bar on terminals.
+        Whether to show how far it is: "auto" where stderr is a terminal, True in notebooks and logs too.
     random_state : int, RandomState or Generator, optional
         What random starts, searches and resamples are drawn from; None is 0.
 

@@ -118,7 +118,7 @@ def blend_curve(
     random_state : int, RandomState or Generator, optional
         Seed of the resampling; None is 0.
     progress : "auto", True or False
-        Whether to show how far it is; "auto" and True do so where stderr is a terminal.
+        Whether to show how far it is: "auto" where stderr is a terminal, True in notebooks and logs too.
 
     Returns
     -------

@@ -40,7 +40,7 @@ class Settings:
     method, method_params : the function that finds the weights, and its options.
     n_boot : as given.
     rng : what everything is drawn from.
-    progress : whether to show a bar where there is a terminal.
+    progress : whether to show a bar.
     """
 
     metric: Metric

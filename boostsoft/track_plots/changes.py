@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arguments import fraction
-from ..drawing import BLUE, INK, QUIET, VERMILION, brief, frame, literal, new_figure
+from ..drawing import BLUE, INK, QUIET, VERMILION, brief, frame, literal, new_axes
 from ..metrics import SoftMetric
 from ..tracks.effects import STILL, TreeEffects, tree_effects
 from ..tracks.tree_track import TreeTrack
@@ -23,6 +23,7 @@ COLOURS = {"unsure": UNSURE, "helps": BLUE, "hurts": VERMILION}
 _CUT_SHARE = 33  # one of so many steps may lie beyond the range; they are marked at its edge
 _LEAST_TO_CUT = 8  # steps
 _NEAR = 0.6  # of the range: what reaches no further beyond is shown in full
+_INCHES_FOR_CHANCE = 6.0  # wide axes have room to say how many steps would seem to hurt
 _WIDTH = 560.0  # width of the picture in points, nearly
 
 
@@ -69,7 +70,7 @@ def plot_changes(
     as_track("plot_changes", track)
     chosen = main_metric(track) if metric is None else track.index(metric)
     effects = tree_effects(track, chosen, level=fraction("plot_changes", "level", level))
-    axes = new_figure(8.0, 3.6).add_subplot() if ax is None else ax
+    axes = new_axes(8.0, 3.6) if ax is None else ax
     draw_changes(axes, effects)
     return axes
 
@@ -149,9 +150,11 @@ def _say_counts(axes: Axes, effects: TreeEffects, kinds: NDArray[np.str_], *, ra
     """One line over the picture, raised over a remark at its edge: what is drawn, and how many steps of each kind."""
     what = "tree" if np.all(np.diff(effects.steps) == 1) else "step"
     chance = f"{effects.by_chance:.0f}" if effects.by_chance >= 10 else f"{effects.by_chance:.2g}"
+    wide = axes.get_window_extent().width / axes.figure.dpi >= _INCHES_FOR_CHANCE
+    by_chance = f" (by chance alone {chance})" if wide else ""
     title, pad = f"Change of {literal(*brief([effects.metric], 20))} by {what}", 20 if raised else 9
     shown: Any = axes.set_title(title, loc="left", fontsize=10, color=QUIET, pad=pad)
-    for kind, words in (("helps", "help"), ("unsure", "unsure"), ("hurts", f"hurt (by chance alone {chance})")):
+    for kind, words in (("helps", "help"), ("unsure", "unsure"), ("hurts", f"hurt{by_chance}")):
         shown = axes.annotate(
             f"{(kinds == kind).sum():,} {words}", (1, 0), xycoords=shown, xytext=(10, 0), textcoords="offset points",
             va="bottom", fontsize=10, color=COLOURS[kind], fontweight="bold", annotation_clip=False,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..drawing import INK, QUIET, brief, frame, literal, new_figure
+from ..drawing import INK, QUIET, brief, frame, literal, new_axes
 from ..tracking.compared import ComparedMetric, Comparison
 from .changes import COLOURS
 from .labels import signed
@@ -50,7 +50,7 @@ def plot_comparison(comparison: Comparison, *, ax: Axes | None = None) -> Axes:
             f"plot_comparison: comparison must be what boostsoft.compare returns; got {type(comparison).__name__}"
         )
     rows = comparison.rows
-    axes = new_figure(8.5, 1.3 + 0.42 * len(rows)).add_subplot() if ax is None else ax
+    axes = new_axes(8.5, 1.3 + 0.42 * len(rows)) if ax is None else ax
     for place, row in zip(range(len(rows), 0, -1), rows, strict=True):
         _draw_row(axes, place, row)
     frame(axes, grid="x")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..arguments import FloatArray, fraction, one_of
-from ..drawing import INK, QUIET, EndLabel, frame, label_ends, literal, new_figure, value_range
+from ..drawing import INK, QUIET, EndLabel, frame, label_ends, literal, new_axes, new_figure, value_range
 from ..metrics import SoftMetric
 from ..metrics.hard import twin_in
 from ..metrics.soft import AnyMetric
@@ -15,11 +15,13 @@ from ..statistics import check_resamples
 from ..tracks.tree_track import TreeTrack
 from .bands import BANDS, Band, band_of, best_step
 from .labels import (
+    DASHES,
     FEW_STEPS,
     Tracks,
     as_track,
     as_tracks,
     colour_of,
+    dash_of,
     track_names,
     tree_axis,
 )
@@ -29,7 +31,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MetricChoice = int | str | AnyMetric
-_DASHES: tuple[Any, ...] = ("-", (0, (4, 1.6)), (0, (1, 1.4)), (0, (6, 1.6, 1.2, 1.6)))
 _MOST_BANDS = 3  # more of them hide each other
 _BAND_WORDS = {
     "paired": "band: {:g} % interval of the difference from it",
@@ -79,7 +80,8 @@ def plot_curves(
 ) -> Axes:
     """Mean after each tree, of one or several tracks and metrics, with bootstrap bands over queries.
 
-    Several tracks are told apart by colour, and their metrics by dashes; of one track each metric has its colour.
+    Several tracks are told apart by colour, and their metrics by dashes; of one track each metric has its colour. Where
+    there are more than seven, colours come again with other dashes.
     Hard metrics are thin lines, soft ones thick; a ring marks the best step. Of more than three lines the bands are
     left out. The steep rise of the first few trees may start below the picture, which reaches from the lowest of the
     steps behind the second (of 75 and more, behind the first 1/25; of up to three, of the last) to the highest of all.
@@ -123,7 +125,7 @@ def plot_curves(
     """
     found = as_tracks("plot_curves", tracks)
     bands = _band_choice("plot_curves", band, level, n_boot)
-    axes = new_figure(8.0, 4.6).add_subplot() if ax is None else ax
+    axes = new_axes(8.0, 4.6) if ax is None else ax
     curves = []
     for i, (track, owner) in enumerate(zip(found, track_names(found), strict=True)):
         chosen = _chosen(track, metrics)
@@ -131,8 +133,11 @@ def plot_curves(
             name = track.names[metric]
             if len(found) > 1:
                 name = owner if len(chosen) == 1 else f"{owner}: {name}"
-            colour, dashes = (colour_of(j), "-") if len(found) == 1 else (colour_of(i), _DASHES[j % len(_DASHES)])
-            curves.append((track, metric, name, colour, dashes))
+            if len(found) > 1 < len(chosen):
+                look = colour_of(i), DASHES[j % len(DASHES)]
+            else:
+                look = colour_of(i + j), dash_of(i + j)
+            curves.append((track, metric, name, *look))
     shown = bands if len(curves) <= _MOST_BANDS else None
     _draw(axes, [_curve(*curve, shown) for curve in curves], bands)
     return axes
@@ -176,7 +181,7 @@ def plot_hard_soft(
     """
     hard, soft = hard_and_soft("plot_hard_soft", as_track("plot_hard_soft", track))
     bands = _band_choice("plot_hard_soft", band, level, 1000)
-    axes = new_figure(8.0, 4.6).add_subplot() if ax is None else ax
+    axes = new_axes(8.0, 4.6) if ax is None else ax
     light = _Curve(track, hard, track.names[hard], QUIET, {"lw": 1.0, "alpha": 0.8}, None)
     _draw(axes, [light, _curve(track, soft, track.names[soft], colour_of(0), "-", bands)], bands)
     return axes
@@ -222,7 +227,7 @@ def hard_soft_figure(tracks: Tracks, *, band: str | None = "paired", level: floa
     drawn = []
     for side, axes in enumerate(panels):
         names = track_names(found) if len(found) > 1 else (found[0].names[pairs[0][side]],)
-        looks = [(colour_of(i), "-", bands) for i in range(len(found))]
+        looks = [(colour_of(i), dash_of(i), bands) for i in range(len(found))]
         owners = zip(found, pairs, names, looks, strict=True)
         drawn.append([_curve(track, pair[side], name, *look) for track, pair, name, look in owners])
         _draw_lines(axes, drawn[side])

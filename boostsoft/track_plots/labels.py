@@ -15,14 +15,20 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 PALETTE = (BLUE, VERMILION, GREEN, PINK, SKY, ORANGE, INK)
+DASHES: tuple[Any, ...] = ("-", (0, (4, 1.6)), (0, (1, 1.4)), (0, (6, 1.6, 1.2, 1.6)))
 Tracks = TreeTrack | Sequence[TreeTrack]
 FEW_STEPS = 15  # each of so few is marked by a dot
 _TICK_LETTERS = 40  # that the labels of an axis may have together
 
 
 def colour_of(i: int) -> str:
-    """The i-th colour; they come round again."""
+    """The i-th colour; they come round again, with other dashes."""
     return PALETTE[i % len(PALETTE)]
+
+
+def dash_of(i: int) -> Any:
+    """The i-th line's dashes: each way comes for all colours before the next."""
+    return DASHES[i // len(PALETTE) % len(DASHES)]
 
 
 def as_tracks(caller: str, tracks: Any) -> tuple[TreeTrack, ...]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..arguments import fraction
-from ..drawing import INK, literal, new_figure
+from ..drawing import INK, brief, literal, new_figure
 from ..tracks.effects import TreeEffects, tree_effects
 from ..tracks.tree_track import TreeTrack
 from .changes import draw_changes, main_metric
@@ -17,6 +17,8 @@ from .labels import as_track, colour_of, remark
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+_LETTERS = 90  # of a heading
 
 
 def track_figure(track: TreeTrack, metric: MetricChoice | None = None, *, level: float = 0.95) -> Figure:
@@ -64,7 +66,8 @@ def track_figure(track: TreeTrack, metric: MetricChoice | None = None, *, level:
         plot_curves(track, chosen, level=level, ax=top)
     draw_changes(bottom, effects)
     advice = literal(effects.advice.replace("+-", "\N{PLUS-MINUS SIGN}"))
-    figure.suptitle(literal(track.label) or "What each tree adds", x=0.01, ha="left", fontsize=14, color=INK)
+    heading = literal(*brief([track.label or "What each tree adds"], _LETTERS))
+    figure.suptitle(heading, x=0.01, ha="left", fontsize=14, color=INK)
     top.set_title(f"{advice[:1].upper()}{advice[1:]}", loc="left", fontsize=10.5, color=INK, pad=10)
     if effects.queries > 1:  # one alone gives no interval
         _mark_best(top, effects, colour_of(0))

@@ -5,6 +5,7 @@
   const state = { metric: data.chosen, track: 0, band: "paired" };
   const ink = "#222", quiet = "#666", hair = "#e3e3e3";
   const several = data.tracks.length > 1;
+  const longest = 40; // letters of a name in a heading
   const manySteps = 1500; // more error bars than that are drawn as one ribbon
 
   // Plotly reads some tags in texts: names are shown as they are
@@ -13,6 +14,7 @@
     `rgba(${[1, 3, 5].map((i) => parseInt(colour.slice(i, i + 2), 16)).join(",")},${alpha})`;
   const isNarrow = () => plot.clientWidth < 760;
   const colourOf = (i) => data.palette[i % data.palette.length];
+  const dashOf = (i) => ["solid", "dash", "dot", "dashdot"][Math.floor(i / data.palette.length) % 4];
 
   function curves() {
     const traces = [];
@@ -35,7 +37,7 @@
       const ends = low ? low.map((value, j) => [value, high[j]]) : null;
       traces.push({
         ...group, x: track.steps, y: found.mean, name: plain(several ? track.name : state.metric),
-        mode: track.steps.length <= 15 ? "lines+markers" : "lines", line: { color: colour, width: 2.4 },
+        mode: track.steps.length <= 15 ? "lines+markers" : "lines", line: { color: colour, width: 2.4, dash: dashOf(i) },
         customdata: ends, showlegend: several || Boolean(found.hard),
         hovertemplate: ends ? "%{y:.4f}  [%{customdata[0]:.4f}, %{customdata[1]:.4f}]" : "%{y:.4f}",
       });
@@ -81,6 +83,8 @@
     return traces;
   }
 
+  const brief = (name) => (name.length > longest ? `${name.slice(0, longest / 2)}…${name.slice(1 - longest / 2)}` : name);
+
   function beyond(effects, narrow) {
     const outside = (value) => value !== null && (value < effects.range[0] || value > effects.range[1]);
     const count = effects ? effects.change.filter(outside).length : 0;
@@ -100,18 +104,19 @@
     const trees = { ...axis, showgrid: false, range: [first - room, last + room], tickformat: ",d", hoverformat: ",d", minallowed: first - room, maxallowed: last + room, uirevision: "trees" };
     if (last - first < 30) trees.dtick = last - first < 15 ? 1 : 5;
     const heading = (text, y) => ({ text, xref: "paper", yref: "paper", x: 0, y, xanchor: "left", yanchor: "bottom", showarrow: false, font: { size: 14, color: quiet } });
-    const narrow = isNarrow(); // names go over the headings, which are shorter
-    const owner = several ? ` (${plain(data.tracks[state.track].name)})` : "";
+    const narrow = isNarrow();
+    const stacked = narrow || several; // the names of lines, or how many steps help, go over the headings
+    const owner = several ? ` (${plain(brief(data.tracks[state.track].name))})` : "";
     const legend = { orientation: "h", x: 1, xanchor: "right", yanchor: "bottom", font: { size: 13 }, bgcolor: "rgba(0,0,0,0)", itemsizing: "constant" };
     return {
       font: { family: 'system-ui, "Segoe UI", "Helvetica Neue", Arial, "DejaVu Sans", sans-serif', size: 13, color: ink },
-      margin: { l: 64, r: 12, t: 62, b: 44 }, paper_bgcolor: "#fff", plot_bgcolor: "#fff",
+      margin: { l: 64, r: 12, t: several ? 104 : 62, b: 44 }, paper_bgcolor: "#fff", plot_bgcolor: "#fff",
       hovermode: "x unified", hoverlabel: { font: { size: 12.5 } }, dragmode: "zoom",
       xaxis: { ...trees, anchor: "y", matches: "x2", showticklabels: false, unifiedhovertitle: { text: "%{x:,d} trees" } },
       xaxis2: { ...trees, anchor: "y2", title: { text: "trees", font: { color: quiet, size: 13 } }, unifiedhovertitle: { text: "tree %{x:,d}" } },
-      yaxis: { ...axis, domain: [narrow ? 0.5 : 0.47, 1], range, uirevision: `${state.metric} ${state.band}` },
+      yaxis: { ...axis, domain: [stacked ? 0.5 : 0.47, 1], range, uirevision: `${state.metric} ${state.band}` },
       yaxis2: { ...axis, domain: [0, 0.385], range: effects ? effects.range : [-1, 1], tickformat: "~g", zeroline: true, zerolinecolor: ink, zerolinewidth: 1, uirevision: `${state.metric} ${state.track}` },
-      legend: { ...legend, y: narrow ? 1.04 : 1.005 }, legend2: { ...legend, y: narrow ? 0.418 : 0.39 },
+      legend: { ...legend, y: stacked ? 1.04 : 1.005 }, legend2: { ...legend, y: stacked ? 0.418 : 0.39 },
       annotations: [
         heading(narrow ? "Mean (ring: the best step)" : `Mean of ${plain(state.metric)} (ring: the best step)`, 1.005),
         heading(`${effects ? "Change" : "No change"}${narrow ? "" : ` of ${plain(state.metric)}`} by step${owner}${beyond(effects, narrow)}`, 0.39),

@@ -53,7 +53,7 @@ def marginal_value(
     level: float = 0.95,
     n_boot: int = 1000,
     seed: int = 0,
-    progress: bool = True,
+    progress: bool | str = "auto",
 ) -> BatchValues:
     """Continue a model a few trees on each candidate batch, and rank the batches by what that adds on other queries.
 
@@ -90,8 +90,8 @@ def marginal_value(
         Confidence of the intervals.
     n_boot, seed : int
         Resamples behind ``first``, 20 at least, and their seed. Training takes the seed in the model's parameters.
-    progress : bool
-        Whether to show a bar, where stderr is a terminal; "auto" is True.
+    progress : "auto", True or False
+        Whether to show how far it is: "auto" where stderr is a terminal, True in notebooks and logs too.
 
     Returns
     -------

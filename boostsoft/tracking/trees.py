@@ -32,7 +32,7 @@ def track_trees(
     base_margin: Any = None,
     query_weight: Any = None,
     label: str = "",
-    progress: bool = True,
+    progress: bool | str = "auto",
 ) -> TreeTrack:
     r"""Measure a finished model after each of its trees.
 
@@ -66,8 +66,8 @@ def track_trees(
         Weight of each query in the means.
     label : str
         What the model is called in plots.
-    progress : bool
-        Whether to show a bar, where stderr is a terminal; "auto" is True.
+    progress : "auto", True or False
+        Whether to show how far it is: "auto" where stderr is a terminal, True in notebooks and logs too.
 
     Returns
     -------

@@ -44,7 +44,7 @@ class LiveTrack:
     watch_data : str or None
         On which data set; may be None if only one is no training data.
     progress : bool or "auto"
-        Whether to show a progress bar; "auto" on a terminal.
+        Whether to show a line with the watched metric, as in :func:`boostsoft.progress.shows`.
     writer : object with ``add_scalar(tag, value, step)``, optional
         Gets every recorded mean: a TensorBoard ``SummaryWriter``, or what you write.
 
