@@ -46,6 +46,7 @@ from .metrics.hard import Metric
 from .metrics.soft import AnyMetric, MetricWeights
 from .objectives import Objective, SoftObjective
 from .objectives import reference_objective as _reference
+from .pooling import needs_spread
 from .tracks.live import LiveTrack
 from .tracks.stopping import StoppingRule
 
@@ -504,7 +505,9 @@ class LightGBMMetrics:
         """Evaluate every metric on one data set."""
         _refuse_other_calls(self.metrics.caller, "sklearn_eval_metric", eval_data)
         refuse_cut_queries(self.metrics.caller, eval_data)
-        _refuse_dart(self.metrics.caller, eval_data)
+        training = training_behind(eval_data)
+        _refuse_dart(self.metrics.caller, training)
+        _refuse_part_of_a_spread(self.metrics, training)
         with as_booster(_threads(eval_data), library()):
             return _logged(self.metrics, eval_data.get_label(), preds, eval_data.get_weight(), eval_data.get_group())
 
@@ -523,7 +526,9 @@ class SklearnMetrics:
     ) -> list[tuple[str, float, bool]]:
         """Evaluate every metric on one data set."""
         _refuse_datasets(self.metrics.caller, "feval", y_pred)
-        _refuse_dart(self.metrics.caller)
+        training = training_behind()
+        _refuse_dart(self.metrics.caller, training)
+        _refuse_part_of_a_spread(self.metrics, training)
         with as_booster(_threads(), library()):
             return _logged(self.metrics, y_true, y_pred, weight, group)
 
@@ -557,10 +562,20 @@ def _logged(metrics: MetricList, labels: Any, preds: Any, weight: Any, group: An
     return [(name, value, True) for name, value in metrics.values(labels, groups, preds, weights)]
 
 
-def _refuse_dart(caller: str, data: Any = None) -> None:
-    training = training_behind(data)
+def _refuse_dart(caller: str, training: Training) -> None:
     if training.shows_training_scores:
         refuse_dropped_trees(caller, training.params)
+
+
+def _refuse_part_of_a_spread(metrics: MetricList, training: Training) -> None:
+    """LightGBM shows a metric the rows of one machine, whose spread is not that of all."""
+    machines = int(training.params.get("num_machines", 1))
+    if machines > 1 and any(map(needs_spread, metrics.metrics)):
+        raise ValueError(
+            f"{metrics.caller}: metrics must not be in units of the spread where LightGBM trains on several machines, "
+            f"each of which shows a metric its own rows; got {metrics.names} on {machines} machines "
+            "(boostsoft.dask.evaluate pools over all)"
+        )
 
 
 def _refuse_datasets(caller: str, twin: str, data: Any) -> None:

@@ -9,6 +9,7 @@ from sklearn.model_selection import GroupKFold
 
 import boostsoft as bs
 import boostsoft.lightgbm as bl
+from boostsoft.lightgbm_data import Training
 
 from . import booster_cases
 from .booster_cases import Ranking, spread_metric, unsuitable_options
@@ -272,3 +273,20 @@ def test_a_leaf_that_asks_for_much_of_all_curvature_is_told_of(data, name):
         rank_again(data, **{name: least}).fit(data.X, data.y, group=data.sizes)
     train(data, params={name: 0.05 * total})
     train(data, objective="lambdarank", params={name: least})
+
+
+def test_a_spread_of_one_machine_of_several_is_refused(data, monkeypatch):
+    """Where LightGBM trains on several, without boostsoft.dask: a metric is shown the rows of one."""
+
+    def on_two(*_):
+        return Training({"num_machines": 2}, False)
+
+    monkeypatch.setattr("boostsoft.lightgbm.training_behind", on_two)
+    told = r"{}: metrics must not be in units of the spread .*; got \['ndcg_gaussian@5'\] on 2 machines"
+    dataset = data.dataset().construct()
+    shown = data.y, np.zeros(data.y.size), None, data.sizes
+    with pytest.raises(ValueError, match=told.format("boostsoft.lightgbm.feval")):
+        bl.feval(spread_metric())(np.zeros(data.y.size), dataset)
+    with pytest.raises(ValueError, match=told.format("boostsoft.lightgbm.sklearn_eval_metric")):
+        bl.sklearn_eval_metric(spread_metric())(*shown)
+    assert bl.sklearn_eval_metric("ndcg@5")(*shown)[0][0] == "ndcg_hard@5"  # of its own rows, as LightGBM's own

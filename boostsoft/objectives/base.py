@@ -67,13 +67,14 @@ def weighted(
     queries: PreparedQueries,
     query_weight: tuple[float, ...] | None,
     row_weight: FloatArray | None,
+    least: float = TINY,
 ) -> tuple[FloatArray, FloatArray]:
-    """What was found times the weights of queries, the curvature at least ``TINY``, times those of rows.
+    """What was found times the weights of queries, the curvature no less than ``least``, times those of rows.
 
     Arrays that are nobody else's: they are changed, for new pages cost more than what is written to them.
     """
     gradient, curvature = by_rows(*found, shares(queries, query_weight))
-    np.maximum(curvature, TINY, out=curvature)
+    np.maximum(curvature, least, out=curvature)
     return by_rows(gradient, curvature, row_weight)
 
 
