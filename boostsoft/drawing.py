@@ -26,6 +26,7 @@ PINK, SKY, ORANGE = "#CC79A7", "#56B4E9", "#E69F00"
 DPI = 200
 _TWO_LINES, _ONE_LINE = 27.0, 13.5  # heights of a label, in points
 _MOST_TWO_LINES = 5
+_SHARE_OF_WIDTH = 0.93  # that axes have of their figure
 _LEAST_LETTERS = 6.0  # points
 _LETTERS_BESIDE, _LETTERS_ABOVE = 4.0, 6.0  # of a name, for each inch of the axes
 
@@ -153,6 +154,14 @@ def brief(names: Sequence[str], most: int = 28) -> list[str]:
     start = next((i for i, letters in enumerate(zip(*names, strict=False)) if len(set(letters)) > 1), 0)
     tails = [f"…{name[start:]}" if start else name for name in names]
     return [tail if len(tail) <= most else f"{tail[: most - 1]}…" for tail in tails]
+
+
+def inches(axes: Axes) -> float:
+    """How wide axes are or, before a layout is made of a figure of one column, will be."""
+    spec, figure = axes.get_subplotspec(), axes.figure
+    alone = spec is not None and spec.get_gridspec().ncols == 1
+    pixels = _SHARE_OF_WIDTH * figure.bbox.width if alone else axes.get_window_extent().width
+    return float(pixels / figure.dpi)
 
 
 def literal(text: str) -> str:

@@ -172,7 +172,7 @@ def choose_sigma(
     mixed = read_mixed(
         caller, S, y, [("S", at) for at in range(n_models)], group=group, qid=qid, sample_weight=sample_weight,
         query_weight=query_weight, metric=metric, normalize=normalize, lower_is_better=lower_is_better, noise=noise,
-        sigma=float(grid[0]), sigma_unit=sigma_unit,
+        sigma=float(grid[0]), sigma_unit=sigma_unit, open_ends=method == "held-out",
     )  # fmt: skip
     options = {
         "smoothness_weight": non_negative_number(caller, "smoothness_weight", smoothness_weight),
@@ -266,6 +266,8 @@ def _effects(mixed: Mixed, values: FloatArray) -> FloatArray:
 
 
 def _held_out(mixed: Mixed, grid: FloatArray, rng: np.random.Generator, options: Mapping[str, Any]) -> Found:
+    if counting_queries(mixed.prepared, mixed.query_weight) < 2:
+        raise ValueError("choose_sigma: two queries must have a relevant document to hold one of them out; got 1")
     sizes = spreads(mixed.scores, mixed.prepared.members, mixed.query_weight)
     problem = Problem(
         mixed.scores / np.where(sizes > 0, sizes, 1.0), mixed.prepared, mixed.query_weight, mixed.soft.hard,

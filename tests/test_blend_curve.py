@@ -40,6 +40,7 @@ def curve(data):
 # ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore:.*rank all documents alike")
 def test_a_formula_and_ten_times_itself(data):
     """In spreads of the mixture nothing changes; in units of the score the metric rises with the scores alone."""
     S, y, sizes = data
@@ -47,7 +48,8 @@ def test_a_formula_and_ten_times_itself(data):
     found = blend_curve(pair, y, group=sizes, n=21, sigma=0.5)
     np.testing.assert_allclose(found.soft, found.soft[0], rtol=0, atol=1e-9)
     assert np.ptp(found.hard) < 1e-12
-    assert found.hard_optimum.t == found.hard_optimum.low == found.hard_optimum.high == 0.5
+    for best in (found.hard_optimum, found.soft_optimum):  # one mixture is as good as another
+        assert (best.t, best.low, best.high) == (0.5, 0.0, 1.0)
     failed = blend_curve(pair, y, group=sizes, n=21, sigma=2.0, sigma_unit="score")
     assert np.all(np.diff(failed.soft) > 0)
     assert failed.soft[-1] - failed.soft[0] > 0.1
@@ -196,6 +198,7 @@ def test_summit_of_a_stepped_curve():
 # ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore:.*rank all documents alike")
 def test_surface_has_the_curves_at_its_edges(data):
     S, y, sizes = data
     surface = blend_surface(S, y, group=sizes, n=6, sigma=0.5, n_boot=50)
@@ -259,6 +262,9 @@ def test_bad_input(options, message, data):
         blend_curve(S, y, group=sizes, **{"sigma": 0.5, **options})
 
 
+@pytest.mark.filterwarnings(
+    "ignore:.*rank all documents alike", "ignore:.*the opposite order", "ignore:.*one query alone"
+)
 @pytest.mark.parametrize("find", [blend_curve, blend_surface])
 def test_an_infinite_value_is_refused_where_it_counts(find):
     """Of two documents in order pnr is infinite, in the wrong order 0."""
@@ -309,7 +315,7 @@ def test_a_bar_is_shown_where_somebody_looks(data, monkeypatch, capsys, call, te
     S, y, sizes = data
     call(S, y, group=sizes)
     assert capsys.readouterr() == ("", "")
-    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     monkeypatch.setenv("COLUMNS", "120")
     call(S, y, group=sizes)
     out, err = capsys.readouterr()
@@ -322,6 +328,7 @@ def test_a_bar_is_shown_where_somebody_looks(data, monkeypatch, capsys, call, te
         call(S, y, group=sizes, progress="yes")
 
 
+@pytest.mark.filterwarnings("ignore:.*one query alone")
 def test_the_best_mixture_of_a_surface_is_one_of_the_best():
     """The best ones of a hard metric need not stand together: what lies in their middle may be worse."""
     y, S = np.array([1, 1, 0]), np.array([[1, 0, 0], [0, 1, 0.1], [0.9, 0.9, 1]])
@@ -336,3 +343,33 @@ def test_no_state_is_the_first(data):
         blend_curve(S, y, group=group, n=3, n_boot=20, random_state=state).soft_optimum for state in (None, 0)
     )
     assert (one.low, one.high) == (other.low, other.high)
+
+
+@pytest.mark.parametrize("find", [blend_curve, blend_surface])
+def test_what_leaves_the_best_mixture_open_is_said(data, find):
+    S, y, sizes = data
+    alike = np.column_stack([S[:, 0], 10 * S[:, 0] + 1, 3 * S[:, 0]])
+    with pytest.warns(UserWarning, match=f"^{find.__name__}: column 0 and column 1.* rank all documents alike") as told:
+        flat = find(alike, y, group=sizes, n=3, sigma=0.5, n_boot=20)
+    assert {warning.filename for warning in told} == {__file__}
+    with pytest.warns(UserWarning, match=f"^{find.__name__}: column 1 ranks all documents in the opposite order"):
+        find(alike * [1, -1, 1] + [0, 0, 1] * S[:, [1]], y, group=sizes, n=3, sigma=0.5, n_boot=20)
+    ends = flat.soft_optimum.interval if find is blend_surface else [[flat.soft_optimum.low, flat.soft_optimum.high]]
+    assert np.array_equal(ends, [[0.0, 1.0]] * len(ends))
+
+
+@pytest.mark.parametrize("find", [blend_curve, blend_surface])
+def test_one_query_has_no_interval(data, find):
+    """Neither alone nor where all others have nothing relevant."""
+    S, y, sizes = data
+    told = f"^{find.__name__}: one query alone has a relevant document"
+    with pytest.warns(UserWarning, match=told):
+        one = find(S[: sizes[0]], y[: sizes[0]], group=sizes[:1], n=3, sigma=0.5, n_boot=20)
+    with pytest.warns(UserWarning, match=told):
+        rest = find(S, np.where(np.arange(y.size) < sizes[0], y, 0), group=sizes, n=3, sigma=0.5, n_boot=20)
+    for found in (one, rest):
+        best = found.soft_optimum
+        assert np.isnan(best.interval if find is blend_surface else [best.low, best.high]).all()
+    if find is blend_curve:
+        assert np.isnan(one.soft_interval).all()
+        assert np.isfinite(rest.soft_interval).all()  # other queries would count 0 too

@@ -257,11 +257,22 @@ def test_bad_input(options, message, data):
         choose_sigma(S, y, group=sizes, **options)
 
 
+@pytest.mark.filterwarnings("ignore:.*all documents")
 @pytest.mark.parametrize("method", ["held-out", "tradeoff", "sensitivity"])
 def test_a_metric_that_is_infinite_is_refused(method):
     S, y = np.tile([[1.0, 1.0, 0.5], [0.0, 0.5, 1.0]], (20, 1)), np.tile([1, 0], 20)
     with pytest.raises(ValueError, match="choose_sigma: pnr must be finite for every query; query 0 has an infinite"):
         choose_sigma(S, y, group=[2] * 20, method=method, metric="pnr", sigmas=GRID)
+
+
+def test_what_leaves_held_out_weights_open_is_said(data):
+    S, y, sizes = data
+    with pytest.warns(UserWarning, match="^choose_sigma: column 0 and column 1 rank all documents alike"):
+        choose_sigma(S[:, [0, 0]], y, method="held-out", group=sizes, sigmas=[0.2, 0.5])
+    alone = np.where(np.arange(y.size) < sizes[0], y, 0)
+    told = "^choose_sigma: two queries must have a relevant document to hold one of them out; got 1"
+    with pytest.warns(UserWarning, match="one query alone"), pytest.raises(ValueError, match=told):
+        choose_sigma(S, alone, method="held-out", group=sizes, sigmas=[0.5])
 
 
 def test_bad_scores(data):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -9,13 +10,14 @@ import numpy as np
 
 from ..arguments import FloatArray, of_type, one_of
 from ..blending import BlendCurve, BlendSurface
-from ..drawing import BLUE, INK, QUIET, VERMILION, frame, new_axes, new_figure
+from ..drawing import BLUE, INK, QUIET, VERMILION, frame, inches, new_axes, new_figure
 from .shared import HARD, SOFT, head, model_names, noise_words, title
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+_LETTERS = 15.5  # of a heading, for each inch
 KIND_COLOURS = {HARD: VERMILION, SOFT: BLUE}
 _LINES: dict[str, dict[str, Any]] = {HARD: {"lw": 1.0, "zorder": 3}, SOFT: {"lw": 2.6, "zorder": 4}}
 _ROW, _BAR = 0.09, 0.03  # of an optimum, its words above its bar: height, and the bar's place in it, in axes
@@ -95,7 +97,10 @@ def plot_blend_curve(
     _label_ends(axes, curve.t, called)
     words = "; ".join(_KIND_WORDS[kind].format(noise_words(curve)) for kind in kinds)
     axes.set_ylabel(f"{title(curve)}, mean over queries", color=QUIET)
-    axes.set_title(f"{words}; band and bars: 95 % over queries".capitalize(), loc="left", fontsize=9.5, color=QUIET)
+    if np.isfinite(band).all():  # one query alone has none
+        words += "; band and bars: 95 % over queries"
+    words = textwrap.fill(words.capitalize(), int(_LETTERS * inches(axes)))
+    axes.set_title(words, loc="left", fontsize=9.5, color=QUIET)
     return axes
 
 
@@ -108,7 +113,9 @@ def _draw_optimum(axes: Axes, curve: BlendCurve, kind: str, height: float) -> No
     axes.plot([best.t, best.t], [at, best.value], color=colour, lw=0.9, ls=(0, (1, 3)), alpha=0.7, zorder=2)
     axes.plot([best.low, best.high], [at, at], color=colour, lw=4.0, solid_capstyle="round", zorder=5, clip_on=False)
     axes.plot(best.t, at, "|", ms=9, mew=1.6, color=colour, zorder=6, clip_on=False)
-    text = f"{kind}: {best.value:.4f} at {best.t:.2f} [{best.low:.2f}, {best.high:.2f}]"
+    text = f"{kind}: {best.value:.4f} at {best.t:.2f}"
+    if not np.isnan(best.low):  # one query alone has no interval
+        text += f" [{best.low:.2f}, {best.high:.2f}]"
     place: dict[str, Any] = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points", "fontsize": 9.5}
     right = best.t < 0.5 * (curve.t[0] + curve.t[-1])
     side, ha = (0.995, "right") if right else (0.005, "left")

@@ -1,6 +1,8 @@
-"""Models that add nothing: constant ones, copies of one another, and reversed copies."""
+"""Models that add nothing: constant ones, copies of one another, and reversed copies; what is said of them."""
 
 from __future__ import annotations
+
+import warnings
 
 import numpy as np
 
@@ -39,3 +41,27 @@ def copies(
         if key in opposite:
             reversed_.append((opposite[key], at))
     return [group for group in alike.values() if len(group) > 1], reversed_
+
+
+def warn_of_copies(
+    caller: str, groups: list[list[int]], reversed_: list[tuple[int, int]], names: list[str], stacklevel: int
+) -> None:
+    """Say which models leave each other's weights open."""
+    for group in groups:
+        listed = " and ".join(names[at] for at in group)
+        warnings.warn(
+            f"{caller}: {listed} rank all documents alike: only the sum of their weights is determined",
+            stacklevel=stacklevel,
+        )
+    for first, second in reversed_:
+        warnings.warn(
+            f"{caller}: {names[second]} ranks all documents in the opposite order of {names[first]}: only the "
+            "difference of their weights is determined; name those of which a lower score is better in "
+            "lower_is_better",
+            stacklevel=stacklevel,
+        )
+
+
+def warn_of_one_that_counts(caller: str, outcome: str, stacklevel: int) -> None:
+    """Say that of several queries one alone decides."""
+    warnings.warn(f"{caller}: one query alone has a relevant document (and a weight): {outcome}", stacklevel=stacklevel)

@@ -27,7 +27,8 @@ class CurveOptimum:
     t : share of the second model; the middle of the longest stretch of best ones if there are several, the first of
         two that are as long; of an even number the lower middle. Values within 1e-12 are equal.
     value : of the metric there.
-    low, high : the central 95 % of the best t on resampled queries.
+    low, high : the central 95 % of the best t on resampled queries; NaN if one query alone has a relevant
+        document, and from 0 to 1 where all mixtures are equally good.
     """
 
     t: float
@@ -45,7 +46,8 @@ class BlendCurve:
     t : (n,), from 0 to 1.
     hard, soft : (n,), means over queries.
     hard_values, soft_values : (n_queries, n), the values behind them.
-    hard_interval, soft_interval : (n, 2), the central 95 % of the mean on resampled queries, t by t.
+    hard_interval, soft_interval : (n, 2), the central 95 % of the mean on resampled queries, t by t; NaN if one query
+        alone counts.
     hard_optimum, soft_optimum : CurveOptimum
     metric : the hard metric.
     soft_metric : its soft twin, with noise and sigma.
@@ -135,7 +137,8 @@ def blend_curve(
     Warns
     -----
     UserWarning
-        If neither ``group`` nor ``qid`` is given: all rows are then one query.
+        If neither ``group`` nor ``qid`` is given: all rows are then one query; if one query alone has a relevant
+        document; if the models rank all documents alike, or in opposite orders.
 
     Notes
     -----
@@ -170,16 +173,21 @@ def blend_curve(
         soft_values=soft,
         hard_interval=percentiles(again[0]),
         soft_interval=percentiles(again[1]),
-        hard_optimum=_optimum(t, mixed.mean(hard), again[0]),
-        soft_optimum=_optimum(t, mixed.mean(soft), again[1]),
+        hard_optimum=_optimum(t, mixed.mean(hard), again[0], mixed.one_decides),
+        soft_optimum=_optimum(t, mixed.mean(soft), again[1], mixed.one_decides),
         metric=mixed.soft.hard,
         soft_metric=mixed.soft,
     )
 
 
-def _optimum(t: FloatArray, mean: FloatArray, resamples: FloatArray) -> CurveOptimum:
+def _optimum(t: FloatArray, mean: FloatArray, resamples: FloatArray, open_end: bool) -> CurveOptimum:
     at = summit(mean)
-    low, high = percentiles(np.array([[t[summit(curve)]] for curve in resamples]))[0]
+    if open_end:
+        low = high = np.nan
+    elif largest(mean).all():  # no mixture is better than another
+        low, high = t[0], t[-1]
+    else:
+        low, high = percentiles(np.array([[t[summit(curve)]] for curve in resamples]))[0]
     return CurveOptimum(float(t[at]), float(mean[at]), float(low), float(high))
 
 

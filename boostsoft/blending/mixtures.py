@@ -20,6 +20,7 @@ from ..queries import read_queries, weigh
 from ..query_groups import warn_of_one_query
 from ..query_means import bootstrap_means, refuse_infinite, weighted_means
 from ..statistics import check_resamples
+from .alike import copies, spreads, warn_of_copies, warn_of_one_that_counts
 from .annealing import automatic_sigma, counting_queries
 from .mix import AUTO
 from .problem import blended
@@ -66,8 +67,18 @@ class Mixed:
         """Mean over the queries that count, (n_mixtures,) of (n_queries, n_mixtures)."""
         return weighted_means(values.T, self.prepared.counted(self.query_weight))
 
+    @property
+    def one_decides(self) -> bool:
+        """Whether one query alone tells mixtures apart, so that resamples say nothing of the best one."""
+        return counting_queries(self.prepared, self.query_weight) == 1
+
     def resampled(self, values: FloatArray, n_boot: int, seed: int) -> FloatArray:
-        """The mean on queries drawn anew, (n_boot, n_mixtures); the same draws for the same seed."""
+        """The mean on queries drawn anew, (n_boot, n_mixtures); the same draws for the same seed.
+
+        NaN if one query alone counts: it is all that can be drawn, and says nothing of others.
+        """
+        if np.count_nonzero(self.prepared.counted(self.query_weight)) < 2:
+            return np.full((n_boot, values.shape[1]), np.nan)
         return bootstrap_means(values.T, self.prepared.counted(self.query_weight), n_boot, seed)
 
 
@@ -87,8 +98,12 @@ def read_mixed(
     noise: str,
     sigma: Any,
     sigma_unit: str,
+    open_ends: bool = True,
 ) -> Mixed:
-    """Check everything that a curve and a surface are given; ``columns`` with the arguments that named them."""
+    """Check everything that a curve and a surface are given; ``columns`` with the arguments that named them.
+
+    Warns, with ``open_ends``, of what leaves the best mixture open.
+    """
     matrix, names = score_matrix(caller, S)
     chosen = [_column(caller, argument, at, matrix.shape[1]) for argument, at in columns]
     hard = metric.hard if isinstance(metric, SoftMetric) else as_metric(caller, metric, {})
@@ -104,9 +119,15 @@ def read_mixed(
     rows = (matrix * directions(caller, lower_is_better, matrix.shape[1]))[:, chosen]
     refuse_unscored(caller, rows, [names[at] for at in chosen])
     prepared = prepare(hard, caller, queries.bring_together(labels), queries.groups)
-    if counting_queries(prepared, weights) == 0:
+    counting = counting_queries(prepared, weights)
+    if counting == 0:
         raise ValueError(f"{caller}: a query must have documents worth telling apart; none has a relevant document")
     scores = normalized(caller, normalize, queries.bring_together(rows), queries.groups)
+    if open_ends and queries.named and counting == 1:
+        warn_of_one_that_counts(caller, "what suits it may suit no other", _STACKLEVEL + 1)
+    if open_ends:
+        alike = copies(scores, queries.groups, weights, spreads(scores, queries.groups, weights))
+        warn_of_copies(caller, *alike, [names[at] for at in chosen], _STACKLEVEL + 1)
     soft = _soft_twin(caller, metric, hard, noise, sigma, sigma_unit, prepared, weights)
     return Mixed(scores, prepared, weights, soft)
 

@@ -12,7 +12,7 @@ from ..arguments import FloatArray, IntArray
 from ..metrics.prepared import PreparedQueries, prepare
 from ..queries import Queries
 from ..query_groups import warn_of_one_query
-from .alike import copies, spreads
+from .alike import copies, spreads, warn_of_copies, warn_of_one_that_counts
 from .annealing import counting_queries, share_of_a_query, sigmas
 from .mix import mixed
 from .problem import Problem, unit
@@ -74,7 +74,7 @@ def prepare_task(
     scale = Scale.learn(how, directions(FIT, blender.lower_is_better, matrix.shape[1]), matrix, queries)
     scores = scale.apply(FIT, matrix, queries)
     size = spreads(scores, groups, weights)
-    _warn_of_copies(*copies(scores, groups, weights, size), names)
+    warn_of_copies(FIT, *copies(scores, groups, weights, size), names, _STACKLEVEL)
     active = _active(size, names)
     # scores as they are may be of any size: columns of equal spread are what a search can start from
     resized = how == "none" and blender.method != EQUAL
@@ -103,10 +103,7 @@ def _check_queries(prepared: PreparedQueries, queries: Queries, weights: FloatAr
             f"{prepared.members.n_queries}: none has a relevant document, or those that have weigh 0"
         )
     if queries.named and counting == 1 and not prepared.pooled:
-        warnings.warn(
-            f"{FIT}: one query alone has a relevant document (and a weight): the weights are those that suit it",
-            stacklevel=_STACKLEVEL,
-        )
+        warn_of_one_that_counts(FIT, "the weights are those that suit it", _STACKLEVEL + 1)
 
 
 def _active(size: FloatArray, names: list[str]) -> IntArray:
@@ -117,18 +114,3 @@ def _active(size: FloatArray, names: list[str]) -> IntArray:
         outcome = "weights are equal, and rank nothing" if len(idle) == size.size else "of weight 0"
         warnings.warn(f"{FIT}: constant within every query: {listed}; {outcome}", stacklevel=_STACKLEVEL)
     return np.flatnonzero(size > 0) if len(idle) < size.size else np.arange(size.size)
-
-
-def _warn_of_copies(groups: list[list[int]], reversed_: list[tuple[int, int]], names: list[str]) -> None:
-    for group in groups:
-        listed = " and ".join(names[at] for at in group)
-        warnings.warn(
-            f"{FIT}: {listed} rank all documents alike: only the sum of their weights is determined",
-            stacklevel=_STACKLEVEL,
-        )
-    for first, second in reversed_:
-        warnings.warn(
-            f"{FIT}: {names[second]} ranks all documents in the opposite order of {names[first]}: only the difference "
-            "of their weights is determined; name those of which a lower score is better in lower_is_better",
-            stacklevel=_STACKLEVEL,
-        )

@@ -25,7 +25,8 @@ class SurfaceOptimum:
     ----------
     weights : (3,), of several best ones the nearest to their mean.
     value : of the metric at the best of the grid.
-    interval : (3, 2), the central 95 % of each weight of the best mixture on resampled queries.
+    interval : (3, 2), the central 95 % of each weight of the best mixture on resampled queries; NaN if one query alone
+        has a relevant document, and from 0 to 1 where all mixtures are equally good.
     """
 
     weights: FloatArray
@@ -139,16 +140,21 @@ def blend_surface(
         soft=mixed.mean(soft),
         hard_values=hard,
         soft_values=soft,
-        hard_optimum=_optimum(weights, mixed.mean(hard), mixed.resampled(hard, *resampling)),
-        soft_optimum=_optimum(weights, mixed.mean(soft), mixed.resampled(soft, *resampling)),
+        hard_optimum=_optimum(weights, mixed.mean(hard), mixed.resampled(hard, *resampling), mixed.one_decides),
+        soft_optimum=_optimum(weights, mixed.mean(soft), mixed.resampled(soft, *resampling), mixed.one_decides),
         metric=mixed.soft.hard,
         soft_metric=mixed.soft,
     )
 
 
-def _optimum(weights: FloatArray, mean: FloatArray, resamples: FloatArray) -> SurfaceOptimum:
-    best = np.array([_summit(weights, row) for row in resamples])
-    return SurfaceOptimum(_summit(weights, mean), float(mean.max()), percentiles(best))
+def _optimum(weights: FloatArray, mean: FloatArray, resamples: FloatArray, open_end: bool) -> SurfaceOptimum:
+    if open_end:
+        interval = np.full((3, 2), np.nan)
+    elif largest(mean).all():  # no mixture is better than another
+        interval = np.tile([0.0, 1.0], (3, 1))
+    else:
+        interval = percentiles(np.array([_summit(weights, row) for row in resamples]))
+    return SurfaceOptimum(_summit(weights, mean), float(mean.max()), interval)
 
 
 def _summit(weights: FloatArray, values: FloatArray) -> FloatArray:

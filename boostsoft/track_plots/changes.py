@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arguments import fraction
-from ..drawing import BLUE, INK, QUIET, VERMILION, brief, frame, literal, new_axes
+from ..drawing import BLUE, INK, QUIET, VERMILION, brief, frame, inches, literal, new_axes
 from ..metrics import SoftMetric
 from ..tracks.effects import STILL, TreeEffects, tree_effects
 from ..tracks.tree_track import TreeTrack
@@ -150,7 +150,7 @@ def _say_counts(axes: Axes, effects: TreeEffects, kinds: NDArray[np.str_], *, ra
     """One line over the picture, raised over a remark at its edge: what is drawn, and how many steps of each kind."""
     what = "tree" if np.all(np.diff(effects.steps) == 1) else "step"
     chance = f"{effects.by_chance:.0f}" if effects.by_chance >= 10 else f"{effects.by_chance:.2g}"
-    wide = axes.get_window_extent().width / axes.figure.dpi >= _INCHES_FOR_CHANCE
+    wide = inches(axes) >= _INCHES_FOR_CHANCE
     by_chance = f" (by chance alone {chance})" if wide else ""
     title, pad = f"Change of {literal(*brief([effects.metric], 20))} by {what}", 20 if raised else 9
     shown: Any = axes.set_title(title, loc="left", fontsize=10, color=QUIET, pad=pad)
