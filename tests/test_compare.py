@@ -179,7 +179,7 @@ def test_agreement_is_with_the_hard_metric_where_the_soft_one_disagrees():
     values = np.zeros((2, 2, 12))
     values[1, 0], values[1, 1] = 0.1 + 0.01 * np.arange(12), -0.1 - 0.01 * np.arange(12)
     track = track_of(values, metrics=("ndcg@10", SPREAD))
-    hard, soft = compare(track, track, step_a=0).rows
+    hard, soft, _ = compare(track, track, step_a=0).rows
     assert (hard.agrees_half, hard.agrees_small, hard.same_sign) == (1.0, 1.0, 1.0)
     assert (soft.agrees_half, soft.agrees_small, soft.same_sign) == (0.0, 0.0, 1.0)
     assert soft.gain == pytest.approx(-1.0)
@@ -436,8 +436,11 @@ def test_two_steps_of_one_track():
     # of the last step only the scores are known: b's are scaled back to a's spread, which here is the same
     assert found.row("ndcg_score", "control").difference == 0.0
     neither = compare(track, track, step_a=0, step_b=0)
-    assert [row.kind for row in neither.rows] == ["hard", "soft", "soft"]
-    assert "No control of ndcg_gaussian@10, ndcg_score: it needs labels" in str(neither)
+    assert [row.kind for row in neither.rows] == ["hard", "soft", "control", "soft"]
+    assert "No control of ndcg_score: it needs labels" in str(neither)
+    assert "Control of ndcg_gaussian@10: 0 by its unit, not computed" in str(neither)
+    control = neither.row("ndcg_gaussian@10", "control")
+    assert (control.a, control.difference, control.identical) == (neither.rows[1].a, 0.0, True)
 
 
 def test_control_of_b_when_only_its_scores_are_known():

@@ -105,8 +105,8 @@ def compare(
     :meth:`boostsoft.SoftBlender.normalize_scores` gives.
 
     Differences within 1e-9 count as 0. A track knows the scores of its last step only: the control then rescales
-    those of a, or those of b back to a's spread; where neither step is the last, there is no control, and a note says
-    so.
+    those of a, or those of b back to a's spread. Where neither step is the last it is 0 for a metric in units of the
+    spread, which rescaled scores leave as it is, and there is none for one in units of the score; a note says so.
 
     Examples
     --------
@@ -151,7 +151,7 @@ def _systems(a: Any, b: Any, metrics: Any, data: Sequence[Any], steps: tuple[int
 
 
 def _rows(systems: Systems, plan: Plan) -> tuple[tuple[ComparedMetric, ...], list[str]]:
-    rows, notes, missing = [], [], []
+    rows, notes, missing, by_unit = [], [], [], []
     paired = []
     for metric, a, b in zip(systems.metrics, *systems.values, strict=True):
         refuse_infinite(CALLER, metric.name, np.stack([a, b]), counted_weights(a, systems.weights))
@@ -169,10 +169,17 @@ def _rows(systems: Systems, plan: Plan) -> tuple[tuple[ComparedMetric, ...], lis
                 missing.append(metric.name)
             else:
                 rows.append(_row(metric.name, "control", pair(*control, systems.weights, plan), None, plan))
+                if control[0] is control[1]:
+                    by_unit.append(metric.name)
     if missing:
         notes.append(
             f"No control of {', '.join(missing)}: it needs labels, the scores of one of both steps (a track knows "
             "those of its last), and spreads above 0."
+        )
+    if by_unit:
+        notes.append(
+            f"Control of {', '.join(by_unit)}: 0 by its unit, not computed, since a track knows the scores of its last "
+            "step only; in spreads a value stays as it is when scores are rescaled."
         )
     return tuple(rows), notes
 

@@ -46,17 +46,19 @@ class Systems:
     def control(self, metric: SoftMetric) -> tuple[FloatArray, FloatArray] | None:
         """Values of a system before and after its scores were rescaled from a's spread to b's.
 
-        The system is a, or b scaled back if a's scores are not known. None if neither's are, or one spread is 0.
+        The system is a, or b scaled back if a's scores are not known. If neither's are, or the labels are not, a's own
+        values for a metric in units of the spread, else None; None if one spread is 0.
         """
         queries, (a, b), (before, after) = self.queries.get(metric.hard), self.scores, self.spreads
-        if queries is None or not (before > 0 and after > 0):
+        if not (before > 0 and after > 0):
             return None
+        if queries is None or (a is None and b is None):
+            own = self.values[0, self.metrics.index(metric)]
+            return (own, own) if metric.sigma_unit == "spread" else None
         if a is not None:
             pair = a, a * (after / before)
         elif b is not None:
             pair = b * (before / after), b
-        else:
-            return None
         first, second = (metric.evaluate(queries, scores, self.weights) for scores in pair)
         return first, second
 
