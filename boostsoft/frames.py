@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .arguments import one_of
 from .extras import optional
@@ -43,3 +44,16 @@ def is_frame(X: Any) -> bool:
 def float_of(dtype: Any) -> type[np.floating[Any]]:
     """The float that holds every number of a frame's column: what takes half the memory suits both boosters."""
     return np.float32 if str(dtype).lower() in _NARROW else np.float64
+
+
+def number_matrix(frame: Any) -> NDArray[Any] | None:
+    """A frame of numbers as one array, in pandas a view where it can be; None if a column holds something else.
+
+    Of the narrowest float that holds every column, missing values as NaN.
+    """
+    kind = np.result_type(np.float32, *map(float_of, frame.dtypes))
+    if hasattr(frame, "get_columns"):
+        numeric = all(dtype.is_numeric() or str(dtype) == "Boolean" for dtype in frame.dtypes)
+        return np.asarray(frame.to_numpy(), kind) if numeric else None
+    numeric = all(getattr(dtype, "kind", "O") in "iufb" for dtype in frame.dtypes)
+    return np.asarray(frame.to_numpy(dtype=kind, na_value=np.nan)) if numeric else None

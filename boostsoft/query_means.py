@@ -18,6 +18,7 @@ from .arguments import FloatArray
 _CELLS = 2_000_000  # values held at once beside those given: 16 MB
 _LEAST_FREEDOM = 0.1  # quantiles of less overflow: that of .975 is 2e13 already
 _COUNTED = 2**16  # drawn at once in resampling: what stays in a core's cache
+_LEAST_FOR_BLAS = 4  # rows
 _DRAWN = 8_000_000  # for many rows, 64 MB: BLAS takes its time for each product where other programs run
 
 
@@ -125,12 +126,15 @@ def bootstrap_means(values: FloatArray, counted: FloatArray, n_boot: int, seed: 
     if at.size == 0:
         return means
     rng, weights = np.random.default_rng(seed), counted[at]
+    parts = list(blocks(len(values), at.size, _DRAWN))
+    alone = weights * values[:, at] if len(parts) == 1 else None
     for first, last in blocks(n_boot, at.size, min(_COUNTED * len(values), _DRAWN)):
         drawn = _drawn(rng, last - first, at.size)
-        total = (drawn @ weights)[:, None]
-        for begin, end in blocks(values.shape[0], at.size, _DRAWN):
+        total = np.einsum("bq,q->b", drawn, weights)[:, None]
+        for begin, end in parts:
+            rows = weights * values[begin:end, at] if alone is None else alone
             with np.errstate(invalid="ignore"):
-                means[first:last, begin:end] = drawn @ (weights * values[begin:end, at]).T / total
+                means[first:last, begin:end] = _products(drawn, rows) / total
     return means
 
 
@@ -159,6 +163,12 @@ def blocks(n_rows: int, row_size: int, cells: int = _CELLS) -> Iterator[tuple[in
     rows = max(1, cells // max(row_size, 1))
     for begin in range(0, n_rows, rows):
         yield begin, min(begin + rows, n_rows)
+
+
+def _products(drawn: FloatArray, rows: FloatArray) -> FloatArray:
+    """Sums of each row over each resample, (n_boot, n_rows); BLAS would wait for threads to add up a row or two."""
+    found: FloatArray = drawn @ rows.T if len(rows) >= _LEAST_FOR_BLAS else np.einsum("bq,rq->br", drawn, rows)
+    return found
 
 
 def _drawn(rng: np.random.Generator, n_boot: int, n: int) -> FloatArray:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..arguments import refuse_lazy, refuse_masked
-from ..frames import float_of, is_frame
+from ..frames import float_of, is_frame, number_matrix
 
 CHECKS = {"dtype": [np.float64, np.float32], "accept_sparse": "csr", "ensure_all_finite": "allow-nan"}
 
@@ -95,8 +95,13 @@ class Encoder:
     def _from_frame(self, caller: str, X: Any) -> NDArray[Any]:
         from sklearn.utils import check_array  # takes a second to load, and the command line has no frames
 
+        positions = self._feature_positions(X.shape[1])
+        if not self.categories:
+            numbers = number_matrix(X if self.qid_column is None else _select(X, positions))
+            if numbers is not None:
+                whole: NDArray[Any] = check_array(numbers, input_name="X", **CHECKS)
+                return whole
         columns = _columns(X)
-        positions = self._feature_positions(len(columns))
         kinds = (
             np.float64 if position in self.categories else float_of(columns[position].dtype) for position in positions
         )
@@ -174,6 +179,10 @@ def _columns(frame: Any) -> list[Any]:
     if hasattr(frame, "get_columns"):
         return list(frame.get_columns())
     return [frame.iloc[:, position] for position in range(frame.shape[1])]
+
+
+def _select(frame: Any, positions: list[int]) -> Any:
+    return frame[:, positions] if hasattr(frame, "get_columns") else frame.iloc[:, positions]
 
 
 def _is_categorical(column: Any) -> bool:

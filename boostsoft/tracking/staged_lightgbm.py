@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from ..arguments import FloatArray
-from ..frames import float_of
+from ..frames import number_matrix
 from ..lightgbm_data import refuse_classes
 from .blocks import by_tree, refuse_no_trees, refuse_other_width, tree_blocks
 
@@ -73,17 +73,8 @@ def as_lightgbm_reads(booster: Any, X: Any) -> Any:
         return sparse.csr_matrix(X)  # LightGBM knows SciPy's matrices, and not its arrays
     if hasattr(X, "dtypes"):  # an Arrow table, which LightGBM reads itself, has none
         # numbers in place of categories that the booster knows by name: LightGBM raises
-        return X if hasattr(X, "iloc") and booster.pandas_categorical else _numbers(X)
+        numbers = None if hasattr(X, "iloc") and booster.pandas_categorical else number_matrix(X)
+        return X if numbers is None else np.ascontiguousarray(numbers)
     if isinstance(X, np.ndarray):  # of whole numbers too LightGBM makes float32
         return np.ascontiguousarray(X, X.dtype if X.dtype in (np.float32, np.float64) else np.float32)
     return X
-
-
-def _numbers(frame: Any) -> Any:
-    """A frame of numbers as an array: of pandas its nullable types too, of polars, which LightGBM does not read."""
-    kind = np.result_type(np.float32, *map(float_of, frame.dtypes))
-    if hasattr(frame, "get_columns"):
-        numeric = all(dtype.is_numeric() or str(dtype) == "Boolean" for dtype in frame.dtypes)
-        return np.ascontiguousarray(frame.to_numpy(), kind) if numeric else frame
-    numeric = all(getattr(dtype, "kind", "O") in "iufb" for dtype in frame.dtypes)
-    return np.ascontiguousarray(frame.to_numpy(dtype=kind, na_value=np.nan)) if numeric else frame
