@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from numbers import Real
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +22,7 @@ from numpy.typing import NDArray
 from . import _digits, _letor
 from ._trec.runs import TrecRuns, load_trec_runs, write_trec_run
 from .arguments import as_flag, whole_number
+from .progress import bar, shows
 from .ranking_data import RankingData
 from .text_files import PathLike, as_paths, read_lines, show
 
@@ -34,6 +37,7 @@ __all__ = [
     "write_trec_run",
 ]
 
+_LONG = 20_000_000  # bytes, which take a second or two to read
 _GROUP_SIZE = re.compile(rb"[0-9]{1,18}")
 
 
@@ -44,6 +48,7 @@ def load_letor(
     n_features: int | None = None,
     absent: float = 0.0,
     comments: bool = False,
+    progress: bool | str = "auto",
 ) -> RankingData:
     r"""Read LETOR / SVMlight ranking files into one data set.
 
@@ -65,6 +70,9 @@ def load_letor(
         Value of a feature that a line leaves out: 0 (SVMlight, LightGBM) or np.nan (XGBoost).
     comments : bool
         Whether to keep the text after '#', without the spaces around it ('' where a line has none).
+    progress : "auto", True or False
+        Whether to show how far it is: "auto" where stderr is a terminal and the files have 20 MB together, True in
+        notebooks and logs too.
 
     Returns
     -------
@@ -110,8 +118,7 @@ def load_letor(
     comments = as_flag("load_letor", "comments", comments)
     reader = _letor.Reader("load_letor", with_qid=group is None, n_features=n_features, comments=comments)
     group_sizes = []
-    for i, file in enumerate(paths):
-        n_docs = reader.read(file)
+    for i, (file, n_docs) in enumerate(zip(paths, _read_each(reader, paths, progress), strict=True)):
         if group is not None:
             group_sizes.append(_group_sizes("load_letor", group_paths[i]))
             if group_sizes[-1].sum() != n_docs:
@@ -127,6 +134,19 @@ def load_letor(
     y = reader.labels()
     kept = None if reader.comments is None else tuple(reader.comments)
     return RankingData(reader.features(float(absent)), y, np.repeat(ids, sizes), sizes, kept)
+
+
+def _read_each(reader: _letor.Reader, paths: Sequence[Path], progress: Any) -> Iterator[int]:
+    """Read file after file, with a bar over the bytes of all; yields the number of documents of each."""
+    sizes = [path.stat().st_size if path.is_file() else 0 for path in paths]
+    shown = shows("load_letor", progress) and (progress is True or sum(sizes) >= _LONG)
+    with bar(shown, "load_letor", float(sum(sizes)) or None) as tell:
+        for at, path in enumerate(paths):
+            yield reader.read(path, partial(_tell_all, tell, sum(sizes[:at])) if shown else None)
+
+
+def _tell_all(tell: Callable[[float], None], before: int, done: int) -> None:
+    tell(before + done)
 
 
 def read_group_file(path: PathLike) -> NDArray[np.int64]:

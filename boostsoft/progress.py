@@ -89,7 +89,11 @@ class Line:
         """Write how much of a total is done, a count or a share; the end whenever it comes."""
         if self.due or done == total:
             share = done / total if total else None
-            self.write(share, (f"{done:g}/{total:g}" if total else f"{done:g}") if counts else f"{share:.0%}", words)
+            if counts:
+                said = f"{done:g}/{total:g}" if total else f"{done:g}"
+            else:
+                said = "" if share is None else f"{share:.0%}"
+            self.write(share, said, words)
 
     def write(self, share: float | None, done: str, name: str, value: str = "") -> None:
         """Write the line anew; without a share, which is not known then, there is no bar."""

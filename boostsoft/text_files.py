@@ -6,7 +6,7 @@ import gzip
 import os
 import re
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 PathLike: TypeAlias = str | os.PathLike[str]
 
+_TOLD = 2048  # lines
 _UTF8 = b"\xef\xbb\xbf"
 INTEGER = re.compile(rb"[+-]?[0-9]{1,99}")  # int() itself refuses thousands of digits
 
@@ -54,8 +55,11 @@ def unzipped(content: bytes) -> bytes:
     return (gzip.decompress(content) if is_gzip(content) else content).removeprefix(_UTF8)
 
 
-def read_lines(path: Path, caller: str) -> Iterator[bytes]:
-    """Yield the lines of a plain or gzip file; what gzip cannot read is a ValueError with the line."""
+def read_lines(path: Path, caller: str, tell: Callable[[int], None] | None = None) -> Iterator[bytes]:
+    """Yield the lines of a plain or gzip file; what gzip cannot read is a ValueError with the line.
+
+    ``tell`` hears now and then how many bytes of the file have been read.
+    """
     if not path.exists() or path.is_dir():
         raise FileNotFoundError(f"{caller}: path must name an existing file; got {str(path)!r}")
     number = 0
@@ -67,6 +71,8 @@ def read_lines(path: Path, caller: str) -> Iterator[bytes]:
         try:
             for number, line in enumerate(lines, 1):
                 yield line.removeprefix(_UTF8) if number == 1 else line
+                if tell is not None and number % _TOLD == 0:
+                    tell(raw.tell())
         except GZIP_ERRORS as error:
             raise ValueError(
                 f"{caller}: {path}, line {number + 1}: the gzip data are damaged or cut short: {error}"

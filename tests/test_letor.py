@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 
 import numpy as np
 import pytest
@@ -284,3 +285,18 @@ def test_real_lightgbm_example(part, n_queries, n_docs):
     np.testing.assert_array_equal(data.y, expected_y)
     assert set(data.y) == {0, 1, 2, 3, 4}
     np.testing.assert_array_equal(data.sizes, np.loadtxt(f"{file}.query"))
+
+
+def test_a_bar_over_the_bytes_of_all_files(tmp_path, capsys):
+    files = [tmp_path / name for name in ("a.txt", "b.txt")]
+    for number, file in enumerate(files):
+        file.write_text("".join(f"1 qid:{number} 1:{i}\n" for i in range(3000)), encoding="utf-8")
+    load_letor(*files)
+    assert capsys.readouterr() == ("", "")  # too small to be worth one, and no terminal
+    load_letor(*files, progress=True)
+    out, err = capsys.readouterr()
+    assert not out
+    assert "load_letor" in err
+    assert re.findall(r"(\d+)%", err)[0] == "34"  # 2,048 of the first 3,000 lines
+    with pytest.raises(ValueError, match="load_letor: progress must be True, False or 'auto'; got 'no'"):
+        load_letor(*files, progress="no")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
@@ -46,9 +47,9 @@ class Reader:
         self.widest = Widest(0, None, 0)
         self.comments: list[str] | None = [] if comments else None
 
-    def read(self, path: Path) -> int:
-        """Read one file and return its number of documents."""
-        source = read_lines(path, self.caller)
+    def read(self, path: Path, tell: Callable[[int], None] | None = None) -> int:
+        """Read one file and return its number of documents; ``tell`` hears how many bytes have been read."""
+        source = read_lines(path, self.caller, tell)
         first, n_docs = 1, 0
         while chunk := list(islice(source, CHUNK_LINES)):
             lines = without_comments(chunk, first, f"{self.caller}: {path}")
