@@ -80,7 +80,7 @@ def prepare_task(
     resized = how == "none" and blender.method != EQUAL
     units = np.where(size > 0, size, 1.0)[active] if resized else np.ones(active.size)
     problem = Problem(
-        scores=np.asfortranarray(scores[:, active] / units),
+        scores=np.asfortranarray(_resized(scores, active, units)),
         prepared=prepared,
         query_weight=weights,
         metric=settings.metric,
@@ -104,6 +104,12 @@ def _check_queries(prepared: PreparedQueries, queries: Queries, weights: FloatAr
         )
     if queries.named and counting == 1 and not prepared.pooled:
         warn_of_one_that_counts(FIT, "the weights are those that suit it", _STACKLEVEL + 1)
+
+
+def _resized(scores: FloatArray, active: IntArray, units: FloatArray) -> FloatArray:
+    """Some columns over their units: the same array where these are all columns, and their units 1."""
+    chosen = scores if active.size == scores.shape[1] else scores[:, active]
+    return chosen if (units == 1).all() else chosen / units
 
 
 def _active(size: FloatArray, names: list[str]) -> IntArray:

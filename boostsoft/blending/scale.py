@@ -38,12 +38,12 @@ class Scale:
         """From the rows of fit."""
         if queries.named:
             return cls(how, directions)
-        own = queries.bring_together(matrix * directions)
+        own = queries.bring_together(_turned(matrix, directions))
         return cls(how, directions, tuple(Reference.of(column) for column in own.T))
 
     def apply(self, caller: str, matrix: FloatArray, queries: Queries) -> FloatArray:
         """Normalise rows, whose queries then stand together."""
-        scores = queries.bring_together(matrix * self.directions)
+        scores = queries.bring_together(_turned(matrix, self.directions))
         if not queries.named and self.reference is not None:
             placed = [own.place(self.how, column) for own, column in zip(self.reference, scores.T, strict=True)]
             return np.column_stack(placed)
@@ -89,3 +89,8 @@ class Reference:
         ranks = self.known.size - (below + up_to) / 2 + 0.5
         left = (self.known.size + 1 + self.n) / 2
         return np.clip(np.where(np.isnan(scores), left, ranks), 1, self.n)
+
+
+def _turned(matrix: FloatArray, directions: FloatArray) -> FloatArray:
+    """Scores of which a higher one is better: a copy, which takes memory, only where one is not."""
+    return matrix if (directions == 1).all() else matrix * directions
