@@ -14,6 +14,7 @@ import numpy as np
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from .arguments import FloatArray
 from .atomic import write_files
 from .datasets import load_letor
 from .drawing import png
@@ -280,12 +281,23 @@ def _summary(found: TreeTrack, data: RankingData, sign: str) -> RenderableType:
     notes = f"With the standard error over queries, and the 95 % interval of the best number of trees. {chance}"
     if data.n_queries == 1:
         notes = "One query gives no standard error and no interval: no step is sure to hurt."
+    idle = _idle_features(data.X)
+    if idle:
+        first, last = data.X.shape[1] - idle + 1, data.X.shape[1]
+        which = f"Feature {last}" if idle == 1 else f"Features {first} to {last}"
+        notes += f" {which} of the model's {last}: no document has a value but 0 or NaN; is it a model of this data?"
     if all_figures[0].alike:
         notes += f" {all_figures[0].alike_words}: no order changes their value."
     advice = [
         Text(f"{figures.name}: {figures.advice.replace(PLUS_MINUS, sign)}", style="bold") for figures in all_figures
     ]
     return Group(Text(title, style="italic"), table, Text(notes + "\n"), *advice, Text())
+
+
+def _idle_features(X: FloatArray) -> int:
+    """How many of the last features are 0 or missing everywhere, as those are that files do not name."""
+    used = ((X != 0) & ~np.isnan(X)).any(axis=0)
+    return int(X.shape[1] - (np.flatnonzero(used)[-1] + 1 if used.any() else 0))
 
 
 def _cells(figures: MetricFigures, sign: str) -> list[str]:

@@ -354,7 +354,7 @@ def test_warnings_are_notes(tmp_path, capsys):
     copy.write_text((tmp_path / "good.txt").read_text().replace(" good\n", " copy\n"))
     found = blend(tmp_path, *runs, copy, "--qrels", qrels, "--folds", "3")
     assert len(found["notes"]) == 1
-    assert "only the sum of their weights is determined" in found["notes"][0]
+    assert "good and copy rank all documents alike: only the sum of their weights" in found["notes"][0]
     assert "Note: SoftBlender.fit:" in capsys.readouterr().out
 
 

@@ -616,12 +616,24 @@ def test_frame_without_the_library(monkeypatch):
         found.to_frame()
 
 
+def test_query_ids_by_place():
+    model, batches = lightgbm_model(), candidates()
+    qid = np.repeat(np.arange(20), 20)
+    found = marginal_value(model, batches, POOL, LABELS, qid, progress=False)
+    assert [batch.change for batch in found.batches] == [batch.change for batch in value(model, batches).batches]
+
+
 def test_every_batch_is_checked_before_any_training(monkeypatch):
     monkeypatch.setattr(module, "_grow", None)
     X, y = documents(1)
     good, model = (X, y, SIZES), lightgbm_model()
     for wrong, error, says in [
         ((X, y), TypeError, r"batches\[1\]: a batch must be \(X, y, group\) or a dict .*; got 2 parts"),
+        (
+            (X, y, np.repeat(np.arange(20), 20)),
+            ValueError,
+            r"the third part of a batch must be group sizes; got",
+        ),
         ((X, y, [20] * 19), ValueError, r"batches\[1\]: group must add up to the number of documents, 400"),
         ((X[:, :3], y, SIZES), ValueError, r"batches\[1\]: X must have the 4 features of the model; got 3"),
         ((X[1:], y, SIZES), ValueError, r"batches\[1\]: X must have one row per label, 400; got 399"),

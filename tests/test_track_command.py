@@ -422,6 +422,19 @@ def test_a_file_with_more_features_than_the_model(folder, tmp_path, capsys):
     assert f"indices must be at most {N_FEATURES}, as many as the model has; got '99:2'" in shown.err
 
 
+@pytest.mark.parametrize(("most", "which"), [(N_FEATURES - 1, "Feature {0}"), (N_FEATURES - 2, "Features {1} to {0}")])
+def test_files_that_lack_the_last_features_are_told(folder, tmp_path, capsys, most, which):
+    """They may be sparse; or those of another data set."""
+    lines = [f"{i % 3} qid:{i // 9} " + " ".join(f"{j}:{i + j}" for j in range(1, most + 1)) for i in range(90)]
+    (tmp_path / "narrow.txt").write_text("\n".join(lines) + "\n")
+    code, shown = run(capsys, folder / "lightgbm.txt", tmp_path / "narrow.txt")
+    assert code == 0
+    told = f"{which.format(N_FEATURES, N_FEATURES - 1)} of the model's {N_FEATURES}: no document has a value but 0"
+    assert told in " ".join(shown.out.split())
+    _, whole = run(capsys, folder / "lightgbm.txt", folder / "a.txt")
+    assert "of the model's" not in whole.out
+
+
 def test_an_output_that_has_only_ascii(folder, tmp_path):
     arguments = [sys.executable, "-m", "boostsoft", "track", folder / "lightgbm.txt", folder / "a.txt"]
     arguments += ["--label", "modèle", "--png", tmp_path / "x.png"]
@@ -442,7 +455,6 @@ def test_an_output_that_has_only_ascii(folder, tmp_path):
             ["--save", "t.parquet"],
             "track --save: pyarrow is not installed: pip install 'boostsoft[parquet]'",
         ),
-        ("lightgbm", [], "track: lightgbm is not installed"),
     ],
 )
 def test_what_is_not_installed_is_named_before_the_work(

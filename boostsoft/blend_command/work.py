@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -22,6 +23,7 @@ from .scores import Scores
 BLEND, BEST, EQUAL, FUSION = "blend", "best model", "equal weights", "reciprocal rank fusion"
 RIVAL = "best of these three"  # by the training queries: by the held-out ones it would be too good
 _LEAST_QUERIES = 2
+_COLUMN = re.compile(r"column (\d+)")
 _STEPS = 51  # points of the curve
 
 
@@ -67,21 +69,27 @@ def find_blend(scores: Scores, settings: Mapping[str, Any], folds: int, seed: in
     with _noted() as notes:
         blender = SoftBlender(**settings, random_state=seed).fit(data.S, data.y, group=data.sizes)
         Z = blender.normalize_scores(data.S, group=data.sizes)
-        alone = np.array([metric.per_query(data.y, column, group=data.sizes) for column in Z.T])
-        names, pair = _ends(data.models, Z, blender.weights_, alone)
-        curve = None
+        trained = blender.score(data.S, data.y, group=data.sizes)
+    alone = np.array([metric.per_query(data.y, column, group=data.sizes) for column in Z.T])
+    names, pair = _ends(data.models, Z, blender.weights_, alone)
+    curve = None
+    with warnings.catch_warnings():  # of two models, or of parts of the queries: said of all of them already
+        warnings.simplefilter("ignore")
         if REGISTRY[metric.metric].exact:
             options = {name: settings[name] for name in ("metric", "noise", "sigma")}
             curve = blend_curve(pair, data.y, group=data.sizes, n=_STEPS, normalize="none", **options)
-        trained = blender.score(data.S, data.y, group=data.sizes)
-    with warnings.catch_warnings():  # of parts of the queries: said of all of them already
-        warnings.simplefilter("ignore")
         held_out = _held_out(data, metric, settings, alone, folds, seed) if folds > 1 else {}
     unlabelled = scores.sizes.size - data.sizes.size
     means = np.array([counted_mean(values) for values in alone])
     return Blend(
-        blender, data.sizes.size, data.y.size, unlabelled, means, trained, held_out, curve, names, tuple(notes)
+        blender, data.sizes.size, data.y.size, unlabelled, means, trained, held_out, curve, names,
+        tuple(_with_names(note, data.models) for note in notes),
     )  # fmt: skip
+
+
+def _with_names(note: str, models: Sequence[str]) -> str:
+    """A note on the columns of an array, with what they hold."""
+    return _COLUMN.sub(lambda found: models[int(found[1])], note)
 
 
 def _labelled(scores: Scores) -> Scores:

@@ -83,8 +83,20 @@ def _parts(caller: str, batch: Any) -> dict[str, Any]:
             raise ValueError(f"{caller}: a batch {problem}; its keys are {', '.join(_KEYS)}")
         return dict(batch)
     if isinstance(batch, (tuple, list)) and len(batch) == 3:
+        _refuse_ids(caller, *batch[1:])
         return dict(zip(("X", "y", "group"), batch, strict=True))
     raise TypeError(f"{caller}: a batch must be (X, y, group) or a dict with X, y and group or qid; got {_kind(batch)}")
+
+
+def _refuse_ids(caller: str, y: Any, group: Any) -> None:
+    """Raise if what should be sizes has an entry for each document."""
+    if group is not None and np.ndim(group) == 1 and np.size(group) == np.size(y) > 1:
+        ids = np.asarray(group)
+        if ids.dtype.kind not in "iuf" or ids.sum() != ids.size:
+            raise ValueError(
+                f"{caller}: the third part of a batch must be group sizes; got one entry for each of {ids.size} "
+                "documents: give query ids as a dict of X, y and qid"
+            )
 
 
 def _kind(batch: Any) -> str:

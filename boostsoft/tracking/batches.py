@@ -41,9 +41,9 @@ def marginal_value(
     batches: Any,
     X: Any,
     y: Any,
+    qid: Any = None,
     *,
     group: Any = None,
-    qid: Any = None,
     metric: Any = WATCHED,
     n_trees: int = 5,
     params: Mapping[str, Any] | None = None,
@@ -71,7 +71,7 @@ def marginal_value(
         start of its scores, ``init_score`` (LightGBM) or ``base_margin`` (XGBoost). The keys of a mapping are names.
     X, y : (n_docs, n_features), (n_docs,)
         The pool to measure on: documents and labels that no batch holds.
-    group, qid : optional
+    qid, group : optional
         The pool's queries by either; a SoftRanker with ``qid_column`` finds them in X.
     metric : SoftMetric, Metric or str
         What to rank by; in units of the spread by default.
