@@ -44,6 +44,7 @@ from .tree_bars import TreeBars
 
 _SPLIT_FILES = ("model.txt", "curve.csv", "curve.png")
 _FOLDS_FILES = ("folds.csv", "per_query.csv", "differences.png")
+_SPLIT_FOLDER, _FOLDS_FOLDER = "boostsoft-train", "boostsoft-folds"  # results of one kind each
 _DEMO = "Train on the ranking task made of scikit-learn's digit images; nothing is downloaded."
 _TRAIN = (
     "Train on LETOR / SVMlight files (label qid:id index:value ...), plain or gzip. They are read as a dense matrix:\n"
@@ -56,7 +57,7 @@ as SoftRanker from 20,000 documents on:
               python -m boostsoft train --folds MQ2008 --noise gumbel --mix kendall=0.3 --losses xendcg=0.5 ranknet=0.5
 
 Of --folds DIR, parts S1 to S5 (.txt or .txt.gz) are read; fold f trains on parts f, f+1, f+2, chooses the
-number of trees on f+3 and is tested on f+4, cyclically, so that every query is tested once per seed.
+number of trees on f+3 and is tested on f+4, cyclically, so that every query is tested once per seed. No model is kept.
 """
 _TYPES = {"int": "a whole number", "double": "a number"}  # as LightGBM calls them
 # LightGBM's parameters that the command decides on.
@@ -110,11 +111,12 @@ def _parser() -> argparse.ArgumentParser:
     demo = commands.add_parser("demo", help="try it on an embedded data set", description=_DEMO)
     demo.set_defaults(run=_demo)
     _add_shared(demo, "boostsoft-demo", trees=100)
+    demo.set_defaults(out=Path("boostsoft-demo"))
     train = add_command(
         commands, "train", _train, help="train on LETOR / SVMlight files", description=_TRAIN, epilog=_TRAIN_EXAMPLES
     )
     _add_data(train)
-    _add_shared(train, "boostsoft-train", trees=300)
+    _add_shared(train, f"{_SPLIT_FOLDER}, or ./{_FOLDS_FOLDER} of --folds", trees=300)
     _add_training(train)
     add_track(commands)
     add_blend(commands)
@@ -124,7 +126,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _add_shared(parser: argparse.ArgumentParser, out: str, trees: int) -> None:
     add = parser.add_argument
-    add("--out", type=folder_name, default=Path(out), metavar="DIR", help=f"folder for the results (./{out})")
+    add("--out", type=folder_name, metavar="DIR", help=f"folder for the results (./{out})")
     add("--trees", type=whole(1), default=trees, metavar="N", help=f"number of trees at most ({trees})")
     add("--seed", type=whole(0), default=0, metavar="N", help="seed, or the first of several (0)")
 
@@ -264,12 +266,15 @@ def _train(options: argparse.Namespace) -> None:
         parameters=parameters if options.folds is None else {"feature_fraction": "0.8", **parameters},
         baseline=not options.no_baseline,
     )
-    check_folder(options.out, *(_SPLIT_FILES if options.folds is None else _FOLDS_FILES))
     if options.folds is not None:
-        _compare_folds(plan, options.folds, options.seeds or 1, options.out)
+        out = options.out or Path(_FOLDS_FOLDER)
+        check_folder(out, *_FOLDS_FILES)
+        _compare_folds(plan, options.folds, options.seeds or 1, out)
         return
+    out = options.out or Path(_SPLIT_FOLDER)
+    check_folder(out, *_SPLIT_FILES)
     files = {"train": options.train, "valid": options.valid, "test": options.test}
-    _compare(plan, _read_parts({part: paths for part, paths in files.items() if paths}), options.out)
+    _compare(plan, _read_parts({part: paths for part, paths in files.items() if paths}), out)
 
 
 def _check_data_options(options: argparse.Namespace) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, TypeVar
 
 from rich import box
 from rich.cells import cell_len
@@ -16,12 +16,11 @@ from rich.text import Text
 
 from .atomic import write_files
 
-if TYPE_CHECKING:
-    from typing import Self
-
 _PAGE = 110  # columns, where nothing says how many there are
 PLUS_MINUS = "\N{PLUS-MINUS SIGN}"
 _WIDE, _NARROW = 3, 2  # blanks between two columns
+
+Shown = TypeVar("Shown", bound="Bars")
 
 
 def page(width: int = _PAGE) -> Console:
@@ -49,7 +48,7 @@ class Bars:
         )
         self._shown = console.is_terminal  # elsewhere a bar that is stopped writes a line end, before Rich 14
 
-    def __enter__(self) -> Self:
+    def __enter__(self: Shown) -> Shown:
         if self._shown:
             self._progress.start()
         return self

@@ -696,3 +696,17 @@ def test_help_ends_well(capsys):
     shown = capsys.readouterr().out
     assert "five folds:" in shown
     assert "dense" in shown
+
+
+def test_folds_and_splits_have_folders_of_their_own(parts, tmp_path, monkeypatch):
+    """In one folder the model and the curve of an earlier split would pass for those of the folds."""
+    monkeypatch.chdir(tmp_path)
+    few = ["--trees", "2"]
+    files = ["--train", str(part_file(parts, 1)), "--valid", str(part_file(parts, 2))]
+    assert cli.main(["train", *files, *few]) == 0
+    assert cli.main(["train", "--folds", str(parts), *few]) == 0
+    found = {path.name: sorted(file.name for file in path.iterdir()) for path in tmp_path.iterdir()}
+    assert found == {
+        "boostsoft-folds": ["differences.png", "folds.csv", "per_query.csv"],
+        "boostsoft-train": ["curve.csv", "curve.png", "model.txt"],
+    }

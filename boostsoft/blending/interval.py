@@ -35,4 +35,5 @@ def bootstrap_weights(
 
 def percentiles(values: FloatArray) -> FloatArray:
     """The ends of the central 95 %, (n, 2) of (n_boot, n)."""
-    return central(values, LEVEL).T
+    ends: FloatArray = central(values, LEVEL).T
+    return ends

@@ -119,7 +119,8 @@ def sample_sums(paired: Paired, sizes: Sequence[int], plan: Plan) -> FloatArray:
     if paired.n == 0:
         return np.empty((len(sizes), 0))
     shuffled = (shares[rng.permutation(paired.n)] for _ in range(plan.n_boot))
-    return np.array([[drawn[:size].sum() for size in sizes] for drawn in shuffled]).T
+    sums: FloatArray = np.array([[drawn[:size].sum() for size in sizes] for drawn in shuffled]).T
+    return sums
 
 
 def significance(paired: Paired) -> tuple[float, float, float]:
