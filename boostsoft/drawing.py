@@ -1,7 +1,7 @@
 """What all pictures share: colours, an empty figure, its frame, names and labels that fit, and the image as bytes.
 
-Nothing is shown and no global state of matplotlib is touched. The colours are told apart by colour-blind readers (Okabe
-and Ito 2008).
+No window is opened and no global state of matplotlib is touched; a notebook shows a new figure, or its axes, where a
+cell ends with it. The colours are told apart by colour-blind readers (Okabe and Ito 2008).
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Plots of training curves and of paired differences.
 
 The ``plot_`` functions draw into ``ax`` (a new figure if None) and return it; the ``_figure`` functions compose whole
-pictures. Nothing is shown and no global state of matplotlib is touched. Blue and vermilion are told apart by
-colour-blind readers (Okabe and Ito 2008), and every line carries its name.
+pictures. No window is opened and no global state of matplotlib is touched; a notebook shows a new figure where a cell
+ends with it. Blue and vermilion are told apart by colour-blind readers (Okabe and Ito 2008), and every line carries
+its name.
 """
 
 from __future__ import annotations

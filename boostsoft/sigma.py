@@ -13,7 +13,7 @@ from .arguments import FloatArray, IntArray, finite_vector, generator_of, non_ne
 from .blending.alike import spreads
 from .blending.annealing import counting_queries, share_of_a_query
 from .blending.interval import percentiles
-from .blending.mixtures import Mixed, read_mixed
+from .blending.mixtures import Mixtures, read_mixtures
 from .blending.problem import Problem
 from .blending.scores import NORMALIZATIONS, directions, score_matrix
 from .blending.soft_value import SoftValue
@@ -169,7 +169,7 @@ def choose_sigma(
         raise ValueError(f"{caller}: sigma_unit must be 'spread' with method='held-out', as in a blend; got 'score'")
     rng = generator_of(caller, random_state)
     metric = as_metric(caller, metric, {})
-    mixed = read_mixed(
+    mixed = read_mixtures(
         caller, S, y, [("S", at) for at in range(n_models)], group=group, qid=qid, sample_weight=sample_weight,
         query_weight=query_weight, metric=metric, normalize=normalize, lower_is_better=lower_is_better, noise=noise,
         sigma=float(grid[0]), sigma_unit=sigma_unit, open_ends=method == "held-out",
@@ -187,7 +187,7 @@ def choose_sigma(
 Found = tuple[int, dict[str, FloatArray]]
 
 
-def _tradeoff(mixed: Mixed, grid: FloatArray, rng: np.random.Generator, options: Mapping[str, Any]) -> Found:
+def _tradeoff(mixed: Mixtures, grid: FloatArray, rng: np.random.Generator, options: Mapping[str, Any]) -> Found:
     t = np.linspace(0.0, 1.0, _CURVE)
     found = []
     for i, j in _pairs(mixed, rng):
@@ -221,7 +221,7 @@ def _is_constant(curve: FloatArray) -> bool:
     return bool(np.ptp(curve) <= _ROUNDING * np.abs(curve).max())
 
 
-def _sensitivity(mixed: Mixed, grid: FloatArray, rng: np.random.Generator, options: Mapping[str, Any]) -> Found:
+def _sensitivity(mixed: Mixtures, grid: FloatArray, rng: np.random.Generator, options: Mapping[str, Any]) -> Found:
     alone = np.eye(mixed.scores.shape[1])
     seed = int(rng.integers(2**31))
     hard = mixed.values(mixed.soft.hard, alone)
@@ -247,7 +247,7 @@ def _sensitivity(mixed: Mixed, grid: FloatArray, rng: np.random.Generator, optio
     return best, {"queries": queries, "against": against, "rescaling": change}
 
 
-def _signs(mixed: Mixed, values: FloatArray, seed: int) -> FloatArray:
+def _signs(mixed: Mixtures, values: FloatArray, seed: int) -> FloatArray:
     """Which of two models is better, pair by pair: 1, -1, or 0 if the interval over resampled queries holds 0."""
     if np.count_nonzero(mixed.prepared.counted(mixed.query_weight)) < 2:  # one query has no interval
         return np.zeros(values.shape[1] * (values.shape[1] - 1) // 2)
@@ -256,7 +256,7 @@ def _signs(mixed: Mixed, values: FloatArray, seed: int) -> FloatArray:
     return np.array([float(low > 0) - float(high < 0) for low, high in ends])
 
 
-def _effects(mixed: Mixed, values: FloatArray) -> FloatArray:
+def _effects(mixed: Mixtures, values: FloatArray) -> FloatArray:
     """Mean over standard deviation of the differences of two models, pair by pair, up to a factor that all share."""
     counted = mixed.prepared.counted(mixed.query_weight)
     differences = np.stack([values[:, i] - values[:, j] for i, j in combinations(range(values.shape[1]), 2)])
@@ -265,7 +265,7 @@ def _effects(mixed: Mixed, values: FloatArray) -> FloatArray:
     return effects
 
 
-def _held_out(mixed: Mixed, grid: FloatArray, rng: np.random.Generator, options: Mapping[str, Any]) -> Found:
+def _held_out(mixed: Mixtures, grid: FloatArray, rng: np.random.Generator, options: Mapping[str, Any]) -> Found:
     if counting_queries(mixed.prepared, mixed.query_weight) < 2:
         raise ValueError("choose_sigma: two queries must have a relevant document to hold one of them out; got 1")
     sizes = spreads(mixed.scores, mixed.prepared.members, mixed.query_weight)
@@ -319,19 +319,19 @@ def _residual(
     return SigmaChoice(sigma, "residual", np.array([sigma]), {"residual": np.array([sigma])})
 
 
-_MEASURES: dict[str, Callable[[Mixed, FloatArray, np.random.Generator, Mapping[str, Any]], Found]] = {
+_MEASURES: dict[str, Callable[[Mixtures, FloatArray, np.random.Generator, Mapping[str, Any]], Found]] = {
     "held-out": _held_out,
     "tradeoff": _tradeoff,
     "sensitivity": _sensitivity,
 }
 
 
-def _at(mixed: Mixed, sigma: float) -> SoftMetric:
+def _at(mixed: Mixtures, sigma: float) -> SoftMetric:
     soft = mixed.soft
     return SoftMetric(soft.hard, noise=soft.noise, sigma=sigma, sigma_unit=soft.sigma_unit, accuracy="fast")
 
 
-def _pairs(mixed: Mixed, rng: np.random.Generator) -> list[IntArray]:
+def _pairs(mixed: Mixtures, rng: np.random.Generator) -> list[IntArray]:
     every = np.array(list(combinations(range(mixed.scores.shape[1]), 2)))
     return list(every if len(every) <= MOST_PAIRS else rng.choice(every, MOST_PAIRS, replace=False))
 

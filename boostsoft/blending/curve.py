@@ -13,7 +13,7 @@ from ..metrics.hard import Metric
 from ..metrics.soft import AnyMetric, SoftMetric
 from ..progress import shows
 from .interval import percentiles
-from .mixtures import largest, read_mixed, read_resampling
+from .mixtures import largest, read_mixtures, read_resampling
 
 N_BOOT = 1000
 
@@ -156,7 +156,7 @@ def blend_curve(
     caller = "blend_curve"
     steps = whole_number(caller, "n", n, 2)
     resampling, shown = read_resampling(caller, n_boot, random_state), shows(caller, progress)
-    mixed = read_mixed(
+    mixed = read_mixtures(
         caller, S, y, (("i", i), ("j", j)), group=group, qid=qid, sample_weight=sample_weight,
         query_weight=query_weight, metric=metric, normalize=normalize, lower_is_better=lower_is_better, noise=noise,
         sigma=sigma, sigma_unit=sigma_unit,

@@ -34,7 +34,7 @@ def check_mix(caller: str, mix: Any) -> Mix | str:
     return checked
 
 
-def mixed(
+def with_mix(
     caller: str, mix: Mix | str, prepared: PreparedQueries, labels: FloatArray, query_weight: FloatArray
 ) -> tuple[Mix, PreparedQueries]:
     """The mix, and the metric's queries with those of the metrics in it."""

@@ -31,7 +31,7 @@ _STACKLEVEL = 3  # warnings name the user's line
 
 
 @dataclass(frozen=True, eq=False)
-class Mixed:
+class Mixtures:
     """Some columns of the scores with what is needed to measure their mixtures.
 
     Attributes
@@ -82,7 +82,7 @@ class Mixed:
         return bootstrap_means(values.T, self.prepared.counted(self.query_weight), n_boot, seed)
 
 
-def read_mixed(
+def read_mixtures(
     caller: str,
     S: Any,
     y: Any,
@@ -99,7 +99,7 @@ def read_mixed(
     sigma: Any,
     sigma_unit: str,
     open_ends: bool = True,
-) -> Mixed:
+) -> Mixtures:
     """Check everything that a curve and a surface are given; ``columns`` with the arguments that named them.
 
     Warns, with ``open_ends``, of what leaves the best mixture open.
@@ -129,11 +129,11 @@ def read_mixed(
         alike = copies(scores, queries.groups, weights, spreads(scores, queries.groups, weights))
         warn_of_copies(caller, *alike, [names[at] for at in chosen], _STACKLEVEL + 1)
     soft = _soft_twin(caller, metric, hard, noise, sigma, sigma_unit, prepared, weights)
-    return Mixed(scores, prepared, weights, soft)
+    return Mixtures(scores, prepared, weights, soft)
 
 
 def read_resampling(caller: str, n_boot: Any, random_state: Any) -> tuple[int, int]:
-    """Check how often queries are drawn anew, and the seed: what :meth:`Mixed.resampled` takes."""
+    """Check how often queries are drawn anew, and the seed: what :meth:`Mixtures.resampled` takes."""
     draws = check_resamples(caller, "n_boot", n_boot)
     return draws, seed_of(caller, random_state)
 

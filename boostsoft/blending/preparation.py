@@ -14,7 +14,7 @@ from ..queries import Queries
 from ..query_groups import warn_of_one_query
 from .alike import copies, spreads, warn_of_copies, warn_of_one_that_counts
 from .annealing import counting_queries, share_of_a_query, sigmas
-from .mix import mixed
+from .mix import with_mix
 from .problem import Problem, unit
 from .scale import RECIPROCAL, Scale
 from .scores import directions, refuse_unscored
@@ -69,7 +69,7 @@ def prepare_task(
     labels = queries.bring_together(labels)
     prepared = prepare(settings.metric, FIT, labels, groups)
     _check_queries(prepared, queries, weights)
-    mix, prepared = mixed(FIT, settings.mix, prepared, labels, weights)
+    mix, prepared = with_mix(FIT, settings.mix, prepared, labels, weights)
     how = RECIPROCAL if blender.method == FUSION else settings.normalize
     scale = Scale.learn(how, directions(FIT, blender.lower_is_better, matrix.shape[1]), matrix, queries)
     scores = scale.apply(FIT, matrix, queries)

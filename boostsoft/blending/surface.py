@@ -14,7 +14,7 @@ from ..progress import shows
 from .baselines.grid import compositions
 from .curve import N_BOOT
 from .interval import percentiles
-from .mixtures import largest, read_mixed, read_resampling
+from .mixtures import largest, read_mixtures, read_resampling
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +127,7 @@ def blend_surface(
     resampling, shown = read_resampling(caller, n_boot, random_state), shows(caller, progress)
     if np.shape(models) != (3,):
         raise ValueError(f"{caller}: models must be three columns of S; got {models!r}")
-    mixed = read_mixed(
+    mixed = read_mixtures(
         caller, S, y, [("models", at) for at in models], group=group, qid=qid, sample_weight=sample_weight,
         query_weight=query_weight, metric=metric, normalize=normalize, lower_is_better=lower_is_better, noise=noise,
         sigma=sigma, sigma_unit=sigma_unit,

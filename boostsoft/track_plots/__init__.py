@@ -1,8 +1,9 @@
 """Plots of what each tree adds: curves with bands, hard beside soft, the change by tree.
 
 The ``plot_`` functions draw into ``ax`` (a new figure if None) and return it; the ``_figure`` functions compose whole
-pictures, which :func:`boostsoft.drawing.png` turns into bytes. Nothing is shown and no global state of matplotlib is
-touched. Colours are Okabe and Ito's (2008), told apart by colour-blind readers, and every line carries its name.
+pictures, which :func:`boostsoft.drawing.png` turns into bytes. No window is opened and no global state of matplotlib
+is touched; a notebook shows a new figure where a cell ends with it. Colours are Okabe and Ito's (2008), told apart by
+colour-blind readers, and every line carries its name.
 """
 
 from .changes import plot_changes
