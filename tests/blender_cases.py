@@ -7,7 +7,7 @@ import pytest
 
 from boostsoft import Metric, QueryGroups
 from boostsoft.blending import SoftBlender
-from boostsoft.blending.mix import mixed
+from boostsoft.blending.mix import with_mix
 from boostsoft.blending.problem import Problem
 from boostsoft.metrics.prepared import prepare
 
@@ -24,7 +24,7 @@ def blends(seed=0, n_queries=25, quality=(1.0, 0.5, 0.2)):
 def problem(constraint="simplex", l2=0.0, sigmas=(0.5,), seed=0, noise="gaussian", mix=(), **more):
     S, y, sizes = blends(seed, **more)
     groups, metric = QueryGroups.from_sizes(sizes), Metric("ndcg@10")
-    mix, prepared = mixed("t", mix, prepare(metric, "t", y, groups), y, np.ones(sizes.size))
+    mix, prepared = with_mix("t", mix, prepare(metric, "t", y, groups), y, np.ones(sizes.size))
     return Problem(S, prepared, np.ones(sizes.size), metric, noise, sigmas, constraint, l2, mix)
 
 
