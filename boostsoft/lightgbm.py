@@ -188,6 +188,9 @@ def sklearn_objective(
     A pickled LGBMRanker holds the objective and needs boostsoft to be read. Deploy ``ranker.booster_``: saved as
     text, it does not.
 
+    ``DaskLGBMRanker`` shows a worker's queries only: one that lies on two workers passes for two, which
+    :func:`boostsoft.dask.fit_lightgbm` refuses.
+
     Examples
     --------
     >>> import lightgbm as lgb, numpy as np, boostsoft.lightgbm as bl

@@ -110,8 +110,9 @@ def objective(
     Of a pooled metric, whose pairs are of several queries, the DMatrix's weights multiply each document's gradient
     afterwards, as LightGBM's weights of rows do; ``query_weight`` weighs the pairs.
 
-    ``xgb.cv`` keeps queries whole and drops their weights, under any objective. A saved Booster needs no boostsoft to
-    be served.
+    ``xgb.cv`` keeps queries whole and drops their weights, under any objective. ``xgboost.dask.train`` shows a worker's
+    queries only: one that lies on two workers passes for two, which :func:`boostsoft.dask.train_xgboost` refuses. A
+    saved Booster needs no boostsoft to be served.
 
     Examples
     --------
