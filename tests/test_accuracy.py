@@ -179,6 +179,30 @@ def test_crowds_where_one_rank_alone_counts(noise, name, n, monkeypatch):
     assert np.abs(found["fast"] - found["refined"]).max() < 1e-4 * size
 
 
+@pytest.mark.parametrize(
+    ("noise", "name", "n", "others"),
+    [
+        ("gaussian", "precision@1", 500, [1.5]),
+        ("gaussian", "precision@1", 800, [1.5]),
+        ("gaussian", "mrr@2", 300, [1.25]),
+        ("gaussian", "cg@999", 1000, [-1.5]),
+        ("gaussian", "precision@298", 300, [-1.0, -1.0]),
+        ("logistic", "precision@1999", 2000, []),
+        ("gumbel", "precision@1", 500, [1.5]),
+    ],
+)
+def test_a_document_beside_a_crowd_of_nearly_equal_gains(noise, name, n, others, monkeypatch):
+    """It meets the best or the worst of many, and whoever it changes places with is nearly always worth the same."""
+    monkeypatch.setitem(ACCURACY, "refined", (0.08, 1e-13))
+    scores = np.append(np.zeros(n - len(others)), others)
+    labels = (np.arange(n) % 40 != 1) * 1 if others else np.arange(n) % 2
+    queries = prepare(bs.Metric(name), "test", labels, bs.QueryGroups.from_sizes([n]))
+    found = {a: expectation(queries, scores, noise, 1.0, a, derive=1).gradient for a in ACCURACY}
+    size = np.abs(found["refined"]).max()
+    assert np.abs(found["default"] - found["refined"]).max() < 1e-6 * size
+    assert np.abs(found["fast"] - found["refined"]).max() < 1e-4 * size
+
+
 @pytest.mark.parametrize("noise", ["gaussian", "gumbel", "logistic"])
 def test_a_cutoff_where_a_crowd_ends(noise, monkeypatch):
     """Few documents of a crowd are left behind the cutoff, and a gap in the scores follows: a steep order statistic."""

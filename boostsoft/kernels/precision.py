@@ -13,6 +13,7 @@ from .noise import GAUSSIAN, pair_flow
 _FLOW_FLOOR = 1e-9
 # one document that moves among others: a Gaussian pair's flow at a greater distance; none from so far on
 _ALONE, _FAR = math.sqrt(2.0), 60.0
+_BESIDE = 0.5  # documents this near behind another come up to the cutoff as often
 _TOGETHER = 1e-2  # documents this near to each other count as tied
 # what may be left out, per tolerance: so much of K / n, and so much
 _NEGLIGIBLE, _NEGLIGIBLE_IN_CASCADES = (0.15, 5e-3), (0.01, 3e-4)
@@ -54,13 +55,13 @@ def ranks_worth(discount, ranks):
 
 @routine
 def _tied_from(coef, gaps, first, n):
-    """The end of the documents that stand together from ``first`` on, and their least and greatest gain."""
-    low, high, span, last = coef[first], coef[first], 0.0, first + 1
+    """The end of the documents that stand together from ``first`` on, and their least, greatest and mean gain."""
+    low, high, total, span, last = coef[first], coef[first], coef[first], 0.0, first + 1
     while last < n and span + gaps[last] <= _TOGETHER:
         span += gaps[last]
-        low, high = min(low, coef[last]), max(high, coef[last])
+        low, high, total = min(low, coef[last]), max(high, coef[last]), total + coef[last]
         last += 1
-    return last, low, high
+    return last, low, high, total / (last - first)
 
 
 @routine
@@ -82,11 +83,12 @@ def faintness(family, law, coef, gaps, discount, heaviest, ranks, n):
     top, largest, through, reached = 0.0, 0.0, 1.0, 0.0
     for j in range(n):
         top = max(top, coef[j])
-    first, low_above, high_above = np.int64(0), coef[0], coef[0]
+    first, low_above, high_above, mean_above, size_above = np.int64(0), coef[0], coef[0], coef[0], np.int64(1)
     while first < n:
-        last, low, high = _tied_from(coef, gaps, first, n)
-        if 0 < first <= ranks:
-            largest = max(largest, reached * max(high_above - low, high - low_above) * pair_flow(law, gaps[first]))
+        last, low, high, mean = _tied_from(coef, gaps, first, n)
+        if 0 < first <= ranks:  # of two crowds, one document of another gain moves among all of them
+            apart = max(high_above - low, high - low_above) / max(size_above, last - first)
+            largest = max(largest, reached * max(apart, abs(mean_above - mean)) * pair_flow(law, gaps[first]))
         if first >= ranks:
             break
         steepest, fall, left, size = 0.0, 0.0, 1.0, last - first
@@ -95,7 +97,12 @@ def faintness(family, law, coef, gaps, discount, heaviest, ranks, n):
             fall = abs(discount[j] - (discount[j + 1] if j + 1 < ranks else 0.0))
         if last > ranks:
             steepest = max(steepest, fall)
-        flow = pair_flow(law, 0.0) if last <= ranks else _flow_over(law, gaps, ranks, last, 0.0, 0.0, 0.0)
+        deep = ranks
+        if family == ABSORBING and mean * ranks > 1.0:  # whoever reads on does so for so many of them
+            deep = min(ranks, first + 1 + np.int64(1.0 / mean))
+        flow = pair_flow(law, 0.0) if last <= deep else _flow_over(law, gaps, deep, last, 0.0, 0.0, 0.0)
+        if last > deep:  # few are left behind the cutoff: as many as can change places over it
+            flow *= min(1.0, (last - deep) / (deep - first))
         largest = max(largest, through * steepest * (high - low) * flow)
         reached = through * fall
         if family == ABSORBING:  # what is above leaves so much for those below to change
@@ -103,17 +110,25 @@ def faintness(family, law, coef, gaps, discount, heaviest, ranks, n):
                 left *= 1.0 - coef[j]
             reached *= left ** ((size - 1) / size)
             through *= left ** (min(size, ranks - first) / size)
-        first, low_above, high_above = last, low, high
+        first, low_above, high_above, mean_above, size_above = last, low, high, mean, size
     # the first one of another gain behind the cutoff has to come all the way up among others
     j, distance, lower, squares = ranks, 0.0, 0.0, 0.0
     while j < n and low_above == high_above and distance < _FAR:
-        last, low, high = _tied_from(coef, gaps, j, n)
+        last, low, high, _ = _tied_from(coef, gaps, j, n)
         distance += gaps[j]
         if low < low_above or high > low_above:
             apart = max(high - low_above, low_above - low)
             flow = 0.0
             if distance < _FAR:
-                flow = _flow_over(law, gaps, ranks, j, distance, lower, squares)
+                fellows, beside, i = 0.0, 0.0, j + 1
+                while i < n and beside + gaps[i] < _BESIDE:  # they come up as soon as it does
+                    beside += gaps[i]
+                    fellows += 1.0
+                    i += 1
+                flow = _flow_over(
+                    law, gaps, ranks, j + fellows, distance, lower + fellows * distance,
+                    squares + fellows * distance * distance,
+                )  # fmt: skip
             largest = max(largest, through * apart * abs(discount[ranks - 1]) * flow)
             break
         lower, squares = lower + distance, squares + distance * distance
