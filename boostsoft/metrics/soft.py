@@ -60,8 +60,9 @@ class SoftMetric:
         pairs are certain to be in order. Under a table of discounts that rises again, where ranks cancel, the error is
         relative to the gradient of one that falls by as much wherever this one rises or falls. Of pfound with
         ``p_break=0``, where ranks cancel too, the gradient is off by as much as 1e-8 of the natural scale ("fast":
-        1e-6) where a hit is all but certain. Of mrr and err the gradient was found off by five times that
-        under Gaussian noise where one document stands 1 to 2 sigma above hundreds, close together and nearly all relevant.
+        1e-6) where a hit is all but certain. Of mrr and err the gradient was found off by
+        five times the bound under Gaussian noise where one document stands 1 to 2 sigma above hundreds, close together
+        and nearly all relevant.
     n_samples, seed : int, optional
         Draws per query (100; 2 at least) and what seeds them (0), with ``ranks="sampled"`` only. Query q draws from its
         own stream, seeded by (seed, q): the result does not depend on threads.
