@@ -236,6 +236,17 @@ def test_coordinate_ascent_ends_where_no_single_move_helps(constraint):
                 assert problem.hard_value(moved) <= solution.value + 1e-12
 
 
+@pytest.mark.parametrize("constraint", ["simplex", "nonnegative"])
+def test_coordinate_ascent_leaves_the_only_model_its_weight(constraint):
+    """All documents tied would be better than any blend, but is none."""
+    problem = make_problem(2, constraint, turned=(0, 1))
+    problem = replace(problem, scores=np.column_stack([-problem.prepared.gains, problem.scores[:, 1]]))
+    search = HardSearch(problem)
+    alone = np.array([1.0, 0.0])
+    delta, _ = ascent._best_move(search, alone @ search.columns, 0, 1.0, search.of_weights(alone))
+    assert delta != -1.0
+
+
 def test_the_moves_of_a_weight():
     """Up to where the others hardly count, down to 0 unless weights below it are allowed, and to 0 itself."""
     moves, free = (ascent._moves(0.3, free) for free in (False, True))

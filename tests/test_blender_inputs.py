@@ -179,6 +179,7 @@ def with_value(S, row, column, value):
         (None, {"progress": "always"}, "progress must be True, False or 'auto'"),
         (None, {"metric": "bpref"}, "another method maximises the metric itself"),
         (None, {"metric": Metric("ndcg", k=[3] * 25)}, "one cutoff for all queries"),
+        (None, {"mix": {Metric("ndcg", k=[3] * 25): 0.3}}, "one cutoff for all queries"),
         (None, {"random_state": -1}, r"^SoftBlender\.fit: random_state must be a seed from 0 .*; got -1$"),
         (None, {"random_state": "x"}, "random_state must be a seed .*; got 'x'"),
     ],

@@ -128,6 +128,13 @@ def test_units_of_the_score_fail_the_control(data):
         choose_sigma(S, y, sigmas=[1e-3], **options)
 
 
+def test_doubled_scores_that_lower_values_fail_the_control_too(data):
+    S, y, sizes = data
+    options = {"method": "sensitivity", "group": sizes, "sigma_unit": "score", "normalize": "none"}
+    with pytest.raises(ValueError, match="leaves values alone when scores are doubled"):
+        choose_sigma(-S[:, :2], y, sigmas=GRID, **options)
+
+
 def contradicting(*others):
     """Model 0 puts the relevant document first by a hair among many; model 1 puts it second, far above the rest."""
     rng = np.random.default_rng(0)
@@ -273,6 +280,16 @@ def test_what_leaves_held_out_weights_open_is_said(data):
     told = "^choose_sigma: two queries must have a relevant document to hold one of them out; got 1"
     with pytest.warns(UserWarning, match="one query alone"), pytest.raises(ValueError, match=told):
         choose_sigma(S, alone, method="held-out", group=sizes, sigmas=[0.5])
+
+
+def test_a_fold_that_leaves_nothing_to_train_on_is_named(data):
+    S, y, sizes = data
+    two = np.where(np.repeat(np.arange(sizes.size), sizes) < 2, y, 0)
+    told = "^choose_sigma: n_folds must leave a relevant document to train on; got 2$"
+    orders = (np.random.default_rng(seed).permutation(sizes.size)[:2] % 2 for seed in range(20))
+    together = next(seed for seed, folds in enumerate(orders) if folds[0] == folds[1])  # both in one fold
+    with pytest.raises(ValueError, match=told):
+        choose_sigma(S, two, group=sizes, sigmas=[0.5], n_folds=2, random_state=together)
 
 
 def test_bad_scores(data):

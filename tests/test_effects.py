@@ -274,6 +274,7 @@ def test_one_query_gives_no_interval():
     assert (effects.best, effects.best_low, effects.best_high) == (6, 4, 6)
     assert effects.advice == "keep all 6 trees: with 4 to 5 ndcg@10 is lower on the only query"
     assert "best with 6 trees (one query gives no interval)" in str(effects)
+    assert "one query" not in str(tree_effects(track_of([[0.1, 0.2], [0.3, 0.5], [0.5, 0.4]])))
 
 
 def test_queries_left_out_do_not_count():

@@ -111,6 +111,19 @@ def test_the_memory_that_is_available():
         assert whole / 500 < found <= whole
 
 
+def test_the_memory_where_the_kernel_estimates_nothing(monkeypatch):
+    def unreadable(*_, **__):
+        raise FileNotFoundError
+
+    monkeypatch.setattr(reader.Path, "read_text", unreadable)
+    found = reader.available_memory()
+    assert found is None or 2**20 < found < 2**50
+    if sys.platform == "linux":
+        assert found == os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    monkeypatch.delattr(os, "sysconf")  # as on Windows
+    assert reader.available_memory() is None
+
+
 def test_qid_beside_group_is_named(write):
     path, group = write(b"1 1:1\n1 qid:3 1:1\n"), write(b"2\n", "query")
     with pytest.raises(ValueError, match=r"set\.txt, line 2: .*not with group=; got 'qid:3'"):

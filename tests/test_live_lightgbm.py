@@ -420,6 +420,12 @@ def test_lightgbms_cross_validation(data):
     np.testing.assert_allclose(record["valid"]["ndcg_hard@10-stdv"], of_folds.std(axis=0), rtol=1e-9, atol=1e-15)
 
 
+def test_one_machine_of_several_is_refused(data, valid):
+    booster = train(data, valid, [], rounds=1)
+    with pytest.raises(ValueError, match="each machine sees a part of the data only; got num_machines=2"):
+        tracked()(lgb.callback.CallbackEnv(booster, {"num_machines": 2}, 0, 0, 3, []))
+
+
 def test_what_lightgbm_is_refused(data, valid):
     with pytest.raises(
         TypeError, match=r"^boostsoft\.lightgbm\.track_callback: training must be True or False; got 'x'"

@@ -44,6 +44,14 @@ def test_every_loss_pulls_as_much_as_its_weight_says(weights, mix):
     np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-11)
 
 
+def test_a_part_of_the_data_need_not_teach_the_losses_either():
+    objective = SoftObjective("ndcg@2", losses=LOSSES)
+    gradient, _ = objective.gradient_curvature(objective.prepare(np.ones(19), GROUPS, part=True), S)
+    assert np.isfinite(gradient).all()
+    with pytest.raises(ValueError, match="there is nothing to learn"):
+        objective.prepare(np.ones(19), GROUPS)
+
+
 def test_rows_weigh_as_their_queries_would_and_none_as_if_left_out():
     weights = np.array([1.0, 2.0, 0.0, 3.0])
     plain, weighed = (SoftObjective("ndcg@2", losses=LOSSES, query_weight=given) for given in (None, weights))

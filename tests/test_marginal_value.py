@@ -109,6 +109,13 @@ def test_batches_that_teach_nothing():
     assert found["small"].problem == "no tree could split"
 
 
+def test_equal_labels_teach_nothing_under_rank_xendcg():
+    """Its targets are drawn at random, so that LightGBM would learn from them."""
+    model = lightgbm_model(objective="rank_xendcg")
+    row = value(model, {"equal": (documents(1)[0], np.ones(400), SIZES)}).best
+    assert (row.change, row.hard, row.n_trees) == (0.0, 0.0, 0)
+
+
 def test_first_is_a_share_of_resamples():
     found = value(lightgbm_model(), halves(), n_boot=4000)
     rng, wins = np.random.default_rng(5), 0
@@ -746,6 +753,21 @@ def test_weights_of_queries_are_those_of_rows_where_xgboost_does_not_rank():
     after, before = (NDCG(LABELS, booster.predict(pool, output_margin=True), group=SIZES) for booster in (more, model))
     assert found.hard == pytest.approx(after - before, abs=1e-12)
     assert found.hard != 0
+
+
+def test_xgboosts_scores_are_margins_before_and_after():
+    xgb = pytest.importorskip("xgboost")
+    X, y = documents(0)
+    params = {"objective": "binary:logistic", "eta": 1.0}
+    model = xgb.train(params, xgb.DMatrix(X, np.minimum(y, 1)), 3)
+    batch, pool = documents(1), xgb.DMatrix(POOL)
+    batch = batch[0], np.minimum(batch[1], 1)
+    found = value(model, [(*batch, SIZES)], n_trees=2)
+    more = xgb.train(params, xgb.DMatrix(*batch), 2, xgb_model=model)
+    margins = [booster.predict(pool, output_margin=True).reshape(20, 20) for booster in (model, more)]
+    before, after = (np.sqrt(each.var(axis=1).mean()) for each in margins)
+    assert found.spread_before == pytest.approx(before, rel=1e-6)
+    assert found.batches[0].spread == pytest.approx(after, rel=1e-6)
 
 
 def test_a_failure_is_told_in_one_line():

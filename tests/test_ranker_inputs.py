@@ -506,6 +506,8 @@ def test_values_of_another_type_than_the_categories_are_refused(booster, data):
 def test_labels_that_are_one_in_float32_are_refused(booster, data):
     with pytest.raises(ValueError, match=r"y must differ in float32, as which boosters keep it: .*; got 17"):
         ranker(booster, metric="kendall").fit(data.X, data.y + 1.7e9, qid=data.qid)
+    with pytest.raises(ValueError, match=r"y must differ in float32, as which boosters keep it: .*; got 16777217"):
+        ranker(booster, metric="kendall").fit(data.X, data.y + (2**24 - 1), qid=data.qid)
     ranker(booster, metric="kendall").fit(data.X, data.y * 2.0**40, qid=data.qid)
 
 

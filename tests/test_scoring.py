@@ -60,6 +60,8 @@ def test_what_is_refused(data, model):
     scorer = make_ranking_scorer()
     with pytest.raises(ValueError, match=r"qid is missing: call set_score_request\(qid=True\) on the scorer"):
         scorer(model, data.X, data.y)
+    with pytest.raises(ValueError, match="qid is missing"):  # its column is none of X
+        scorer(ranker(n_estimators=2).fit(data.X, data.y, qid=data.qid), data.X, data.y)
     with pytest.raises(ValueError, match="qid must have one id per row"):
         scorer(model, data.X, data.y, qid=data.qid[:-1])
     with pytest.raises(TypeError, match="make_ranking_scorer: metric must be a string"):

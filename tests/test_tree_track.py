@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import errno
 import json
 import math
 import pickle
@@ -568,6 +569,19 @@ def test_a_file_with_a_mark_of_encryption_is_damaged(tmp_path):
 def test_a_file_that_is_not_there_is_an_error_of_the_system(tmp_path, suffix):
     with pytest.raises(FileNotFoundError, match="none"):
         TreeTrack.load(tmp_path / f"none.{suffix}")
+
+
+@pytest.mark.parametrize("suffix", ["npz", "parquet"])
+def test_a_disk_that_fails_while_reading_is_not_called_a_damaged_file(tmp_path, suffix, monkeypatch):
+    path = track().save(tmp_path / f"a.{suffix}")
+
+    def fail(*_, **__):
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(np.lib.npyio.NpzFile, "__getitem__", fail)
+    monkeypatch.setattr(pyarrow.parquet, "ParquetFile", fail)
+    with pytest.raises(OSError, match="Input/output error"):
+        TreeTrack.load(path)
 
 
 def test_a_file_of_which_a_part_is_missing_or_holds_objects_is_named(tmp_path):
