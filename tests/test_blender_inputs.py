@@ -202,6 +202,11 @@ def test_a_fit_that_fails_leaves_the_blender_as_it_was(data):
     np.testing.assert_array_equal(blender.predict(S, group=sizes), before)
 
 
+def test_one_document_is_too_few_to_fit():
+    with pytest.raises(ValueError, match="1 sample"):
+        SoftBlender().fit(np.ones((1, 2)), [1], group=[1])
+
+
 def test_a_lazy_frame_must_be_collected(data):
     polars = pytest.importorskip("polars")
     S, y, sizes = data

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import polars
 import pytest
 
 from boostsoft import Metric, SoftMetric
@@ -128,11 +129,14 @@ def test_units_of_the_score_fail_the_control(data):
         choose_sigma(S, y, sigmas=[1e-3], **options)
 
 
-def test_doubled_scores_that_lower_values_fail_the_control_too(data):
-    S, y, sizes = data
-    options = {"method": "sensitivity", "group": sizes, "sigma_unit": "score", "normalize": "none"}
+def test_doubled_scores_that_lower_every_value_fail_the_control_too():
+    """Both models put the relevant document behind the others; the second one not behind the last of them."""
+    y = np.tile(np.r_[1, np.zeros(11)], 40)
+    S = np.tile(np.column_stack([np.r_[-1.0, np.zeros(11)], np.r_[-1.0, -1.5, np.zeros(10)]]), (40, 1))
+    S += 1e-3 * np.random.default_rng(0).random(S.shape)
+    options = {"method": "sensitivity", "sigma_unit": "score", "normalize": "none", "metric": "mrr"}
     with pytest.raises(ValueError, match="leaves values alone when scores are doubled"):
-        choose_sigma(-S[:, :2], y, sigmas=GRID, **options)
+        choose_sigma(S, y, group=[12] * 40, sigmas=GRID[1:], **options)
 
 
 def contradicting(*others):
@@ -294,6 +298,8 @@ def test_a_fold_that_leaves_nothing_to_train_on_is_named(data):
 
 def test_bad_scores(data):
     S, y, sizes = data
+    with pytest.raises(TypeError, match=r"^choose_sigma: S must be a DataFrame or an array; got a LazyFrame, which"):
+        choose_sigma(polars.DataFrame(S).lazy(), y, group=sizes)
     with pytest.raises(ValueError, match="S must have two models at least"):
         choose_sigma(S[:, :1], y, group=sizes)
     with pytest.raises(ValueError, match="S must have two models at least"):

@@ -228,6 +228,15 @@ def test_gain_over_the_hard_metric_and_its_interval():
     assert math.isnan(found.rows[0].gain)
 
 
+def test_a_difference_that_all_queries_share_has_no_gain():
+    """Both effects are infinite, in every resample."""
+    y, a, b = np.tile([1, 0], 4), np.tile([0.0, 1.0], 4), np.tile([1.0, 0.0], 4)
+    metrics = ["mrr", SoftMetric("mrr", sigma=1e-3)]
+    soft = compare(a, b, y_true=y, group=[2] * 4, metrics=metrics).rows[1]
+    assert (soft.effect, soft.difference) == (math.inf, 0.5)
+    assert np.isnan([soft.gain, soft.gain_low, soft.gain_high]).all()
+
+
 def test_gain_with_weights_is_resampled_as_the_errors_are():
     """With unequal weights the effect of a resample is the ratio estimator's."""
     rng, weights = np.random.default_rng(0), np.tile([1.0, 7.0], 20)
