@@ -17,67 +17,9 @@ import numpy as np
 
 from .compile import kernel, merged, routine
 from .families import MARKED
-from .mixture import fill_either, scale_terms, terms_left
+from .mixture import AT_ONCE, fill_either, scale_terms, terms_left
 from .simd import LANES, add_lane_sums, lane_sum, load, pointer, splat, store
 from .workspace import MOST_TERMS, SEGMENT, STATES, arrays
-
-
-@merged
-def _forward_absorbing(coef, low, high, z, laws, at, states, begin, end, before, keep):
-    """The products over documents low..high, on top of those at ``begin``; what stands before each one may be kept."""
-    P, Q, W, _ = laws
-    a, u, v = load(states, begin), load(states, begin + LANES), load(states, begin + 2 * LANES)
-    for j in range(low, high):
-        i, c = LANES * (j - at), coef[j]
-        f, w = load(Q, i) + load(P, i) * splat(z * (1.0 - c)), load(W, i)
-        if keep:
-            k = STATES * LANES * (j - low)
-            store(before, k, a)
-            store(before, k + LANES, u)
-            store(before, k + 2 * LANES, v)
-        pick, v = w * a, v * f
-        u, a = u * f + pick, a * f
-        if c != 0.0:
-            v = v + pick * splat(c)
-    store(states, end, a)
-    store(states, end + LANES, u)
-    store(states, end + 2 * LANES, v)
-
-
-@merged
-def _backward_absorbing(coef, low, high, z, laws, at, states, here, before, T, G):
-    """Back over the documents: adds to each what it wins from, and loses to, the others."""
-    P, Q, W, _ = laws
-    a, u, v = load(states, here), load(states, here + LANES), load(states, here + 2 * LANES)
-    for j in range(high - 1, low - 1, -1):
-        i, k, c = LANES * (j - at), STATES * LANES * (j - low), coef[j]
-        a0, u0, v0 = load(before, k), load(before, k + LANES), load(before, k + 2 * LANES)
-        store(G, LANES * j, load(G, LANES * j) + v0 * a + a0 * v)
-        f = load(Q, i) + load(P, i) * splat(z * (1.0 - c))
-        pick, v = load(W, i) * a, v * f
-        if c != 0.0:
-            store(T, LANES * j, load(T, LANES * j) + u0 * a + a0 * u)
-            v = v + pick * splat(c)
-        u, a = u * f + pick, a * f
-    store(states, here, a)
-    store(states, here + LANES, u)
-    store(states, here + 2 * LANES, v)
-
-
-@routine
-def _pass_marked(state, c, f, above, w):
-    """The products of average precision with one more document."""
-    a, u, v, da, du, dv = state
-    pick, mark_pick = w * a, w * da
-    more = (a * f, u * f + pick, v * f, da * f, du * f + mark_pick, dv * f)
-    if c == 0.0:
-        return more
-    worth = splat(c)
-    mark = above * worth
-    return (
-        more[0], more[1], more[2] + pick * worth,
-        more[3] + a * mark, more[4] + u * mark, more[5] + v * mark + mark_pick * worth,
-    )  # fmt: skip
 
 
 @routine
@@ -97,6 +39,90 @@ def _store_state(states, k, state):
     store(states, k + 3 * LANES, state[3])
     store(states, k + 4 * LANES, state[4])
     store(states, k + 5 * LANES, state[5])
+
+
+@routine
+def _load_three(states, k):
+    """The products of a term: none picked, one, and one times its c."""
+    return load(states, k), load(states, k + LANES), load(states, k + 2 * LANES)
+
+
+@routine
+def _store_three(states, k, a, u, v):
+    store(states, k, a)
+    store(states, k + LANES, u)
+    store(states, k + 2 * LANES, v)
+
+
+@routine
+def _pass_absorbing(a, u, v, f, pick, worth):
+    """The products of a cascade with one more document."""
+    return a * f, u * f + pick, v * f + pick * worth
+
+
+@merged
+def _forward_alone(coef, low, high, laws, at, states, begin, end):
+    """The products of the constant, z = 1, over documents low..high, on top of those at ``begin``."""
+    P, Q, W, _ = laws
+    a, u, v = _load_three(states, begin)
+    for j in range(low, high):
+        i, worth = LANES * (j - at), splat(coef[j])
+        f = load(Q, i) + load(P, i) * (splat(1.0) - worth)
+        a, u, v = _pass_absorbing(a, u, v, f, load(W, i) * a, worth)
+    _store_three(states, end, a, u, v)
+
+
+@merged
+def _forward_absorbing(coef, low, high, za, zb, laws, at, states, begin, end, before, keep):
+    """The products of two terms side by side; what stands before each document may be kept."""
+    P, Q, W, _ = laws
+    a, u, v = _load_three(states, begin)
+    d, e, g = _load_three(states, begin + STATES * LANES)
+    for j in range(low, high):
+        i, worth = LANES * (j - at), splat(coef[j])
+        p, q, w = load(P, i) * (splat(1.0) - worth), load(Q, i), load(W, i)
+        if keep:
+            _store_state(before, STATES * LANES * (j - low), (a, u, v, d, e, g))
+        a, u, v = _pass_absorbing(a, u, v, q + p * za, w * a, worth)
+        d, e, g = _pass_absorbing(d, e, g, q + p * zb, w * d, worth)
+    _store_three(states, end, a, u, v)
+    _store_three(states, end + STATES * LANES, d, e, g)
+
+
+@merged
+def _backward_absorbing(coef, low, high, za, zb, laws, at, states, here, before, T, G):
+    """Back over the documents: adds to each what it wins from, and loses to, the others."""
+    P, Q, W, _ = laws
+    a, u, v = _load_three(states, here)
+    d, e, g = _load_three(states, here + STATES * LANES)
+    for j in range(high - 1, low - 1, -1):
+        i, k, c = LANES * (j - at), LANES * j, coef[j]
+        a0, u0, v0, d0, e0, g0 = _load_state(before, STATES * LANES * (j - low))
+        store(G, k, load(G, k) + (v0 * a + a0 * v) + (g0 * d + d0 * g))
+        if c != 0.0:
+            store(T, k, load(T, k) + (u0 * a + a0 * u) + (e0 * d + d0 * e))
+        worth = splat(c)
+        p, q, w = load(P, i) * (splat(1.0) - worth), load(Q, i), load(W, i)
+        a, u, v = _pass_absorbing(a, u, v, q + p * za, w * a, worth)
+        d, e, g = _pass_absorbing(d, e, g, q + p * zb, w * d, worth)
+    _store_three(states, here, a, u, v)
+    _store_three(states, here + STATES * LANES, d, e, g)
+
+
+@routine
+def _pass_marked(state, c, f, above, w):
+    """The products of average precision with one more document."""
+    a, u, v, da, du, dv = state
+    pick, mark_pick = w * a, w * da
+    more = (a * f, u * f + pick, v * f, da * f, du * f + mark_pick, dv * f)
+    if c == 0.0:
+        return more
+    worth = splat(c)
+    mark = above * worth
+    return (
+        more[0], more[1], more[2] + pick * worth,
+        more[3] + a * mark, more[4] + u * mark, more[5] + v * mark + mark_pick * worth,
+    )  # fmt: skip
 
 
 @merged
@@ -176,7 +202,8 @@ def cascade_block(
     fall, scales = pointer(terms, 2 + MOST_TERMS), scale_terms(terms, low)
     n_terms = terms_left(np.int64(terms[0]), scales)
     node, through, nothing = load(weights, 0), above[0], splat(0.0)
-    n_segments, stride = (high - low + SEGMENT - 1) // SEGMENT, STATES * LANES * (MOST_TERMS + 1)
+    n_segments, term, stride = (high - low + SEGMENT - 1) // SEGMENT, STATES * LANES, STATES * LANES * (MOST_TERMS + 1)
+    last = stride * (n_segments + 1)
     _start_states(n_terms, scales, fall, node, through, above[1], n_segments, states)
     if derive:
         for j in range(LANES * low, LANES * high, LANES):
@@ -188,23 +215,25 @@ def cascade_block(
         if s == n_segments - 1:
             turn = -1
         down = derive and turn < 0
-        for c in range(n_terms + 1):  # the first is the constant, whose value does not fall
-            z, here = terms[1 + c] if c > 0 else 1.0, stride * s + STATES * LANES * c
-            back = stride * (n_segments + 1) + STATES * LANES * c
-            if family == MARKED:
+        if family == MARKED:
+            for c in range(n_terms + 1):  # the first is the constant, whose value does not fall
+                z, here, back = terms[1 + c] if c > 0 else 1.0, stride * s + term * c, last + term * c
                 _forward_marked(coef, begin, end, z, laws, low, states, here, here + stride, before, down)
                 if down and c > 0:
                     _backward_marked(coef, begin, end, z, laws, low, states, back, before, T, G)
-            else:
-                _forward_absorbing(coef, begin, end, z, laws, low, states, here, here + stride, before, down)
-                if down and c > 0:
-                    _backward_absorbing(coef, begin, end, z, laws, low, states, back, before, T, G)
+        else:
+            _forward_alone(coef, begin, end, laws, low, states, stride * s, stride * s + stride)
+            for c in range(1, n_terms, AT_ONCE):
+                za, zb, here, back = splat(terms[1 + c]), splat(terms[2 + c]), stride * s + term * c, last + term * c
+                _forward_absorbing(coef, begin, end, za, zb, laws, low, states, here, here + stride, before, down)
+                if down:
+                    _backward_absorbing(coef, begin, end, za, zb, laws, low, states, back, before, T, G)
         if turn < 0 and not derive:
             break
         s += turn
     total = nothing
     for c in range(n_terms + 1):
-        k = stride * n_segments + STATES * LANES * c + (5 * LANES if family == MARKED else 2 * LANES)
+        k = stride * n_segments + term * c + (5 * LANES if family == MARKED else 2 * LANES)
         total = total + load(states, k) * node * splat(through * (scales[c - 1] if c > 0 else terms[1]))
     if derive:
         W, R = laws[2], laws[3]

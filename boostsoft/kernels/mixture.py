@@ -26,7 +26,7 @@ from .simd import LANES, add_lane_sums, lane_sum, load, pointer, splat, store
 from .term_moments import divide_far, far_product, fill_far_products, nothing_far, set_up_far, settle_mixed
 from .workspace import MOST_TERMS, SEGMENT, STATES, TERM_TABLE, arrays
 
-_AT_ONCE = 2  # terms whose products run side by side: each waits for its last document
+AT_ONCE = 2  # terms whose products run side by side: each waits for its last document
 _FEWEST_FAR = 6  # fewer documents far below are not worth their power series
 _SPENT = 1e-18  # of the largest term, where a term has died away
 
@@ -50,8 +50,8 @@ def terms_left(n_terms, scales):
     largest = 0.0
     for c in range(n_terms):
         largest = max(largest, abs(scales[c]))
-    while n_terms > _AT_ONCE and abs(scales[n_terms - 1]) + abs(scales[n_terms - 2]) < _SPENT * largest:
-        n_terms -= _AT_ONCE
+    while n_terms > AT_ONCE and abs(scales[n_terms - 1]) + abs(scales[n_terms - 2]) < _SPENT * largest:
+        n_terms -= AT_ONCE
     return n_terms
 
 
@@ -162,7 +162,7 @@ def mixed_block(
     nothing_far(n_terms, by_term)
     if far < high:
         total = constant * fill_far_products(x, u, far, n_terms, series, moments, by_term)
-    for c in range(0, n_terms, _AT_ONCE):
+    for c in range(0, n_terms, AT_ONCE):
         a, b = node * splat(scales[c]), node * splat(scales[c + 1])
         (a0, a1), (b0, b1) = far_product(by_term, c), far_product(by_term, c + 1)
         _store_four(states, term * c, one, nothing, one, nothing)
@@ -177,7 +177,7 @@ def mixed_block(
         if s == n_segments - 1:
             turn = -1
         down = derive and turn < 0
-        for c in range(0, n_terms, _AT_ONCE):
+        for c in range(0, n_terms, AT_ONCE):
             za, zb, here = splat(z[c]), splat(z[c + 1]), stride * s + term * c
             _forward_mixed(coef, begin, end, za, zb, laws, low, states, here, here + stride, before, down)
             if down:
@@ -190,7 +190,7 @@ def mixed_block(
         s += turn
     for c in range(n_terms):
         k, weight = (
-            stride * n_segments + term * (c - c % _AT_ONCE) + 2 * LANES * (c % _AT_ONCE),
+            stride * n_segments + term * (c - c % AT_ONCE) + 2 * LANES * (c % AT_ONCE),
             node * splat(scales[c]),
         )
         none, picked = load(states, k), load(states, k + LANES)
