@@ -40,11 +40,11 @@ def eight_pairs(law, d, out):
     store(out, 16, slope)
 
 
-def goes_by_level(queries, law, scores, sigma):
+def goes_by_level(queries, law, scores, sigma, exact=False):
     out, left = (np.zeros(1), *(np.zeros(scores.size) for _ in range(3))), np.zeros(1, bool)
     weights, offsets = queries.weights, queries.groups.offsets
     soft_level_pairs(
-        law, queries.family, scores, queries.gains, weights, offsets, sigma, queries.by_gain, 1, NO_CURVATURE,
+        law, queries.family, scores, queries.gains, weights, offsets, sigma, exact, queries.by_gain, 1, NO_CURVATURE,
         as_array([(0, 1)]), *out, left,
     )  # fmt: skip
     return not left[0]
@@ -168,7 +168,8 @@ def test_distances_count_where_the_difference_of_scores_overflows(name, ranks, n
     """In steps within the noise's reach a distance beyond floats made an integral's range infinite."""
     labels, scores = np.arange(n) % 2, np.linspace(-1.0, 1.0, n)
     for sigma in (0.125, 0.5):
-        near, far = (bs.SoftMetric(name, noise=noise, sigma=scale * sigma, ranks=ranks) for scale in (1.0, 2.0**1023))
+        options = {"noise": noise, "ranks": ranks, "accuracy": "high"}
+        near, far = (bs.SoftMetric(name, sigma=scale * sigma, **options) for scale in (1.0, 2.0**1023))
         value, gradient, hessian = far.value_gradient_hessian(labels, 2.0**1023 * scores, group=[n])
         assert (value, far(labels, 2.0**1023 * scores, group=[n])) == pytest.approx(
             (near(labels, scores, group=[n]),) * 2, rel=1e-12
@@ -271,12 +272,44 @@ def test_the_integral_and_the_sum_over_pairs_agree(name, noise, kind):
         queries = replace(queries, weights=rng.uniform(0.5, 2.0, 60)) if name in ("auc", "pnr") else queries
         found = by_the_grid(queries, scores, noise, sigma)
         scale = all_pairs(queries.family, *dense_levels(queries.gains, 60), queries.weights, 60)
-        for derive in (2, 1, 0):  # 2 by neighbours in the order of the scores; the others by level, mostly
-            direct = expectation(queries, scores, noise, sigma, "default", derive)
+        # 2 derivatives by neighbours in the order of the scores; fewer by level, mostly
+        for derive, accuracy in itertools.product((2, 1, 0), ("high", "default")):
+            direct = expectation(queries, scores, noise, sigma, accuracy, derive)
             parts = (direct.values[0], direct.gradient, direct.push, direct.hessian)[: (1, 3, 4)[derive]]
+            rounded, law_off = (1e-12, 1e-13) if accuracy == "high" else (4e-9, 1e-9)
             for got, wanted in zip(found, parts, strict=False):
-                np.testing.assert_allclose(got, wanted, rtol=1e-12, atol=1e-13 * scale)
+                np.testing.assert_allclose(got, wanted, rtol=rounded, atol=law_off * scale)
         assert goes_by_level(queries, LAWS[noise], scores, sigma) == (kind != "far_apart") or sigma != 1.0
+
+
+def test_few_pairs_of_many_documents_go_by_level():
+    """Which is cheaper hangs on how many pairs there are: two labels, one of them rare, have few."""
+    rng = np.random.default_rng(3)
+    n, scores = 1000, rng.normal(size=1000)
+    groups = bs.QueryGroups.from_sizes([n])
+    for name, labels, by_level, exactly in (
+        ("auc", rng.random(n) < 0.05, True, True),
+        ("auc", rng.random(n) < 0.15, True, False),
+        ("auc", rng.random(n) < 0.5, False, False),
+        ("kendall", rng.integers(0, 5, n), False, False),
+        ("kendall", rng.integers(0, 5, n) * (rng.random(n) < 0.1), True, True),
+    ):
+        queries = prepare(bs.Metric(name), "test", labels, groups)
+        for given in (queries, queries.sorted_by_gain()):
+            assert goes_by_level(given, LAWS["gaussian"], scores, 1.0) == by_level
+            assert goes_by_level(given, LAWS["gumbel"], scores, 1.0)
+        assert goes_by_level(queries, LAWS["gaussian"], scores, 1.0, exact=True) == exactly
+        found = by_the_grid(queries, scores, "gaussian", 0.5)
+        direct = expectation(queries, scores, "gaussian", 0.5, "fast", 1)
+        np.testing.assert_allclose(direct.values[0], found[0], rtol=1e-7)
+        np.testing.assert_allclose(direct.gradient, found[1], rtol=0, atol=1e-7 * np.abs(found[1]).max())
+
+
+def test_pairs_of_equal_scores_are_even_to_the_last_digit():
+    """By the shorter law too."""
+    for noise in NOISES:
+        soft = bs.SoftMetric("kendall", noise=noise)
+        assert soft(np.arange(40) % 3, np.zeros(40), group=[40]) == pytest.approx(0.0, abs=1e-15)
 
 
 @pytest.mark.parametrize("noise", ["gaussian", "logistic"])

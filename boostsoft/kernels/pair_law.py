@@ -19,7 +19,7 @@ from .compile import kernel, routine
 from .noise import GAUSSIAN, GUMBEL, exponential, noise
 from .simd import larger, smaller, splat, where_negative
 
-_SQRT_HALF = math.sqrt(0.5)
+SQRT_HALF = math.sqrt(0.5)
 _SERIES_TERMS = 13  # below d = 1 a term is at most (1 / 2 pi)^2 of the one before
 
 
@@ -42,8 +42,8 @@ _SLOPE = tuple(float(n * (2 * n - 1) * (2 * n - 2) * _COTH[n] / 4) for n in rang
 @routine
 def gaussian_pair(d):
     """Of Gaussian noise, at distances of either sign."""
-    p, _, w, z = noise(GAUSSIAN, d * splat(_SQRT_HALF))
-    return p, w * splat(_SQRT_HALF), splat(-0.5) * w * z
+    p, _, w, z = noise(GAUSSIAN, d * splat(SQRT_HALF))
+    return p, w * splat(SQRT_HALF), splat(-0.5) * w * z
 
 
 @routine

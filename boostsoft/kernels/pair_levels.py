@@ -14,35 +14,48 @@ import numpy as np
 from .compile import kernel, routine
 from .curvature import to_curvature
 from .families import DISTANCES
-from .noise import GAUSSIAN, GUMBEL, exponential
-from .pair_law import gaussian_pair, law_reach, logistic_pair
+from .noise import GAUSSIAN, GUMBEL, brief_gaussian, exponential
+from .pair_law import SQRT_HALF, gaussian_pair, law_reach, logistic_pair
 from .shares import claim, longest_query
 from .simd import LANES, keep_alive, lane_sum, load, magnitude, pointer, splat, store, where_negative
 from .sorting import falling_order
 
 _EPS = 1e-30  # as far as the noise reaches
-# up to how many documents this is cheaper than the grid
-_LONGEST_GAUSSIAN, _LONGEST_GUMBEL, _LONGEST_LOGISTIC = 300, 6000, 450
+# up to how many pairs per document of a query this is cheaper than the grid
+_MOST_GAUSSIAN, _MOST_EXACT, _MOST_GUMBEL, _MOST_LOGISTIC = 170.0, 95.0, 3500.0, 170.0
 _FURTHEST = 8.0  # how many times its reach the scores may be apart: up to there exponentials of Gumbel are numbers
 _PARTS, _PLACES = 8, 2  # arrays of numbers and of places that a query needs, each as long as it and a vector
 _EXPONENTS = 600.0  # how far apart scores may be whose exponentials are all numbers
 
 
 @routine
-def _all_matter(law, scores, sigma):
-    """Whether to go through all pairs of a query."""
-    n = scores.size
-    longest = _LONGEST_GAUSSIAN if law == GAUSSIAN else _LONGEST_GUMBEL if law == GUMBEL else _LONGEST_LOGISTIC
-    if n > longest:
-        return False
+def _within_reach(law, scores, sigma):
+    """Whether the noise reaches far enough for most pairs to count."""
     low, high = scores[0], scores[0]
-    for j in range(1, n):
+    for j in range(1, scores.size):
         low, high = min(low, scores[j]), max(high, scores[j])
     return (high - low) / sigma <= _FURTHEST * law_reach(law, _EPS)
 
 
 @routine
-def _wrong(law, mine, others):
+def _few_enough(law, exact, n, gains, order):
+    """Whether going through all pairs of different coefficients is cheaper than the grid; ``order`` is by these."""
+    if law == GAUSSIAN:
+        most = _MOST_EXACT if exact else _MOST_GAUSSIAN
+    else:
+        most = _MOST_GUMBEL if law == GUMBEL else _MOST_LOGISTIC
+    if n <= 2.0 * most:
+        return True
+    pairs, first = 0.0, 0
+    for j in range(n):
+        if gains[order[j]] != gains[order[first]]:
+            first = j
+        pairs += first
+    return pairs <= most * n
+
+
+@routine
+def _wrong(law, exact, mine, others):
     """The chance that the second of two ends above the first, and its density; by scores, of Gumbel by their exp."""
     if law == GUMBEL:
         inverse = splat(1.0) / (mine + others)
@@ -50,14 +63,17 @@ def _wrong(law, mine, others):
         return tail, tail * (mine * inverse)
     distance = mine - others
     if law == GAUSSIAN:
-        tail, density, _ = gaussian_pair(distance)
-        return tail, density
+        if exact:
+            tail, density, _ = gaussian_pair(distance)
+            return tail, density
+        tail, density = brief_gaussian(distance * splat(SQRT_HALF))
+        return tail, density * splat(SQRT_HALF)
     tail, density, _ = logistic_pair(magnitude(distance))
     return where_negative(distance, splat(1.0) - tail, tail), density
 
 
 @routine
-def _sum_pairs(law, distances, n, x, c, omega, up, down):
+def _sum_pairs(law, exact, distances, n, x, c, omega, up, down):
     """Minus the weight of wrong pairs (``pairwise``), and what pulls each document up and down."""
     slope, base = splat(1.0 if distances else 0.0), splat(0.5 if distances else 0.0)
     same = splat(1.0) - slope
@@ -69,7 +85,7 @@ def _sum_pairs(law, distances, n, x, c, omega, up, down):
         mine, worth, own = splat(x[i]), splat(c[i]), splat(omega[i])
         pull, lost = splat(0.0), splat(0.0)
         for j in range(first, n, LANES):
-            tail, density = _wrong(law, mine, load(x, j))
+            tail, density = _wrong(law, exact, mine, load(x, j))
             weight = (same + slope * (worth - load(c, j))) * load(omega, j)
             lost = lost + weight * (tail - base)
             density = weight * density
@@ -81,21 +97,25 @@ def _sum_pairs(law, distances, n, x, c, omega, up, down):
 
 
 @routine
-def _arrange(law, scores, gains, weights, by_gain, sigma, numbers, places):
-    """Scores, by their exponentials of Gumbel, coefficients and weights by falling coefficient; sums of 0.
-
-    ``by_gain`` is that order, or empty: then it is found.
-    """
-    n = scores.size
-    size, zero = n + LANES, np.int64(0)
-    x, c, omega = pointer(numbers, zero), pointer(numbers, size), pointer(numbers, 2 * size)
-    down, bent = pointer(numbers, 4 * size), pointer(numbers, 5 * size)
-    order = pointer(places, zero)
+def _order_of(gains, by_gain, numbers, places):
+    """The places by falling coefficient: ``by_gain``, or if that is empty they are found."""
+    n = gains.size
+    size, order = n + LANES, pointer(places, np.int64(0))
     if by_gain.size == n:
         for j in range(n):
             order[j] = by_gain[j]
     else:
         falling_order(gains, pointer(numbers, 6 * size), pointer(numbers, 7 * size), order, pointer(places, size))
+    return order
+
+
+@routine
+def _arrange(law, scores, gains, weights, order, sigma, numbers):
+    """Scores, by their exponentials of Gumbel, coefficients and weights by falling coefficient; sums of 0."""
+    n = scores.size
+    size, zero = n + LANES, np.int64(0)
+    x, c, omega = pointer(numbers, zero), pointer(numbers, size), pointer(numbers, 2 * size)
+    down, bent = pointer(numbers, 4 * size), pointer(numbers, 5 * size)
     top = scores[0]
     for j in range(1, n):
         top = max(top, scores[j])
@@ -109,14 +129,14 @@ def _arrange(law, scores, gains, weights, by_gain, sigma, numbers, places):
             store(x, j, exponential(load(x, j)))
     for j in range(n, size):  # rows begin anywhere, and read to the end of a vector
         x[j], c[j], omega[j], down[j], bent[j] = x[n - 1], c[n - 1], 0.0, 0.0, 0.0
-    return x, c, omega, pointer(numbers, 3 * size), down, bent, order
+    return x, c, omega, pointer(numbers, 3 * size), down, bent
 
 
 @routine
-def _query(law, family, scores, gains, weights, by_gain, sigma, derive, grad, push, numbers, places):
+def _query(law, exact, family, scores, gains, weights, order, sigma, derive, grad, push, numbers):
     n = scores.size
-    x, c, omega, up, down, _, order = _arrange(law, scores, gains, weights, by_gain, sigma, numbers, places)
-    value = _sum_pairs(law, family == DISTANCES, n, x, c, omega, up, down)
+    x, c, omega, up, down, _ = _arrange(law, scores, gains, weights, order, sigma, numbers)
+    value = _sum_pairs(law, exact, family == DISTANCES, n, x, c, omega, up, down)
     if derive:
         for j in range(n):
             i = order[j]
@@ -166,8 +186,9 @@ def ranknet_level_queries(scores, gains, offsets, by_gain, sigmoid, ranges, grad
             if (own.max() - own.min()) * sigmoid > _EXPONENTS:
                 left[q] = True
                 continue
-            x, c, omega, up, down, bent, order = _arrange(
-                GUMBEL, own, gains[low:high], ones[:n], by_gain[low:high], 1.0 / sigmoid, numbers, places
+            order = _order_of(gains[low:high], by_gain[low:high], numbers, places)
+            x, c, omega, up, down, bent = _arrange(
+                GUMBEL, own, gains[low:high], ones[:n], order, 1.0 / sigmoid, numbers
             )
             _sum_losses(n, x, c, omega, up, down, bent)
             for j in range(n):
@@ -180,10 +201,12 @@ def ranknet_level_queries(scores, gains, offsets, by_gain, sigmoid, ranges, grad
 
 @kernel
 def soft_level_pairs(
-    law, family, scores, gains, weights, offsets, sigma, by_gain, derive, wanted, ranges, value, grad, push, hess,
-    left,
+    law, family, scores, gains, weights, offsets, sigma, exact, by_gain, derive, wanted, ranges, value, grad, push,
+    hess, left,
 ):  # fmt: skip
     """Of the queries of ``ranges`` whose documents nearly all matter to one another: as ``pairwise.soft_pairs``.
+
+    Unless ``exact``, the Gaussian law is a relative 2e-9 off.
 
     ``by_gain`` has the places of each query's documents by falling coefficient, or is empty: then they are found.
     The others are marked in ``left``.
@@ -196,15 +219,20 @@ def soft_level_pairs(
             low, high = offsets[q], offsets[q + 1]
             if low == high:
                 value[q] = 0.0
-            elif _all_matter(law, scores[low:high], sigma):
-                d_low, d_high = (low, high) if derive else (0, 0)
-                value[q] = _query(
-                    law, family, scores[low:high], gains[low:high], weights[low:high], by_gain[low:high], sigma, derive,
-                    grad[d_low:d_high], push[d_low:d_high], numbers, places,
-                )  # fmt: skip
-                to_curvature(wanted, q, d_low, d_high, gains, grad, push, hess)
-            else:
-                left[q] = True
+                continue
+            left[q] = not _within_reach(law, scores[low:high], sigma)
+            if left[q]:
+                continue
+            order = _order_of(gains[low:high], by_gain[low:high], numbers, places)
+            left[q] = not _few_enough(law, exact, high - low, gains[low:high], order)
+            if left[q]:
+                continue
+            d_low, d_high = (low, high) if derive else (0, 0)
+            value[q] = _query(
+                law, exact, family, scores[low:high], gains[low:high], weights[low:high], order, sigma, derive,
+                grad[d_low:d_high], push[d_low:d_high], numbers,
+            )  # fmt: skip
+            to_curvature(wanted, q, d_low, d_high, gains, grad, push, hess)
         keep_alive(numbers)
         keep_alive(places)
         begin, end = claim(ranges)

@@ -87,7 +87,7 @@ def expectation(
     plan = _plan(prepared, tol)
     refuse_long(prepared, plan.work.costs, scores, noise, sigma, "exact")
     if prepared.pairwise:
-        _pairs(prepared, law, scores, sigma, derive, curvature, plan.work, found)
+        _pairs(prepared, law, scores, sigma, tol, derive, curvature, plan.work, found)
         return found
     short = block_address(SHORT) if plan.few else 0
 
@@ -116,6 +116,7 @@ def _pairs(
     law: int,
     scores: FloatArray,
     sigma: float,
+    tol: float,
     derive: int,
     curvature: Curvature,
     work: Work,
@@ -127,7 +128,7 @@ def _pairs(
     out = (found.values, found.gradient, found.push, found.hessian, left)
 
     def by_level(ranges: Ranges) -> None:
-        soft_level_pairs(*given, prepared.by_gain, derive, curvature, ranges, *out)
+        soft_level_pairs(*given, tol <= ODDS_DIGITS, prepared.by_gain, derive, curvature, ranges, *out)
 
     def in_order(ranges: Ranges) -> None:
         soft_pairs(*given, derive > 0, curvature, ranges, *out)
