@@ -13,7 +13,7 @@ import pytest
 
 import boostsoft as bs
 import boostsoft.lightgbm as bl
-from boostsoft.kernels import openmp, threads
+from boostsoft.kernels import openmp, processors, threads
 from boostsoft.lightgbm_data import library as lightgbms
 from boostsoft.xgboost_data import library as xgboosts
 
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.fixture(autouse=True)
 def _plenty(monkeypatch):
-    monkeypatch.setattr(threads, "processors", lambda: 8)
+    monkeypatch.setattr(threads, "processors", lambda *_: 8)
 
 
 class Workers:
@@ -98,19 +98,38 @@ def test_the_caller_is_always_among_those_who_work():
         assert len(seen) == len(set(seen)) <= 2
 
 
-def test_an_interrupt_before_the_first_line_is_not_lost(monkeypatch):
+@pytest.mark.parametrize("error", [KeyboardInterrupt, TimeoutError, SystemExit])
+def test_what_a_handler_raises_before_the_first_line_is_not_lost(error, monkeypatch):
     """Nobody but ctypes is there to catch it, which prints it and goes on."""
     printed = []
     monkeypatch.setattr(sys, "unraisablehook", printed.append)
+    before = sys.unraisablehook
 
     def interrupted():
         if threading.current_thread() is threading.main_thread():
-            raise KeyboardInterrupt
+            raise error("out of time")
 
     for members in (1, 2, 4):
-        with pytest.raises(KeyboardInterrupt):
+        with pytest.raises(error, match="out of time"):
             openmp.team(lightgbms(), 4).run(interrupted, members)
-    assert [type(one.exc_value) for one in printed] == [KeyboardInterrupt] * 3
+        assert sys.unraisablehook is before
+    assert not printed
+
+
+def test_what_others_could_not_raise_is_printed_as_before(monkeypatch):
+    printed = []
+    monkeypatch.setattr(sys, "unraisablehook", printed.append)
+
+    class Broken:
+        def __del__(self):
+            raise ValueError("of its own")
+
+    def works():
+        if threading.current_thread() is threading.main_thread():
+            Broken()
+
+    openmp.team(lightgbms(), 4).run(works, 2)
+    assert [str(one.exc_value) for one in printed] == ["of its own"]
 
 
 def test_two_callers_share_the_processors(monkeypatch):
@@ -137,7 +156,7 @@ def test_two_callers_share_the_processors(monkeypatch):
 def test_threads_beyond_the_processors_are_left_alone(monkeypatch):
     """A booster in a container may have one for every processor of its host."""
     on_threads(monkeypatch, 2)
-    monkeypatch.setattr(threads, "processors", lambda: 2)
+    monkeypatch.setattr(threads, "processors", lambda *_: 2)
     for size, ours in ((2, False), (64, True)):
         run = Workers(2)
         with threads.on_threads_of(lightgbms(), size):
@@ -195,6 +214,25 @@ def test_as_many_as_openmp_would_take():
     )
 
 
+@pytest.mark.skipif(processors.processors() < 2, reason="of one processor nothing is taken away")
+@pytest.mark.parametrize("first", ["lightgbm", "boostsoft"])
+def test_where_openmp_binds_threads_each_has_its_processor(first):
+    """It leaves the thread that loads it one, of which alone the system then tells."""
+    passes(
+        "-c",
+        f"import {first}\n"
+        "import lightgbm, os\n"
+        "from boostsoft.kernels import threads\n"
+        "from boostsoft.lightgbm_data import library\n"
+        "assert len(os.sched_getaffinity(0)) == 1 == threads.n_threads()\n"
+        "with threads.on_threads_of(library(), 2):\n"
+        "    assert threads.n_threads() >= 2\n"
+        "    with threads.at_most(1):\n"
+        "        assert threads.n_threads() == 1\n",
+        OMP_PROC_BIND="true",
+    )
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
 def test_a_forked_child_does_without_them():
     """OpenMP's threads do not survive: whoever calls for them there waits for ever."""
@@ -202,7 +240,7 @@ def test_a_forked_child_does_without_them():
         "-c",
         "import os, numpy as np, lightgbm as lgb, boostsoft.lightgbm as bl\n"
         "from boostsoft.kernels import threads\n"
-        "threads._NANOSECONDS_PER_THREAD, threads.processors = 1e-9, lambda: 8\n"
+        "threads._NANOSECONDS_PER_THREAD, threads.processors = 1e-9, lambda *_: 8\n"
         "rng = np.random.default_rng(0)\n"
         "data = lgb.Dataset(rng.normal(size=(300, 3)), rng.integers(0, 3, 300), group=[10] * 30)\n"
         "objective = bl.objective('ndcg@5')\n"

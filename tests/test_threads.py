@@ -108,7 +108,7 @@ def test_no_more_threads_than_processors_are_allowed_unless_chosen(chosen, allow
     monkeypatch.setattr(threads.numba, "threading_layer", lambda: "workqueue")
     monkeypatch.setattr(threads.numba, "get_num_threads", lambda: 3)
     monkeypatch.setattr(threads.config, "NUMBA_NUM_THREADS", threads.config.NUMBA_DEFAULT_NUM_THREADS)
-    monkeypatch.setattr(threads, "processors", lambda: 1)
+    monkeypatch.setattr(threads, "processors", lambda *_: 1)
     assert threads.n_threads() == allowed
 
 

@@ -7,9 +7,12 @@ between two trees runs on its own threads instead, which start at once.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
-from collections.abc import Callable
+import sys
+import threading
+from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -27,11 +30,20 @@ _process = os.getpid()
 
 
 class Team(NamedTuple):
-    """How many threads the booster runs on; the library's function that runs something on them, and who is who."""
+    """A booster's threads.
+
+    Attributes
+    ----------
+    size : how many it runs on.
+    parallel : the library's function that runs something on them.
+    number : the address of the one that says who is who.
+    processors : how many processors they have together; where OpenMP binds each to some, the caller has fewer.
+    """
 
     size: int
     parallel: Any
     number: int
+    processors: int
 
     def run(self, work: Callable[[], None], members: int) -> None:
         """Call ``work``, which must not raise, on so many of the threads at once, the calling one among them.
@@ -40,11 +52,12 @@ class Team(NamedTuple):
 
         Raises
         ------
-        KeyboardInterrupt
-            If ``work`` was not called, or not to its end: a signal can come before its first line, where nobody but
-            ctypes is there to catch, and only prints, what Python's handler raises.
+        BaseException
+            If ``work`` was not called, or not to its end, what the handler of a signal has raised: one can come before
+            the first line of ``work``, where nobody but ctypes is there to catch, which would only print it.
         """
         ended: list[None] = []
+        lost: list[BaseException | None] = []
 
         def member(_: Any) -> None:
             work()
@@ -52,9 +65,32 @@ class Team(NamedTuple):
 
         call = _MEMBER(member)
         job = np.array([0, members - 1, _address(call), self.number], np.int64)
-        self.parallel(_MEMBER(gate_address()), job.ctypes.data, self.size, 0)
+        with _caught(member, lost):
+            self.parallel(_MEMBER(gate_address()), job.ctypes.data, self.size, 0)
         if len(ended) < 1 + min(int(job[0]), members - 1):
-            raise KeyboardInterrupt
+            raise next(filter(None, lost), KeyboardInterrupt())
+
+
+@contextlib.contextmanager
+def _caught(callback: Callable[[Any], None], lost: list[BaseException | None]) -> Iterator[None]:
+    """Gather what ctypes would print of what a callback raises; on the main thread, where Python handles signals."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = sys.unraisablehook
+
+    def gather(unraisable: Any) -> None:
+        # from Python 3.13 on it is named in the message only
+        if unraisable.object is callback or repr(callback) in (unraisable.err_msg or ""):
+            lost.append(unraisable.exc_value)
+        else:
+            before(unraisable)
+
+    sys.unraisablehook = gather
+    try:
+        yield
+    finally:
+        sys.unraisablehook = before
 
 
 def team(library: Any, threads: int | None) -> Team | None:
@@ -72,10 +108,10 @@ def team(library: Any, threads: int | None) -> Team | None:
     if parallel is None or count is None or (in_sight is not None and _address(in_sight) != _address(parallel)):
         return None
     size = threads if threads is not None and threads > 0 else ctypes.cast(count, _COUNT)()
-    number = _function(library, "omp_get_thread_num")
-    if size < 2 or number is None:
+    number, processors = _function(library, "omp_get_thread_num"), _function(library, "omp_get_num_procs")
+    if size < 2 or number is None or processors is None:
         return None
-    return Team(size, ctypes.cast(parallel, _PARALLEL), _address(number))
+    return Team(size, ctypes.cast(parallel, _PARALLEL), _address(number), ctypes.cast(processors, _COUNT)())
 
 
 @cache

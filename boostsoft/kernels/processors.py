@@ -10,12 +10,15 @@ from pathlib import Path
 _CGROUPS = Path("/sys/fs/cgroup")
 
 
-def processors() -> int:
-    """Processors allowed to the calling thread, at least 1."""
-    try:
-        allowed = len(os.sched_getaffinity(0))
-    except AttributeError:  # of Linux only
-        allowed = os.cpu_count() or 1
+def processors(bound: int | None = None) -> int:
+    """Processors allowed to the calling thread, or of ``bound`` that its team has, at least 1."""
+    if bound is not None:
+        allowed = bound
+    else:
+        try:
+            allowed = len(os.sched_getaffinity(0))
+        except AttributeError:  # of Linux only
+            allowed = os.cpu_count() or 1
     return max(1, min(allowed, math.ceil(min(quota(_CGROUPS), allowed))))
 
 

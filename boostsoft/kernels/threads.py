@@ -77,7 +77,10 @@ def _by_numba() -> int:
     except ValueError:
         threads = int(config.NUMBA_NUM_THREADS)
     chosen = "NUMBA_NUM_THREADS" in os.environ or config.NUMBA_NUM_THREADS != config.NUMBA_DEFAULT_NUM_THREADS
-    return threads if chosen else min(threads, processors())
+    team = _team.get()
+    if team is None or chosen or threads < config.NUMBA_NUM_THREADS:
+        return threads if chosen else min(threads, processors())
+    return processors(team.processors)  # where OpenMP binds threads, Numba's default too was what the caller has
 
 
 @contextlib.contextmanager
@@ -87,7 +90,7 @@ def on_threads_of(library: Any, threads: int | None) -> Iterator[None]:
     Not if they are more than the processors, as in a container without ``num_threads``: all would have to take turns.
     """
     team = openmp.team(library, threads if threads is not None and threads > 0 else limit())
-    token = _team.set(team if team is not None and team.size <= processors() else None)
+    token = _team.set(team if team is not None and team.size <= processors(team.processors) else None)
     try:
         yield
     finally:
