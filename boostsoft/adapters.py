@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -62,6 +63,16 @@ def as_written(labels: Any) -> Any:
         return array
     distinct, places = np.unique(array, return_inverse=True)
     return np.array([float(str(label)) for label in distinct])[places]
+
+
+def warn_of_no_split(caller: str, asked: str, curvature: float) -> None:
+    """Warn that two leaves cannot both have the least curvature that is asked of each."""
+    name = asked.partition("=")[0]
+    warnings.warn(
+        f"{caller}: no tree can be split with {asked}, since all documents together have a curvature of "
+        f"{curvature:.3g}; give {name}={1e-4 * curvature:.0g}, and an L2 as much smaller",
+        stacklevel=3,
+    )
 
 
 @contextlib.contextmanager

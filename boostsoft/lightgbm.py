@@ -40,9 +40,11 @@ from .lightgbm_data import (
     row_weights,
     training_behind,
     warn_of_few_leaves,
+    warn_of_what_is_not_read,
 )
 from .lightgbm_data import threads as _threads
 from .metrics.hard import Metric
+from .metrics.registry import REGISTRY
 from .metrics.soft import AnyMetric, MetricWeights
 from .objectives import Objective, SoftObjective
 from .objectives import reference_objective as _reference
@@ -76,10 +78,12 @@ def objective(
 
     LightGBM gets minus the gradient, and the curvature, of :class:`boostsoft.objectives.SoftObjective`, where the
     formulas are: sigma^2 times each, of the sum over queries, times the weights of rows. Set
-    ``params["metric"] = "None"`` and watch :func:`feval`; LightGBM's other parameters keep their meaning and defaults.
-    Of what is compared with sums of gradients or curvatures (``lambda_l1``, ``lambda_l2``, ``cat_l2``,
-    ``min_sum_hessian_in_leaf``, ``min_gain_to_split``) give a tenth of what suits lambdarank; a warning says where
-    ``min_sum_hessian_in_leaf`` leaves trees few leaves.
+    ``params["metric"] = "None"`` and watch :func:`feval`. LightGBM's other parameters keep their meaning and defaults,
+    but for those of its own lambdarank (``label_gain``, ``lambdarank_truncation_level``, ``lambdarank_norm``,
+    ``sigmoid``), which are not read: a warning says so. Of what is compared with sums of gradients or curvatures
+    (``lambda_l1``, ``lambda_l2``, ``min_sum_hessian_in_leaf``, ``min_gain_to_split``) give a tenth of what suits
+    lambdarank; a warning says where ``min_sum_hessian_in_leaf`` leaves trees few leaves. The defaults of ``cat_l2`` and
+    ``cat_smooth``, 10, keep few documents from being split by category: give .625.
 
     Parameters
     ----------
@@ -556,7 +560,14 @@ def _descent(
     gradient, curvature = rule.unchecked(queries, scores, rows)
     if training.begins:
         warn_of_few_leaves(caller, training.params, float(curvature.sum()))
+        warn_of_what_is_not_read(caller, training.params, _gain(rule))
     return np.negative(gradient, out=gradient), curvature
+
+
+def _gain(rule: Objective) -> Any:
+    """What labels are worth to an objective, None where it has no gains."""
+    metric = getattr(rule, "metric", None)
+    return metric.gain if isinstance(metric, Metric) and "gain" in REGISTRY[metric.metric].options else None
 
 
 def _logged(metrics: MetricList, labels: Any, preds: Any, weight: Any, group: Any) -> list[tuple[str, float, bool]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import sys
 import warnings
@@ -12,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .adapters import threads_in, whole
+from .adapters import threads_in, warn_of_no_split, whole
 from .arguments import FloatArray, finite_vector, refuse_negative
 from .query_groups import QueryGroups
 
@@ -27,6 +28,7 @@ _LEAST_CURVATURE = (
     "min_sum_hessian_in_leaf", "min_sum_hessian_per_leaf", "min_sum_hessian", "min_hessian", "min_child_weight",
 )  # fmt: skip
 _DEFAULT_LEAST = 1e-3
+_OF_LAMBDARANK = ("lambdarank_truncation_level", "lambdarank_norm", "sigmoid")
 _LEAVES, _DEFAULT_LEAVES = ("num_leaves", "num_leaf", "max_leaves", "max_leaf", "max_leaf_nodes"), 31
 _FRAMES = 8  # between a Booster and what it calls: LightGBM's own wrappers, and a user's
 
@@ -152,21 +154,45 @@ def refuse_bagged_queries(caller: str, params: Mapping[str, Any]) -> None:
 
 
 def warn_of_few_leaves(caller: str, params: Mapping[str, Any], curvature: float) -> None:
-    """Warn if the least curvature of a leaf is much of what all documents have together."""
+    """Warn if the least curvature of a leaf is much of what all documents have together, or too much for any split."""
     leaves = next((whole(params[name]) for name in _LEAVES if name in params), None) or _DEFAULT_LEAVES
-    for name in _LEAST_CURVATURE:
-        try:
-            least = float(params[name])
-        except (KeyError, TypeError, ValueError):
-            continue
+    for name, least in _least_curvatures(params).items():
+        if curvature < 2 * least:
+            warn_of_no_split(caller, f"{name}={least:g}", curvature)
         # leaves differ in curvature: where twice as many as asked for have no room, a tree may have far fewer
-        if least > _DEFAULT_LEAST and curvature < 2 * leaves * least:
+        elif least > _DEFAULT_LEAST and curvature < 2 * leaves * least:
             warnings.warn(
                 f"{caller}: {name}={least:g} may leave a tree fewer than {leaves} leaves, since all documents have a "
                 f"curvature of {curvature:.3g}: curvatures are smaller than lambdarank's; leave it out, or give "
                 "a tenth of what suits lambdarank",
                 stacklevel=2,
             )
+
+
+def _least_curvatures(params: Mapping[str, Any]) -> dict[str, float]:
+    """What a leaf must have, by the names that say it."""
+    found = {}
+    for name in _LEAST_CURVATURE:
+        with contextlib.suppress(KeyError, TypeError, ValueError):
+            found[name] = float(params[name])
+    return found or {_LEAST_CURVATURE[0]: _DEFAULT_LEAST}
+
+
+def warn_of_what_is_not_read(caller: str, params: Mapping[str, Any], gain: Any) -> None:
+    """Warn of parameters of lambdarank, which its objective alone reads; ``gain`` is what the caller has in place."""
+    unread = [name for name in _OF_LAMBDARANK if name in params]
+    if unread:
+        warnings.warn(
+            f"{caller}: {', '.join(unread)} of lambdarank is not read: the objective has a cutoff of its own, as in "
+            "'ndcg@10'",
+            stacklevel=2,
+        )
+    if params.get("label_gain") is not None and isinstance(gain, str):
+        warnings.warn(
+            f"{caller}: label_gain is not read, and gain={gain!r} is trained on; give the objective what LightGBM was "
+            'given: bs.Metric("ndcg@10", gain=[...])',
+            stacklevel=2,
+        )
 
 
 def bags_queries(params: Mapping[str, Any]) -> bool:

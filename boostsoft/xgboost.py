@@ -31,7 +31,15 @@ from .metrics.hard import Metric
 from .metrics.soft import AnyMetric, MetricWeights, SoftMetric, watched_soft
 from .objectives import Objective, SoftObjective
 from .objectives import reference_objective as _reference
-from .xgboost_data import THREADS, groups_and_weights, import_xgboost, is_empty, library, over_workers
+from .xgboost_data import (
+    THREADS,
+    groups_and_weights,
+    import_xgboost,
+    is_empty,
+    library,
+    over_workers,
+    warn_if_no_split,
+)
 from .xgboost_data import threads as _threads
 
 if TYPE_CHECKING:
@@ -344,6 +352,8 @@ class XGBoostObjective:
         rows = groups.per_document(weights) if np.any(weights != 1.0) else None
         with as_booster(_threads(), library()):
             gradient, curvature = self.rule.unchecked(queries, scores, rows)
+        if not part and np.all(scores == scores[:1]):
+            warn_if_no_split(self.caller, self._unit * float(curvature.sum()))
         return np.multiply(gradient, -self._unit, out=gradient), np.multiply(curvature, self._unit, out=curvature)
 
     def __repr__(self) -> str:
@@ -383,7 +393,8 @@ def settle(params: Mapping[str, Any], start: Any, caller: str = "boostsoft.xgboo
             f"{caller}: params must not hold an objective, obj= says what to train on; got {params['objective']!r}"
         )
     base = {"base_score": 0} if start is None else {}
-    return {**base, "disable_default_eval_metric": True, **params}
+    said = {name: value for name, value in params.items() if value is not None}  # as get_xgb_params() has it
+    return {**base, "disable_default_eval_metric": True, **said}
 
 
 def trained_objective(given: Any, caller: str = "boostsoft.xgboost.train") -> XGBoostObjective:

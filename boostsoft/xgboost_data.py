@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable
 from functools import partial
+from types import FrameType
 from typing import Any
 
 import numpy as np
 
-from .adapters import threads_in
+from .adapters import threads_in, warn_of_no_split
 from .arguments import FloatArray
 from .query_groups import QueryGroups, query_weights
 
 THREADS = ("nthread", "n_jobs")
+_STOCK_LEAST = 1.0  # min_child_weight
+_FRAMES = 8  # between a Booster and what it calls
 
 
 def groups_and_weights(caller: str, dmatrix: Any) -> tuple[QueryGroups, FloatArray]:
@@ -54,6 +58,28 @@ def library() -> Any:
 def is_empty(dmatrix: Any) -> bool:
     """Whether a worker of a distributed training got no part of this data."""
     return bool(dmatrix.num_row() == 0)
+
+
+def warn_if_no_split(caller: str, curvature: float) -> None:
+    """Warn if no tree of the training in which XGBoost calls a function of its user's can have two leaves.
+
+    XGBoost shows no Booster: it is looked for among those who have called. A dart or a gblinear says nothing.
+    """
+    if curvature >= 2.0 * _STOCK_LEAST:
+        return  # who asks for more than that knows of it
+    booster_type = getattr(sys.modules.get("xgboost.core"), "Booster", ())
+    frame: FrameType | None = sys._getframe(1)
+    for _ in range(_FRAMES):
+        if frame is None:
+            break
+        booster = frame.f_locals.get("self")
+        if isinstance(booster, booster_type):
+            settings = json.loads(booster.save_config())["learner"]["gradient_booster"].get("tree_train_param", {})
+            least = float(settings.get("min_child_weight", 0.0))
+            if curvature < 2.0 * least:
+                warn_of_no_split(caller, f"min_child_weight={least:g}", curvature)
+            break
+        frame = frame.f_back
 
 
 def import_xgboost(caller: str) -> Any:

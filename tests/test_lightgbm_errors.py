@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import lightgbm as lgb
 import numpy as np
 import pytest
@@ -273,6 +275,42 @@ def test_a_leaf_that_asks_for_much_of_all_curvature_is_told_of(data, name):
         rank_again(data, **{name: least}).fit(data.X, data.y, group=data.sizes)
     train(data, params={name: 0.05 * total})
     train(data, objective="lambdarank", params={name: least})
+
+
+def test_where_no_leaf_can_have_its_least_curvature_it_is_told(data):
+    total = bl.objective("ndcg@5")(np.zeros(data.y.size), data.dataset().construct())[1].sum()
+    scale = 1e-3 / total  # by weights: LightGBM's default then wants as much of each leaf as all have together
+    light = lgb.Dataset(data.X, data.y, group=data.sizes, weight=np.full(data.y.size, scale))
+    told = (
+        r"objective: no tree can be split with min_sum_hessian_in_leaf=0.001, since .* a curvature of 0.001; give min"
+    )
+    params = {"objective": bl.objective("ndcg@5"), "metric": "None", "verbose": -1}
+    with pytest.warns(UserWarning, match=told) as told_of:
+        stump = lgb.train(params, light, 1)
+    assert stump.dump_model()["tree_info"][0]["num_leaves"] == 1
+    least = float(re.search(r"give min_sum_hessian_in_leaf=(\S+), and", str(told_of[0].message))[1])
+    grown = lgb.train({**params, "min_sum_hessian_in_leaf": least}, light, 1)
+    assert grown.dump_model()["tree_info"][0]["num_leaves"] > 1
+
+
+def test_parameters_of_lambdarank_that_are_not_read_are_told_of(data):
+    """As someone leaves them who changes the objective and nothing else."""
+    gains = list(range(5))
+    given = {"label_gain": gains, "lambdarank_truncation_level": 5, "sigmoid": 2.0}
+    with pytest.warns(UserWarning, match="is not read") as told_of:
+        train(data, params=given)
+    told = sorted(str(warning.message) for warning in told_of)
+    assert len(told) == 2
+    assert re.match(
+        r"boostsoft.lightgbm.objective: label_gain is not read, and gain='exp2' is trained on; give", told[0]
+    )
+    assert re.match(r".*: lambdarank_truncation_level, sigmoid of lambdarank is not read: the objective has a", told[1])
+    with pytest.warns(UserWarning, match="sklearn_objective: label_gain is not read"):
+        rank_again(data, label_gain=gains).fit(data.X, data.y, group=data.sizes)
+    # of those that it has or does not have
+    train(data, objective=bl.objective(bs.Metric("ndcg@5", gain=gains)), params={"label_gain": gains})
+    train(data, objective=bl.objective("map"), params={"label_gain": gains})
+    train(data, objective="lambdarank", params=given)
 
 
 def test_a_spread_of_one_machine_of_several_is_refused(data, monkeypatch):

@@ -172,6 +172,25 @@ def test_labels_are_read_as_written():
     assert gradient[0] < 0, "the relevant document is to rise"
 
 
+@pytest.mark.parametrize("least", [1 / 9, 5 / 6, 0.1 * 3, 1 / 3, 0.7])
+def test_a_fraction_is_relevant_from_itself_on(least):
+    """In single precision, as boosters and some users keep labels, 5/6 is written .8333333, which is less."""
+    y = np.array([least, 0.0, np.nextafter(np.float32(least), np.float32(0)), least * (1 - 1e-6), least + 0.05, 0.1])
+    y[2] -= 1e-6
+    scores, sizes, metric = np.arange(6.0), [6], bs.Metric("precision@6", relevant_from=least)
+    dataset = lgb.Dataset(np.arange(6.0)[:, None], y, group=sizes).construct()
+    assert metric(y, scores, group=sizes) == metric(y.astype(np.float32), scores, group=sizes) == 2 / 6
+    assert bl.feval(metric)(scores, dataset)[0][1] == 2 / 6
+    told = bs.Metric("map", relevant_from=least)
+    ranker = bs.SoftRanker(metric=told, eval_metric=told, n_estimators=3, n_boosters=1, random_trees=False)
+    labels = np.tile([least, 0.0], 200)
+    X = (labels / least + np.random.default_rng(0).normal(size=400))[:, None]
+    ranker.fit(X, labels, group=[10] * 40, eval_set=[(X, labels)], eval_group=[[10] * 40])
+    (hard,) = ranker.evals_result_["valid_0"].values()
+    assert hard[-1] == pytest.approx(ranker.score(X, labels, group=[10] * 40), abs=1e-12)
+    assert hard[-1] > 0.4
+
+
 def test_float_labels_train(data):
     graded = Ranking(data.X, np.round(1 / (1 + np.exp(-data.X[:, 0])), 2), data.sizes)
     metric = bs.Metric("ndcg@5", gain="linear")

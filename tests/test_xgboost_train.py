@@ -52,7 +52,11 @@ def test_it_is_xgboosts_train_with_the_settings_named(data):
 def test_objectives_of_every_kind(data, obj):
     rule = obj if isinstance(obj, bx.XGBoostObjective) else bx.objective(obj)
     params = {"base_score": 0, "disable_default_eval_metric": True}
-    same(bx.train({}, data, 3, obj=obj, verbose_eval=False), xgb.train(params, data, 3, obj=rule), data)
+    expected = xgb.train(params, data, 3, obj=rule)
+    same(bx.train({}, data, 3, obj=obj, verbose_eval=False), expected, data)
+    same(
+        bx.train({"base_score": None}, data, 3, obj=obj, verbose_eval=False), expected, data
+    )  # as get_xgb_params has it
 
 
 def test_what_is_set_is_said_and_the_users_own_stays(data, capfd):

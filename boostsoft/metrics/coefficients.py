@@ -15,12 +15,14 @@ from .spec import GAINS, TableOption
 if TYPE_CHECKING:
     from .hard import Metric
 
+_SINGLE = float(np.finfo(np.float32).eps)
+
 
 def coefficients(metric: Metric, caller: str, labels: FloatArray, groups: QueryGroups) -> FloatArray:
     """The ``gains`` of the metric's registry entry, shape (n_docs,)."""
     kind = REGISTRY[metric.metric].gains
     if kind in ("binary", "judged"):
-        relevant = (labels >= metric.relevant_from).astype(np.float64)
+        relevant = (labels >= _least_relevant(metric.relevant_from)).astype(np.float64)
         return np.where((labels < 0) & (relevant == 0), -1.0, relevant) if kind == "judged" else relevant
     if kind == "probability":
         return _probabilities(metric, caller, labels)
@@ -29,6 +31,11 @@ def coefficients(metric: Metric, caller: str, labels: FloatArray, groups: QueryG
     if kind == "positions":
         return _ranks_of_labels(labels, groups)[1]
     return _from_option(caller, "gain", metric.gain, GAINS, labels)
+
+
+def _least_relevant(threshold: float) -> float:
+    """A little less where it is no whole number: boosters keep labels in single precision, and 5/6 as .8333333."""
+    return threshold if threshold == np.floor(threshold) else threshold - abs(threshold) * _SINGLE
 
 
 def _probabilities(metric: Metric, caller: str, labels: FloatArray) -> FloatArray:
