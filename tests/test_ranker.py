@@ -876,6 +876,27 @@ def test_a_model_of_another_objective_goes_on(objective, data):
     np.testing.assert_array_equal(model.predict(data.X), scores)
 
 
+@pytest.mark.parametrize("kept", ["booster", "estimator", "file"])
+def test_a_booster_of_xgboost_goes_on_from_its_best_iteration(kept, data, tmp_path):
+    """What comes after is not served by XGBoost's own estimators, which also read where the best one was."""
+    start = xgb.XGBRanker(n_estimators=30, early_stopping_rounds=3, objective="rank:ndcg", learning_rate=0.9)
+    noise = np.random.default_rng(0).integers(0, 3, data.y.size)
+    start.fit(data.X, data.y, qid=data.qid, eval_set=[(data.X, noise)], eval_qid=[data.qid])
+    best, trees = start.best_iteration + 1, start.get_booster().num_boosted_rounds()
+    assert best < trees < 30
+    start.save_model(tmp_path / "start.json")
+    given = {"booster": start.get_booster(), "estimator": start, "file": tmp_path / "start.json"}[kept]
+    model = fit(ranker("xgboost", n_estimators=2), data, init_model=given)
+    assert (model.best_iteration_, model.n_iter_) == (best + 2, 2)
+    np.testing.assert_allclose(
+        list(model.staged_predict(data.X))[best - 1], start.predict(data.X), rtol=1e-6, atol=1e-6
+    )
+    model.booster_.save_model(tmp_path / "model.json")
+    served = xgb.XGBRanker()
+    served.load_model(tmp_path / "model.json")
+    np.testing.assert_array_equal(served.predict(data.X), model.predict(data.X))
+
+
 def test_a_booster_of_lightgbm_goes_on_from_its_best_iteration(data):
     start = lgb.train({"objective": "regression", "verbosity": -1}, lgb.Dataset(data.X, data.y), 6)
     start.best_iteration = 4

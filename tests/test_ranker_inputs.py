@@ -10,9 +10,10 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+import xgboost as xgb
 from scipy import sparse
 
-from boostsoft import Metric, QueryGroups
+from boostsoft import Metric, QueryGroups, SoftRanker
 from boostsoft.queries import read_queries, split_queries
 
 from .ranker_cases import both, ranker, shuffled, task
@@ -454,6 +455,17 @@ def test_the_categories_of_fit_are_kept(booster, data):
     on = ranker(booster).fit(reordered, y, qid=data.qid, init_model=model)
     same = ranker(booster).fit(frame, y, qid=data.qid, init_model=model)
     assert np.array_equal(on.predict(frame), same.predict(frame))
+
+
+def test_xgboost_reads_frames_of_the_categories_of_fit(data):
+    """As its docstring says: to pandas, dtypes whose categories are in another order are equal."""
+    colour, y = colours(data)
+    frame = pd.DataFrame({"x": data.X[:, 0], "colour": pd.Categorical(colour)})
+    model = ranker("xgboost").fit(frame, y, qid=data.qid)
+    reordered = frame.assign(colour=frame.colour.cat.reorder_categories(["red", "blue", "green", "grey"]))
+    assert "``frame.astype(object).astype(X.dtypes)``" in SoftRanker.__doc__
+    given = xgb.DMatrix(reordered.astype(object).astype(frame.dtypes), enable_categorical=True)
+    np.testing.assert_array_equal(model.booster_.predict(given), model.predict(frame))
 
 
 def test_lightgbm_reads_frames_by_the_names_of_their_categories(data, tmp_path):

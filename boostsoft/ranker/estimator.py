@@ -117,8 +117,8 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
     ----------
     booster\_ : lightgbm.Booster or xgboost.Booster
         The trees, which serve without boostsoft. LightGBM's read a pandas frame by the names of its categories (where
-        these are texts and numbers), XGBoost's by the codes that the frame has: give a frame the dtypes of fit's first,
-        ``frame.astype(X.dtypes)``.
+        these are texts and numbers), XGBoost's by the codes that the frame has: give a frame the categories of fit's
+        first, in their order, ``frame.astype(object).astype(X.dtypes)``.
     best_iteration\_ : int
         Number of trees in it, those of ``init_model`` included: boosting rounds, where XGBoost's
         ``num_parallel_tree`` grows several trees in each.
@@ -150,9 +150,10 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
     Notes
     -----
     X is an array, a SciPy sparse matrix, or a DataFrame of pandas or polars. Missing values (NaN, null, NA) are the
-    boosters' to place. Columns of categories are split by the boosters as such: they get the codes of the categories
-    that fit saw (in pandas those of ``.cat.codes``), and others are missing to :meth:`predict`. XGBoost takes the
-    zeros of a sparse X as missing; predict then does so for a dense one as well.
+    boosters' to place. Columns of categories, ordered ones too (which LightGBM by itself takes for numbers), are split
+    by the boosters as such: they get the codes of the categories that fit saw (in pandas those of ``.cat.codes``), and
+    others are missing to :meth:`predict`. XGBoost takes the zeros of a sparse X as missing; predict then does so for
+    a dense one as well.
 
     Rows of a query need not be adjacent with ``qid``. scikit-learn hands it on where metadata routing is enabled:
     ``sklearn.set_config(enable_metadata_routing=True)`` and ``ranker.set_fit_request(qid=True)

@@ -127,7 +127,10 @@ def unit_of(objective: Objective) -> float:
 
 
 def load(source: Any) -> Any:
-    """A booster from a booster, an estimator or a file, whose trees stay as they are when it goes on."""
+    """A booster from a booster, an estimator or a file, whose trees stay as they are when it goes on.
+
+    One that stopped early goes on from its best iteration: so far its trees are served.
+    """
     import xgboost
 
     if isinstance(source, xgboost.XGBModel):
@@ -136,7 +139,8 @@ def load(source: Any) -> Any:
     if not isinstance(found, xgboost.Booster):
         return None
     refuse_other_kinds(FIT, "init_model", json.loads(found.save_config())["learner"])
-    return found
+    best = found.attr("best_iteration")
+    return found if best is None else found[: int(best) + 1]
 
 
 def train(job: Job) -> Any:
