@@ -11,7 +11,7 @@ from rich.text import Text
 from .arguments import FloatArray
 from .drawing import metric_title
 from .experiment import BASELINE, N_PARTS, OURS, Folds, Plan, Split
-from .statistics import FEW_PAIRS, PairedInterval, counted_mean, fill_empty, paired_interval
+from .statistics import PairedInterval, counted_mean, fill_empty, paired_interval
 from .terminal import ResultTable
 
 _DIFFERENCE = ("difference", "95 % interval")
@@ -26,12 +26,12 @@ def verdict(interval: PairedInterval) -> str:
         return f"{OURS} and {BASELINE} do equally well on every single query."
     if interval.sign:
         higher, side = (OURS, "above") if interval.sign > 0 else (BASELINE, "below")
-        if interval.n < FEW_PAIRS:
-            return f"{higher} is higher in these {interval.n} queries, too few to say so of others."
+        if interval.too_few:
+            return f"{higher} is higher {interval.too_few}."
         return f"{higher} is higher: the whole interval is {side} 0."
     seen = 1.4 * (interval.high - interval.low) / 2  # (1.96 + .84) / 1.96 of the interval's reach
     return (
-        f"Not told apart: the interval holds 0; with {interval.n} queries a difference of {seen:.3f} would show four "
+        f"Not told apart: the interval holds 0; with {interval.n} queries a difference of {seen:.2g} would show four "
         "times in five."
     )
 

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from .arguments import FloatArray, IntArray, finite_vector, generator_of, non_negative_number, one_of, whole_number
-from .blending.alike import spreads
 from .blending.annealing import counting_queries, share_of_a_query
 from .blending.interval import percentiles
 from .blending.mixtures import Mixtures, read_mixtures
@@ -21,6 +20,7 @@ from .blending.solve import climb
 from .kernels.noise import LAWS
 from .metrics.hard import Metric
 from .metrics.soft import SoftMetric, as_metric
+from .metrics.spread import spread, spreads
 from .progress import shows, watched
 from .queries import read_queries, weigh
 from .query_groups import warn_of_one_query
@@ -268,7 +268,7 @@ def _effects(mixed: Mixtures, values: FloatArray) -> FloatArray:
 def _held_out(mixed: Mixtures, grid: FloatArray, rng: np.random.Generator, options: Mapping[str, Any]) -> Found:
     if counting_queries(mixed.prepared, mixed.query_weight) < 2:
         raise ValueError("choose_sigma: two queries must have a relevant document to hold one of them out; got 1")
-    sizes = spreads(mixed.scores, mixed.prepared.members, mixed.query_weight)
+    sizes = spreads(mixed.prepared.members, mixed.scores, mixed.query_weight)
     problem = Problem(
         mixed.scores / np.where(sizes > 0, sizes, 1.0), mixed.prepared, mixed.query_weight, mixed.soft.hard,
         mixed.soft.noise, (float(grid[-1]),), "simplex", 0.0,
@@ -306,15 +306,16 @@ def _residual(
     if not queries.named:
         warn_of_one_query(caller, 3)
     groups, matrix = queries.groups, queries.bring_together(matrix)
-    sizes = spreads(matrix, groups, weights)
+    weights = np.ones(groups.n_queries) if weights is None else weights
+    sizes = spreads(groups, matrix, weights)
     if not sizes.all():
         raise ValueError(f"{caller}: {names[int(np.argmin(sizes))]} is constant within every query")
     alike = matrix / sizes * signs
     mean = alike.mean(axis=1)
-    size = spreads(mean[:, None], groups, weights)[0]
+    size = spread(groups, mean, weights)
     if size == 0.0:
         raise ValueError(f"{caller}: the mean of the models is constant within every query: they share no signal")
-    left = spreads(alike - mean[:, None], groups, weights)
+    left = spreads(groups, alike - mean[:, None], weights)
     sigma = float(np.sqrt((left**2).sum() / (left.size - 1)) / size)
     return SigmaChoice(sigma, "residual", np.array([sigma]), {"residual": np.array([sigma])})
 

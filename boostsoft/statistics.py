@@ -35,6 +35,8 @@ class PairedInterval:
     level : float
         Share of such intervals that hold the true mean. Of percentiles over few pairs it is less: at .95 some .92 with
         20 pairs, .9 with 10, .83 with 5.
+    differing : int, optional
+        Number of pairs whose values differ: the others make no interval wider.
     """
 
     mean: float
@@ -42,11 +44,21 @@ class PairedInterval:
     high: float
     n: int
     level: float
+    differing: int | None = None
 
     @property
     def sign(self) -> int:
         """1 if the interval is above 0, -1 if it is below, 0 if it holds 0."""
         return int(self.low > 0) - int(self.high < 0)
+
+    @property
+    def too_few(self) -> str:
+        """Of what few pairs show, that it may not be so of others; "" where enough of them differ."""
+        differing = self.n if self.differing is None else self.differing
+        if differing >= FEW_PAIRS:
+            return ""
+        which = f", of which {differing} differ" if differing < self.n else ""
+        return f"in these {self.n} queries{which}, too few to say so of others"
 
 
 def paired_interval(
@@ -96,7 +108,7 @@ def paired_interval(
         return PairedInterval(mean, np.nan, np.nan, n, level)
     ends = central(bootstrap_means(differences[None], np.ones(n), n_boot, seed)[:, 0], level)
     low, high = without_rounding(ends, differences)
-    return PairedInterval(mean, float(low), float(high), n, level)
+    return PairedInterval(mean, float(low), float(high), n, level, int(np.count_nonzero(differences)))
 
 
 def without_rounding(means: FloatArray, differences: FloatArray) -> FloatArray:

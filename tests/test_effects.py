@@ -168,6 +168,33 @@ def test_what_is_told_from_0_is_by_the_one_sided_test_too():
     assert tree_effects(track, level=0.97).advice.endswith("loses 0.4000 +- 0.2000 (not told from 0)")
 
 
+def test_a_loss_is_told_from_0_only_beyond_what_picking_the_best_shows():
+    """The highest of sixty equally good steps is above the last one: by t alone every second draw tells a loss."""
+    seen = told = 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        effects = tree_effects(track_of([np.zeros(50), *(10.0 + rng.normal(size=(60, 50)))]))
+        alone = stats.t.ppf(0.95, 49) * effects.lost_error
+        assert effects.lost_by_chance >= alone
+        seen += effects.lost > alone
+        told += effects.lost > max(effects.lost_by_chance, 1e-9)
+        assert ("told from 0)" in effects.advice) == (effects.best < 60 and effects.lost <= effects.lost_by_chance)
+    assert seen >= 12
+    assert told <= 2
+    # and a real one is told
+    falling = np.random.default_rng(0).normal(size=(60, 2000)) - np.linspace(0, 1, 60)[:, None]
+    sure = tree_effects(track_of([np.zeros(2000), *(10.0 + falling)]))
+    assert sure.lost > sure.lost_by_chance > 0
+
+
+def test_of_equal_steps_the_fewest_trees_are_best_in_every_resample():
+    """A matrix product rounds equal rows differently, depending on where they stand."""
+    rows = np.random.default_rng(0).random(200)
+    for n in (37, 300, 501):
+        effects = tree_effects(track_of([rows * 0.5, *[rows] * n]))
+        assert (effects.best, effects.best_low, effects.best_high) == (1, 1, 1)
+
+
 def test_the_level_moves_keep():
     strict, lenient = (tree_effects(track_of(noisy(RISE_AND_FALL)), level=at, margin=0.2).keep for at in (0.999, 0.6))
     assert strict > lenient

@@ -60,6 +60,16 @@ def test_an_interval_that_ends_at_0_holds_it(low, high, sign):
     assert PairedInterval(0.5 * (low + high), low, high, 20, 0.95).sign == sign
 
 
+def test_pairs_that_differ_are_counted():
+    """Two hundred queries of which five differ tell no more than five."""
+    few = statistics.paired_interval(np.where(np.arange(200) < 5, 0.3, 0.5), np.full(200, 0.5))
+    assert (few.n, few.differing, few.sign) == (200, 5, -1)
+    assert few.too_few == "in these 200 queries, of which 5 differ, too few to say so of others"
+    assert statistics.paired_interval(np.arange(9.0), np.zeros(9)).differing == 8
+    assert PairedInterval(0.1, 0.05, 0.2, 9, 0.95).too_few == "in these 9 queries, too few to say so of others"
+    assert statistics.paired_interval(np.arange(11.0), np.zeros(11)).too_few == ""
+
+
 def test_blocks_of_resamples_do_not_matter(monkeypatch):
     a, b = np.random.default_rng(4).normal(size=(2, 40))
     whole = paired_interval(a, b)

@@ -13,7 +13,7 @@ from rich.text import Text
 from .. import __version__
 from ..drawing import metric_title
 from ..json_text import json_text
-from ..statistics import FEW_PAIRS, PairedInterval, counted_mean, paired_interval
+from ..statistics import PairedInterval, counted_mean, paired_interval
 from ..terminal import ResultTable
 from .scores import Scores
 from .work import BLEND, RIVAL, Blend
@@ -79,11 +79,10 @@ def _verdict(blend: Blend) -> str:
     """Whether blending was worth it, next to the best that needs no blend or no training."""
     found = paired_interval(blend.held_out[BLEND], blend.held_out[RIVAL])
     rival = f"the {RIVAL}"
-    if found.sign and found.n < FEW_PAIRS:
-        place = "higher" if found.sign > 0 else "lower"
-        return f"The blend is {place} than {rival} in these {found.n} queries, too few to say so of others."
     if found.sign:
         place, side = ("higher", "above") if found.sign > 0 else ("lower", "below")
+        if found.too_few:
+            return f"The blend is {place} than {rival} {found.too_few}."
         return f"The blend is {place} than {rival}: the whole interval is {side} 0."
     lead = f"between {found.low:+.4f} and {found.high:+.4f}"
     return f"The blend is not told from {rival} by {found.n} queries: its lead is {lead}."

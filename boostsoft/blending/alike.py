@@ -7,16 +7,10 @@ import warnings
 import numpy as np
 
 from ..arguments import FloatArray
-from ..metrics.spread import spread
 from ..query_groups import QueryGroups
 
 _DIGITS = 9  # to which two columns agree that rank alike, in spreads
-
-
-def spreads(scores: FloatArray, groups: QueryGroups, weights: FloatArray | None) -> FloatArray:
-    """The pooled within-query standard deviation of each column; 0 if it is constant within every query that weighs."""
-    weights = np.ones(groups.n_queries) if weights is None else weights
-    return np.array([spread(groups, np.ascontiguousarray(column), weights) for column in scores.T])
+_FIRST = 1000  # documents that tell most columns apart
 
 
 def copies(
@@ -25,7 +19,15 @@ def copies(
     """Columns that differ only by a factor and by constants within the queries that weigh.
 
     In groups of two or more where the factor is above 0, and pairs of which the second is a first one reversed.
+    ``units`` are the columns' spreads.
     """
+    few = int(np.searchsorted(groups.offsets, _FIRST))
+    if few < groups.n_queries // 2:  # those that differ there already need not be looked at further
+        ahead = QueryGroups.from_offsets(groups.offsets[: few + 1])
+        found, turned = copies(scores[: ahead.n_docs], ahead, weights[:few], units)
+        left = np.zeros(units.size, bool)
+        left[[at for group in (*found, *turned) for at in group]] = True
+        units = np.where(left, units, 0.0)
     weighing = groups.per_document(weights > 0)
     alike: dict[bytes, list[int]] = {}
     opposite: dict[bytes, int] = {}

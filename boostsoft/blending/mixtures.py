@@ -15,12 +15,13 @@ from ..labels import read_labels
 from ..metrics.hard import Metric, refuse_cutoffs_per_query
 from ..metrics.prepared import PreparedQueries, prepare
 from ..metrics.soft import SIGMA_UNITS, AnyMetric, SoftMetric, as_metric, refuse_inexact
+from ..metrics.spread import spreads
 from ..progress import watched
 from ..queries import read_queries, weigh
 from ..query_groups import warn_of_one_query
 from ..query_means import bootstrap_means, refuse_infinite, weighted_means
 from ..statistics import check_resamples
-from .alike import copies, spreads, warn_of_copies, warn_of_one_that_counts
+from .alike import copies, warn_of_copies, warn_of_one_that_counts
 from .annealing import automatic_sigma, counting_queries
 from .mix import AUTO
 from .problem import blended
@@ -126,7 +127,7 @@ def read_mixtures(
     if open_ends and queries.named and counting == 1:
         warn_of_one_that_counts(caller, "what suits it may suit no other", _STACKLEVEL + 1)
     if open_ends:
-        alike = copies(scores, queries.groups, weights, spreads(scores, queries.groups, weights))
+        alike = copies(scores, queries.groups, weights, spreads(queries.groups, scores, weights))
         warn_of_copies(caller, *alike, [names[at] for at in chosen], _STACKLEVEL + 1)
     soft = _soft_twin(caller, metric, hard, noise, sigma, sigma_unit, prepared, weights)
     return Mixtures(scores, prepared, weights, soft)

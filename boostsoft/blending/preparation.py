@@ -10,9 +10,10 @@ import numpy as np
 
 from ..arguments import FloatArray, IntArray
 from ..metrics.prepared import PreparedQueries, prepare
+from ..metrics.spread import spreads
 from ..queries import Queries
 from ..query_groups import warn_of_one_query
-from .alike import copies, spreads, warn_of_copies, warn_of_one_that_counts
+from .alike import copies, warn_of_copies, warn_of_one_that_counts
 from .annealing import counting_queries, share_of_a_query, sigmas
 from .mix import with_mix
 from .problem import Problem, unit
@@ -73,7 +74,7 @@ def prepare_task(
     how = RECIPROCAL if blender.method == FUSION else settings.normalize
     scale = Scale.learn(how, directions(FIT, blender.lower_is_better, matrix.shape[1]), matrix, queries)
     scores = scale.apply(FIT, matrix, queries)
-    size = spreads(scores, groups, weights)
+    size = spreads(groups, scores, weights)
     warn_of_copies(FIT, *copies(scores, groups, weights, size), names, _STACKLEVEL)
     active = _active(size, names)
     # scores as they are may be of any size: columns of equal spread are what a search can start from

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..arguments import FloatArray, whole_number
-from .alike import spreads
+from ..metrics.spread import spread, spreads
 from .baselines.search import drawn_weights, silent
 from .problem import Problem, Progress, Solution, Stage, unit
 from .soft_value import SoftValue
@@ -103,10 +103,12 @@ def _starts(value: SoftValue, rng: np.random.Generator, n: int) -> list[FloatArr
 def _cancels(problem: Problem) -> bool:
     """Whether nothing is left of the models at equal weights, as of one and its reverse."""
     blend = problem.blend(problem.equal_weights)
-    left, models = (
-        spreads(scores, problem.prepared.members, problem.query_weight) for scores in (blend[:, None], problem.scores)
-    )
-    return bool(left[0] <= _NOTHING * models.max() > 0)
+    members, weights = problem.prepared.members, problem.query_weight
+    left = spread(members, blend, weights)
+    largest = max(abs(float(problem.scores.max())), abs(float(problem.scores.min())))
+    if left > _NOTHING * largest:  # no spread is more than the largest
+        return False
+    return bool(left <= _NOTHING * spreads(members, problem.scores, weights).max() > 0)
 
 
 def _stage(value: SoftValue, weights: FloatArray) -> Stage:

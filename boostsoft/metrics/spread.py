@@ -15,6 +15,13 @@ def spread(members: QueryGroups, scores: FloatArray, weights: FloatArray) -> flo
     return Deviations.of(members, scores, weights).spread
 
 
+def spreads(members: QueryGroups, scores: FloatArray, weights: FloatArray) -> FloatArray:
+    """That of each column of scores."""
+    share = _shares(members, weights)
+    columns = (np.ascontiguousarray(column) for column in scores.T)
+    return np.array([Deviations(members, *_centred(members, column), share).spread for column in columns])
+
+
 @dataclass(frozen=True, eq=False)
 class Deviations:
     """How far scores lie from the mean of their query.
