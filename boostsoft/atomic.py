@@ -55,4 +55,5 @@ def _named(path: Path) -> Iterator[None]:
     except OSError as error:
         if error.errno is None:
             raise
-        raise OSError(error.errno, error.strerror, str(path)) from error
+        # not the error's own words, into which pyarrow puts all of its message
+        raise OSError(error.errno, os.strerror(error.errno), str(path)) from error

@@ -29,6 +29,7 @@ from .options import (
     folder_name,
     interrupted,
     metric_name,
+    named_once,
     positive,
     stop,
     weighted,
@@ -59,6 +60,8 @@ as SoftRanker from 20,000 documents on:
 Of --folds DIR, parts S1 to S5 (.txt or .txt.gz) are read; fold f trains on parts f, f+1, f+2, chooses the
 number of trees on f+3 and is tested on f+4, cyclically, so that every query is tested once per seed. No model is kept.
 """
+_LARGEST_LABEL = 30  # lambdarank has gains of so many
+_MOST_LEAVES = 131_072  # of LightGBM
 _TYPES = {"int": "a whole number", "double": "a number"}  # as LightGBM calls them
 # LightGBM's parameters that the command decides on.
 _SETTLED = {
@@ -67,6 +70,7 @@ _SETTLED = {
     "num_iterations": "use --trees",
     "early_stopping_round": "use --early-stopping",
     "seed": "use --seed",
+    "label_gain": "boostsoft and both metrics have gain 2^label - 1, lambdarank alone would take another",
     "verbosity": "the command has its own display",
 }
 
@@ -85,7 +89,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Exception as error:
         if not _is_of_lightgbm(error):
             raise
-        return stop(str(error), FAILED)
+        return stop(re.sub(r" at \S+, line \d+ *\.?", "", str(error)), FAILED)  # no place in LightGBM's own source
     return 0
 
 
@@ -133,9 +137,10 @@ def _add_shared(parser: argparse.ArgumentParser, out: str, trees: int) -> None:
 
 def _add_data(parser: argparse.ArgumentParser) -> None:
     data = parser.add_argument_group("data: either --train and --valid, or --folds")
-    data.add_argument("--train", type=Path, nargs="+", metavar="FILE", help="training files")
-    data.add_argument("--valid", type=Path, nargs="+", metavar="FILE", help="choose the number of trees on these")
-    data.add_argument("--test", type=Path, nargs="+", metavar="FILE", help="compare on these")
+    files: dict[str, Any] = {"type": Path, "nargs": "+", "action": "extend", "metavar": "FILE"}
+    data.add_argument("--train", **files, help="training files")
+    data.add_argument("--valid", **files, help="choose the number of trees on these")
+    data.add_argument("--test", **files, help="compare on these")
     data.add_argument("--folds", type=Path, metavar="DIR", help="a five-part set: train and test on all five folds")
     data.add_argument("--seeds", type=whole(1), metavar="N", help="seeds per fold, with --folds (1)")
 
@@ -150,11 +155,17 @@ def _add_training(parser: argparse.ArgumentParser) -> None:
         help="metric to train on and to watch (ndcg@10)",
     )
     add("--noise", choices=list(LAWS), default="gaussian", help="what softens the metric (gaussian)")
-    beside: dict[str, Any] = {"type": weighted, "nargs": "+", "default": [], "metavar": "NAME=WEIGHT"}
+    beside: dict[str, Any] = {
+        "type": weighted,
+        "nargs": "+",
+        "action": "extend",
+        "default": [],
+        "metavar": "NAME=WEIGHT",
+    }
     add("--mix", **beside, help="metrics that boostsoft trains on beside it, kendall=0.3 say")
     add("--losses", **beside, help="convex losses that it trains on beside it, xendcg=0.5 ranknet=0.5 say")
     add("--learning-rate", type=positive, default=0.1, metavar="X", help="learning rate (0.1)")
-    add("--leaves", type=whole(2), default=31, metavar="N", help="leaves per tree (31)")
+    add("--leaves", type=whole(2, _MOST_LEAVES), default=31, metavar="N", help="leaves per tree (31)")
     add(
         "--early-stopping",
         type=whole(0),
@@ -179,7 +190,7 @@ def _tree_parameters(settings: Sequence[str]) -> dict[str, str]:
 
     groups = lightgbm.basic._ConfigAliases._get_all_param_aliases()
     main_names = {alias: name for name, aliases in groups.items() for alias in [name, *aliases]}
-    found = {}
+    found: list[tuple[str, str]] = []
     for setting in settings:
         key, equals, value = (text.strip() for text in setting.partition("="))
         if not (key and equals and value):
@@ -188,8 +199,8 @@ def _tree_parameters(settings: Sequence[str]) -> dict[str, str]:
             raise ValueError(f"--set: LightGBM has no parameter {key!r}")
         if main_names[key] in _SETTLED:
             raise ValueError(f"--set: {key} cannot be set: {_SETTLED[main_names[key]]}")
-        found[main_names[key]] = value
-    return found
+        found.append((main_names[key], value))
+    return named_once("--set", found)
 
 
 def _check_tree_parameters(parameters: Mapping[str, str]) -> None:
@@ -213,6 +224,10 @@ def _check_tree_parameters(parameters: Mapping[str, str]) -> None:
         other = re.match(r"Parameter (\w+) should be of type (\w+), got \"(.*)\"", str(error))
         if other:
             raise ValueError(f"--set: {other[1]} must be {_TYPES.get(other[2], other[2])}; got {other[3]!r}") from error
+        token = re.match(r"Unknown token (.*) in data file", str(error))
+        if token:
+            name = next((name for name, value in parameters.items() if value == token[1]), "a value")
+            raise ValueError(f"--set: {name} must be a number; got {token[1]!r}") from error
         rule = re.match(r"Check failed: \((\w+)\) *(\S+) *\((.*?)\) at ", str(error))
         if rule and rule[1] in parameters:
             raise ValueError(
@@ -256,8 +271,8 @@ def _train(options: argparse.Namespace) -> None:
     plan = Plan(
         metric=options.metric,
         noise=options.noise,
-        mix=dict(options.mix),
-        losses=dict(options.losses),
+        mix=named_once("--mix", options.mix),
+        losses=named_once("--losses", options.losses),
         trees=options.trees,
         learning_rate=options.learning_rate,
         leaves=options.leaves,
@@ -321,10 +336,12 @@ def _check_labels(plan: Plan, parts: Any) -> None:
     if not plan.baseline:
         return
     for part in parts:
-        wrong = (part.y != np.floor(part.y)) | (part.y < 0)
+        wrong = (part.y != np.floor(part.y)) | (part.y < 0) | (part.y > _LARGEST_LABEL)
         if wrong.any():
             label = part.y[wrong.argmax()]
-            raise ValueError(f"lambdarank needs whole labels from 0; got {label}; --no-baseline leaves it out")
+            raise ValueError(
+                f"lambdarank needs whole labels from 0 to {_LARGEST_LABEL}; got {label}; --no-baseline leaves it out"
+            )
 
 
 def _read_parts(files: Mapping[str, Sequence[Path]]) -> dict[str, RankingData]:

@@ -8,13 +8,14 @@ import os
 import re
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 from .metrics.spec import parse_spec
 
 FAILED, INTERRUPTED = 2, 130
+LARGEST = 2**31 - 1  # whole number that every booster takes
 
 
 def stop(message: str, code: int) -> int:
@@ -44,13 +45,15 @@ def add_command(
     return parser
 
 
-def whole(least: int) -> Callable[[str], int]:
-    """Build the parser of a whole number of at least ``least``."""
+def whole(least: int, most: int = LARGEST) -> Callable[[str], int]:
+    """Build the parser of a whole number from ``least`` to ``most``."""
 
     def parse(text: str) -> int:
-        if not re.fullmatch(r"[0-9]{1,9}", text) or int(text) < least:
-            raise argparse.ArgumentTypeError(f"must be a whole number of at least {least}; got {text!r}")
-        return int(text)
+        number = int(text) if re.fullmatch(r"[0-9]{1,99}", text) else -1
+        if not least <= number <= most:
+            rule = f"of at least {least}" if number <= most else f"from {least} to {most}"
+            raise argparse.ArgumentTypeError(f"must be a whole number {rule}; got {text!r}")
+        return number
 
     return parse
 
@@ -70,7 +73,7 @@ def folder_name(text: str) -> Path:
     """Read the name of a folder, which an empty text, of a variable that was never set, is not."""
     if not text.strip():
         raise argparse.ArgumentTypeError("must name a folder; got an empty text")
-    return Path(text)
+    return Path(text).expanduser()  # of --out=~/results the shell leaves that to whoever is called
 
 
 def weighted(text: str) -> tuple[str, float]:
@@ -79,6 +82,16 @@ def weighted(text: str) -> tuple[str, float]:
     if not (name and equals):
         raise argparse.ArgumentTypeError(f"must be NAME=WEIGHT; got {text!r}")
     return name, positive(weight)
+
+
+def named_once(option: str, pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    """NAME=... of all uses of an option, no name twice."""
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in found:
+            raise ValueError(f"{option}: {name} is given twice")
+        found[name] = value
+    return found
 
 
 def metric_name(text: str) -> str:

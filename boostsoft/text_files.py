@@ -20,6 +20,7 @@ _UTF8 = b"\xef\xbb\xbf"
 INTEGER = re.compile(rb"[+-]?[0-9]{1,99}")  # int() itself refuses thousands of digits
 
 
+_UNREAD = {b"BZh": "bzip2", b"\xfd7zXZ\0": "xz", b"\x28\xb5\x2f\xfd": "Zstandard"}
 GZIP_ERRORS = (EOFError, zlib.error, gzip.BadGzipFile)  # of data that are damaged or cut short
 
 
@@ -65,6 +66,9 @@ def read_lines(path: Path, caller: str, tell: Callable[[int], None] | None = Non
     number = 0
     with path.open("rb") as raw:
         zipped = is_gzip(raw.peek(2))
+        other = next((kind for head, kind in _UNREAD.items() if raw.peek(len(head)).startswith(head)), None)
+        if other is not None:
+            raise ValueError(f"{caller}: {path} is compressed by {other}; plain text and gzip are read")
         if path.suffix == ".gz" and not zipped and raw.peek(1):
             raise ValueError(f"{caller}: {path}, line 1: the name ends in .gz but the content is not gzip")
         lines = gzip.GzipFile(fileobj=raw) if zipped else raw  # another buffer would lose lines to an error

@@ -153,12 +153,11 @@ def read_model(path: Path) -> tuple[Any, int]:
         raise ValueError(f"track: MODEL must be a file; got the folder {path}")
     if not path.exists():
         raise FileNotFoundError(f"track: MODEL must name an existing file; got {str(path)!r}")
-    with path.open("rb") as file:
-        head = file.read(64)
+    content = path.read_bytes()  # once: it may be a pipe; and not every name that the system has is one to a booster
     for known, read in ((_LIGHTGBM, _read_lightgbm), (_CATBOOST, _read_catboost), (_XGBOOST, _read_xgboost)):
-        if head.startswith(known):
+        if content.startswith(known):
             try:
-                return read(path)
+                return read(content)
             except (ImportError, OSError):
                 raise
             except Exception as error:  # every library has its own
@@ -167,10 +166,9 @@ def read_model(path: Path) -> tuple[Any, int]:
     raise ValueError(f"track: MODEL must be {kinds}; got {path}")
 
 
-def _read_lightgbm(path: Path) -> tuple[Any, int]:
+def _read_lightgbm(content: bytes) -> tuple[Any, int]:
     import lightgbm
 
-    content = path.read_bytes()  # not every name that the system has is one to LightGBM
     if b"\nend of trees" not in content:
         raise ValueError("it is cut off: the line 'end of trees' is missing")
     # told how long each tree is, or with what it was trained, LightGBM ends the process at a text that is damaged
@@ -185,9 +183,8 @@ def _read_lightgbm(path: Path) -> tuple[Any, int]:
     return booster, int(booster.num_feature())
 
 
-def _read_xgboost(path: Path) -> tuple[Any, int]:
+def _read_xgboost(content: bytes) -> tuple[Any, int]:
     booster = import_xgboost("track").Booster()
-    content = path.read_bytes()
     if b'"features_info"' in content:
         raise ValueError("it is a CatBoost model as JSON: of CatBoost, .cbm is read")
     if b"learner" not in content:
@@ -196,8 +193,12 @@ def _read_xgboost(path: Path) -> tuple[Any, int]:
     return booster, int(booster.num_features())
 
 
-def _read_catboost(path: Path) -> tuple[Any, int]:
-    model = optional("track", "catboost", "bench").CatBoost().load_model(blob=path.read_bytes())
+def _read_catboost(content: bytes) -> tuple[Any, int]:
+    catboost = optional("track", "catboost", "bench")
+    # how long the model is stands behind the first word; CatBoost reads on, beyond the end of what it is given
+    if len(content) < 8 + int.from_bytes(content[4:8], "little"):
+        raise ValueError("it is cut off")
+    model = catboost.CatBoost().load_model(blob=content)
     return model, len(model.feature_names_)
 
 

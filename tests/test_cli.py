@@ -120,6 +120,30 @@ def test_demo(tmp_path, capsys):
     assert "Hard NDCG@10 on test: " in shown.out
 
 
+def test_options_that_are_repeated_add_up(parts, tmp_path, capsys):
+    first, second, valid = (str(part_file(parts, i)) for i in (1, 2, 3))
+    shared = ["--valid", valid, "--trees", "2", "--no-baseline", *SMALL_TREES]
+    texts = []
+    once = ["--train", first, second, "--mix", "map=2", "kendall=1", "--losses", "ranknet=1", "xendcg=2"]
+    twice = ["--train", first, "--train", second, "--mix", "map=2", "--mix", "kendall=1"]
+    twice += ["--losses", "ranknet=1", "--losses", "xendcg=2"]
+    for name, given in (("a", once), ("b", twice)):
+        assert cli.main(["train", *given, *shared, "--out", str(tmp_path / name)]) == 0
+        texts.append((tmp_path / name / "model.txt").read_text())
+        shown = " ".join(capsys.readouterr().out.split())
+        assert "trains on soft NDCG@10 + 2 map + 1 kendall + 1 ranknet + 2 xendcg." in shown
+    assert texts[0] == texts[1]
+
+
+def test_a_folder_may_begin_at_home(parts, tmp_path, monkeypatch, capsys):
+    """Of --out=~/results the shell leaves the first letter as it is."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    arguments = [*split_arguments(parts), "--trees", "2", "--no-baseline", *SMALL_TREES]
+    assert cli.main([*arguments, "--out=~/results"]) == 0
+    assert (tmp_path / "results" / "model.txt").is_file()
+
+
 def test_train_on_files(parts, tmp_path, capsys):
     arguments = [*split_arguments(parts), "--metric", "recall@2", "--noise", "gumbel", "--learning-rate", "0.2"]
     arguments += ["--leaves", "9", "--set", "num_leaf=4", "--set", "min_data_in_leaf=5", "--seed", "7"]
@@ -384,7 +408,15 @@ BAD = {
     "trees": (["demo", "--trees", "0"], "--trees: must be a whole number of at least 1; got '0'"),
     "leaves": (["train", "--leaves", "1"], "--leaves: must be a whole number of at least 2; got '1'"),
     "no number": (["demo", "--trees", "1e3"], "--trees: must be a whole number of at least 1; got '1e3'"),
-    "huge number": (["demo", "--seed", "10000000000"], "--seed: must be a whole number of at least 0"),
+    "huge number": (["demo", "--seed", "10000000000"], "--seed: must be a whole number from 0 to 2147483647; got"),
+    "many leaves": (["train", "--leaves", "131073"], "--leaves: must be a whole number from 2 to 131072; got '131073'"),
+    "mixed twice": (["train", "--folds", "{dir}", "--mix", "map=1", "--mix", "map=2"], "--mix: map is given twice"),
+    "lost twice": (
+        ["train", "--folds", "{dir}", "--losses", "xendcg=1", "xendcg=2"],
+        "--losses: xendcg is given twice",
+    ),
+    "set twice": (["train", "--folds", "{dir}", "--set", "max_bin=7", "--set", "max_bins=8"], "max_bin is given twice"),
+    "gains": (["train", "--folds", "{dir}", "--set", "label_gain=0,1"], "label_gain cannot be set: boostsoft and both"),
     "no rate": (["train", "--learning-rate", "x"], "--learning-rate: must be a number above 0; got 'x'"),
     "infinite rate": (["train", "--learning-rate", "inf"], "--learning-rate: must be a number above 0; got 'inf'"),
     "rate": (["train", "--folds", "{dir}", "--learning-rate", "nan"], "must be a number above 0; got 'nan'"),
@@ -459,13 +491,13 @@ def twice(folder, text):
 def test_negative_labels_are_refused(tmp_path, capsys):
     arguments = twice(tmp_path, "1 qid:1 1:1\n-1 qid:1 1:2\n")
     assert cli.main(arguments) == 2
-    assert "boostsoft: lambdarank needs whole labels from 0; got -1.0; --no-baseline" in capsys.readouterr().err
+    assert "boostsoft: lambdarank needs whole labels from 0 to 30; got -1.0; --no-baseline" in capsys.readouterr().err
 
 
 def test_fractional_labels_need_no_baseline(tmp_path, capsys):
     arguments = [*twice(tmp_path, letor_text(1, 1, 12).replace("2 qid", "1.5 qid")), "--trees", "2"]
     assert cli.main(arguments) == 2
-    assert "lambdarank needs whole labels from 0; got 1.5; --no-baseline leaves it out" in capsys.readouterr().err
+    assert "lambdarank needs whole labels from 0 to 30; got 1.5; --no-baseline leaves it out" in capsys.readouterr().err
     assert cli.main([*arguments, "--no-baseline", *SMALL_TREES]) == 0
 
 
@@ -547,6 +579,11 @@ def test_a_value_that_lightgbm_refuses_is_one_line(parts, tmp_path, capfd):
     assert capfd.readouterr().err == "boostsoft: --set: LightGBM knows no boosting 'foo'\n"
     assert cli.main([*arguments[:-1], "max_bin=many"]) == 2
     assert capfd.readouterr().err == "boostsoft: --set: max_bin must be a whole number; got 'many'\n"
+    assert cli.main([*arguments[:-1], "lambda_l2=many"]) == 2
+    assert capfd.readouterr().err == "boostsoft: --set: lambda_l2 must be a number; got 'many'\n"
+    assert cli.main([*arguments[:-1], "monotone_constraints=1,1"]) == 2
+    shown = capfd.readouterr().err.splitlines()[-1]
+    assert re.fullmatch(r"boostsoft: Check failed: \(.*\) == \(.*\)", shown)
 
 
 @pytest.mark.parametrize("setting", ["feature_fraction=0.5", "monotone_constraints=1,0,0,0", "max_bin=15"])

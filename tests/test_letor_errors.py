@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
+import lzma
 import os
 import re
 import sys
@@ -30,7 +32,7 @@ write = letor_cases.write  # a fixture
         (b"qid:1 1:1", "the label must be a finite number; got 'qid:1'"),
         (b"\x00\xff\x01", r"the label must be a finite number; got '\\x00\\\\xff\\x01'"),
         (b"x" * 99, "the label must be a finite number; got 'x{57}...'"),
-        (b"1 1:1", r"qid:<id> must follow the label \(or pass group=\); got '1:1'"),
+        (b"1 1:1", r"qid:<id> must follow the label \(load_letor takes group= in its place\); got '1:1'"),
         (b"1", "qid:<id> must follow the label .* got ''"),
         (b"1 qid: 1:1", "qid:<id> must follow the label .* got 'qid:'"),
         (b"1 qid:1 qid:2 1:1", "a query id must come once.* got 'qid:2'"),
@@ -65,6 +67,20 @@ def test_bad_line_is_named(write, monkeypatch, line, message, chunk_lines):
     path = write(b"# a header\n\n1 qid:1 1:1 9:1\n" + line + b"\n0 qid:1 1:1 9:1\n")
     with pytest.raises(ValueError, match=f"^load_letor: {re.escape(str(path))}, line 4: {message}"):
         load_letor(path, n_features=9)
+
+
+@pytest.mark.parametrize(("pack", "kind"), [(bz2.compress, "bzip2"), (lzma.compress, "xz"), (None, "Zstandard")])
+def test_what_else_compresses_is_named(write, pack, kind):
+    text = b"1 qid:1 1:1\n0 qid:1 1:2\n"
+    path = write(b"\x28\xb5\x2f\xfd" + text if pack is None else pack(text))
+    with pytest.raises(ValueError, match=f"{path.name} is compressed by {kind}; plain text and gzip are read$"):
+        load_letor(path)
+
+
+def test_lines_of_an_old_mac_are_told_of(write):
+    path = write(b"1 qid:1 1:1\r0 qid:1 1:2\r")
+    with pytest.raises(ValueError, match="line 1: a line must end with a line feed; got a carriage return within '1 q"):
+        load_letor(path)
 
 
 @pytest.mark.parametrize("end", [b"\r", b"\r\n"])

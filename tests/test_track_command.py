@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import pytest
@@ -250,6 +251,23 @@ def test_catboost_models(folder, capsys):
     assert "model: 4 trees on 28 queries" in shown.out
     metrics = track_command.tracked_metrics(["ndcg@10"], "gaussian", 0.2)
     assert_table_is(shown.out, expected_track(model, folder, metrics))
+    content = (folder / "model.cbm").read_bytes()
+    for missing in (1, 8, 16, len(content) // 2, len(content) - 6):
+        (folder / "cut.cbm").write_bytes(content[:-missing])
+        code, shown = run(capsys, folder / "cut.cbm", folder / "a.txt")
+        assert (code, shown.out) == (2, "")
+        assert shown.err == f"boostsoft: track: cannot read the model {folder / 'cut.cbm'}: it is cut off\n"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no named pipes")
+def test_a_model_may_come_from_a_pipe(folder, tmp_path, capsys):
+    os.mkfifo(tmp_path / "pipe")
+    content = (folder / "lightgbm.txt").read_bytes()
+    writer = threading.Thread(target=lambda: (tmp_path / "pipe").write_bytes(content))
+    writer.start()
+    code, shown = run(capsys, tmp_path / "pipe", folder / "a.txt")
+    writer.join()
+    assert (code, shown.err) == (0, "")
 
 
 def test_without_plotly_a_folder_has_no_page_and_says_so(folder, tmp_path, capsys, monkeypatch):

@@ -121,7 +121,7 @@ def _parse_line(body: bytes, with_qid: bool, n_features: int | None) -> tuple[fl
     if with_qid:
         head = fields.pop(0) if fields else b""
         if not head.startswith(b"qid:") or head == b"qid:":
-            raise LineError(f"qid:<id> must follow the label (or pass group=); got {show(head)}")
+            raise LineError(f"qid:<id> must follow the label (load_letor takes group= in its place); got {show(head)}")
         qid = head[4:]
     pairs: list[tuple[int, float]] = []
     for field in fields:

@@ -20,10 +20,11 @@ def without_comments(lines: list[bytes], first: int, place: str) -> Lines:
     numbers, bodies, comments = [], [], []
     for number, line in enumerate(lines, first):
         body, _, comment = line.partition(b"#")
-        if b"\r" in comment.rstrip():  # lines of an old Mac: the comment would hide those that follow
+        if b"\r" in line and b"\r" in line.rstrip():  # lines of an old Mac: a comment would hide those that follow
+            within = comment if b"\r" in comment.rstrip() else body
             raise ValueError(
                 f"{place}, line {number}: a line must end with a line feed; got a carriage return within "
-                f"{show(comment.strip())}"
+                f"{show(within.strip())}"
             )
         body = body.strip()
         if body:
