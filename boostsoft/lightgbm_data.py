@@ -154,13 +154,21 @@ def refuse_bagged_queries(caller: str, params: Mapping[str, Any]) -> None:
 
 
 def warn_of_few_leaves(caller: str, params: Mapping[str, Any], curvature: float) -> None:
-    """Warn if the least curvature of a leaf is much of what all documents have together, or too much for any split."""
+    """Warn if the least curvature of a leaf is much of what all documents have together, or too much for any split.
+
+    Of several machines LightGBM shows one, and its documents are not all.
+    """
+    if (whole(params.get("num_machines")) or 1) > 1:
+        return
     leaves = next((whole(params[name]) for name in _LEAVES if name in params), None) or _DEFAULT_LEAVES
-    for name, least in _least_curvatures(params).items():
-        if curvature < 2 * least:
-            warn_of_no_split(caller, f"{name}={least:g}", curvature)
+    given = _least_curvatures(params)
+    lowest = min(given, key=given.__getitem__)  # LGBMRanker adds one of its own; which counts is LightGBM's to say
+    if curvature < 2 * given[lowest]:
+        warn_of_no_split(caller, f"{lowest}={given[lowest]:g}", curvature)
+        return
+    for name, least in given.items():
         # leaves differ in curvature: where twice as many as asked for have no room, a tree may have far fewer
-        elif least > _DEFAULT_LEAST and curvature < 2 * leaves * least:
+        if least > _DEFAULT_LEAST and curvature < 2 * leaves * least:
             warnings.warn(
                 f"{caller}: {name}={least:g} may leave a tree fewer than {leaves} leaves, since all documents have a "
                 f"curvature of {curvature:.3g}: curvatures are smaller than lambdarank's; leave it out, or give "

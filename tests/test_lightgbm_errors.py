@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 
 import lightgbm as lgb
 import numpy as np
@@ -291,6 +292,19 @@ def test_where_no_leaf_can_have_its_least_curvature_it_is_told(data):
     least = float(re.search(r"give min_sum_hessian_in_leaf=(\S+), and", str(told_of[0].message))[1])
     grown = lgb.train({**params, "min_sum_hessian_in_leaf": least}, light, 1)
     assert grown.dump_model()["tree_info"][0]["num_leaves"] > 1
+    # of two names LightGBM says which counts; LGBMRanker has always one of its own
+    ranked = rank_again(data, min_sum_hessian=least)
+    ranked.fit(data.X, data.y, group=data.sizes, sample_weight=np.full(data.y.size, scale))
+    assert ranked.booster_.dump_model()["tree_info"][0]["num_leaves"] > 1
+
+
+def test_one_machine_of_several_does_not_tell_what_all_have(data, monkeypatch):
+    monkeypatch.setattr("boostsoft.lightgbm.training_behind", lambda *_: Training({"num_machines": 2}, False, True))
+    dataset = data.dataset().construct()
+    dataset.set_weight(np.full(data.y.size, 1e-9))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        bl.objective("ndcg@5")(np.zeros(data.y.size), dataset)
 
 
 def test_parameters_of_lambdarank_that_are_not_read_are_told_of(data):

@@ -884,14 +884,17 @@ def test_a_booster_of_xgboost_goes_on_from_its_best_iteration(kept, data, tmp_pa
     start.fit(data.X, data.y, qid=data.qid, eval_set=[(data.X, noise)], eval_qid=[data.qid])
     best, trees = start.best_iteration + 1, start.get_booster().num_boosted_rounds()
     assert best < trees < 30
+    first = best if kept == "estimator" else trees  # all of a booster predict, if nobody else says how many
     start.save_model(tmp_path / "start.json")
     given = {"booster": start.get_booster(), "estimator": start, "file": tmp_path / "start.json"}[kept]
     model = fit(ranker("xgboost", n_estimators=2), data, init_model=given)
-    assert (model.best_iteration_, model.n_iter_) == (best + 2, 2)
+    assert (model.best_iteration_, model.n_iter_) == (first + 2, 2)
+    assert start.best_iteration + 1 == best
     np.testing.assert_allclose(
         list(model.staged_predict(data.X))[best - 1], start.predict(data.X), rtol=1e-6, atol=1e-6
     )
     model.booster_.save_model(tmp_path / "model.json")
+    assert model.booster_.attr("best_iteration") is None
     served = xgb.XGBRanker()
     served.load_model(tmp_path / "model.json")
     np.testing.assert_array_equal(served.predict(data.X), model.predict(data.X))

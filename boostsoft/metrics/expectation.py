@@ -127,8 +127,10 @@ def _pairs(
     left = np.full(prepared.groups.n_queries, derive == 2)
     out = (found.values, found.gradient, found.push, found.hessian, left)
 
+    exact = tol <= ODDS_DIGITS or prepared.odds  # these divide by what may be the tails alone
+
     def by_level(ranges: Ranges) -> None:
-        soft_level_pairs(*given, tol <= ODDS_DIGITS, prepared.by_gain, derive, curvature, ranges, *out)
+        soft_level_pairs(*given, exact, prepared.by_gain, derive, curvature, ranges, *out)
 
     def in_order(ranges: Ranges) -> None:
         soft_pairs(*given, derive > 0, curvature, ranges, *out)

@@ -129,18 +129,26 @@ def unit_of(objective: Objective) -> float:
 def load(source: Any) -> Any:
     """A booster from a booster, an estimator or a file, whose trees stay as they are when it goes on.
 
-    One that stopped early goes on from its best iteration: so far its trees are served.
+    It goes on from the trees that it predicts with: an estimator that stopped early from its best iteration, a booster
+    from all. Where the best one was it must not say any longer, or XGBoost's estimators would serve no tree behind it.
     """
     import xgboost
 
+    served = None
     if isinstance(source, xgboost.XGBModel):
         source = source.get_booster()
+        served = source.attr("best_iteration")
     found = xgboost.Booster(model_file=source) if isinstance(source, (str, os.PathLike)) else source
     if not isinstance(found, xgboost.Booster):
         return None
     refuse_other_kinds(FIT, "init_model", json.loads(found.save_config())["learner"])
-    best = found.attr("best_iteration")
-    return found if best is None else found[: int(best) + 1]
+    if found.attr("best_iteration") is None:
+        return found
+    if served is not None and int(served) + 1 < found.num_boosted_rounds():
+        return found[: int(served) + 1]
+    found = found.copy()
+    found.set_attr(best_iteration=None, best_score=None)
+    return found
 
 
 def train(job: Job) -> Any:
