@@ -70,7 +70,7 @@ def warn_of_no_split(caller: str, asked: str, curvature: float) -> None:
     name = asked.partition("=")[0]
     warnings.warn(
         f"{caller}: no tree can be split with {asked}, since all documents together have a curvature of "
-        f"{curvature:.3g}; give {name}={1e-4 * curvature:.0g}, and an L2 as much smaller",
+        f"{curvature:.3g}; give {name}={1e-4 * curvature:.0g}, and an L2 far below that curvature",
         stacklevel=3,
     )
 

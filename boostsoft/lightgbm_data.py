@@ -161,46 +161,49 @@ def warn_of_few_leaves(caller: str, params: Mapping[str, Any], curvature: float)
     if (whole(params.get("num_machines")) or 1) > 1:
         return
     leaves = next((whole(params[name]) for name in _LEAVES if name in params), None) or _DEFAULT_LEAVES
-    given = _least_curvatures(params)
-    lowest = min(given, key=given.__getitem__)  # LGBMRanker adds one of its own; which counts is LightGBM's to say
-    if curvature < 2 * given[lowest]:
-        warn_of_no_split(caller, f"{lowest}={given[lowest]:g}", curvature)
-        return
-    for name, least in given.items():
-        # leaves differ in curvature: where twice as many as asked for have no room, a tree may have far fewer
-        if least > _DEFAULT_LEAST and curvature < 2 * leaves * least:
-            warnings.warn(
-                f"{caller}: {name}={least:g} may leave a tree fewer than {leaves} leaves, since all documents have a "
-                f"curvature of {curvature:.3g}: curvatures are smaller than lambdarank's; leave it out, or give "
-                "a tenth of what suits lambdarank",
-                stacklevel=2,
-            )
+    name, least = _least_curvature(params)
+    if curvature < 2 * least:
+        warn_of_no_split(caller, f"{name}={least:g}", curvature)
+    # leaves differ in curvature: where twice as many as asked for have no room, a tree may have far fewer
+    elif least > _DEFAULT_LEAST and curvature < 2 * leaves * least:
+        warnings.warn(
+            f"{caller}: {name}={least:g} may leave a tree fewer than {leaves} leaves, since all documents have a "
+            f"curvature of {curvature:.3g}: curvatures are smaller than lambdarank's; leave it out, or give "
+            "a tenth of what suits lambdarank",
+            stacklevel=2,
+        )
 
 
-def _least_curvatures(params: Mapping[str, Any]) -> dict[str, float]:
-    """What a leaf must have, by the names that say it."""
-    found = {}
-    for name in _LEAST_CURVATURE:
+def _least_curvature(params: Mapping[str, Any]) -> tuple[str, float]:
+    """What a leaf must have, and the name that says so: LightGBM's own, or of several others the shortest."""
+    own, *others = _LEAST_CURVATURE
+    for name in (own, *sorted(others, key=lambda name: (len(name), name))):
         with contextlib.suppress(KeyError, TypeError, ValueError):
-            found[name] = float(params[name])
-    return found or {_LEAST_CURVATURE[0]: _DEFAULT_LEAST}
+            return name, float(params[name])
+    return own, _DEFAULT_LEAST
 
 
 def warn_of_what_is_not_read(caller: str, params: Mapping[str, Any], gain: Any) -> None:
     """Warn of parameters of lambdarank, which its objective alone reads; ``gain`` is what the caller has in place."""
     unread = [name for name in _OF_LAMBDARANK if name in params]
     if unread:
-        warnings.warn(
-            f"{caller}: {', '.join(unread)} of lambdarank is not read: the objective has a cutoff of its own, as in "
-            "'ndcg@10'",
-            stacklevel=2,
-        )
-    if params.get("label_gain") is not None and isinstance(gain, str):
+        cutoff = "; a cutoff is the metric's, as in 'ndcg@10'" if _OF_LAMBDARANK[0] in unread else ""
+        warnings.warn(f"{caller}: not read, since lambdarank's: {', '.join(unread)}{cutoff}", stacklevel=2)
+    if params.get("label_gain") is not None and isinstance(gain, str) and not _is_exp2(gain, params["label_gain"]):
         warnings.warn(
             f"{caller}: label_gain is not read, and gain={gain!r} is trained on; give the objective what LightGBM was "
             'given: bs.Metric("ndcg@10", gain=[...])',
             stacklevel=2,
         )
+
+
+def _is_exp2(gain: str, label_gain: Any) -> bool:
+    """Whether LightGBM's table says what is trained on: as who has many grades must write out its default."""
+    try:
+        table = [float(one) for one in (label_gain.split(",") if isinstance(label_gain, str) else label_gain)]
+    except (TypeError, ValueError):
+        return False
+    return gain == "exp2" and table == [2.0**label - 1.0 for label in range(len(table))]
 
 
 def bags_queries(params: Mapping[str, Any]) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .arguments import FloatArray, IntArray, as_array, finite_vector, refuse_negative
-from .query_groups import QueryGroups, query_weights, refuse_missing_ids, resolve_groups, run_starts
+from .query_groups import QueryGroups, query_weights, read_ids, refuse_missing_ids, resolve_groups, run_starts
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +104,7 @@ def n_relevant(labels: FloatArray, groups: QueryGroups) -> int:
 
 
 def _from_ids(caller: str, n_docs: int, qid: Any) -> Queries:
-    ids = as_array(caller, "qid", qid)
+    ids = read_ids(caller, qid)
     if ids.shape != (n_docs,):
         raise ValueError(f"{caller}: qid must have one id per row, {n_docs}; got shape {ids.shape}")
     refuse_missing_ids(caller, ids)

@@ -229,7 +229,7 @@ def _offsets_from_sizes(caller: str, argument: str, sizes: Any, n_docs: int | No
 
 
 def _offsets_from_ids(caller: str, qid: Any) -> IntArray:
-    ids = as_array(caller, "qid", qid)
+    ids = read_ids(caller, qid)
     if ids.ndim != 1 or ids.size == 0:
         raise ValueError(f"{caller}: qid must be one-dimensional and not empty; got shape {ids.shape}")
     refuse_missing_ids(caller, ids)
@@ -239,6 +239,16 @@ def _offsets_from_ids(caller: str, qid: Any) -> IntArray:
         _refuse_second_run(caller, names, starts.tolist())
     offsets: IntArray = np.concatenate([starts, [ids.size]])
     return offsets
+
+
+def read_ids(caller: str, qid: Any) -> NDArray[Any]:
+    """Query ids as an array; those of a list as they are, where NumPy would make texts or floats of some of them."""
+    ids = as_array(caller, "qid", qid)
+    if not isinstance(qid, (list, tuple)):
+        return ids
+    texts = ids.dtype.kind in "US" and not all(isinstance(one, (str, bytes)) for one in qid)
+    rounded = ids.dtype.kind == "f" and all(isinstance(one, int) for one in qid)
+    return np.array(qid, dtype=object) if texts or rounded else ids
 
 
 def run_starts(ids: NDArray[Any]) -> IntArray:

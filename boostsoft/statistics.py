@@ -57,7 +57,8 @@ class PairedInterval:
         differing = self.n if self.differing is None else self.differing
         if differing >= FEW_PAIRS:
             return ""
-        which = f", of which {differing} differ" if differing < self.n else ""
+        differ = "differs" if differing == 1 else "differ"
+        which = f", of which {differing} {differ}" if differing < self.n else ""
         return f"in these {self.n} queries{which}, too few to say so of others"
 
 
@@ -108,7 +109,12 @@ def paired_interval(
         return PairedInterval(mean, np.nan, np.nan, n, level)
     ends = central(bootstrap_means(differences[None], np.ones(n), n_boot, seed)[:, 0], level)
     low, high = without_rounding(ends, differences)
-    return PairedInterval(mean, float(low), float(high), n, level, int(np.count_nonzero(differences)))
+    return PairedInterval(mean, float(low), float(high), n, level, _count_differing(differences))
+
+
+def _count_differing(differences: FloatArray) -> int:
+    """How many are more than rounding."""
+    return int(np.count_nonzero(np.abs(differences) > _ROUNDING * np.abs(differences).max()))
 
 
 def without_rounding(means: FloatArray, differences: FloatArray) -> FloatArray:

@@ -76,7 +76,13 @@ def test_an_error_names_the_file(tmp_path):
         write_whole(tmp_path / "file", full)
     assert caught.value.errno == errno.ENOSPC
 
-    def refuses(_):  # as pyarrow does
+    def tells(_):  # as pyarrow does of a folder that is not there
+        raise OSError(errno.ENOENT, "Failed to open local file '.file.tmp'. Detail: [errno 2] No such file")
+
+    with pytest.raises(OSError, match=re.escape(f"] No such file or directory: '{tmp_path / 'file'}'")):
+        write_whole(tmp_path / "file", tells)
+
+    def refuses(_):  # and of other things
         raise OSError("in words only")
 
     with pytest.raises(OSError, match=r"^in words only$"):

@@ -12,8 +12,10 @@ from scipy.stats import norm
 from sklearn.model_selection import GroupKFold, cross_val_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from boostsoft import Metric, load_letor
+from boostsoft import Metric, QueryGroups, load_letor
 from boostsoft.blending import SoftBlender
+from boostsoft.blending.alike import copies
+from boostsoft.metrics.spread import spreads
 from boostsoft.progress import bar, shows
 
 from . import blender_cases
@@ -104,6 +106,23 @@ def test_scores_of_a_query_of_weight_0_change_nothing(data):
             found.append(SoftBlender(normalize="none").fit(S[rows], y[rows], **queries).weights_)
         assert len(caught) == 2
     np.testing.assert_allclose(*found, atol=1e-9)
+
+
+def test_copies_among_many_documents_are_found_and_nothing_else():
+    """Most columns differ within the first thousand documents; the others are compared to the end."""
+    rng = np.random.default_rng(0)
+    groups = QueryGroups.from_sizes(np.full(400, 10))
+    first, second = rng.normal(size=(2, 4000))
+    later = first.copy()
+    later[3000:] += rng.normal(size=1000)
+    S = np.column_stack([first, second, 3.0 * first, later, -second, groups.per_document(rng.normal(size=400)) + later])
+    units = spreads(groups, S, np.ones(400))
+    assert copies(S, groups, np.ones(400), units) == ([[0, 2], [3, 5]], [(1, 4)])
+    behind = np.where(np.arange(400) < 200, 0.0, 1.0)  # of the first queries none weighs
+    assert copies(S, groups, behind, spreads(groups, S, behind)) == ([[0, 2], [3, 5]], [(1, 4)])
+    ahead = 1.0 - behind
+    assert copies(S, groups, ahead, spreads(groups, S, ahead)) == ([[0, 2, 3, 5]], [(1, 4)])
+    assert copies(S[:, [0, 1, 3]], groups, np.ones(400), units[[0, 1, 3]]) == ([], [])
 
 
 @pytest.mark.parametrize("mix", ["auto", None])

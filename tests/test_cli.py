@@ -494,6 +494,13 @@ def test_negative_labels_are_refused(tmp_path, capsys):
     assert "boostsoft: lambdarank needs whole labels from 0 to 30; got -1.0; --no-baseline" in capsys.readouterr().err
 
 
+def test_labels_beyond_the_gains_of_lambdarank_need_no_baseline(tmp_path, capsys):
+    arguments = [*twice(tmp_path, letor_text(1, 1, 12).replace("2 qid", "31 qid")), "--trees", "2"]
+    assert cli.main(arguments) == 2
+    assert "needs whole labels from 0 to 30; got 31.0; --no-baseline leaves it out" in capsys.readouterr().err
+    assert cli.main([*arguments, "--no-baseline", *SMALL_TREES]) == 0
+
+
 def test_fractional_labels_need_no_baseline(tmp_path, capsys):
     arguments = [*twice(tmp_path, letor_text(1, 1, 12).replace("2 qid", "1.5 qid")), "--trees", "2"]
     assert cli.main(arguments) == 2

@@ -187,6 +187,18 @@ def test_a_loss_is_told_from_0_only_beyond_what_picking_the_best_shows():
     assert sure.lost > sure.lost_by_chance > 0
 
 
+def test_steps_that_cannot_be_the_best_are_not_picked_from():
+    """Far below and far noisier, they would be above the last one by chance in no draw of the queries."""
+    rng = np.random.default_rng(0)
+    early, late = 20.0 * rng.normal(size=(5, 400)), 50.0 + 0.1 * rng.normal(size=(3, 400))
+    alone, among = (
+        tree_effects(track_of([np.zeros(400), *late])),
+        tree_effects(track_of([np.zeros(400), *early, *late])),
+    )
+    assert among.best == alone.best + 5
+    assert among.lost_by_chance == alone.lost_by_chance < 0.1
+
+
 def test_of_equal_steps_the_fewest_trees_are_best_in_every_resample():
     """A matrix product rounds equal rows differently, depending on where they stand."""
     rows = np.random.default_rng(0).random(200)

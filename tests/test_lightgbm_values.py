@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 
 import lightgbm as lgb
 import numpy as np
@@ -170,6 +171,18 @@ def test_labels_are_read_as_written():
         assert value == metric(y, scores, group=sizes) > 0
     gradient, _ = bl.objective(bs.Metric("precision@2", relevant_from=0.7))(scores, dataset)
     assert gradient[0] < 0, "the relevant document is to rise"
+
+
+def test_all_fractions_are_relevant_from_themselves_on():
+    """Of either sign, as a booster's single precision has them and as these are then written out."""
+    for over, under in itertools.product(range(-30, 31), range(1, 31)):
+        least = over / under
+        kept = float(np.float32(least))
+        written = float(str(np.float32(least)))
+        metric = bs.Metric("precision@1", relevant_from=least)
+        assert [metric([label], [0.0], group=[1]) for label in (least, kept, written)] == [1.0] * 3
+        if least != int(least):
+            assert metric([least - 1e-6 * abs(least)], [0.0], group=[1]) == 0.0
 
 
 @pytest.mark.parametrize("least", [1 / 9, 5 / 6, 0.1 * 3, 1 / 3, 0.7])

@@ -418,7 +418,9 @@ def test_a_pooled_metric_counts_once_for_every_query():
     weights = np.array([1.0, 0.0, 3.0, 1.0, 1.0, 1.0])
     weighted, _ = evaluate(SoftObjective(pooled, query_weight=weights), labels, scores)
     slope = bs.SoftMetric(pooled).gradient(labels, scores, group=SIZES, query_weight=weights)
-    np.testing.assert_allclose(weighted, 6 * slope, rtol=1e-12)
+    np.testing.assert_allclose(weighted, 7 * slope, rtol=1e-12)
+    twice, _ = evaluate(SoftObjective(pooled, query_weight=2 * weights), labels, scores)
+    np.testing.assert_allclose(twice, 2 * weighted, rtol=1e-12)
 
 
 @pytest.mark.parametrize("metric", [bs.Metric("dcg", gain="linear"), bs.Metric("pfound")], ids=["dcg", "pfound"])

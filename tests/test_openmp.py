@@ -225,11 +225,22 @@ def test_where_openmp_binds_threads_each_has_its_processor(first):
         "from boostsoft.kernels import threads\n"
         "from boostsoft.lightgbm_data import library\n"
         "assert len(os.sched_getaffinity(0)) == 1 == threads.n_threads()\n"
-        "with threads.on_threads_of(library(), 2):\n"
-        "    assert threads.n_threads() >= 2\n"
-        "    with threads.at_most(1):\n"
-        "        assert threads.n_threads() == 1\n",
+        "if library().omp_get_num_procs() > 1:  # of an OpenMP that another one has bound before, one is left\n"
+        "    with threads.on_threads_of(library(), 2):\n"
+        "        assert threads.n_threads() >= 2\n"
+        "        with threads.at_most(1):\n"
+        "            assert threads.n_threads() == 1\n",
         OMP_PROC_BIND="true",
+    )
+    passes(
+        "-c",
+        "import boostsoft, lightgbm\n"
+        "from boostsoft.kernels import threads\n"
+        "from boostsoft.lightgbm_data import library\n"
+        "with threads.on_threads_of(library(), 2):\n"
+        "    assert threads.n_threads() == 1\n",
+        OMP_PROC_BIND="true",
+        NUMBA_NUM_THREADS="1",
     )
 
 

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from boostsoft import Metric, QueryGroups, SoftMetric
+from boostsoft.queries import read_queries
 from boostsoft.query_groups import query_weights, resolve_groups
 
 few = settings(deadline=None, derandomize=True, max_examples=50)
@@ -334,3 +335,14 @@ def test_weights_are_ones_if_not_given():
 def test_values_must_be_one_per_document(reduce, n):
     with pytest.raises(ValueError, match=rf"values must be one per document, 5; got shape \({n},\)"):
         reduce(QueryGroups.from_sizes([2, 3]), np.ones(n))
+
+
+def test_ids_of_a_list_are_what_they_are():
+    """NumPy would make the text 'nan' of what is missing, one id of 1 and "1", and floats of large whole numbers."""
+    for read in (QueryGroups.from_query_ids, lambda ids: read_queries("test", len(ids), None, ids).groups):
+        with pytest.raises(ValueError, match="must not be missing or infinite"):
+            read(["a", "a", float("nan"), "b"])
+        assert read([1, 1, "1"]).sizes.tolist() == [2, 1]
+        assert read((2**63 + 1, 2**63, 1)).n_queries == 3
+        assert read(["a", "b", "b"]).sizes.tolist() == [1, 2]
+        assert read([1, 2.5, 2.5]).sizes.tolist() == [1, 2]

@@ -68,6 +68,10 @@ def test_pairs_that_differ_are_counted():
     assert statistics.paired_interval(np.arange(9.0), np.zeros(9)).differing == 8
     assert PairedInterval(0.1, 0.05, 0.2, 9, 0.95).too_few == "in these 9 queries, too few to say so of others"
     assert statistics.paired_interval(np.arange(11.0), np.zeros(11)).too_few == ""
+    rounded = np.where(np.arange(200) < 1, 0.3, 0.5 + 1e-16)
+    rounded[100:] = np.nextafter(0.5, 1)
+    one = statistics.paired_interval(rounded, np.full(200, 0.5))
+    assert one.too_few == "in these 200 queries, of which 1 differs, too few to say so of others"
 
 
 def test_blocks_of_resamples_do_not_matter(monkeypatch):

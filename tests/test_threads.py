@@ -98,6 +98,7 @@ def test_a_containers_quota(files, share, tmp_path, monkeypatch):
     monkeypatch.setattr(processors, "_CGROUPS", tmp_path)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: range(7), raising=False)
     assert processors.processors() == (7 if share == np.inf else np.ceil(share))
+    assert processors.processors(5) == (5 if share == np.inf else np.ceil(share))
 
 
 @pytest.mark.parametrize(("chosen", "allowed"), [({}, 1), ({"NUMBA_NUM_THREADS": "3"}, 3)])

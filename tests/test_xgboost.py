@@ -510,3 +510,33 @@ def test_the_objective_has_every_option():
         "query_weight": [1.0, 2.0], "accuracy": "high",
     }  # fmt: skip
     assert bx.objective("map", **options).rule == SoftObjective("map", **options)
+
+
+def test_where_no_leaf_can_have_its_least_curvature_it_is_told(data):
+    """Of little weight all documents together have less than XGBoost's default asks of each leaf."""
+    matrix = data.matrix()
+    total = bx.objective("ndcg@5")(np.zeros(data.y.size), matrix)[1].sum()
+    matrix.set_weight(np.full(len(data.sizes), 1.0 / total))
+    told = r"objective: no tree can be split with min_child_weight=1, since .* a curvature of 1; give min_child_weight="
+    with pytest.warns(UserWarning, match=told + r"\S+, and an L2 far below that curvature") as told_of:
+        stump = bx.train({}, matrix, 2, obj="ndcg@5", verbose_eval=False)
+    assert (stump.trees_to_dataframe().Feature == "Leaf").all()
+    least = float(str(told_of[0].message).split("give min_child_weight=")[1].split(",")[0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        settings = {"min_child_weight": least, "lambda": least}
+        grown = bx.train(settings, matrix, 2, obj="ndcg@5", verbose_eval=False)
+        assert (grown.trees_to_dataframe().Feature != "Leaf").any()
+        xgb.train({**settings, "base_score": 0, "booster": "dart"}, matrix, 1, obj=bx.objective("ndcg@5"))
+        matrix.set_weight(np.ones(len(data.sizes)))
+        bx.train({}, matrix, 2, obj="ndcg@5", verbose_eval=False)
+
+
+def test_of_the_part_of_one_worker_nothing_is_told(data, monkeypatch):
+    monkeypatch.setattr("boostsoft.xgboost.over_workers", lambda: lambda sums: sums)
+    matrix = data.matrix()
+    matrix.set_weight(np.full(len(data.sizes), 1e-9))
+    objective = bx.objective("ndcg@5")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        xgb.train({"base_score": 0, "disable_default_eval_metric": True}, matrix, 1, obj=objective)

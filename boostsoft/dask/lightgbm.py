@@ -121,6 +121,11 @@ class PartObjective:
 class _PartRule(Objective):
     rule: Objective
 
+    @property
+    def metric(self) -> Any:
+        """What it trains on, for what is said of parameters."""
+        return getattr(self.rule, "metric", None)
+
     def prepare(
         self, y_true: Any, groups: QueryGroups, *, part: bool = True, caller: str = "objective"
     ) -> PreparedQueries:

@@ -286,6 +286,8 @@ def _sample_query(
     with np.errstate(over="ignore", invalid="ignore"):  # scores and noise in units of sigma, the best at 0
         gaps = own - own.max()
         logits = np.maximum(np.where(gaps > -np.inf, gaps / sigma, own / sigma - own.max() / sigma), -1e300)
+    # a constant in the gains changes no gradient, all ranks being filled: from their mean on rewards scatter far less
+    rewards = gains - (gains / n).sum() if placed else gains
     left = n_samples
     while left > 0:
         count = min(left, max(1, _CELLS_AT_A_TIME // n))
@@ -295,7 +297,7 @@ def _sample_query(
         hard_draws(prepared.family, draws, gains, weights, ranks, prepared.discount, values)
         total += float(values.sum())
         if placed:
-            plackett_luce_gradient(logits, draws, gains, ranks, prepared.discount, moment)
+            plackett_luce_gradient(logits, draws, rewards, ranks, prepared.discount, moment)
         elif derive:
             score = _score_function(noise, eps)
             moment += values @ score

@@ -102,8 +102,9 @@ class SoftMetric:
     pnr is E[pairs in order] / E[the others], for the ratio itself has no finite mean; chances below 1e-17 may count
     as 0. A gradient that overflows is returned as the largest float.
 
-    Sampled gradients are PL-Rank-3 (Oosterhuis 2022) for sums of gain x discount under Gumbel noise, and otherwise
-    the covariance of the metric with the noise's score function, which is noisier.
+    Sampled gradients are PL-Rank-3 (Oosterhuis 2022), of gains less their mean, for sums of gain x discount under
+    Gumbel noise, and otherwise the covariance of the metric with the noise's score function, which is noisier with a
+    cutoff.
 
     Examples
     --------

@@ -187,7 +187,7 @@ class SoftObjective(Objective):
         weights = query_weights(queries.caller, self.query_weight, queries.members)
         queries = queries.weigh(weights)
         if queries.pooled:
-            weights = np.full(1, float(weights.size))
+            weights = np.full(1, float(weights.sum()))
         share = np.where(queries.empty, 0.0, weights) / queries.divisor
         # in metrics of pairs and plain ones the kernels have counted from the least gain already
         counted = queries.pairwise or queries.family == PLAIN

@@ -24,7 +24,7 @@ def band_of(track: TreeTrack, metric: int, kind: str, level: float, n_boot: int 
     A band of the mean is as wide as queries differ, at every step alike. Steps share their queries, so that the
     difference between two is known far better: the paired band holds, at each step, mean(best step) + the
     percentiles of mean(step) - mean(best step) over resampled queries. It has no width at the best step. That step was
-    picked as the highest: of steps that are all equally good a sixth to a quarter have all of the band below it.
+    picked as the highest: of steps that are all equally good a sixth to nearly half have all of the band below it.
 
     >>> from boostsoft import Metric
     >>> track = TreeTrack(

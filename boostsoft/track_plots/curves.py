@@ -96,9 +96,9 @@ def plot_curves(
         By position, name or value, as in :meth:`TreeTrack.index`; all by default.
     band : "paired", "mean" or None
         The interval of the difference from the best step, drawn around the curve: it has no width at the best step,
-        and steps far below the ring are worse (the ring was picked as the highest: where nothing differs, a sixth to a
-        quarter of the steps lie below it with all of their band). Or the interval of the mean itself, which is wide,
-        since queries differ, and says nothing on how steps compare. Or no band.
+        and steps far below the ring are worse (the ring was picked as the highest: where nothing differs, a sixth
+        to nearly half of the steps lie below it with all of their band). Or the interval of the mean itself, which is
+        wide, since queries differ, and says nothing on how steps compare. Or no band.
     level : float
         Level of the bands.
     n_boot : int
