@@ -266,8 +266,8 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         eval_group, eval_qid, eval_sample_weight, eval_query_weight : lists, optional
             The queries of each pair of ``eval_set``, and their weights.
         init_model : SoftRanker, booster, estimator that holds one (LGBMRanker, XGBRanker) or file, optional
-            Trees to continue, those that it predicts with: of an early-stopped estimator (or LightGBM's Booster) up to its
-            best iteration. ``n_estimators`` more are grown, and what is drawn for them is drawn anew.
+            Trees to continue, those that it predicts with: of an early-stopped estimator (or LightGBM's Booster) up to
+            its best iteration. ``n_estimators`` more are grown, and what is drawn for them is drawn anew.
 
         Returns
         -------
