@@ -560,7 +560,7 @@ def _descent(
     gradient, curvature = rule.unchecked(queries, scores, rows)
     if training.begins:
         warn_of_few_leaves(caller, training.params, float(curvature.sum()))
-        warn_of_what_is_not_read(caller, training.params, _gain(rule))
+        warn_of_what_is_not_read(caller, training.params, rule, _gain(rule))
     return np.negative(gradient, out=gradient), curvature
 
 

@@ -28,7 +28,8 @@ _LEAST_CURVATURE = (
     "min_sum_hessian_in_leaf", "min_sum_hessian_per_leaf", "min_sum_hessian", "min_hessian", "min_child_weight",
 )  # fmt: skip
 _DEFAULT_LEAST = 1e-3
-_OF_LAMBDARANK = ("lambdarank_truncation_level", "lambdarank_norm", "sigmoid")
+_CUTOFF = "lambdarank_truncation_level"
+_OF_LAMBDARANK = {_CUTOFF: "truncation_level", "lambdarank_norm": "norm", "sigmoid": "sigmoid"}
 _LEAVES, _DEFAULT_LEAVES = ("num_leaves", "num_leaf", "max_leaves", "max_leaf", "max_leaf_nodes"), 31
 _FRAMES = 8  # between a Booster and what it calls: LightGBM's own wrappers, and a user's
 
@@ -183,11 +184,14 @@ def _least_curvature(params: Mapping[str, Any]) -> tuple[str, float]:
     return own, _DEFAULT_LEAST
 
 
-def warn_of_what_is_not_read(caller: str, params: Mapping[str, Any], gain: Any) -> None:
-    """Warn of parameters of lambdarank, which its objective alone reads; ``gain`` is what the caller has in place."""
-    unread = [name for name in _OF_LAMBDARANK if name in params]
+def warn_of_what_is_not_read(caller: str, params: Mapping[str, Any], rule: Any, gain: Any) -> None:
+    """Warn of parameters of LightGBM's lambdarank that ours does not read, unless they say what it has anyway.
+
+    ``gain`` is that of the objective, ``rule``, if it has gains.
+    """
+    unread = [name for name, ours in _OF_LAMBDARANK.items() if name in params and not _says(params[name], rule, ours)]
     if unread:
-        cutoff = "; a cutoff is the metric's, as in 'ndcg@10'" if _OF_LAMBDARANK[0] in unread else ""
+        cutoff = "; a cutoff is the metric's, as in 'ndcg@10'" if _CUTOFF in unread else ""
         warnings.warn(f"{caller}: not read, since lambdarank's: {', '.join(unread)}{cutoff}", stacklevel=2)
     if params.get("label_gain") is not None and isinstance(gain, str) and not _is_exp2(gain, params["label_gain"]):
         warnings.warn(
@@ -195,6 +199,14 @@ def warn_of_what_is_not_read(caller: str, params: Mapping[str, Any], gain: Any) 
             'given: bs.Metric("ndcg@10", gain=[...])',
             stacklevel=2,
         )
+
+
+def _says(value: Any, rule: Any, ours: str) -> bool:
+    """Whether a parameter has the value of an objective's own."""
+    try:
+        return float(value) == float(getattr(rule, ours))
+    except (AttributeError, TypeError, ValueError):
+        return False
 
 
 def _is_exp2(gain: str, label_gain: Any) -> bool:

@@ -468,6 +468,11 @@ def test_options_reach_the_soft_metric(name, noise):
             assert default != pytest.approx(wanted, rel=1e-4)
 
 
+def law_error(name):
+    """What the shorter Gaussian law of pairs may be off."""
+    return 4e-9 if REGISTRY[name].pairwise else 0.0
+
+
 @every_metric
 @pytest.mark.parametrize("unit", ["score", "spread"])
 def test_the_methods_agree(name, unit):
@@ -480,8 +485,9 @@ def test_the_methods_agree(name, unit):
     np.testing.assert_array_equal(values, soft.per_query(labels, scores, **given))
     if unit == "score" and REGISTRY[name].exact:
         value, gradient, hessian = soft.value_gradient_hessian(labels, scores, **given)
-        assert value == pytest.approx(soft(labels, scores, **given), rel=1e-12)
-        rounding = 1e-13 if REGISTRY[name].pairwise else 0.0  # pairs are summed in another order with the Hessian
+        # pairs go another way with the Hessian, by a law of more digits
+        assert value == pytest.approx(soft(labels, scores, **given), rel=1e-12, abs=law_error(name))
+        rounding = law_error(name)
         np.testing.assert_allclose(gradient, soft.gradient(labels, scores, **given), rtol=rounding, atol=0.1 * rounding)
         assert gradient.shape == hessian.shape == (12,)
         np.testing.assert_array_equal(values, soft.per_query(labels, scores, group=[5, 1, 0, 6]))
@@ -552,8 +558,8 @@ def test_empty_queries(name):
         np.testing.assert_allclose(found, [*(gradient * share), 0, 0], rtol=1e-14)
         if REGISTRY[name].exact:
             value, again, hessian = soft.value_gradient_hessian(labels, scores, **given)
-            assert value == pytest.approx(wanted, rel=1e-12)
-            np.testing.assert_array_equal(again, found)
+            assert value == pytest.approx(wanted, rel=1e-12, abs=law_error(name))
+            np.testing.assert_allclose(again, found, rtol=law_error(name))
             assert not hessian[2:].any()
 
 
