@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -22,6 +24,7 @@ from .pooling import in_score_units, mean_sums, needs_spread, pooled_mean, poole
 from .query_groups import QueryGroups
 
 # Label sets remembered at a time: the training and validation sets of a cross-validation take turns.
+_FRAMES = 8  # between a Booster and what it calls: a library's own wrappers, and a user's
 _KEPT = 32
 
 # Gradient and curvature times a constant: the leaves' Newton steps stay, but XGBoost's stock lambda = 1 and
@@ -65,14 +68,23 @@ def as_written(labels: Any) -> Any:
     return np.array([float(str(label)) for label in distinct])[places]
 
 
-def warn_of_no_split(caller: str, asked: str, curvature: float) -> None:
-    """Warn that two leaves cannot both have the least curvature that is asked of each."""
-    name = asked.partition("=")[0]
+def warn_of_least_curvature(caller: str, name: str, least: float, curvature: float) -> None:
+    """Warn that two leaves cannot both have what the parameter ``name`` asks of each."""
     warnings.warn(
-        f"{caller}: no tree can be split with {asked}, since all documents together have a curvature of "
+        f"{caller}: no tree can be split with {name}={least:g}, since all documents together have a curvature of "
         f"{curvature:.3g}; give {name}={1e-4 * curvature:.0g}, and an L2 far below that curvature",
         stacklevel=3,
     )
+
+
+def callers() -> Iterator[Mapping[str, Any]]:
+    """The variables of whoever has called the function that asks, and of their callers, as far as a booster may be."""
+    frame: FrameType | None = sys._getframe(2)
+    for _ in range(_FRAMES):
+        if frame is None:
+            return
+        yield frame.f_locals
+        frame = frame.f_back
 
 
 @contextlib.contextmanager

@@ -8,12 +8,11 @@ import sys
 import warnings
 from collections.abc import Mapping
 from functools import lru_cache
-from types import FrameType
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from .adapters import threads_in, warn_of_no_split, whole
+from .adapters import callers, threads_in, warn_of_least_curvature, whole
 from .arguments import FloatArray, finite_vector, refuse_negative
 from .query_groups import QueryGroups
 
@@ -31,7 +30,6 @@ _DEFAULT_LEAST = 1e-3
 _CUTOFF = "lambdarank_truncation_level"
 _OF_LAMBDARANK = {_CUTOFF: "truncation_level", "lambdarank_norm": "norm", "sigmoid": "sigmoid"}
 _LEAVES, _DEFAULT_LEAVES = ("num_leaves", "num_leaf", "max_leaves", "max_leaf", "max_leaf_nodes"), 31
-_FRAMES = 8  # between a Booster and what it calls: LightGBM's own wrappers, and a user's
 
 
 class Training(NamedTuple):
@@ -58,12 +56,8 @@ def training_behind(data: Any = None) -> Training:
     those who have called; where there is none, what the Dataset says has to do.
     """
     booster_type = getattr(sys.modules.get("lightgbm.basic"), "Booster", ())
-    frame: FrameType | None = sys._getframe(1)
     found: list[Any] = []
-    for _ in range(_FRAMES):
-        if frame is None:
-            break
-        seen = frame.f_locals
+    for seen in callers():
         booster = seen.get("self")
         found += seen.values()
         if isinstance(booster, booster_type):
@@ -71,7 +65,6 @@ def training_behind(data: Any = None) -> Training:
             apart = any(each is trained_on for each in booster.valid_sets)
             shown = not apart and any(value is trained_on for value in found)
             return Training(booster.params or {}, shown, booster.current_iteration() == 0)
-        frame = frame.f_back
     return Training(getattr(data, "params", None) or {}, data is not None and data.reference is None)
 
 
@@ -164,7 +157,7 @@ def warn_of_few_leaves(caller: str, params: Mapping[str, Any], curvature: float)
     leaves = next((whole(params[name]) for name in _LEAVES if name in params), None) or _DEFAULT_LEAVES
     name, least = _least_curvature(params)
     if curvature < 2 * least:
-        warn_of_no_split(caller, f"{name}={least:g}", curvature)
+        warn_of_least_curvature(caller, name, least, curvature)
     # leaves differ in curvature: where twice as many as asked for have no room, a tree may have far fewer
     elif least > _DEFAULT_LEAST and curvature < 2 * leaves * least:
         warnings.warn(

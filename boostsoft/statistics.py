@@ -17,7 +17,7 @@ from .metrics.spec import EMPTY
 from .query_means import bootstrap_means, central
 
 LEAST_RESAMPLES = 20
-FEW_PAIRS = 10  # with fewer, and no difference, an interval of percentiles leaves out 0 up to 49 times in 100
+_FEW_PAIRS = 10  # with fewer, and no difference, an interval of percentiles leaves out 0 up to 49 times in 100
 _ROUNDING = 1e-12  # of the largest
 
 
@@ -55,7 +55,7 @@ class PairedInterval:
     def too_few(self) -> str:
         """Of what few pairs show, that it may not be so of others; "" where enough of them differ."""
         differing = self.n if self.differing is None else self.differing
-        if differing >= FEW_PAIRS:
+        if differing >= _FEW_PAIRS:
             return ""
         differ = "differs" if differing == 1 else "differ"
         which = f", of which {differing} {differ}" if differing < self.n else ""
@@ -109,12 +109,8 @@ def paired_interval(
         return PairedInterval(mean, np.nan, np.nan, n, level)
     ends = central(bootstrap_means(differences[None], np.ones(n), n_boot, seed)[:, 0], level)
     low, high = without_rounding(ends, differences)
-    return PairedInterval(mean, float(low), float(high), n, level, _count_differing(differences))
-
-
-def _count_differing(differences: FloatArray) -> int:
-    """How many are more than rounding."""
-    return int(np.count_nonzero(np.abs(differences) > _ROUNDING * np.abs(differences).max()))
+    differing = int(np.count_nonzero(without_rounding(differences, differences)))
+    return PairedInterval(mean, float(low), float(high), n, level, differing)
 
 
 def without_rounding(means: FloatArray, differences: FloatArray) -> FloatArray:

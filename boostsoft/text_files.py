@@ -18,10 +18,8 @@ PathLike: TypeAlias = str | os.PathLike[str]
 _TOLD = 2048  # lines
 _UTF8 = b"\xef\xbb\xbf"
 INTEGER = re.compile(rb"[+-]?[0-9]{1,99}")  # int() itself refuses thousands of digits
-
-
-_UNREAD = {b"BZh": "bzip2", b"\xfd7zXZ\0": "xz", b"\x28\xb5\x2f\xfd": "Zstandard"}
 GZIP_ERRORS = (EOFError, zlib.error, gzip.BadGzipFile)  # of data that are damaged or cut short
+_UNREAD = {b"BZh": "bzip2", b"\xfd7zXZ\0": "xz", b"\x28\xb5\x2f\xfd": "Zstandard"}  # by their first bytes
 
 
 class LineError(ValueError):

@@ -153,7 +153,11 @@ def read_model(path: Path) -> tuple[Any, int]:
         raise ValueError(f"track: MODEL must be a file; got the folder {path}")
     if not path.exists():
         raise FileNotFoundError(f"track: MODEL must name an existing file; got {str(path)!r}")
-    content = path.read_bytes()  # once: it may be a pipe; and not every name that the system has is one to a booster
+    # opened once, for it may be a pipe; and not every name that the system has is one to a booster
+    with path.open("rb") as file:
+        head = file.read(64)
+        is_model = head.startswith((_LIGHTGBM, _CATBOOST, _XGBOOST))
+        content = head + file.read() if is_model else b""
     for known, read in ((_LIGHTGBM, _read_lightgbm), (_CATBOOST, _read_catboost), (_XGBOOST, _read_xgboost)):
         if content.startswith(known):
             try:

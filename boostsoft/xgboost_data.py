@@ -6,18 +6,16 @@ import json
 import sys
 from collections.abc import Callable
 from functools import partial
-from types import FrameType
 from typing import Any
 
 import numpy as np
 
-from .adapters import threads_in, warn_of_no_split
+from .adapters import callers, threads_in, warn_of_least_curvature
 from .arguments import FloatArray
 from .query_groups import QueryGroups, query_weights
 
 THREADS = ("nthread", "n_jobs")
 _STOCK_LEAST = 1.0  # min_child_weight
-_FRAMES = 8  # between a Booster and what it calls
 
 
 def groups_and_weights(caller: str, dmatrix: Any) -> tuple[QueryGroups, FloatArray]:
@@ -68,18 +66,14 @@ def warn_if_no_split(caller: str, curvature: float) -> None:
     if curvature >= 2.0 * _STOCK_LEAST:
         return  # who asks for more than that knows of it
     booster_type = getattr(sys.modules.get("xgboost.core"), "Booster", ())
-    frame: FrameType | None = sys._getframe(1)
-    for _ in range(_FRAMES):
-        if frame is None:
-            break
-        booster = frame.f_locals.get("self")
+    for seen in callers():
+        booster = seen.get("self")
         if isinstance(booster, booster_type):
             settings = json.loads(booster.save_config())["learner"]["gradient_booster"].get("tree_train_param", {})
             least = float(settings.get("min_child_weight", 0.0))
             if curvature < 2.0 * least:
-                warn_of_no_split(caller, f"min_child_weight={least:g}", curvature)
+                warn_of_least_curvature(caller, "min_child_weight", least, curvature)
             break
-        frame = frame.f_back
 
 
 def import_xgboost(caller: str) -> Any:

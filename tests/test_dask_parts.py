@@ -10,6 +10,9 @@ import pytest
 
 import boostsoft as bs
 import boostsoft.dask as bd
+import boostsoft.lightgbm as bl
+from boostsoft.dask.lightgbm import _PartRule
+from boostsoft.objectives import SoftObjective
 
 dd = pytest.importorskip("dask.dataframe")
 da = pytest.importorskip("dask.array")
@@ -230,3 +233,10 @@ def test_without_dask_one_line_names_the_extra():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.stderr.startswith("boostsoft.dask.group_sizes: Dask is not installed: pip install 'boostsoft[dask]'")
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_workers_objective_tells_of_gains_that_are_not_read():
+    """It has those of the objective that every worker is given."""
+    rule = _PartRule(SoftObjective(bs.Metric("ndcg@5", gain="linear")))
+    assert bl._gain(rule) == "linear"
+    assert bl._gain(_PartRule(SoftObjective("map"))) is None

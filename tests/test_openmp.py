@@ -116,6 +116,21 @@ def test_what_a_handler_raises_before_the_first_line_is_not_lost(error, monkeypa
     assert not printed
 
 
+def test_what_a_handler_raises_behind_the_last_line_is_not_lost():
+    """All work is done by then, and the training is to end all the same."""
+
+    def late(frame, event, argument):
+        if event == "return" and frame.f_code.co_name == "member":
+            raise TimeoutError("out of time")
+
+    sys.setprofile(late)
+    try:
+        with pytest.raises(TimeoutError, match="out of time"):
+            openmp.team(lightgbms(), 4).run(lambda: None, 2)
+    finally:
+        sys.setprofile(None)
+
+
 def test_what_others_could_not_raise_is_printed_as_before(monkeypatch):
     printed = []
     monkeypatch.setattr(sys, "unraisablehook", printed.append)

@@ -63,9 +63,8 @@ def _mills_fraction(over: int, under: int, farthest: float) -> tuple[tuple[float
     mills = math.sqrt(0.5 * math.pi) * erfcx(z * math.sqrt(0.5))
     powers = z[:, None] ** np.arange(max(over, under) + 1)
     terms = np.hstack((powers[:, 1 : over + 1], -mills[:, None] * powers[:, 1 : under + 1]))
-    larger_side = 1.0 - mills * _ROOT_2PI_INVERSE * np.exp(
-        -0.5 * z * z
-    )  # odds are off by as much more as it is below 1
+    # odds, the smaller probability over the larger, are off by as much more as the larger is below 1
+    larger_side = 1.0 - mills * _ROOT_2PI_INVERSE * np.exp(-0.5 * z * z)
     scale, divisor = np.abs(terms).max(axis=0), np.ones_like(z)
     for _ in range(6):
         weight = 1.0 / (mills * divisor * larger_side)
@@ -169,7 +168,7 @@ def brief_gaussian(z):
 
 @routine
 def gaussian_odds(z):
-    """The odds p / q, and w / q, of the Gaussian law at eight distances, to a relative 2e-9."""
+    """The odds p / q, and w / q, of the Gaussian law at eight distances, to a relative 2e-9 up to 7."""
     w, over, under = _brief_normal(_distance(z))
     rest = under - over  # the probabilities of both sides, times ``under``
     share = splat(1.0) / where_negative(z, over, rest)

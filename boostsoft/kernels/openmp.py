@@ -53,8 +53,8 @@ class Team(NamedTuple):
         Raises
         ------
         BaseException
-            If ``work`` was not called, or not to its end, what the handler of a signal has raised: one can come before
-            the first line of ``work``, where nobody but ctypes is there to catch, which would only print it.
+            What the handler of a signal has raised: one can come before the first line of ``work`` or behind its last,
+            where nobody but ctypes is there to catch, which would only print it.
         """
         ended: list[None] = []
         lost: list[BaseException | None] = []
@@ -67,7 +67,7 @@ class Team(NamedTuple):
         job = np.array([0, members - 1, _address(call), self.number], np.int64)
         with _caught(member, lost):
             self.parallel(_MEMBER(gate_address()), job.ctypes.data, self.size, 0)
-        if len(ended) < 1 + min(int(job[0]), members - 1):
+        if lost or len(ended) < 1 + min(int(job[0]), members - 1):
             raise next(filter(None, lost), KeyboardInterrupt())
 
 
@@ -86,8 +86,8 @@ def _caught(callback: Callable[[Any], None], lost: list[BaseException | None]) -
         else:
             before(unraisable)
 
-    sys.unraisablehook = gather
     try:
+        sys.unraisablehook = gather
         yield
     finally:
         sys.unraisablehook = before

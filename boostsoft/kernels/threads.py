@@ -77,10 +77,12 @@ def _by_numba() -> int:
     except ValueError:
         threads = int(config.NUMBA_NUM_THREADS)
     chosen = "NUMBA_NUM_THREADS" in os.environ or config.NUMBA_NUM_THREADS != config.NUMBA_DEFAULT_NUM_THREADS
+    if chosen:
+        return threads
     team = _team.get()
-    if team is None or chosen or threads < config.NUMBA_NUM_THREADS:
-        return threads if chosen else min(threads, processors())
-    return processors(team.processors)  # where OpenMP binds threads, Numba's default too was what the caller has
+    if team is not None and threads == config.NUMBA_NUM_THREADS:  # nothing is set
+        return processors(team.processors)  # where OpenMP binds threads, Numba's default too was what the caller has
+    return min(threads, processors())
 
 
 @contextlib.contextmanager
