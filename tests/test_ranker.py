@@ -171,6 +171,49 @@ def test_what_is_mixed_in_by_default():
 
 
 @pytest.mark.parametrize(
+    ("n_docs", "n_relevant", "n_estimators", "random", "expected"),
+    [
+        (50_000, 5_000, 100, "auto", 0.2),
+        (50_000, 5_000, 1, "auto", 0.2),
+        (50_000, 5_000, 160, "auto", 0.125),
+        (50_000, 5_000, 200, "auto", 0.1),
+        (50_000, 5_000, 800, "auto", 0.1),
+        (50_000, 5_000, 100, False, 0.2),
+        (50_000, 5_000, 100, True, 0.1),
+        (49_999, 9_000, 100, "auto", 0.1),
+        (49_999, 9_000, 100, False, 0.1),
+        (50_000, 4_999, 100, False, 0.1),
+    ],
+)
+def test_rate_by_default_is_higher_where_data_is_plenty_and_trees_are_few(
+    n_docs, n_relevant, n_estimators, random, expected
+):
+    rows = labelled([n_docs], n_relevant)
+    for booster, trees in (("lightgbm", lightgbm_trees), ("xgboost", xgboost_trees)):
+        model = SoftRanker(booster, n_estimators=n_estimators, random_trees=random)
+        found = trees.parameters(check_settings(model).on(*rows), 1.0)
+        assert found["learning_rate"] == pytest.approx(expected, rel=1e-15)
+        given = check_settings(model.set_params(learning_rate=0.3)).on(*rows)
+        assert trees.parameters(given, 1.0)["learning_rate"] == 0.3
+
+
+@both
+def test_the_rate_that_was_taken_is_told(booster):
+    """Half a tree's way at .2 is that of a tree at .1, on the same data."""
+    y, groups = labelled([10] * 5_000, 5_000)
+    X = np.random.default_rng(3).normal(size=(y.size, 1)) + y[:, None]
+    models = [
+        SoftRanker(booster, n_estimators=1, learning_rate=rate, metric="ndcg@3", mix=None, losses=None)
+        for rate in ("auto", 0.1)
+    ]
+    far, near = (model.fit(X, y, group=groups.sizes) for model in models)
+    assert (far.learning_rate_, near.learning_rate_) == (0.2, 0.1)
+    scores = [model.predict(X[:200]) for model in (far, near)]
+    np.testing.assert_allclose(scores[0], 2.0 * scores[1], rtol=1e-5)
+    assert np.ptp(scores[1]) > 0.0
+
+
+@pytest.mark.parametrize(
     ("n_docs", "n_relevant", "expected"),
     [(49_999, 9_000, True), (50_000, 5_000, False), (50_000, 4_999, True), (1_000_000, 4_999, True)],
 )
@@ -403,6 +446,7 @@ def test_what_xgboost_does_not_know_is_warned_of(data):
         ({"n_estimators": 0}, ValueError, "n_estimators must be from 1"),
         ({"n_estimators": 2.5}, TypeError, "n_estimators must be a whole number"),
         ({"learning_rate": -1}, ValueError, "learning_rate must be finite and above 0; got -1"),
+        ({"learning_rate": "slow"}, ValueError, "learning_rate must be 'auto' or a number above 0; got 'slow'"),
         ({"num_leaves": 1}, ValueError, "num_leaves must be from 2"),
         ({"num_leaves": 2**32 + 8}, ValueError, "num_leaves must be up to 2"),
         ({"max_depth": 0}, ValueError, "max_depth must be -1, for no limit, or at least 1; got 0"),

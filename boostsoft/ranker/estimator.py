@@ -63,8 +63,10 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
     n_estimators : int
         Number of trees, at most, of a booster. On 50,000 documents and more 100 are few: say 800 with
         ``early_stopping_rounds=50`` (notebooks/11_signal.ipynb).
-    learning_rate : float
-        How far each tree goes.
+    learning_rate : float or "auto"
+        How far each tree goes. "auto" is .1, and where data is plenty, which is where ``random_trees="auto"`` grows no
+        random ones, 20 / ``n_estimators``, at least .1 and at most .2: there 100 trees of .1 stop on their way
+        (notebooks/11_signal.ipynb).
     num_leaves, max_depth : int
         Leaves of a tree, which grows at the leaf that gains most, and its depth; -1 does not limit it.
     min_child_samples : int
@@ -125,6 +127,8 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         ``num_parallel_tree`` grows several trees in each.
     n_boosters\_ : int
         How many boosters were trained.
+    learning_rate\_ : float
+        How far each tree went; each of n boosters' an n-th of it, since their scores are averaged.
     losses\_ : dict
         The convex losses that were trained on, by their weights.
     reg_lambda\_ : float
@@ -185,7 +189,7 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         sigma: float = 1.0,
         hessian: str = "flow",
         n_estimators: int = 100,
-        learning_rate: float = 0.1,
+        learning_rate: float | str = "auto",
         num_leaves: int = 31,
         max_depth: int = -1,
         min_child_samples: int = 20,
@@ -474,7 +478,7 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         self.losses_ = dict(settings.objective.losses)
         found = grow(settings, trees, train, sets, start)
         trees.name_categories(found.booster, encoder.categories.values())
-        self.n_boosters_ = settings.n_boosters
+        self.n_boosters_, self.learning_rate_ = settings.n_boosters, settings.learning_rate
         self.reg_lambda_ = found.reg_lambda
         self.booster_, self.best_iteration_, self.n_iter_ = found.booster, found.kept, found.grown
         self.evals_result_, self.best_score_ = found.curves, found.best_value

@@ -13,6 +13,7 @@ from ..arguments import FloatArray
 from ..metrics.spread import spread
 from ..objectives import Objective
 from .members import Member, members
+from .rate import USUAL
 from .regularization import first_curvature, leaf_l2
 from .rows import Rows
 from .settings import FIT, Settings
@@ -111,7 +112,7 @@ def _train(trees: Trees, job: Job) -> Grown:
 
 def _at_rate(settings: Settings, share: float) -> Settings:
     """The settings of trees whose scores are multiplied by ``share``."""
-    return settings if share == 1.0 else replace(settings, learning_rate=settings.learning_rate * share)
+    return replace(settings, learning_rate=share * (settings.learning_rate or USUAL))
 
 
 def spread_of(rows: Rows, values: FloatArray) -> float:

@@ -25,7 +25,7 @@ from ..metrics.soft import AnyMetric, MetricWeights, as_metric, watched_soft
 from ..objectives.soft import SoftObjective, read_objective
 from ..queries import n_relevant
 from ..query_groups import QueryGroups
-from . import convex_losses, members, random_trees
+from . import convex_losses, members, random_trees, rate
 
 FIT = "SoftRanker.fit"
 _LARGEST = 2**31 - 1  # number of 32 bits
@@ -45,7 +45,8 @@ class Settings:
     losses_by_data : whether the trees and the training data decide on the objective's convex losses.
     evaluated : what to evaluate after every tree.
     n_watched : how many of these, from the first, stop training by their sum.
-    n_estimators, learning_rate, num_leaves, max_depth, min_child_samples, colsample, subsample : as given.
+    n_estimators, num_leaves, max_depth, min_child_samples, colsample, subsample : as given.
+    learning_rate : how far a tree goes; None until the training data is known.
     reg_lambda : how many documents' curvature is added to a leaf's.
     random_trees : whether splits are chosen among random ones; None until the training data is known.
     n_boosters : how many boosters there are; None until the training data is known.
@@ -61,7 +62,7 @@ class Settings:
     evaluated: tuple[AnyMetric, ...]
     n_watched: int
     n_estimators: int
-    learning_rate: float
+    learning_rate: float | None
     num_leaves: int
     max_depth: int
     min_child_samples: int
@@ -92,7 +93,10 @@ class Settings:
             raise ValueError(
                 f"{FIT}: n_boosters must be 1 with init_model, which one booster goes on from; got {several}"
             )
-        return replace(self, random_trees=random, objective=objective, losses_by_data=False, n_boosters=several)
+        found = replace(self, random_trees=random, objective=objective, losses_by_data=False, n_boosters=several)
+        if self.learning_rate is None:
+            return replace(found, learning_rate=rate.chosen(groups.n_docs, relevant, random, self.n_estimators))
+        return found
 
 
 def check_settings(ranker: Any) -> Settings:
@@ -120,7 +124,7 @@ def check_settings(ranker: Any) -> Settings:
         evaluated=evaluated,
         n_watched=len(evaluated) if given is None else 1,
         n_estimators=whole_number(FIT, "n_estimators", ranker.n_estimators, 1),
-        learning_rate=positive_number(FIT, "learning_rate", ranker.learning_rate),
+        learning_rate=_learning_rate(ranker.learning_rate),
         num_leaves=_narrow_number(FIT, "num_leaves", ranker.num_leaves, 2),
         max_depth=_depth(ranker.max_depth),
         min_child_samples=_narrow_number(FIT, "min_child_samples", ranker.min_child_samples, 0),
@@ -166,6 +170,13 @@ def _evaluated(given: Any) -> tuple[AnyMetric, ...]:
     for metric in metrics:
         refuse_cutoffs_per_query(FIT, metric.hard)
     return metrics
+
+
+def _learning_rate(value: Any) -> float | None:
+    if isinstance(value, str):
+        refuse_other_text(FIT, "learning_rate", value, AUTO, "a number above 0")
+        return None
+    return positive_number(FIT, "learning_rate", value)
 
 
 def _random_trees(value: Any) -> bool | None:
