@@ -37,7 +37,8 @@ def test_every_loss_pulls_as_much_as_its_weight_says(weights, mix):
     wanted = [gradient.copy(), curvature.copy()]
     for name, weight in LOSSES.items():
         slopes, bends = alone(name, S, weights)
-        factor = weight * np.sqrt((gradient**2).sum() / (slopes**2).sum())
+        share = 1.0 if weights is None else GROUPS.per_document(np.array(weights))
+        factor = weight * np.sqrt((gradient**2 / share).sum() / (slopes**2 / share).sum())
         wanted[0] += factor * slopes
         wanted[1] += factor * bends
     # the curvatures' least value, 1e-12, comes before the weights here and after them there
@@ -64,6 +65,22 @@ def test_rows_weigh_as_their_queries_would_and_none_as_if_left_out():
     np.testing.assert_allclose(found[:, kept], alone, rtol=1e-12)
     assert not found[0, ~kept].any()
     assert found[1, ~kept].max() < 1e-11  # what no curvature is below
+
+
+@pytest.mark.parametrize("unit", [1e-300, 1.0, 1e300])
+def test_a_query_of_weight_3_is_one_that_is_there_three_times(unit):
+    weights = np.array([1, 2, 0, 3])
+    objective = SoftObjective("ndcg@2", mix={"kendall": 0.3}, losses=LOSSES)
+    rows = GROUPS.per_document(weights)
+    found = np.array(objective.gradient_curvature(objective.prepare(Y, GROUPS), S, unit * rows)) / unit
+    starts = GROUPS.offsets[:-1]
+    copies = np.repeat(np.arange(4), weights)
+    documents = np.concatenate([starts[q] + np.arange(GROUPS.sizes[q]) for q in copies])
+    there = QueryGroups.from_sizes(GROUPS.sizes[copies])
+    repeated = np.array(objective.gradient_curvature(objective.prepare(Y[documents], there), S[documents]))
+    summed = np.array([np.bincount(documents, part, Y.size) for part in repeated])
+    told = 1 if unit < 1.0 else 2  # no curvature is below 1e-12
+    np.testing.assert_allclose(found[:told], summed[:told], rtol=1e-9, atol=1e-9)
 
 
 def lightgbm_derivatives(weights, **options):

@@ -39,10 +39,28 @@ def checked_losses(caller: str, losses: Any) -> tuple[tuple[str, float], ...]:
     )
 
 
-def length(gradient: FloatArray) -> float:
-    """The Euclidean norm of a gradient. Not by BLAS, whose threads would wait busily on the kernels' cores."""
-    square = float(np.einsum("i,i", gradient, gradient))
+def length(gradient: FloatArray, inverse: FloatArray | None = None) -> float:
+    """The Euclidean norm of a gradient. Not by BLAS, whose threads would wait busily on the kernels' cores.
+
+    With one over the documents' weights, which their gradients hold, it is that of the data in which each document is
+    there as often as it weighs.
+    """
+    square = _square(gradient, inverse)
     if _LEAST_SQUARE < square < math.inf:
         return math.sqrt(square)
     largest = float(np.abs(gradient).max(initial=0.0))
-    return largest * length(gradient / largest) if 0.0 < largest < math.inf else largest
+    return largest * math.sqrt(_square(gradient / largest, inverse)) if 0.0 < largest < math.inf else largest
+
+
+def one_over(weights: FloatArray | None) -> FloatArray | None:
+    """One over weights that are in units of the largest, since but their ratios count; 0 where there is none."""
+    if weights is None:
+        return None
+    with np.errstate(under="ignore"):
+        ratios = weights / weights.max(initial=np.finfo(float).tiny)
+    inverse: FloatArray = np.divide(1.0, ratios, out=np.zeros(ratios.size), where=ratios > np.finfo(float).tiny)
+    return inverse
+
+
+def _square(gradient: FloatArray, inverse: FloatArray | None) -> float:
+    return float(np.einsum("i,i", gradient, gradient if inverse is None else gradient * inverse))

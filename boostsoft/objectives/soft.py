@@ -19,7 +19,7 @@ from ..metrics.prepared import PreparedQueries, prepare
 from ..metrics.soft import MetricWeights, as_metric, refuse_inexact
 from ..query_groups import QueryGroups, query_weights
 from .base import NOTHING, NothingToLearnError, Objective, by_rows, kept_weights, refuse_rising_discount, shares
-from .convex import LOSSES, checked_losses, length
+from .convex import LOSSES, checked_losses, length, one_over
 
 # U + L over-estimates the curvature: it counts every pull as if none met another. With a quarter of it the training
 # curves at learning rates of .05 and .1 run with those of LightGBM's lambdarank (notebooks/curvature.ipynb has the
@@ -41,8 +41,8 @@ class SoftObjective(Objective):
     losses : mapping from "xendcg", "ranknet", "softmax", "listnet", "queryrmse" to weights, optional
         Convex losses to train on beside the metrics (:func:`reference_objective`, ``gamma="expected"``), on scores in
         units of sigma: at every tree, the gradient of each is made as long as that of the metrics, over all documents
-        of the call, times its weight, and its curvature is scaled with it (notebooks/08_objectives.ipynb has what came
-        of it).
+        of the call (one of weight 2 is two), times its weight, and its curvature is scaled with it
+        (notebooks/08_objectives.ipynb has what came of it).
     noise : "gaussian", "gumbel" or "logistic"
         The law of the noise.
     sigma : float
@@ -171,12 +171,14 @@ class SoftObjective(Objective):
         row_weight: FloatArray | None,
     ) -> None:
         """Add the losses, each made as long as the gradient is: by what weighs something only."""
-        share, wanted = shares(losses[0], self.query_weight), length(gradient)
+        share = shares(losses[0], self.query_weight)
         if row_weight is not None:
             share = row_weight if share is None else share * row_weight
+        inverse = one_over(share)
+        wanted = length(gradient, inverse)
         for (name, weight), queries in zip(self.losses, losses, strict=True):
             slopes, bends = LOSSES[name].unchecked(queries, scores, share)
-            own = length(slopes)
+            own = length(slopes, inverse)
             if own > 0.0:
                 _add(gradient, weight * wanted / own, slopes)
                 _add(curvature, weight * wanted / (self.sigma * own), bends)  # which is free of sigma
