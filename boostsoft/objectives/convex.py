@@ -53,12 +53,10 @@ def length(gradient: FloatArray, inverse: FloatArray | None = None) -> float:
 
 
 def one_over(weights: FloatArray | None) -> FloatArray | None:
-    """One over weights that are in units of the largest, since but their ratios count; 0 where there is none."""
+    """One over weights; 0 for a weight of 0, and for one whose reciprocal is no float."""
     if weights is None:
         return None
-    with np.errstate(under="ignore"):
-        ratios = weights / weights.max(initial=np.finfo(float).tiny)
-    inverse: FloatArray = np.divide(1.0, ratios, out=np.zeros(ratios.size), where=ratios > np.finfo(float).tiny)
+    inverse: FloatArray = np.divide(1.0, weights, out=np.zeros(weights.size), where=weights > np.finfo(float).tiny)
     return inverse
 
 
