@@ -64,8 +64,8 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         Number of trees, at most, of a booster. On 50,000 documents and more 100 are few: say 800 with
         ``early_stopping_rounds=50`` (notebooks/11_signal.ipynb).
     learning_rate : float or "auto"
-        How far each tree goes. "auto" is .1, and where data is plenty, which is where ``random_trees="auto"`` grows no
-        random ones, 20 / ``n_estimators``, at least .1 and at most .2: there 100 trees of .1 stop on their way
+        How far each tree goes. "auto" is .1; from 50,000 documents with 5,000 relevant ones on, where trees are not
+        random, it is 20 / ``n_estimators``, at least .1 and at most .2: there 100 trees of .1 stop on their way
         (notebooks/11_signal.ipynb).
     num_leaves, max_depth : int
         Leaves of a tree, which grows at the leaf that gains most, and its depth; -1 does not limit it.
