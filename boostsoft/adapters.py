@@ -23,8 +23,8 @@ from .objectives import Objective, SoftObjective
 from .pooling import in_score_units, mean_sums, needs_spread, pooled_mean, pooled_spread, refuse_undivided, spread_sums
 from .query_groups import QueryGroups
 
-# Label sets remembered at a time: the training and validation sets of a cross-validation take turns.
 _FRAMES = 8  # between a Booster and what it calls: a library's own wrappers, and a user's
+# Label sets remembered at a time: the training and validation sets of a cross-validation take turns.
 _KEPT = 32
 
 # Gradient and curvature times a constant: the leaves' Newton steps stay, but XGBoost's stock lambda = 1 and

@@ -128,7 +128,7 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
     n_boosters\_ : int
         How many boosters were trained.
     learning_rate\_ : float
-        How far each tree went; each of n boosters' an n-th of it, since their scores are averaged.
+        How far each tree went, of several boosters before their scores are averaged.
     losses\_ : dict
         The convex losses that were trained on, by their weights.
     reg_lambda\_ : float

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -13,7 +13,6 @@ from ..arguments import FloatArray
 from ..metrics.spread import spread
 from ..objectives import Objective
 from .members import Member, members
-from .rate import USUAL
 from .regularization import first_curvature, leaf_l2
 from .rows import Rows
 from .settings import FIT, Settings
@@ -112,7 +111,7 @@ def _train(trees: Trees, job: Job) -> Grown:
 
 def _at_rate(settings: Settings, share: float) -> Settings:
     """The settings of trees whose scores are multiplied by ``share``."""
-    return replace(settings, learning_rate=share * (settings.learning_rate or USUAL))
+    return replace(settings, learning_rate=share * cast(float, settings.learning_rate))  # the data is known
 
 
 def spread_of(rows: Rows, values: FloatArray) -> float:
