@@ -11,7 +11,7 @@ from .compile import routine
 
 FLOW, EXACT, CONSTANT, NONE = 0, 1, 2, 3
 CURVATURES = {"flow": FLOW, "exact": EXACT, "constant": CONSTANT}
-_TINY = 1e-12
+TINY = 1e-12  # no curvature is less: boosters divide by it
 
 
 class Curvature(NamedTuple):
@@ -33,7 +33,7 @@ def to_curvature(wanted, q, low, high, gains, gradient, push, hessian):
     """A query's derivatives in place: ``gradient`` times sigma and its share, ``push`` becomes the curvature.
 
     The flow U + L is (c_m - 2 c_least) T + G, given gradient = c_m T - G and push = G; ``least`` is 0 where gains
-    have been counted from the least already. It is never below the gradient, nor any curvature below ``_TINY``.
+    have been counted from the least already. It is never below the gradient, nor any curvature below ``TINY``.
     """
     kind, scale, sigma, share, weights, least = wanted
     if kind == NONE:
@@ -50,4 +50,4 @@ def to_curvature(wanted, q, low, high, gains, gradient, push, hessian):
         else:
             curvature = weights[q]
         gradient[i] = share[q] * slope * sigma
-        push[i] = max(curvature, _TINY)
+        push[i] = max(curvature, TINY)

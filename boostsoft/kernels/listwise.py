@@ -19,6 +19,7 @@ import math
 import numpy as np
 
 from .compile import kernel, routine
+from .curvature import TINY
 from .noise import exponential
 from .shares import claim, longest_query
 from .simd import LANES, keep_alive, lane_sum, load, pointer, splat, store
@@ -97,12 +98,15 @@ def _softmax_query(scores, targets, terms, numbers, grad, curvature):
             store(step, i, further)
             store(total_step, i, load(total_step, i) + further)
     for i in range(n):
-        grad[i], curvature[i] = -total_step[i], bend[i]
+        grad[i], curvature[i] = -total_step[i], max(bend[i], TINY)
 
 
 @kernel
 def softmax_queries(scores, targets, offsets, terms, ranges, grad, curvature):
-    """The queries of ``ranges`` (``shares``): what lowers the cross-entropy, and the Hessian's diagonal."""
+    """The queries of ``ranges`` (``shares``): what lowers the cross-entropy, and the Hessian's diagonal.
+
+    The latter at least ``TINY``, where rho underflows.
+    """
     begin, end = claim(ranges)
     while begin < end:
         longest = longest_query(offsets, begin, end)
@@ -111,6 +115,8 @@ def softmax_queries(scores, targets, offsets, terms, ranges, grad, curvature):
             low, high = offsets[q], offsets[q + 1]
             if high - low > 1:
                 _softmax_query(scores[low:high], targets[low:high], terms, numbers, grad[low:high], curvature[low:high])
+            elif high - low == 1:
+                grad[low], curvature[low] = 0.0, TINY
         keep_alive(numbers)
         begin, end = claim(ranges)
 

@@ -145,8 +145,11 @@ def _query(law, exact, family, scores, gains, weights, order, sigma, derive, gra
 
 
 @routine
-def _sum_losses(n, x, c, omega, up, down, bent):
-    """What RankNet pulls each document up and down by, and the second derivatives; ``omega`` is 1, or 0 behind n."""
+def _sum_losses(n, x, c, omega, up, down, raised, bent):
+    """Sum the chances of wrong pairs and their densities: ``up`` and ``raised`` of the better, ``down`` and ``bent``.
+
+    ``omega`` is 1, or 0 behind n.
+    """
     first = 0
     for i in range(n):
         if i == first:
@@ -162,13 +165,17 @@ def _sum_losses(n, x, c, omega, up, down, bent):
             store(down, j, load(down, j) + tail)
             store(bent, j, load(bent, j) + density)
         up[i] = lane_sum(pull)
-        bent[i] += lane_sum(bend)
+        raised[i] = lane_sum(bend)
 
 
 @kernel
-def ranknet_level_queries(scores, gains, offsets, by_gain, sigmoid, ranges, grad, curvature, left):
+def ranknet_level_queries(
+    scores, gains, offsets, by_gain, sigmoid, ranges, grad, curvature, left, beside, wanted, tau_grad, tau_push
+):
     """RankNet's direction and curvature (``lambdas``) of the queries of ``ranges`` whose scores are not too far apart.
 
+    The densities of its pairs are what pulls them apart under Gumbel noise (``soft_level_pairs``, every document of
+    weight 1), in units of 1 / sigmoid: with ``beside`` they are written, too.
     ``by_gain`` has the places of each query's documents by falling gain, or is empty: then they are found.
     The others are marked in ``left``.
     """
@@ -180,7 +187,7 @@ def ranknet_level_queries(scores, gains, offsets, by_gain, sigmoid, ranges, grad
         for q in range(begin, end):
             low, high = offsets[q], offsets[q + 1]
             n = high - low
-            if n < 2:
+            if n == 0:
                 continue
             own = scores[low:high]
             if (own.max() - own.min()) * sigmoid > _EXPONENTS:
@@ -190,10 +197,15 @@ def ranknet_level_queries(scores, gains, offsets, by_gain, sigmoid, ranges, grad
             x, c, omega, up, down, bent = _arrange(
                 GUMBEL, own, gains[low:high], ones[:n], order, 1.0 / sigmoid, numbers
             )
-            _sum_losses(n, x, c, omega, up, down, bent)
+            raised = pointer(numbers, 6 * (n + LANES))
+            _sum_losses(n, x, c, omega, up, down, raised, bent)
             for j in range(n):
                 i = low + order[j]
-                grad[i], curvature[i] = sigmoid * (up[j] - down[j]), sigmoid * sigmoid * bent[j]
+                grad[i], curvature[i] = sigmoid * (up[j] - down[j]), sigmoid * sigmoid * (raised[j] + bent[j])
+                if beside:
+                    tau_grad[i], tau_push[i] = raised[j] - bent[j], bent[j]
+            if beside:
+                to_curvature(wanted, q, low, high, gains, tau_grad, tau_push, tau_grad)
         keep_alive(numbers)
         keep_alive(places)
         begin, end = claim(ranges)

@@ -194,7 +194,9 @@ def _soft_query(law, family, scores, gains, weights, sigma, derive, grad, push, 
     if derive:
         for j in range(n):
             i = order[j]
-            grad[i], push[i], hess[i] = sums[0][j], sums[1][j], sums[2][j]
+            grad[i], push[i] = sums[0][j], sums[1][j]
+            if hess.size == n:  # it may be empty
+                hess[i] = sums[2][j]
     return value
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -77,13 +78,13 @@ def expectation(
 ) -> Expectation:
     """The exact expectation of every query, with as many derivatives as asked for.
 
-    ``derive``: 0, the value; 1, gradient and push; 2, the Hessian as well, which is 0 otherwise. With ``curvature`` the
+    ``derive``: 0, the value; 1, gradient and push; 2, the Hessian as well. With ``curvature`` the
     gradient is weighted, and the curvature stands in the push's place.
     """
     scores, sigma = _differing(scores, sigma)
     law, offsets = LAWS[noise], prepared.groups.offsets
     step, tol = ACCURACY[accuracy]
-    found = _room(prepared, derive > 0)
+    found = _room(prepared, prepared.array, derive > 0, derive == 2)  # the kernels write all of it
     plan = _plan(prepared, tol)
     refuse_long(prepared, plan.work.costs, scores, noise, sigma, "exact")
     if prepared.pairwise:
@@ -222,7 +223,7 @@ def softrank_expectation(
     scores, sigma = _differing(scores, sigma)
     costs = softrank_costs(prepared)
     refuse_long(prepared, costs, scores, noise, sigma, "softrank")
-    found = _room(prepared, derive)
+    found = _room(prepared, prepared.zeros, derive, derive)
 
     def run(begin: int, end: int) -> None:
         softrank_queries(
@@ -243,7 +244,7 @@ def sampled_expectation(
     metric with the noise's score function, -f'/f, which serves any metric and any noise. Query q draws from its
     own stream, seeded by (seed, q).
     """
-    found = _room(prepared, derive)
+    found = _room(prepared, prepared.zeros, derive, derive)
     offsets = prepared.groups.offsets
 
     def run(begin: int, end: int) -> None:
@@ -261,9 +262,9 @@ def sampled_expectation(
     return found
 
 
-def _room(prepared: PreparedQueries, derive: bool) -> Expectation:
-    gradient, push = (prepared.zeros() if derive else np.zeros(0) for _ in range(2))
-    return Expectation(np.zeros(prepared.groups.n_queries), gradient, push, np.zeros(gradient.size))
+def _room(prepared: PreparedQueries, array: Callable[[], FloatArray], derive: bool, bend: bool) -> Expectation:
+    gradient, push = (array() if derive else np.zeros(0) for _ in range(2))
+    return Expectation(np.zeros(prepared.groups.n_queries), gradient, push, np.zeros(gradient.size if bend else 0))
 
 
 def _sample_query(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -91,17 +91,28 @@ class PreparedQueries:
         order = np.lexsort((-self.gains, queries)) - self.groups.per_document(self.groups.offsets[:-1])
         return replace(self, by_gain=order)
 
-    def zeros(self) -> FloatArray:
-        """A number for each document, in an array that was handed back if there is one.
+    def array(self) -> FloatArray:
+        """A place for a number of each document, whatever stands in it: an array that was handed back if there is one.
 
         Pages of a new one come from the system, one fault each: that took a tenth of an objective's time.
         """
         try:
-            array = self.spare.pop()
+            return self.spare.pop()
         except IndexError:
-            return np.zeros(self.members.n_docs)
+            return np.empty(self.members.n_docs)
+
+    def zeros(self) -> FloatArray:
+        """The same, with zeros."""
+        array = self.array()
         array.fill(0.0)
         return array
+
+    def once(self, key: Hashable, make: Callable[[], FloatArray]) -> FloatArray:
+        """What ``make`` returns, which depends on the labels only and must not be changed; made once."""
+        if key not in self.plans:
+            self.plans[key] = make()
+        found: FloatArray = self.plans[key]
+        return found
 
     def work(self, costs: Callable[..., FloatArray], *given: Any) -> Work:
         """The queries with what they cost, by a function of ``costs``; worked out once."""

@@ -270,7 +270,7 @@ class SoftMetric:
     def _derivatives(
         self, prepared: PreparedQueries, scores: FloatArray, weights: FloatArray, derive: int
     ) -> tuple[float, FloatArray, FloatArray]:
-        """Mean, gradient and, with ``derive`` = 2, the diagonal Hessian, which means nothing otherwise."""
+        """Mean, gradient and, with ``derive`` = 2, the diagonal Hessian, which is empty otherwise."""
         deviations = Deviations.of(prepared.members, scores, weights) if self.sigma_unit == "spread" else None
         sigma = self.sigma * (1.0 if deviations is None else deviations.spread)
         if sigma == 0.0:
@@ -281,12 +281,12 @@ class SoftMetric:
         counted = queries.counted(weights)
         counted = counted / max(float(counted.sum()), 1.0)
         slope, bend = queries.slopes(found.values)
-        share, bent = (queries.groups.per_document(counted * part) for part in (slope, bend))
+        share = queries.groups.per_document(counted * slope)
         with np.errstate(over="ignore", under="ignore"):  # a document far from all others is hardly pulled
             gradient = found.gradient * share
-            hessian = found.hessian * share
-            if queries.odds:
-                hessian = hessian + found.gradient**2 * bent
+            hessian = found.hessian * share if derive == 2 else np.zeros(0)
+            if queries.odds and derive == 2:
+                hessian += found.gradient**2 * queries.groups.per_document(counted * bend)
         if deviations is not None:
             with np.errstate(under="ignore"):
                 gradient = deviations.without_growth(queries.groups, scores, gradient)

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from ..arguments import FloatArray, finite_vector, refuse_negative
+from ..kernels.curvature import TINY
 from ..metrics.hard import Metric
 from ..metrics.prepared import PreparedQueries, prepare
 from ..query_groups import QueryGroups, query_weights
 
 CALLER = "reference_objective"  # by which those of the literature are made
-TINY = 1e-12  # no curvature is less: boosters divide by it
 NOTHING = "{}: there is nothing to learn: no query (of positive weight) has documents whose order changes {}"
 
 
@@ -69,12 +69,13 @@ def weighted(
     row_weight: FloatArray | None,
     least: float = TINY,
 ) -> tuple[FloatArray, FloatArray]:
-    """What was found times the weights of queries, the curvature no less than ``least``, times those of rows.
+    """What was found times the weights of queries, the curvature no less than ``least`` if any, times those of rows.
 
     Arrays that are nobody else's: they are changed, for new pages cost more than what is written to them.
     """
     gradient, curvature = by_rows(*found, shares(queries, query_weight))
-    np.maximum(curvature, least, out=curvature)
+    if least > 0.0:
+        np.maximum(curvature, least, out=curvature)
     return by_rows(gradient, curvature, row_weight)
 
 

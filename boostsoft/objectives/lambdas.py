@@ -6,10 +6,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..arguments import FloatArray, as_flag, non_negative_number, one_of, positive_number, set_fields, whole_number
+from ..kernels.curvature import NO_CURVATURE, Curvature
+from ..kernels.families import PAIRS
 from ..kernels.lambdas import LAMBDALOSS, LAMBDARANK, RANKNET, lambda_queries
+from ..kernels.noise import GUMBEL
 from ..kernels.pair_levels import ranknet_level_queries
+from ..kernels.pairwise import soft_pairs
 from ..kernels.shares import Ranges, Work
 from ..kernels.threads import sweep
 from ..metrics.costs import lambda_costs, ranknet_costs
@@ -118,7 +123,7 @@ class LambdaObjective(Objective):
         if self.kind == "lambdarank":
             found = _pairs(LAMBDARANK, queries, scores, self.truncation_level, self.norm, self.sigmoid)
         else:
-            found = _all_pairs(queries, scores, self.sigmoid)
+            found = _all_pairs(queries, scores, self.sigmoid)[:2]
         # 0 where LightGBM's is: with a little in its place, splits that tie there would not tie here
         return weighted(found, queries, self.query_weight, row_weight, least=0.0)
 
@@ -232,15 +237,71 @@ def with_every_discount(queries: PreparedQueries) -> PreparedQueries:
     return replace(queries, discount=np.array(DISCOUNTS["log2"](np.arange(1.0, longest + 1.0))), plans={})
 
 
-def _all_pairs(queries: PreparedQueries, scores: FloatArray, sigmoid: float) -> tuple[FloatArray, FloatArray]:
-    """RankNet's pairs, eight at a time but where scores are too far apart for their exponentials."""
-    gradient, curvature = queries.zeros(), queries.zeros()
-    gains, offsets = queries.gains, queries.groups.offsets
+def ranknet_and_tau(
+    ranknet: PreparedQueries, tau: PreparedQueries, scores: FloatArray, wanted: Curvature
+) -> tuple[tuple[FloatArray, FloatArray], tuple[FloatArray, FloatArray]]:
+    """Gradient and curvature of RankNet's loss and of tau (``may_share``), by one pass over the pairs.
+
+    Scores in units of sigma. The chances of wrong pairs add up to RankNet's gradient; their densities to its curvature
+    and to tau's gradient.
+    """
+    pull, push = tau.array(), tau.array()
+    slopes, bends, left = _all_pairs(ranknet, scores, 1.0, (wanted, pull, push))
+    if left.any():
+        values, hessian = np.zeros(left.size), np.zeros(0)
+
+        def run(ranges: Ranges) -> None:
+            soft_pairs(
+                GUMBEL, tau.family, scores, tau.gains, tau.weights, tau.groups.offsets, 1.0, True, wanted, ranges,
+                values, pull, push, hessian, left,
+            )  # fmt: skip
+
+        sweep(run, Work(np.where(left, ranknet.work(ranknet_costs).costs, 0.0)))
+    return (slopes, bends), (pull, push)
+
+
+def may_share(tau: PreparedQueries, ranknet: PreparedQueries) -> bool:
+    """Whether a metric counts just the pairs that RankNet does, each once; found out once per data set."""
+    if tau.family != PAIRS or tau.odds or tau.pooled:
+        return False
+    if "pairs" not in tau.plans:
+        starts = np.zeros(tau.gains.size, np.bool_)
+        starts[tau.groups.offsets[:-1][tau.groups.sizes > 0]] = True
+        first, second = (_steps_down(queries, starts) for queries in (tau, ranknet))
+        same = np.array_equal(tau.by_gain, ranknet.by_gain) and np.array_equal(first, second)
+        tau.plans["pairs"] = same
+    return bool(tau.plans["pairs"])
+
+
+def _steps_down(queries: PreparedQueries, starts: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Where the documents of a query, by falling gain, go on with another gain than the one before."""
+    falling = queries.gains[queries.by_gain + queries.groups.per_document(queries.groups.offsets[:-1])]
+    steps: NDArray[np.bool_] = (np.diff(falling, prepend=np.nan) != 0.0) & ~starts
+    return steps
+
+
+_NO_TAU = NO_CURVATURE, np.zeros(0), np.zeros(0)
+
+
+def _all_pairs(
+    queries: PreparedQueries,
+    scores: FloatArray,
+    sigmoid: float,
+    tau: tuple[Curvature, FloatArray, FloatArray] = _NO_TAU,
+) -> tuple[FloatArray, FloatArray, NDArray[np.bool_]]:
+    """RankNet's pairs, eight at a time but in queries whose scores are too far apart for their exponentials.
+
+    These queries are the third, of which tau, if it is wanted, remains to be done.
+    """
+    gradient, curvature = queries.array(), queries.array()
+    gains, offsets, beside = queries.gains, queries.groups.offsets, tau is not _NO_TAU
     left, work = np.zeros(queries.groups.n_queries, np.bool_), queries.work(ranknet_costs)
     one, nothing = np.ones(left.size), np.zeros(1)
 
     def run(ranges: Ranges) -> None:
-        ranknet_level_queries(scores, gains, offsets, queries.by_gain, sigmoid, ranges, gradient, curvature, left)
+        ranknet_level_queries(
+            scores, gains, offsets, queries.by_gain, sigmoid, ranges, gradient, curvature, left, beside, *tau
+        )
 
     def run_left(ranges: Ranges) -> None:
         lambda_queries(
@@ -251,13 +312,13 @@ def _all_pairs(queries: PreparedQueries, scores: FloatArray, sigmoid: float) -> 
     sweep(run, work)
     if left.any():
         sweep(run_left, Work(np.where(left, work.costs, 0.0)))
-    return gradient, curvature
+    return gradient, curvature, left
 
 
 def _pairs(
     kind: int, queries: PreparedQueries, scores: FloatArray, depth: int, norm: bool, sigmoid: float, mu: float = 0.0
 ) -> tuple[FloatArray, FloatArray]:
-    gradient, curvature = np.zeros(scores.size), np.zeros(scores.size)
+    gradient, curvature = queries.array(), queries.array()
     depth = min(depth, max(int(queries.groups.sizes.max(initial=1)), 1))
     inverse_ideal = 1.0 / queries.divisor
 

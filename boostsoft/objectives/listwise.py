@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..arguments import FloatArray, finite_vector, one_of, positive_number, set_fields, whole_number
+from ..kernels.curvature import TINY
 from ..kernels.listwise import softmax_queries, squares_queries
 from ..kernels.shares import Ranges
 from ..kernels.threads import sweep
@@ -93,10 +94,14 @@ class ListNetObjective(Objective):
         self, queries: PreparedQueries, scores: FloatArray, row_weight: FloatArray | None = None
     ) -> tuple[FloatArray, FloatArray]:
         """What ``gradient_curvature`` returns, of numbers that have been checked."""
-        best = queries.groups.per_document(queries.groups.largest(queries.gains, initial=0.0))
+        targets = queries.once(("targets", self.temperature), lambda: self._targets(queries))
+        found = _cross_entropy(queries, scores, targets, 1)
+        return weighted(found, queries, self.query_weight, row_weight, _least(self.query_weight))
+
+    def _targets(self, queries: PreparedQueries) -> FloatArray:
         with np.errstate(over="ignore", under="ignore"):  # far below the best is nothing
-            targets = np.exp((queries.gains - best) / self.temperature)
-        return weighted(_cross_entropy(queries, scores, targets, 1), queries, self.query_weight, row_weight)
+            targets: FloatArray = np.exp((queries.gains - _best(queries)) / self.temperature)
+        return targets
 
 
 @dataclass(frozen=True, init=False, eq=True)
@@ -165,12 +170,12 @@ class SoftmaxObjective(Objective):
         self, queries: PreparedQueries, scores: FloatArray, row_weight: FloatArray | None = None
     ) -> tuple[FloatArray, FloatArray]:
         """What ``gradient_curvature`` returns, of numbers that have been checked."""
-        best = queries.groups.per_document(queries.groups.largest(queries.gains, initial=0.0))
-        gaining, targets = best > 0.0, queries.zeros()
-        with np.errstate(under="ignore"):  # far below the best is nothing
-            np.divide(queries.gains, best, out=targets, where=gaining)  # neither too large to add up nor too small
-        found = by_rows(*_cross_entropy(queries, scores, targets, 1), gaining.astype(np.float64))
-        queries.hand_back(targets)
+        targets = queries.once("targets", lambda: _gain_shares(queries))
+        found = _cross_entropy(queries, scores, targets, 1)
+        gaining = queries.groups.largest(targets, initial=0.0) > 0.0
+        if gaining.all():
+            return weighted(found, queries, self.query_weight, row_weight, _least(self.query_weight))
+        found = by_rows(*found, queries.groups.per_document(gaining.astype(np.float64)))
         return weighted(found, queries, self.query_weight, row_weight)
 
 
@@ -263,15 +268,14 @@ class XENDCGObjective(Objective):
         self, queries: PreparedQueries, scores: FloatArray, row_weight: FloatArray | None = None
     ) -> tuple[FloatArray, FloatArray]:
         """What ``gradient_curvature`` returns, of numbers that have been checked."""
-        gamma: float | FloatArray = 0.5
-        if self.gamma == "uniform":
-            gamma = uniform_draws(self.seed, queries.groups, scores)
-        elif self.gamma != "expected":
-            gamma = np.array(self.gamma)
-        targets = np.add(queries.gains, 1.0 - gamma, out=queries.zeros())
+        if self.gamma == "expected":
+            targets = queries.once("targets", lambda: queries.gains + 0.5)
+        elif self.gamma == "uniform":
+            targets = queries.gains + (1.0 - uniform_draws(self.seed, queries.groups, scores))
+        else:
+            targets = queries.gains + (1.0 - np.array(self.gamma))
         found = _cross_entropy(queries, scores, targets, self.terms)
-        queries.hand_back(targets)
-        return weighted(found, queries, self.query_weight, row_weight)
+        return weighted(found, queries, self.query_weight, row_weight, _least(self.query_weight))
 
 
 @dataclass(frozen=True, init=False, eq=True)
@@ -340,13 +344,31 @@ class QueryRMSEObjective(Objective):
     ) -> tuple[FloatArray, FloatArray]:
         """What ``gradient_curvature`` returns, of numbers that have been checked."""
         rows = np.ones(scores.size) if row_weight is None else np.array(row_weight)
-        gradient = queries.zeros()
+        gradient = queries.array()
 
         def run(ranges: Ranges) -> None:
             squares_queries(scores, queries.gains, rows, queries.groups.offsets, ranges, gradient)
 
         sweep(run, queries.work(listwise_costs))
         return weighted((gradient, rows), queries, self.query_weight, None)
+
+
+def _best(queries: PreparedQueries) -> FloatArray:
+    """The largest gain of each document's query, 0 if there is none above."""
+    return queries.groups.per_document(queries.groups.largest(queries.gains, initial=0.0))
+
+
+def _gain_shares(queries: PreparedQueries) -> FloatArray:
+    """Gains over the best of their query: neither too large to add up nor too small; 0 without a gain."""
+    best, shares = _best(queries), np.zeros(queries.gains.size)
+    with np.errstate(under="ignore"):  # far below the best is nothing
+        np.divide(queries.gains, best, out=shares, where=best > 0.0)
+    return shares
+
+
+def _least(query_weight: tuple[float, ...] | None) -> float:
+    """What the curvature of a cross-entropy, which the kernel has made large enough, may not fall below by weights."""
+    return 0.0 if query_weight is None else TINY
 
 
 def _as_gamma(gamma: Any) -> str | tuple[float, ...]:
@@ -361,7 +383,7 @@ def _as_gamma(gamma: Any) -> str | tuple[float, ...]:
 def _cross_entropy(
     queries: PreparedQueries, scores: FloatArray, targets: FloatArray, terms: int
 ) -> tuple[FloatArray, FloatArray]:
-    gradient, curvature = queries.zeros(), queries.zeros()
+    gradient, curvature = queries.array(), queries.array()
 
     def run(ranges: Ranges) -> None:
         softmax_queries(scores, targets, queries.groups.offsets, terms, ranges, gradient, curvature)

@@ -13,6 +13,10 @@ from ..kernels.curvature import CURVATURES, EXACT, Curvature
 from ..kernels.expected import ACCURACY
 from ..kernels.families import PLAIN
 from ..kernels.noise import LAWS
+from ..kernels.shares import Ranges
+from ..kernels.sums import add_part
+from ..kernels.threads import sweep
+from ..metrics.costs import sum_costs
 from ..metrics.expectation import expectation
 from ..metrics.hard import Metric
 from ..metrics.prepared import PreparedQueries, prepare
@@ -20,6 +24,7 @@ from ..metrics.soft import MetricWeights, as_metric, refuse_inexact
 from ..query_groups import QueryGroups, query_weights
 from .base import NOTHING, NothingToLearnError, Objective, by_rows, kept_weights, refuse_rising_discount, shares
 from .convex import LOSSES, checked_losses, length, one_over
+from .lambdas import may_share, ranknet_and_tau
 
 # U + L over-estimates the curvature: it counts every pull as if none met another. With a quarter of it the training
 # curves at learning rates of .05 and .1 run with those of LightGBM's lambdarank (notebooks/curvature.ipynb has the
@@ -147,20 +152,34 @@ class SoftObjective(Objective):
         self, queries: PreparedQueries, scores: FloatArray, row_weight: FloatArray | None = None
     ) -> tuple[FloatArray, FloatArray]:
         """What ``gradient_curvature`` returns, of numbers that have been checked."""
-        n_mixed = len(self.mix)
+        metrics, losses = (queries, *queries.further[: len(self.mix)]), queries.further[len(self.mix) :]
         with np.errstate(under="ignore"):  # as in by_rows
-            gradient, curvature = self._slopes(queries, scores)
-            for (_, weight), further in zip(self.mix, queries.further[:n_mixed], strict=True):
-                slopes, bends = self._slopes(further, scores)
-                _add(gradient, weight, slopes)
-                _add(curvature, weight, bends)
-                further.hand_back(slopes, bends)
+            scaled = scores if self.sigma == 1.0 or not losses else np.divide(scores, self.sigma, out=queries.array())
+            known = self._by_one_pass(metrics, losses, scaled)
+            gradient, curvature = known[queries] if queries in known else self._slopes(queries, scores)
+            for (_, weight), further in zip(self.mix, metrics[1:], strict=True):
+                slopes, bends = known[further] if further in known else self._slopes(further, scores)
+                _add(queries, gradient, curvature, slopes, bends, weight, weight)
             gradient, curvature = by_rows(gradient, curvature, row_weight)
-            if self.losses:
-                scaled = np.divide(scores, self.sigma, out=queries.zeros())
-                self._add_losses(gradient, curvature, queries.further[n_mixed:], scaled, row_weight)
+            if losses:
+                self._add_losses(gradient, curvature, losses, scaled, row_weight, known)
+            if scaled is not scores:
                 queries.hand_back(scaled)
         return gradient, curvature
+
+    def _by_one_pass(
+        self, metrics: tuple[PreparedQueries, ...], losses: tuple[PreparedQueries, ...], scores: FloatArray
+    ) -> dict[PreparedQueries, tuple[FloatArray, FloatArray]]:
+        """What RankNet's pass over all pairs gives: its own gradient and curvature, and those of a metric like tau."""
+        names = [name for name, _ in self.losses]
+        if self.noise != "gumbel" or self.hessian == "exact" or "ranknet" not in names:
+            return {}
+        ranknet = losses[names.index("ranknet")]
+        tau = next((metric for metric in metrics if may_share(metric, ranknet)), None)
+        if tau is None:
+            return {}
+        own, also = ranknet_and_tau(ranknet, tau, scores, self._wanted(tau))
+        return {ranknet: own, tau: also}
 
     def _add_losses(
         self,
@@ -169,36 +188,47 @@ class SoftObjective(Objective):
         losses: tuple[PreparedQueries, ...],
         scores: FloatArray,
         row_weight: FloatArray | None,
+        known: Mapping[PreparedQueries, tuple[FloatArray, FloatArray]],
     ) -> None:
-        """Add the losses, each made as long as the gradient is: by what weighs something only."""
+        """Add the losses, each made as long as the gradient is: by what weighs something only.
+
+        Scores in units of sigma; gradient and curvature that are known already lack the weights only.
+        """
         share = shares(losses[0], self.query_weight)
         if row_weight is not None:
             share = row_weight if share is None else share * row_weight
         inverse = one_over(share)
         wanted = length(gradient, inverse)
         for (name, weight), queries in zip(self.losses, losses, strict=True):
-            slopes, bends = LOSSES[name].unchecked(queries, scores, share)
+            if queries in known:
+                slopes, bends = by_rows(*known[queries], share)
+            else:
+                slopes, bends = LOSSES[name].unchecked(queries, scores, share)
             own = length(slopes, inverse)
-            if own > 0.0:
-                _add(gradient, weight * wanted / own, slopes)
-                _add(curvature, weight * wanted / (self.sigma * own), bends)  # which is free of sigma
-            queries.hand_back(slopes, bends)
+            if own == 0.0:
+                queries.hand_back(slopes, bends)
+            else:
+                scale = weight * wanted / own
+                _add(queries, gradient, curvature, slopes, bends, scale, scale / self.sigma)  # which is free of sigma
 
     def _slopes(self, queries: PreparedQueries, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Gradient and curvature of one metric, times the queries' weights."""
+        queries = queries.weigh(query_weights(queries.caller, self.query_weight, queries.members))
+        wanted = self._wanted(queries)
+        derive = 2 if wanted.kind == EXACT else 1
+        found = expectation(queries, scores, self.noise, self.sigma, self.accuracy, derive, wanted)
+        return found.gradient, found.push
+
+    def _wanted(self, queries: PreparedQueries) -> Curvature:
+        """Which curvature, and what it is multiplied by in every query."""
         weights = query_weights(queries.caller, self.query_weight, queries.members)
-        queries = queries.weigh(weights)
         if queries.pooled:
             weights = np.full(1, float(weights.sum()))
         share = np.where(queries.empty, 0.0, weights) / queries.divisor
         # in metrics of pairs and plain ones the kernels have counted from the least gain already
         counted = queries.pairwise or queries.family == PLAIN
         least = np.zeros(weights.size) if counted else queries.groups.smallest(queries.gains, 0.0)
-        kind = CURVATURES[self.hessian]
-
-        derive, wanted = 2 if kind == EXACT else 1, Curvature(kind, FLOW_SCALE, self.sigma, share, weights, least)
-        found = expectation(queries, scores, self.noise, self.sigma, self.accuracy, derive, wanted)
-        return found.gradient, found.push
+        return Curvature(CURVATURES[self.hessian], FLOW_SCALE, self.sigma, share, weights, least)
 
 
 def read_objective(
@@ -233,10 +263,22 @@ def _checked(
     }
 
 
-def _add(total: FloatArray, weight: float, part: FloatArray) -> None:
-    """Add a part, which is nobody else's, times its weight: in its own place, for new pages cost more than the sum."""
-    part *= weight
-    total += part
+def _add(
+    queries: PreparedQueries,
+    gradient: FloatArray,
+    curvature: FloatArray,
+    slopes: FloatArray,
+    bends: FloatArray,
+    weight: float,
+    bend_weight: float,
+) -> None:
+    """Add a part, which is nobody else's and is handed back, times its weights."""
+
+    def run(ranges: Ranges) -> None:
+        add_part(gradient, curvature, slopes, bends, weight, bend_weight, queries.groups.offsets, ranges)
+
+    sweep(run, queries.work(sum_costs))
+    queries.hand_back(slopes, bends)
 
 
 def _trainable(caller: str, metric: Any) -> Metric:

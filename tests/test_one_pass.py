@@ -1,0 +1,123 @@
+"""Kendall's tau and RankNet by one pass over the pairs, and arrays that kernels find something in."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import boostsoft.metrics.expectation
+from boostsoft import Metric, QueryGroups, SoftMetric
+from boostsoft.metrics.prepared import PreparedQueries
+from boostsoft.objectives import SoftObjective, reference_objective
+
+RNG = np.random.default_rng(8)
+SIZES = [7, 1, 40, 0, 6, 2, 9]
+GROUPS = QueryGroups.from_sizes(SIZES)
+Y, S = RNG.integers(0, 3, GROUPS.n_docs), RNG.normal(size=GROUPS.n_docs)
+S[48:54] *= 3000.0  # exponentials of these scores are no numbers
+BINARY = (Y > 1).astype(float)
+WEIGHTS = RNG.uniform(0.5, 2.0, len(SIZES))
+
+
+def in_parts(y, mixed, scores, rows):
+    """Metrics and losses, each by an objective of its own."""
+    total = np.zeros((2, scores.size))
+    for metric, weight in ((mixed.metric, 1.0), *mixed.mix):
+        alone = SoftObjective(
+            metric, noise=mixed.noise, sigma=mixed.sigma, hessian=mixed.hessian, query_weight=mixed.query_weight
+        )
+        total += weight * np.array(alone.gradient_curvature(alone.prepare(y, GROUPS, part=True), scores, rows))
+    share = np.ones(scores.size) if rows is None else rows.copy()
+    if mixed.query_weight is not None:
+        share *= GROUPS.per_document(np.array(mixed.query_weight))
+    wanted = total.copy()
+    for name, weight in mixed.losses:
+        loss = reference_objective(name, **({"gamma": "expected"} if name == "xendcg" else {}))
+        slopes, bends = loss.gradient_curvature(loss.prepare(y, GROUPS), scores / mixed.sigma, share)
+        factor = weight * np.sqrt((total[0] ** 2 / share).sum() / (slopes**2 / share).sum())
+        wanted += factor * np.array([slopes, bends / mixed.sigma])
+    return wanted
+
+
+@pytest.mark.parametrize("rows", [None, RNG.uniform(0.5, 2.0, GROUPS.n_docs)])
+@pytest.mark.parametrize("weights", [None, WEIGHTS])
+@pytest.mark.parametrize("sigma", [1.0, 0.3])
+@pytest.mark.parametrize("hessian", ["flow", "constant", "exact"])
+def test_tau_beside_ranknet_is_the_sum_of_both(hessian, sigma, weights, rows):
+    objective = SoftObjective(
+        "ndcg@3", mix={"map": 0.5, "kendall": 0.3}, losses={"xendcg": 0.5, "ranknet": 0.7}, noise="gumbel", sigma=sigma,
+        hessian=hessian, query_weight=weights,
+    )  # fmt: skip
+    found = objective.gradient_curvature(objective.prepare(Y, GROUPS), S, rows)
+    np.testing.assert_allclose(found, in_parts(Y, objective, S, rows), rtol=1e-9, atol=1e-11)
+
+
+@pytest.fixture
+def no_other_pass(monkeypatch):
+    def refuse(*_):
+        raise AssertionError("a second pass over the pairs")
+
+    monkeypatch.setattr(boostsoft.metrics.expectation, "soft_level_pairs", refuse)
+
+
+@pytest.mark.usefixtures("no_other_pass")
+@pytest.mark.parametrize(
+    ("metric", "mix", "labels"), [("ndcg@3", {"kendall": 0.3}, Y), ("kendall", None, Y), ("auc", None, BINARY)]
+)
+def test_a_metric_of_the_same_pairs_takes_no_pass_of_its_own(metric, mix, labels):
+    objective = SoftObjective(metric, mix=mix, losses={"ranknet": 0.7}, noise="gumbel")
+    queries = objective.prepare(labels, GROUPS)
+    found = objective.gradient_curvature(queries, S)
+    assert np.isfinite(found).all()
+    np.testing.assert_array_equal(objective.gradient_curvature(queries, S), found)
+
+
+@pytest.mark.usefixtures("no_other_pass")
+@pytest.mark.parametrize(
+    ("metric", "options"),
+    [
+        ("kendall", {"noise": "gaussian"}),
+        ("kendall", {"losses": {"xendcg": 0.7}}),
+        (Metric("auc", pooled=True), {}),  # counts pairs across queries
+        ("spearman", {}),  # weighs them
+        ("auc", {}),  # of two classes where there are three labels
+        ("pnr", {}),  # a quotient
+    ],
+)
+def test_metrics_of_other_pairs_do(metric, options):
+    objective = SoftObjective("ndcg@3", mix={metric: 0.3}, **{"noise": "gumbel", "losses": {"ranknet": 0.7}, **options})
+    with pytest.raises(AssertionError, match="a second pass"):
+        objective.gradient_curvature(objective.prepare(Y, GROUPS), S)
+
+
+@pytest.mark.parametrize("metric", [Metric("auc", pooled=True), "spearman", "auc", "pnr"])
+def test_and_are_the_sum_too(metric):
+    near = np.where(np.abs(S) > 5.0, 0.0, S)
+    objective = SoftObjective("ndcg@3", mix={metric: 0.3}, losses={"ranknet": 0.7}, noise="gumbel")
+    found = objective.gradient_curvature(objective.prepare(Y, GROUPS), near)
+    np.testing.assert_allclose(found, in_parts(Y, objective, near, None), rtol=1e-9, atol=1e-11)
+
+
+def everything(name):
+    if name in ("lambdarank", "ranknet", "lambdaloss", "softlambda", "xendcg", "softmax", "listnet", "queryrmse"):
+        objective = reference_objective(name, **({"gamma": "expected"} if name == "xendcg" else {}))
+        return np.array(objective.gradient_curvature(objective.prepare(Y, GROUPS), S))
+    noise = "gaussian" if name in ("map", "kendall") else "gumbel"
+    _, *derivatives = SoftMetric(name, noise=noise).value_gradient_hessian(Y, S, group=SIZES)
+    objective = SoftObjective(name, noise=noise, mix={"kendall": 0.3}, losses={"ranknet": 1.0, "softmax": 1.0})
+    found = objective.gradient_curvature(objective.prepare(Y, GROUPS), S)
+    return np.array([*derivatives, SoftMetric(name, noise=noise).gradient(Y, S, group=SIZES), *found])
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "ndcg@3", "ndcg", "mrr", "err", "map", "auc", "kendall", "spearman", "lambdarank", "ranknet", "lambdaloss",
+        "softlambda", "xendcg", "softmax", "listnet", "queryrmse",
+    ],
+)  # fmt: skip
+def test_kernels_write_every_document(name, monkeypatch):
+    """Whatever stands in the arrays that they are given, as what an iteration before has left."""
+    wanted = everything(name)
+    monkeypatch.setattr(PreparedQueries, "array", lambda queries: np.full(queries.members.n_docs, np.nan))
+    np.testing.assert_array_equal(everything(name), wanted)
