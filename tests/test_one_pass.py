@@ -42,14 +42,15 @@ def in_parts(y, mixed, scores, rows):
 @pytest.mark.parametrize("rows", [None, RNG.uniform(0.5, 2.0, GROUPS.n_docs)])
 @pytest.mark.parametrize("weights", [None, WEIGHTS])
 @pytest.mark.parametrize("sigma", [1.0, 0.3])
+@pytest.mark.parametrize("scores", [S, 2.0 * Y + 0.1 * RNG.normal(size=S.size)])  # in order the exact curvature counts
 @pytest.mark.parametrize("hessian", ["flow", "constant", "exact"])
-def test_tau_beside_ranknet_is_the_sum_of_both(hessian, sigma, weights, rows):
+def test_tau_beside_ranknet_is_the_sum_of_both(hessian, scores, sigma, weights, rows):
     objective = SoftObjective(
         "ndcg@3", mix={"map": 0.5, "kendall": 0.3}, losses={"xendcg": 0.5, "ranknet": 0.7}, noise="gumbel", sigma=sigma,
         hessian=hessian, query_weight=weights,
     )  # fmt: skip
-    found = objective.gradient_curvature(objective.prepare(Y, GROUPS), S, rows)
-    np.testing.assert_allclose(found, in_parts(Y, objective, S, rows), rtol=1e-9, atol=1e-11)
+    found = objective.gradient_curvature(objective.prepare(Y, GROUPS), scores, rows)
+    np.testing.assert_allclose(found, in_parts(Y, objective, scores, rows), rtol=1e-9, atol=1e-11)
 
 
 @pytest.fixture
@@ -90,12 +91,17 @@ def test_metrics_of_other_pairs_do(metric, options):
         objective.gradient_curvature(objective.prepare(Y, GROUPS), S)
 
 
+# documents that come by falling label have the places of both orders alike
+FALLING = np.concatenate([-np.sort(-Y[GROUPS.offsets[q] : GROUPS.offsets[q + 1]]) for q in range(len(SIZES))])
+
+
+@pytest.mark.parametrize("labels", [Y, FALLING])
 @pytest.mark.parametrize("metric", [Metric("auc", pooled=True), "spearman", "auc", "pnr"])
-def test_and_are_the_sum_too(metric):
+def test_and_are_the_sum_too(metric, labels):
     near = np.where(np.abs(S) > 5.0, 0.0, S)
     objective = SoftObjective("ndcg@3", mix={metric: 0.3}, losses={"ranknet": 0.7}, noise="gumbel")
-    found = objective.gradient_curvature(objective.prepare(Y, GROUPS), near)
-    np.testing.assert_allclose(found, in_parts(Y, objective, near, None), rtol=1e-9, atol=1e-11)
+    found = objective.gradient_curvature(objective.prepare(labels, GROUPS), near)
+    np.testing.assert_allclose(found, in_parts(labels, objective, near, None), rtol=1e-9, atol=1e-11)
 
 
 def everything(name):

@@ -261,8 +261,11 @@ def ranknet_and_tau(
 
 
 def may_share(tau: PreparedQueries, ranknet: PreparedQueries) -> bool:
-    """Whether a metric counts just the pairs that RankNet does, each once; found out once per data set."""
-    if tau.family != PAIRS or tau.odds or tau.pooled:
+    """Whether a metric counts just the pairs that RankNet does, each once; found out once per data set.
+
+    Places are those within a query, so that they differ where a metric takes all queries as one.
+    """
+    if tau.family != PAIRS or tau.odds:
         return False
     if "pairs" not in tau.plans:
         starts = np.zeros(tau.gains.size, np.bool_)
