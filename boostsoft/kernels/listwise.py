@@ -48,7 +48,7 @@ def _sum(values, n):
 
 
 @routine
-def _softmax_query(scores, targets, terms, numbers, grad, curvature):
+def _softmax_query(scores, targets, more, terms, numbers, grad, curvature):
     """One query of two documents at least; arrays of ``numbers`` are 0 behind its last document.
 
     At most the top document is more than half of all: its 1 - rho is taken from the others, and what it is divided by
@@ -61,7 +61,7 @@ def _softmax_query(scores, targets, terms, numbers, grad, curvature):
     bend = pointer(numbers, 6 * size)
     top, second = _two_highest(scores)
     for i in range(n):
-        share[i], aim[i] = scores[i] - scores[second], targets[i]
+        share[i], aim[i] = scores[i] - scores[second], targets[i] + more
     for i in range(n, size):
         share[i], aim[i] = 0.0, 0.0
     for i in range(0, n, LANES):
@@ -102,10 +102,10 @@ def _softmax_query(scores, targets, terms, numbers, grad, curvature):
 
 
 @kernel
-def softmax_queries(scores, targets, offsets, terms, ranges, grad, curvature):
+def softmax_queries(scores, targets, more, offsets, terms, ranges, grad, curvature):
     """The queries of ``ranges`` (``shares``): what lowers the cross-entropy, and the Hessian's diagonal.
 
-    The latter at least ``TINY``, where rho underflows.
+    The latter at least ``TINY``, where rho underflows. All targets are ``more`` than they are given as.
     """
     begin, end = claim(ranges)
     while begin < end:
@@ -114,7 +114,9 @@ def softmax_queries(scores, targets, offsets, terms, ranges, grad, curvature):
         for q in range(begin, end):
             low, high = offsets[q], offsets[q + 1]
             if high - low > 1:
-                _softmax_query(scores[low:high], targets[low:high], terms, numbers, grad[low:high], curvature[low:high])
+                _softmax_query(
+                    scores[low:high], targets[low:high], more, terms, numbers, grad[low:high], curvature[low:high]
+                )
             elif high - low == 1:
                 grad[low], curvature[low] = 0.0, TINY
         keep_alive(numbers)

@@ -268,13 +268,12 @@ class XENDCGObjective(Objective):
         self, queries: PreparedQueries, scores: FloatArray, row_weight: FloatArray | None = None
     ) -> tuple[FloatArray, FloatArray]:
         """What ``gradient_curvature`` returns, of numbers that have been checked."""
-        if self.gamma == "expected":
-            targets = queries.once("targets", lambda: queries.gains + 0.5)
-        elif self.gamma == "uniform":
-            targets = queries.gains + (1.0 - uniform_draws(self.seed, queries.groups, scores))
-        else:
-            targets = queries.gains + (1.0 - np.array(self.gamma))
-        found = _cross_entropy(queries, scores, targets, self.terms)
+        targets, more = queries.gains, 0.5
+        if self.gamma != "expected":
+            drawn = self.gamma == "uniform"
+            gamma = uniform_draws(self.seed, queries.groups, scores) if drawn else np.array(self.gamma)
+            targets, more = targets + (1.0 - gamma), 0.0
+        found = _cross_entropy(queries, scores, targets, self.terms, more)
         return weighted(found, queries, self.query_weight, row_weight, _least(self.query_weight))
 
 
@@ -381,12 +380,12 @@ def _as_gamma(gamma: Any) -> str | tuple[float, ...]:
 
 
 def _cross_entropy(
-    queries: PreparedQueries, scores: FloatArray, targets: FloatArray, terms: int
+    queries: PreparedQueries, scores: FloatArray, targets: FloatArray, terms: int, more: float = 0.0
 ) -> tuple[FloatArray, FloatArray]:
     gradient, curvature = queries.array(), queries.array()
 
     def run(ranges: Ranges) -> None:
-        softmax_queries(scores, targets, queries.groups.offsets, terms, ranges, gradient, curvature)
+        softmax_queries(scores, targets, more, queries.groups.offsets, terms, ranges, gradient, curvature)
 
     sweep(run, queries.work(listwise_costs))
     return gradient, curvature
