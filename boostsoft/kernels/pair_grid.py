@@ -19,7 +19,7 @@ import numpy as np
 
 from .compile import kernel, merged
 from .families import DISTANCES
-from .noise import GUMBEL, noise, reach
+from .noise import GUMBEL, LOGISTIC, noise, reach
 from .simd import LANES, lane_sum, load, splat, store
 
 _EPS = 1e-17
@@ -27,7 +27,7 @@ _EPS = 1e-17
 # pi / 2 (Gumbel): all 1e-17, times a power of 2 pi / h for each derivative
 _STEP, _GUMBEL_STEP = 0.5, 0.25
 # a document at a node, twice, against a pair: nanoseconds measured at n = 1,000 to 100,000
-_NODE_COST, _PAIR_COST, _LEVEL_COST = 6.0, 4.5, 2.0
+_NODE_COST, _PAIR_COST, _LOGISTIC_PAIR_COST, _LEVEL_COST = 6.0, 4.5, 9.0, 2.0
 
 
 @kernel
@@ -44,7 +44,7 @@ def grid_pays(law, s, n, sigma, n_levels, pairs):
         span += min((s[j - 1] - s[j]) / sigma, left + right)
     nodes = (left + right) / _step(law)
     grid = _NODE_COST * n * nodes + _LEVEL_COST * (span / _step(law) + nodes) * n_levels
-    return grid < _PAIR_COST * pairs
+    return grid < (_LOGISTIC_PAIR_COST if law == LOGISTIC else _PAIR_COST) * pairs
 
 
 @kernel

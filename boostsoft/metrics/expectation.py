@@ -78,8 +78,8 @@ def expectation(
 ) -> Expectation:
     """The exact expectation of every query, with as many derivatives as asked for.
 
-    ``derive``: 0, the value; 1, gradient and push; 2, the Hessian as well. With ``curvature`` the
-    gradient is weighted, and the curvature stands in the push's place.
+    ``derive``: 0, the value; 1, gradient and push; 2, the Hessian as well. With ``curvature`` the gradient is weighted,
+    and the curvature stands in the push's place.
     """
     scores, sigma = _differing(scores, sigma)
     law, offsets = LAWS[noise], prepared.groups.offsets
