@@ -108,6 +108,10 @@ def everything(name):
     if name in ("lambdarank", "ranknet", "lambdaloss", "softlambda", "xendcg", "softmax", "listnet", "queryrmse"):
         objective = reference_objective(name, **({"gamma": "expected"} if name == "xendcg" else {}))
         return np.array(objective.gradient_curvature(objective.prepare(Y, GROUPS), S))
+    if name == "softrank":
+        return np.array(SoftMetric("ndcg@3", ranks="softrank").value_gradient_hessian(Y, S, group=SIZES)[1:])
+    if name == "sampled":
+        return SoftMetric("map", ranks="sampled", n_samples=20, seed=0).gradient(Y, S, group=SIZES)
     noise = "gaussian" if name in ("map", "kendall") else "gumbel"
     _, *derivatives = SoftMetric(name, noise=noise).value_gradient_hessian(Y, S, group=SIZES)
     objective = SoftObjective(name, noise=noise, mix={"kendall": 0.3}, losses={"ranknet": 1.0, "softmax": 1.0})
@@ -119,7 +123,7 @@ def everything(name):
     "name",
     [
         "ndcg@3", "ndcg", "mrr", "err", "map", "auc", "kendall", "spearman", "lambdarank", "ranknet", "lambdaloss",
-        "softlambda", "xendcg", "softmax", "listnet", "queryrmse",
+        "softlambda", "xendcg", "softmax", "listnet", "queryrmse", "softrank", "sampled",
     ],
 )  # fmt: skip
 def test_kernels_write_every_document(name, monkeypatch):

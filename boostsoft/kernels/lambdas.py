@@ -91,9 +91,10 @@ def lambda_queries(
     while begin < end:
         for q in range(begin, end):
             low, high = offsets[q], offsets[q + 1]
-            if chosen[q]:
-                grad[low:high], curvature[low:high] = 0.0, 0.0
-            if chosen[q] and high - low > 1:
+            if not chosen[q]:
+                continue
+            grad[low:high], curvature[low:high] = 0.0, 0.0
+            if high - low > 1:
                 lambda_query(
                     kind, scores[low:high], gains[low:high], inverse_ideal[q], discount, mu, nothing, truncation, norm,
                     sigmoid, grad[low:high], curvature[low:high],

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from .compile import kernel, routine
-from .curvature import to_curvature
+from .curvature import NONE, to_curvature
 from .families import DISTANCES
 from .noise import GAUSSIAN, GUMBEL, brief_gaussian, exponential
 from .pair_law import SQRT_HALF, gaussian_pair, law_reach, logistic_pair
@@ -170,15 +170,16 @@ def _sum_losses(n, x, c, omega, up, down, raised, bent):
 
 @kernel
 def ranknet_level_queries(
-    scores, gains, offsets, by_gain, sigmoid, ranges, grad, curvature, left, beside, wanted, tau_grad, tau_push
+    scores, gains, offsets, by_gain, sigmoid, ranges, grad, curvature, left, wanted, tau_grad, tau_push
 ):
     """RankNet's direction and curvature (``lambdas``) of the queries of ``ranges`` whose scores are not too far apart.
 
     The densities of its pairs are what pulls them apart under Gumbel noise (``soft_level_pairs``, every document of
-    weight 1), in units of 1 / sigmoid: with ``beside`` they are written, too.
+    weight 1), in units of 1 / sigmoid: they are written, too, if a curvature is ``wanted`` of them.
     ``by_gain`` has the places of each query's documents by falling gain, or is empty: then they are found.
     The others are marked in ``left``.
     """
+    beside = wanted.kind != NONE
     begin, end = claim(ranges)
     while begin < end:
         longest = longest_query(offsets, begin, end)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,7 +57,8 @@ class Expectation:
     """What the kernels give for a set of queries: sums over ranks or pairs, not yet divided, in units of sigma.
 
     ``gradient`` / sigma and ``hessian`` / sigma^2 are derivatives with respect to the scores; ``push`` is the
-    downward part L of the flow, U = gradient + push the upward part. All (n_docs,), empty if not asked for.
+    downward part L of the flow, U = gradient + push the upward part, of exact expectations only. All (n_docs,), empty
+    if not asked for.
     """
 
     values: FloatArray
@@ -84,7 +84,7 @@ def expectation(
     scores, sigma = _differing(scores, sigma)
     law, offsets = LAWS[noise], prepared.groups.offsets
     step, tol = ACCURACY[accuracy]
-    found = _room(prepared, prepared.array, derive > 0, derive == 2)  # the kernels write all of it
+    found = places_for(prepared, derive > 0, derive == 2)
     plan = _plan(prepared, tol)
     refuse_long(prepared, plan.work.costs, scores, noise, sigma, "exact")
     if prepared.pairwise:
@@ -126,20 +126,40 @@ def _pairs(
     """All queries of a metric of pairs: by level where that pays and no Hessian is asked for, or in order."""
     given = (law, prepared.family, scores, prepared.gains, prepared.weights, prepared.groups.offsets, sigma)
     left = np.full(prepared.groups.n_queries, derive == 2)
-    out = (found.values, found.gradient, found.push, found.hessian, left)
-
     exact = tol <= ODDS_DIGITS or prepared.odds  # these divide by what may be the tails alone
 
     def by_level(ranges: Ranges) -> None:
-        soft_level_pairs(*given, exact, prepared.by_gain, derive, curvature, ranges, *out)
-
-    def in_order(ranges: Ranges) -> None:
-        soft_pairs(*given, derive > 0, curvature, ranges, *out)
+        soft_level_pairs(
+            *given, exact, prepared.by_gain, derive, curvature, ranges, found.values, found.gradient, found.push,
+            found.hessian, left,
+        )  # fmt: skip
 
     if derive < 2:
         sweep(by_level, work)
+    pairs_in_order(prepared, law, scores, sigma, derive > 0, curvature, work, left, found)
+
+
+def pairs_in_order(
+    prepared: PreparedQueries,
+    law: int,
+    scores: FloatArray,
+    sigma: float,
+    derive: bool,
+    curvature: Curvature,
+    work: Work,
+    left: NDArray[np.bool_],
+    found: Expectation,
+) -> None:
+    """The queries of a metric of pairs that are ``left``, into their places of ``found``."""
+
+    def run(ranges: Ranges) -> None:
+        soft_pairs(
+            law, prepared.family, scores, prepared.gains, prepared.weights, prepared.groups.offsets, sigma, derive,
+            curvature, ranges, found.values, found.gradient, found.push, found.hessian, left,
+        )  # fmt: skip
+
     if left.any():
-        sweep(in_order, Work(np.where(left, work.costs, 0.0)))
+        sweep(run, Work(np.where(left, work.costs, 0.0)))
 
 
 @dataclass(frozen=True)
@@ -162,19 +182,19 @@ class _Plan:
 
 def _plan(prepared: PreparedQueries, tol: float) -> _Plan:
     """Made once: for short lists it takes as long as the kernel."""
-    key = "expectation", tol
-    if key not in prepared.plans:
-        terms = _terms(prepared, tol)
-        engines = _engines(prepared, terms, tol)
-        long = prepared.groups.sizes > _COMMON
-        prepared.plans[key] = _Plan(
-            terms=terms,
-            work=Work(exact_costs(prepared, engines), engines + _LONG * long.astype(np.int8)),
-            few=prepared.family == PLAIN and tol > ODDS_DIGITS and bool(np.any(engines != ROWS)),
-            rooms=(_room_size(prepared, ~long), _room_size(prepared, long)),
-        )
-    found: _Plan = prepared.plans[key]
-    return found
+    return prepared.once(("expectation", tol), lambda: _make_plan(prepared, tol))
+
+
+def _make_plan(prepared: PreparedQueries, tol: float) -> _Plan:
+    terms = _terms(prepared, tol)
+    engines = _engines(prepared, terms, tol)
+    long = prepared.groups.sizes > _COMMON
+    return _Plan(
+        terms=terms,
+        work=Work(exact_costs(prepared, engines), engines + _LONG * long.astype(np.int8)),
+        few=prepared.family == PLAIN and tol > ODDS_DIGITS and bool(np.any(engines != ROWS)),
+        rooms=(_room_size(prepared, ~long), _room_size(prepared, long)),
+    )
 
 
 def _room_size(prepared: PreparedQueries, chosen: NDArray[np.bool_]) -> tuple[int, int]:
@@ -223,7 +243,7 @@ def softrank_expectation(
     scores, sigma = _differing(scores, sigma)
     costs = softrank_costs(prepared)
     refuse_long(prepared, costs, scores, noise, sigma, "softrank")
-    found = _room(prepared, prepared.zeros, derive, derive)
+    found = places_for(prepared, derive, derive)
 
     def run(begin: int, end: int) -> None:
         softrank_queries(
@@ -244,7 +264,7 @@ def sampled_expectation(
     metric with the noise's score function, -f'/f, which serves any metric and any noise. Query q draws from its
     own stream, seeded by (seed, q).
     """
-    found = _room(prepared, prepared.zeros, derive, derive)
+    found = places_for(prepared, derive, derive)
     offsets = prepared.groups.offsets
 
     def run(begin: int, end: int) -> None:
@@ -262,8 +282,9 @@ def sampled_expectation(
     return found
 
 
-def _room(prepared: PreparedQueries, array: Callable[[], FloatArray], derive: bool, bend: bool) -> Expectation:
-    gradient, push = (array() if derive else np.zeros(0) for _ in range(2))
+def places_for(prepared: PreparedQueries, derive: bool, bend: bool) -> Expectation:
+    """Places for what the kernels find, which write all of it, with derivatives or without, and with the Hessian."""
+    gradient, push = (prepared.array() if derive else np.zeros(0) for _ in range(2))
     return Expectation(np.zeros(prepared.groups.n_queries), gradient, push, np.zeros(gradient.size if bend else 0))
 
 

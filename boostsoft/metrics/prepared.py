@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -19,6 +19,8 @@ from .spec import DISCOUNTS, EMPTY
 
 if TYPE_CHECKING:
     from .hard import Metric
+
+Plan = TypeVar("Plan")
 
 _WHOLE_LIST = np.iinfo(np.int64).max
 _LARGEST_SUM = 1e300
@@ -101,26 +103,16 @@ class PreparedQueries:
         except IndexError:
             return np.empty(self.members.n_docs)
 
-    def zeros(self) -> FloatArray:
-        """The same, with zeros."""
-        array = self.array()
-        array.fill(0.0)
-        return array
-
-    def once(self, key: Hashable, make: Callable[[], FloatArray]) -> FloatArray:
-        """What ``make`` returns, which depends on the labels only and must not be changed; made once."""
+    def once(self, key: Hashable, make: Callable[[], Plan]) -> Plan:
+        """What ``make`` returns, which depends on the labels and the key only and must not be changed; made once."""
         if key not in self.plans:
             self.plans[key] = make()
-        found: FloatArray = self.plans[key]
+        found: Plan = self.plans[key]
         return found
 
     def work(self, costs: Callable[..., FloatArray], *given: Any) -> Work:
         """The queries with what they cost, by a function of ``costs``; worked out once."""
-        key = costs, given
-        if key not in self.plans:
-            self.plans[key] = Work(costs(self, *given))
-        found: Work = self.plans[key]
-        return found
+        return self.once((costs, given), lambda: Work(costs(self, *given)))
 
     def hand_back(self, *arrays: FloatArray) -> None:
         """Leave arrays, which nobody else may have, to the next iteration."""

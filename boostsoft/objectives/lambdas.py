@@ -14,10 +14,10 @@ from ..kernels.families import PAIRS
 from ..kernels.lambdas import LAMBDALOSS, LAMBDARANK, RANKNET, lambda_queries
 from ..kernels.noise import GUMBEL
 from ..kernels.pair_levels import ranknet_level_queries
-from ..kernels.pairwise import soft_pairs
 from ..kernels.shares import Ranges, Work
 from ..kernels.threads import sweep
 from ..metrics.costs import lambda_costs, ranknet_costs
+from ..metrics.expectation import pairs_in_order, places_for
 from ..metrics.hard import Metric
 from ..metrics.prepared import PreparedQueries
 from ..metrics.soft import as_metric
@@ -245,19 +245,10 @@ def ranknet_and_tau(
     Scores in units of sigma. The chances of wrong pairs add up to RankNet's gradient; their densities to its curvature
     and to tau's gradient.
     """
-    pull, push = tau.array(), tau.array()
-    slopes, bends, left = _all_pairs(ranknet, scores, 1.0, (wanted, pull, push))
-    if left.any():
-        values, hessian = np.zeros(left.size), np.zeros(0)
-
-        def run(ranges: Ranges) -> None:
-            soft_pairs(
-                GUMBEL, tau.family, scores, tau.gains, tau.weights, tau.groups.offsets, 1.0, True, wanted, ranges,
-                values, pull, push, hessian, left,
-            )  # fmt: skip
-
-        sweep(run, Work(np.where(left, ranknet.work(ranknet_costs).costs, 0.0)))
-    return (slopes, bends), (pull, push)
+    found = places_for(tau, derive=True, bend=False)
+    slopes, bends, left = _all_pairs(ranknet, scores, 1.0, (wanted, found.gradient, found.push))
+    pairs_in_order(tau, GUMBEL, scores, 1.0, True, wanted, ranknet.work(ranknet_costs), left, found)
+    return (slopes, bends), (found.gradient, found.push)
 
 
 def may_share(tau: PreparedQueries, ranknet: PreparedQueries) -> bool:
@@ -267,13 +258,14 @@ def may_share(tau: PreparedQueries, ranknet: PreparedQueries) -> bool:
     """
     if tau.family != PAIRS or tau.odds:
         return False
-    if "pairs" not in tau.plans:
-        starts = np.zeros(tau.gains.size, np.bool_)
-        starts[tau.groups.offsets[:-1][tau.groups.sizes > 0]] = True
-        first, second = (_steps_down(queries, starts) for queries in (tau, ranknet))
-        same = np.array_equal(tau.by_gain, ranknet.by_gain) and np.array_equal(first, second)
-        tau.plans["pairs"] = same
-    return bool(tau.plans["pairs"])
+    return tau.once("pairs", lambda: _same_pairs(tau, ranknet))
+
+
+def _same_pairs(tau: PreparedQueries, ranknet: PreparedQueries) -> bool:
+    starts = np.zeros(tau.gains.size, np.bool_)
+    starts[tau.groups.offsets[:-1][tau.groups.sizes > 0]] = True
+    first, second = (_steps_down(queries, starts) for queries in (tau, ranknet))
+    return np.array_equal(tau.by_gain, ranknet.by_gain) and np.array_equal(first, second)
 
 
 def _steps_down(queries: PreparedQueries, starts: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -297,14 +289,12 @@ def _all_pairs(
     These queries are the third, of which tau, if it is wanted, remains to be done.
     """
     gradient, curvature = queries.array(), queries.array()
-    gains, offsets, beside = queries.gains, queries.groups.offsets, tau is not _NO_TAU
+    gains, offsets = queries.gains, queries.groups.offsets
     left, work = np.zeros(queries.groups.n_queries, np.bool_), queries.work(ranknet_costs)
     one, nothing = np.ones(left.size), np.zeros(1)
 
     def run(ranges: Ranges) -> None:
-        ranknet_level_queries(
-            scores, gains, offsets, queries.by_gain, sigmoid, ranges, gradient, curvature, left, beside, *tau
-        )
+        ranknet_level_queries(scores, gains, offsets, queries.by_gain, sigmoid, ranges, gradient, curvature, left, *tau)
 
     def run_left(ranges: Ranges) -> None:
         lambda_queries(

@@ -172,10 +172,10 @@ class SoftmaxObjective(Objective):
         """What ``gradient_curvature`` returns, of numbers that have been checked."""
         targets = queries.once("targets", lambda: _gain_shares(queries))
         found = _cross_entropy(queries, scores, targets, 1)
-        gaining = queries.groups.largest(targets, initial=0.0) > 0.0
-        if gaining.all():
+        best = queries.once("best", lambda: queries.groups.largest(targets, initial=0.0))
+        if best.all():
             return weighted(found, queries, self.query_weight, row_weight, _least(self.query_weight))
-        found = by_rows(*found, queries.groups.per_document(gaining.astype(np.float64)))
+        found = by_rows(*found, queries.groups.per_document((best > 0.0).astype(np.float64)))
         return weighted(found, queries, self.query_weight, row_weight)
 
 
