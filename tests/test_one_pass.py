@@ -131,3 +131,12 @@ def test_kernels_write_every_document(name, monkeypatch):
     wanted = everything(name)
     monkeypatch.setattr(PreparedQueries, "array", lambda queries: np.full(queries.members.n_docs, np.nan))
     np.testing.assert_array_equal(everything(name), wanted)
+
+
+def test_what_is_made_once_is_of_one_objective():
+    """Labels that one has prepared serve another of its kind."""
+    queries = reference_objective("listnet").prepare(Y, GROUPS)
+    for temperature in (1.0, 3.0, 1.0):
+        objective = reference_objective("listnet", temperature=temperature)
+        found = objective.gradient_curvature(queries, S)
+        np.testing.assert_array_equal(found, objective.gradient_curvature(objective.prepare(Y, GROUPS), S))
