@@ -203,6 +203,20 @@ def test_sigma_is_the_unit_of_the_scores_of_all(booster, data):
 
 
 @both
+@pytest.mark.parametrize("times", [0.01, 100.0])
+def test_the_unit_of_the_gains_does_not_matter(booster, data, times):
+    """NDCG does not depend on it: no booster may count for more than its share in the mean."""
+    gains = np.array([0.0, 1.0, 3.0, 7.0])
+    one, other = (
+        fit(ranker(booster, metric=Metric("ndcg@10", gain=unit * gains), n_boosters=4, **OPTIONS), data)
+        for unit in (1.0, times)
+    )
+    np.testing.assert_allclose(one.predict(data.X), other.predict(data.X), rtol=1e-3, atol=1e-4)
+    spreads = [spread(part, data.qid) for part in parts(other, data)]
+    assert max(spreads) < 2 * min(spreads)
+
+
+@both
 def test_each_is_stopped_by_itself(booster, data, valid):
     options = {**OPTIONS, "n_estimators": 60, "learning_rate": 0.3, "early_stopping_rounds": 4}
     watch = {"eval_set": [(valid.X, valid.y)], "eval_qid": [valid.qid]}

@@ -54,7 +54,7 @@ def grow(settings: Settings, trees: Trees, train: Rows, sets: Sequence[Rows], st
     own = spread_of(train, trees.predict(found.booster, train.features, settings.n_jobs)) / share if n > 1 else 0.0
     kinds = members(n, train.groups.n_docs, bool(settings.random_trees))
     for at, member in enumerate(kinds[1:], start=1):
-        found = _add(found, trees, first, member, at, share * member.unit(own, spread_of(train, train.labels)))
+        found = _add(found, trees, first, member, at, share * member.unit(own, _spread_fitted(first, member)))
     warn_of_no_split(first, trees, found.booster)
     if n > 1 and sets:
         found = replace(found, best_value=_value(settings, trees, found.booster, sets[-1]))
@@ -91,6 +91,13 @@ def _add(found: Grown, trees: Trees, first: Job, member: Member, at: int, share:
     if trees.n_splits(more.booster) == trees.n_splits(found.booster):
         return both
     return replace(both, booster=more.booster, kept=more.kept)
+
+
+def _spread_fitted(first: Job, member: Member) -> float:
+    """How far the gains of what a booster is trained on are apart."""
+    rows = first.train
+    queries = member.objective(first.settings.objective).prepare(rows.labels, rows.groups, caller=FIT)
+    return spread_of(rows, queries.gains)
 
 
 def _train(trees: Trees, job: Job) -> Grown:

@@ -19,7 +19,7 @@ from .convex_losses import FEW
 # in nothing but that (notebooks/11_signal.ipynb); more gain about .001
 SEVERAL, TWO = 4, 2
 _SMALLER = 4  # times fewer leaves
-_FITTED = 0.6  # the spread of scores that are fitted to labels, over that of the labels: some .3 to .8
+_FITTED = 0.6  # the spread of scores that are fitted to targets, over that of the targets: some .3 to .8
 
 
 @dataclass(frozen=True)
@@ -48,12 +48,12 @@ class Member:
         gain = objective.metric.gain  # the user's own says what labels are worth; otherwise they are numbers themselves
         return QueryRMSEObjective(gain="linear" if gain == "exp2" else gain)
 
-    def unit(self, scores: float, labels: float) -> float:
+    def unit(self, scores: float, targets: float) -> float:
         """By what its scores are multiplied to be about as far apart as the first booster's.
 
-        ``scores`` is the spread of those, ``labels`` that of the labels.
+        ``scores`` is the spread of those, ``targets`` that of what query-RMSE fits: labels, or the user's own gains.
         """
-        return 1.0 if self.on_metric or scores == 0.0 else scores / (_FITTED * labels)
+        return 1.0 if self.on_metric or scores == 0.0 else scores / (_FITTED * targets)
 
 
 _TURNS = (Member(True, False), Member(False, True), Member(True, True), Member(False, False))
