@@ -24,8 +24,9 @@ from .pooling import in_score_units, mean_sums, needs_spread, pooled_mean, poole
 from .query_groups import QueryGroups
 
 _FRAMES = 8  # between a Booster and what it calls: a library's own wrappers, and a user's
-# Label sets remembered at a time: the training and validation sets of a cross-validation take turns.
-_KEPT = 32
+# Label sets remembered at a time, and documents, up to which there may be more: the training and validation sets of a
+# cross-validation take turns, and one that is forgotten is prepared anew at every tree.
+_KEPT, _KEPT_DOCUMENTS = 32, 4_000_000
 
 # Gradient and curvature times a constant: the leaves' Newton steps stay, but XGBoost's stock lambda = 1 and
 # min_child_weight = 1 are made for curvatures of about .25 per document. A query's sum to about .1, whatever its
@@ -47,7 +48,10 @@ class PreparedCache:
             if known_groups == groups and np.array_equal(known_labels, labels):
                 return queries
         queries = build(as_written(labels), groups)
-        self._entries = [(np.array(labels), groups, queries), *self._entries[: _KEPT - 1]]
+        entries = [(np.array(labels), groups, queries), *self._entries]
+        while len(entries) > _KEPT and sum(its.n_docs for _, its, _ in entries) > _KEPT_DOCUMENTS:
+            entries.pop()
+        self._entries = entries
         return queries
 
     def __reduce__(self) -> tuple[type[PreparedCache], tuple[()]]:

@@ -22,6 +22,7 @@ from .datasets import RankingData, load_digits_ranking, load_letor
 from .drawing import png
 from .experiment import N_PARTS, Plan, run_folds, run_split
 from .kernels.noise import LAWS
+from .lightgbm_data import main_names
 from .options import (
     FAILED,
     add_command,
@@ -186,20 +187,18 @@ def _add_training(parser: argparse.ArgumentParser) -> None:
 
 def _tree_parameters(settings: Sequence[str]) -> dict[str, str]:
     """Read KEY=VALUE texts, each under LightGBM's main name, so that no alias loses against another name."""
-    import lightgbm
-
-    groups = lightgbm.basic._ConfigAliases._get_all_param_aliases()
-    main_names = {alias: name for name, aliases in groups.items() for alias in [name, *aliases]}
+    main = main_names()
     found: list[tuple[str, str]] = []
     for setting in settings:
         key, equals, value = (text.strip() for text in setting.partition("="))
         if not (key and equals and value):
             raise ValueError(f"--set: expected KEY=VALUE; got {setting!r}")
-        if key not in main_names:
+        if main and key not in main:
             raise ValueError(f"--set: LightGBM has no parameter {key!r}")
-        if main_names[key] in _SETTLED:
-            raise ValueError(f"--set: {key} cannot be set: {_SETTLED[main_names[key]]}")
-        found.append((main_names[key], value))
+        name = main.get(key, key)
+        if name in _SETTLED:
+            raise ValueError(f"--set: {key} cannot be set: {_SETTLED[name]}")
+        found.append((name, value))
     return named_once("--set", found)
 
 

@@ -31,6 +31,7 @@ from .lightgbm_callback import LightGBMTrack
 from .lightgbm_data import (
     Training,
     library,
+    machines,
     query_means,
     read_groups,
     refuse_bagged_queries,
@@ -583,11 +584,11 @@ def _refuse_dart(caller: str, training: Training) -> None:
 
 def _refuse_part_of_a_spread(metrics: MetricList, training: Training) -> None:
     """LightGBM shows a metric the rows of one machine, whose spread is not that of all."""
-    machines = int(training.params.get("num_machines", 1))
-    if machines > 1 and any(map(needs_spread, metrics.metrics)):
+    n = machines(training.params)
+    if n > 1 and any(map(needs_spread, metrics.metrics)):
         raise ValueError(
             f"{metrics.caller}: metrics must not be in units of the spread where LightGBM trains on several machines, "
-            f"each of which shows a metric its own rows; got {metrics.names} on {machines} machines "
+            f"each of which shows a metric its own rows; got {metrics.names} on {n} machines "
             "(boostsoft.dask.evaluate pools over all)"
         )
 

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from .adapters import as_booster, whole
+from .adapters import as_booster
 from .arguments import FloatArray
 from .lightgbm_data import (
     is_dart,
     library,
+    machines,
     query_means,
     read_groups,
     refuse_classes,
@@ -28,7 +29,6 @@ _FIRST = -(2**31)
 _LEAST = np.finfo(np.float64).tiny
 # LightGBM's method for what it hands to a feval: without it all its own metrics are evaluated once more
 _SCORES = "_Booster__inner_predict"
-_MACHINES = ("num_machines", "num_machine")
 _TRAINING_FOLD = "training fold"
 _CV = "cv_agg"  # what lgb.cv calls its data before 4.6
 
@@ -262,6 +262,6 @@ def _refuse_params(live: LiveTrack, params: dict[str, Any]) -> None:
             f"{live.caller}: stop must be None with boosting='dart', whose later trees rescale the earlier ones: the "
             "best number of trees cannot be cut out of the model"
         )
-    machines = max((whole(params.get(name)) or 1 for name in _MACHINES), default=1)
-    if machines > 1:
-        raise ValueError(f"{live.caller}: each machine sees a part of the data only; got num_machines={machines}")
+    n = machines(params)
+    if n > 1:
+        raise ValueError(f"{live.caller}: each machine sees a part of the data only; got num_machines={n}")

@@ -22,6 +22,7 @@ OBJECTIVE = ("objective", "objective_type", "app", "application", "loss")
 STOPPING = ("early_stopping_round", "early_stopping_rounds", "early_stopping", "n_iter_no_change")
 CATEGORIES = ("categorical_feature", "cat_feature", "categorical_column", "cat_column", "categorical_features")
 _CUSTOM = ("none", "null", "custom", "na")  # what it calls an objective that is not its own
+_MACHINES = ("num_machines", "num_machine")
 THREADS = ("num_threads", "num_thread", "nthread", "nthreads", "n_jobs")
 _LEAST_CURVATURE = (
     "min_sum_hessian_in_leaf", "min_sum_hessian_per_leaf", "min_sum_hessian", "min_hessian", "min_child_weight",
@@ -138,6 +139,25 @@ def refuse_traps(caller: str, train_data: Any, params: Mapping[str, Any]) -> Non
     refuse_cut_queries(caller, train_data)
 
 
+def main_names() -> dict[str, str]:
+    """The main name of each of LightGBM's parameters, by all of its names.
+
+    None, so that nothing is checked, if LightGBM's own list, which is private, is not where it was.
+    """
+    from lightgbm import basic
+
+    try:
+        groups = basic._ConfigAliases._get_all_param_aliases()
+    except AttributeError:
+        return {}
+    return {alias: name for name, aliases in groups.items() for alias in (name, *aliases)}
+
+
+def machines(params: Mapping[str, Any]) -> int:
+    """On how many machines LightGBM trains together, as far as the parameters say."""
+    return max(whole(params.get(name)) or 1 for name in _MACHINES)
+
+
 def refuse_bagged_queries(caller: str, params: Mapping[str, Any]) -> None:
     """Raise if trees are to see some of the queries."""
     if bags_queries(params):
@@ -152,7 +172,7 @@ def warn_of_few_leaves(caller: str, params: Mapping[str, Any], curvature: float)
 
     Of several machines LightGBM shows one, and its documents are not all.
     """
-    if (whole(params.get("num_machines")) or 1) > 1:
+    if machines(params) > 1:
         return
     leaves = next((whole(params[name]) for name in _LEAVES if name in params), None) or _DEFAULT_LEAVES
     name, least = _least_curvature(params)

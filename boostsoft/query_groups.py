@@ -211,7 +211,7 @@ def query_weights(caller: str, weights: Any, groups: QueryGroups) -> FloatArray:
     refuse_negative(caller, "query_weight", vector)
     if not vector.any():
         raise ValueError(f"{caller}: query_weight must not be 0 for every query")
-    return vector
+    return np.array(vector)  # the user's own may change while ours is kept
 
 
 def _offsets_from_sizes(caller: str, argument: str, sizes: Any, n_docs: int | None) -> IntArray:

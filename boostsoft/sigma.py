@@ -19,7 +19,7 @@ from .blending.soft_value import SoftValue
 from .blending.solve import climb
 from .kernels.noise import LAWS
 from .metrics.hard import Metric
-from .metrics.soft import SoftMetric, as_metric
+from .metrics.soft import SIGMA_UNITS, SoftMetric, as_metric
 from .metrics.spread import spread, spreads
 from .progress import shows, watched
 from .queries import read_queries, weigh
@@ -162,24 +162,25 @@ def choose_sigma(
     grid = _grid(caller, sigmas)
     one_of(caller, "noise", noise, LAWS)
     one_of(caller, "normalize", normalize, NORMALIZATIONS)
-    if method == "residual":
-        signs = directions(caller, lower_is_better, n_models)
-        return _residual(caller, matrix, names, signs, group, qid, sample_weight, query_weight)
-    if method == "held-out" and sigma_unit == "score":
-        raise ValueError(f"{caller}: sigma_unit must be 'spread' with method='held-out', as in a blend; got 'score'")
-    rng = generator_of(caller, random_state)
+    one_of(caller, "sigma_unit", sigma_unit, SIGMA_UNITS)
     metric = as_metric(caller, metric, {})
-    mixed = read_mixtures(
-        caller, S, y, [("S", at) for at in range(n_models)], group=group, qid=qid, sample_weight=sample_weight,
-        query_weight=query_weight, metric=metric, normalize=normalize, lower_is_better=lower_is_better, noise=noise,
-        sigma=float(grid[0]), sigma_unit=sigma_unit, open_ends=method == "held-out",
-    )  # fmt: skip
     options = {
         "smoothness_weight": non_negative_number(caller, "smoothness_weight", smoothness_weight),
         "n_folds": whole_number(caller, "n_folds", n_folds, 2),
         "l2": non_negative_number(caller, "l2", l2),
         "shown": shown,
     }
+    if method == "residual":
+        signs = directions(caller, lower_is_better, n_models)
+        return _residual(caller, matrix, names, signs, group, qid, sample_weight, query_weight)
+    if method == "held-out" and sigma_unit == "score":
+        raise ValueError(f"{caller}: sigma_unit must be 'spread' with method='held-out', as in a blend; got 'score'")
+    rng = generator_of(caller, random_state)
+    mixed = read_mixtures(
+        caller, S, y, [("S", at) for at in range(n_models)], group=group, qid=qid, sample_weight=sample_weight,
+        query_weight=query_weight, metric=metric, normalize=normalize, lower_is_better=lower_is_better, noise=noise,
+        sigma=float(grid[0]), sigma_unit=sigma_unit, open_ends=method == "held-out",
+    )  # fmt: skip
     best, table = _MEASURES[method](mixed, grid, rng, options)
     return SigmaChoice(float(grid[best]), method, grid, table)
 

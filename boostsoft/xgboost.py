@@ -308,7 +308,8 @@ def train(
     settled, evals = settle(params, arguments.get("xgb_model")), list(evals or ())
     if not maximize:
         raise ValueError("boostsoft.xgboost.train: maximize must be True: every metric here is to be maximised")
-    _refuse_minimising(arguments.get("callbacks") or (), evals, metrics)
+    callbacks = list(arguments.pop("callbacks", None) or ())  # they may come once only, from an iterator
+    _refuse_minimising(callbacks, evals, metrics)
     if verbose_eval and evals:
         added = {name: value for name, value in settled.items() if name not in params} | {"maximize": True}
         said = ", ".join(f"{name}={value}" for name, value in added.items())
@@ -316,7 +317,7 @@ def train(
     with as_booster(threads_in(settled, THREADS)):
         return xgboost.train(
             settled, dtrain, num_boost_round, obj=rule, custom_metric=metrics, evals=evals, maximize=True,
-            verbose_eval=verbose_eval, **arguments,
+            verbose_eval=verbose_eval, callbacks=callbacks, **arguments,
         )  # fmt: skip
 
 

@@ -386,3 +386,16 @@ def test_fusion_needs_no_labels():
     solution, _ = run("rrf", make_problem(n_models=4))
     np.testing.assert_allclose(solution.weights, 0.25)
     assert solution.evaluations == 1
+
+
+@every_method
+def test_documents_that_are_alike_stay_tied(name):
+    """As those that no model has retrieved; sums of a BLAS differ by where a row stands."""
+    rng = np.random.default_rng(1)
+    problem = make_problem(4, n_queries=6, metric="ndcg")
+    alike = rng.random(problem.scores.shape[0]) < 0.6
+    scores = np.where(alike[:, None], rng.normal(size=4), problem.scores)
+    solution, _ = run(name, replace(problem, scores=scores))
+    blend = np.einsum("ij,j->i", scores, solution.weights)
+    value = problem.metric.evaluate(problem.prepared, blend, problem.query_weight).mean()
+    assert solution.path[-1].hard == pytest.approx(value, abs=1e-12)

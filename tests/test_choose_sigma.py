@@ -395,3 +395,20 @@ def test_a_copy_changes_no_tradeoff():
     options = {"method": "tradeoff", "group": sizes, "sigmas": [0.1, 0.3, 1.0]}
     alone, with_copy = (choose_sigma(S[:, columns], y, **options) for columns in ([0, 1], [0, 1, 1]))
     np.testing.assert_allclose(with_copy.table["total"], alone.table["total"], rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"metric": "nonsense"}, "unknown metric 'nonsense'"),
+        ({"sigma_unit": "parsec"}, "sigma_unit must be one of"),
+        ({"l2": -1}, "l2 must"),
+        ({"n_folds": 0}, "n_folds must"),
+        ({"smoothness_weight": -1}, "smoothness_weight must"),
+    ],
+)
+def test_every_method_refuses_what_it_does_not_read_too(data, wrong, told):
+    S, y, sizes = data
+    for method in ("residual", "sensitivity"):
+        with pytest.raises(ValueError, match=f"choose_sigma: {told}"):
+            choose_sigma(S, y, method=method, group=sizes, **wrong)

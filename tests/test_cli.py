@@ -754,3 +754,10 @@ def test_folds_and_splits_have_folders_of_their_own(parts, tmp_path, monkeypatch
         "boostsoft-folds": ["differences.png", "folds.csv", "per_query.csv"],
         "boostsoft-train": ["curve.csv", "curve.png", "model.txt"],
     }
+
+
+def test_without_lightgbms_list_of_names_parameters_stay_as_they_are(monkeypatch):
+    """It is private, and may move."""
+    assert cli._tree_parameters(["num_leaf=5"]) == {"num_leaves": "5"}
+    monkeypatch.delattr("lightgbm.basic._ConfigAliases._get_all_param_aliases")
+    assert cli._tree_parameters(["num_leaf=5"]) == {"num_leaf": "5"}

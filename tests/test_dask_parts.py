@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import subprocess
 import sys
 
@@ -12,7 +14,7 @@ import boostsoft as bs
 import boostsoft.dask as bd
 import boostsoft.lightgbm as bl
 from boostsoft.dask.lightgbm import _PartRule
-from boostsoft.objectives import SoftObjective
+from boostsoft.objectives import SoftObjective, reference_objective
 
 dd = pytest.importorskip("dask.dataframe")
 da = pytest.importorskip("dask.array")
@@ -240,3 +242,10 @@ def test_a_workers_objective_tells_of_gains_that_are_not_read():
     rule = _PartRule(SoftObjective(bs.Metric("ndcg@5", gain="linear")))
     assert bl._gain(rule) == "linear"
     assert bl._gain(_PartRule(SoftObjective("map"))) is None
+
+
+def test_a_workers_objective_says_what_it_is():
+    """Or LightGBM's parameters of the same values would be told of as not read; it travels to workers."""
+    rule = pickle.loads(pickle.dumps(_PartRule(reference_objective("lambdarank", truncation_level=10, sigmoid=2.0))))
+    assert (rule.truncation_level, rule.sigmoid, rule.norm) == (10, 2.0, True)
+    assert copy.copy(rule) == rule

@@ -350,3 +350,14 @@ def test_parameters_are_read_as_lightgbm_reads_them(params, told, data):
             {"objective": bl.objective("ndcg@5"), **QUIET, **params}, dataset, 2, valid_sets=[dataset],
             feval=bl.feval("ndcg@5"),
         )  # fmt: skip
+
+
+def test_more_sets_than_usual_are_remembered_if_they_are_small():
+    """As a cross-validation of many folds has them, in turn."""
+    for n_docs, n_sets, n_built in ((10, 100, 100), (200_000, 33, 66)):
+        cache, calls, groups = boostsoft.adapters.PreparedCache(), [], bs.QueryGroups.from_sizes([n_docs])
+        labels = np.zeros(n_docs)
+        for at in (*range(n_sets), *range(n_sets)):
+            labels[0] = at
+            cache.get(labels, groups, lambda *given, calls=calls: calls.append(given))
+        assert len(calls) == n_built

@@ -12,6 +12,7 @@ from sklearn.model_selection import GroupKFold
 
 import boostsoft as bs
 import boostsoft.lightgbm as bl
+from boostsoft import lightgbm_data
 from boostsoft.lightgbm_data import Training
 
 from . import booster_cases
@@ -346,3 +347,17 @@ def test_a_spread_of_one_machine_of_several_is_refused(data, monkeypatch):
     with pytest.raises(ValueError, match=told.format("boostsoft.lightgbm.sklearn_eval_metric")):
         bl.sklearn_eval_metric(spread_metric())(*shown)
     assert bl.sklearn_eval_metric("ndcg@5")(*shown)[0][0] == "ndcg_hard@5"  # of its own rows, as LightGBM's own
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({}, 1),
+        ({"num_machines": None}, 1),
+        ({"num_machines": "auto"}, 1),
+        ({"num_machine": 2}, 2),
+        ({"num_machines": "3"}, 3),
+    ],
+)
+def test_how_many_machines_there_are_by_any_name(given, expected):
+    assert lightgbm_data.machines(given) == expected

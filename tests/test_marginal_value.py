@@ -505,12 +505,14 @@ def test_soft_ranker(booster):
     assert given.batches[2].spread > 1.5 * good.spread  # bolder steps
 
 
-def test_a_soft_ranker_weighs_the_queries_of_a_batch():
-    options = {"n_estimators": 3, "num_leaves": 7}
+@pytest.mark.parametrize("n_boosters", ["auto", 2])
+def test_a_soft_ranker_weighs_the_queries_of_a_batch(n_boosters):
+    options = {"n_estimators": 3, "num_leaves": 7, "n_boosters": n_boosters}
     ranker = SoftRanker(**options).fit(*documents(0), group=SIZES)
     (X, y), weights = documents(1), np.arange(20.0)
     found = value(ranker, [{"X": X, "y": y, "group": SIZES, "query_weight": weights}], n_trees=3)
-    again = SoftRanker(**options).fit(X, y, group=SIZES, query_weight=weights, init_model=ranker)
+    again = SoftRanker(**{**options, "n_boosters": 1})  # one goes on
+    again.fit(X, y, group=SIZES, query_weight=weights, init_model=ranker)
     assert found.best.hard == pytest.approx(
         NDCG(LABELS, again.predict(POOL), group=SIZES) - found.hard_before, abs=1e-9
     )

@@ -357,3 +357,23 @@ def test_a_misspelt_argument_of_a_soft_metric_is_told(metric):
         metric,
         sigma_units=1,
     )
+
+
+@pytest.mark.parametrize("max_label", [-1, 1001, 1e6])
+def test_the_largest_grade_is_bounded(max_label):
+    with pytest.raises(ValueError, match=r"^Metric: max_label must be from 0 to 1000; got "):
+        Metric("err", max_label=max_label)
+
+
+@pytest.mark.parametrize(
+    ("gain", "told"),
+    [
+        (lambda labels: np.arange(5)[labels], "raised IndexError: arrays used as indices must be of integer"),
+        (lambda labels: {0.0: 1.0}[float(labels[0])], "raised KeyError: 1.0"),
+        (lambda labels: labels.no_such_thing, "raised AttributeError: "),
+        (lambda labels: 1 / 0, "raised ZeroDivisionError: "),
+    ],
+)
+def test_what_goes_wrong_in_a_users_function_is_told(gain, told):
+    with pytest.raises(ValueError, match=rf"^Metric: gain must be a function of the array of labels, float64 .*{told}"):
+        Metric("dcg", gain=gain)([1.0, 2.0], [0.0, 1.0], group=[2])

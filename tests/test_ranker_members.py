@@ -74,6 +74,8 @@ def test_what_they_are_trained_on():
     assert Member(True, True).objective(soft) is soft
     assert Member(False, True).objective(soft) == QueryRMSEObjective()
     assert Member(False, True).objective(SoftObjective("ndcg@10")) == QueryRMSEObjective()  # labels, not 2^label - 1
+    written = SoftObjective(Metric("ndcg@10", gain=[0.0, 1.0, 3.0, 7.0]))
+    assert Member(False, True).objective(written) == QueryRMSEObjective()
     assert Member(False, False).objective(table) == QueryRMSEObjective(gain=[0.0, 5.0, 6.0])
 
 
@@ -206,7 +208,7 @@ def test_sigma_is_the_unit_of_the_scores_of_all(booster, data):
 @pytest.mark.parametrize("times", [0.01, 100.0])
 def test_the_unit_of_the_gains_does_not_matter(booster, data, times):
     """NDCG does not depend on it: no booster may count for more than its share in the mean."""
-    gains = np.array([0.0, 1.0, 3.0, 7.0])
+    gains = np.array([0.0, 1.0, 3.0, 8.0])  # 7 at the end would be those of the default
     one, other = (
         fit(ranker(booster, metric=Metric("ndcg@10", gain=unit * gains), n_boosters=4, **OPTIONS), data)
         for unit in (1.0, times)

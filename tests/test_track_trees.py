@@ -643,3 +643,16 @@ def test_no_metrics_are_the_default_ones():
         track_trees(model, X, Y, qid=QID, metrics=3)
     with pytest.raises(ValueError, match="track_trees: progress must be True, False or 'auto'; got 'no'"):
         track_trees(model, X, Y, qid=QID, progress="no")
+
+
+def test_arrays_that_are_used_again_do_not_change_a_track():
+    rng = np.random.default_rng(0)
+    X, y, sizes, weights = rng.normal(size=(60, 2)), rng.integers(0, 3, 60).astype(float), [10] * 6, np.ones(6)
+    booster = lgb.train({"verbosity": -1, "min_data_in_leaf": 2}, lgb.Dataset(X, y), 2)
+    found, same = (
+        track_trees(booster, X, labels, group=sizes, metrics=["ndcg@5"], query_weight=each, progress=False)
+        for labels, each in ((y, weights), (y.copy(), weights.copy()))
+    )
+    y[:], weights[:3] = 0.0, 0.0
+    np.testing.assert_array_equal(found.mean, same.mean)
+    np.testing.assert_array_equal(found.y_true, same.y_true)

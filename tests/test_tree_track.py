@@ -694,3 +694,30 @@ def test_a_metric_by_its_name_in_a_boosters_log():
     hard = next(at for at, metric in enumerate(found.metrics) if isinstance(metric, Metric))
     assert found.index(logged_name(found.metrics[hard])) == found.index(found.names[hard]) == hard
     assert logged_name(found.metrics[hard]) not in found.names
+
+
+def test_a_track_keeps_what_it_was_given():
+    rng = np.random.default_rng(0)
+    weights, labels, scores = WEIGHTS.copy(), np.arange(13.0) % 3, rng.normal(size=13)
+    found = track(weights=weights, y_true=labels, scores=scores)
+    kept = {name: getattr(found, name).copy() for name in ("query_weight", "y_true", "scores", "mean")}
+    weights[:3], labels[:], scores[:] = 0.0, 9.0, 9.0
+    for name, value in kept.items():
+        np.testing.assert_array_equal(getattr(found, name), value)
+    np.testing.assert_array_equal(replace(found, label="anew").mean, kept["mean"])
+
+
+@pytest.mark.parametrize(
+    ("fields", "error", "told"),
+    [
+        ({"metrics": 5}, TypeError, "metrics must be Metrics and SoftMetrics; got 5"),
+        (
+            {"spread": np.array([0.1, -0.2, 0.3, 0.4])},
+            ValueError,
+            "spread must not be negative; got -0.2",
+        ),
+    ],
+)
+def test_what_is_no_track_is_refused(fields, error, told):
+    with pytest.raises(error, match=f"TreeTrack: {told}"):
+        track(**fields)

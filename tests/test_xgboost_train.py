@@ -291,3 +291,22 @@ def test_a_missing_xgboost_is_one_line_that_names_the_extra():
         "boostsoft.xgboost.train: XGBoost is not installed: pip install 'boostsoft[xgboost-cpu]' "
         "(or 'boostsoft[xgboost]')\n"
     )
+
+
+def test_no_round_leaves_an_empty_model_that_a_tracking_callback_can_watch(data):
+    for progress in (False, True):
+        callback = bx.TrackCallback(data, "ndcg@10", progress=progress)
+        assert bx.train({}, data, 0, callbacks=[callback], verbose_eval=False).num_boosted_rounds() == 0
+
+
+def test_callbacks_may_come_from_an_iterator(data):
+    class Counted(xgb.callback.TrainingCallback):
+        rounds = 0
+
+        def after_iteration(self, model, epoch, evals_log):
+            self.rounds += 1
+            return False
+
+    callback = Counted()
+    bx.train({}, data, 3, callbacks=iter([callback]), verbose_eval=False)
+    assert callback.rounds == 3

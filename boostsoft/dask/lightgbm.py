@@ -121,10 +121,11 @@ class PartObjective:
 class _PartRule(Objective):
     rule: Objective
 
-    @property
-    def metric(self) -> Any:
-        """What it trains on, for what is said of parameters."""
-        return getattr(self.rule, "metric", None)
+    def __getattr__(self, name: str) -> Any:
+        """What the objective has, for what is said of parameters."""
+        if name == "rule":  # not there yet, in a copy
+            raise AttributeError(name)
+        return getattr(self.rule, name)
 
     def prepare(
         self, y_true: Any, groups: QueryGroups, *, part: bool = True, caller: str = "objective"

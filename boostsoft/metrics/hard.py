@@ -86,7 +86,7 @@ class Metric:
         Probability that a document satisfies: (2^label - 1) / 2^max_label (err's default), the label itself
         (pfound's), ``table[label]`` as for ``gain``, or a function of the array of labels. Outside [0, 1] it raises.
     max_label : float
-        The largest grade that err's formula expects.
+        The largest grade that err's formula expects, from 0 to 1000.
     p_break : float
         Probability that the reader of pfound gives up after a document, in [0, 1].
     normalizer : "relevant", "min", "retrieved" or "k"

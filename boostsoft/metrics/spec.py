@@ -28,9 +28,18 @@ PROBABILITIES = ("exp2", "label")
 EMPTY = {"zero": 0.0, "one": 1.0, "skip": np.nan}  # the value of a query on which a metric is undefined
 NORMALIZERS = ("relevant", "min", "retrieved", "k")
 _DEEPEST = 2**53
+_HIGHEST_LABEL = 1000.0  # 2 to its power is a float64
 
 Cutoff = int | tuple[int, ...] | None
 TableOption = str | tuple[float, ...] | Callable[[Any], Any]
+
+
+def is_exp2(gain: TableOption) -> bool:
+    """Whether a gain is 2^label - 1, by name or as a table of it."""
+    if isinstance(gain, tuple):
+        return np.array_equal(gain, _exp2_gain(np.arange(float(len(gain)))))
+    return gain == "exp2"
+
 
 _SPEC = re.compile(r"([A-Za-z_][A-Za-z_0-9]*)(?:@(.*))?", re.DOTALL)
 
@@ -106,6 +115,13 @@ def _check_break(caller: str, p_break: Any) -> float:
     return number
 
 
+def _check_max_label(caller: str, max_label: Any) -> float:
+    number = finite_number(caller, "max_label", max_label)
+    if not 0.0 <= number <= _HIGHEST_LABEL:
+        raise ValueError(f"{caller}: max_label must be from 0 to {_HIGHEST_LABEL:.0f}; got {max_label!r}")
+    return number
+
+
 # option -> (default, check of (caller, value)); ties depends on the metric and is checked apart
 OPTIONS: dict[str, tuple[Any, Callable[[str, Any], Any]]] = {
     "gain": ("exp2", lambda caller, value: check_table(caller, "gain", value, GAINS)),
@@ -113,7 +129,7 @@ OPTIONS: dict[str, tuple[Any, Callable[[str, Any], Any]]] = {
     "relevant_from": (1.0, lambda caller, value: finite_number(caller, "relevant_from", value)),
     "p": (0.8, lambda caller, value: fraction(caller, "p", value)),
     "p_rel": ("exp2", lambda caller, value: check_table(caller, "p_rel", value, PROBABILITIES)),
-    "max_label": (4.0, lambda caller, value: finite_number(caller, "max_label", value)),
+    "max_label": (4.0, _check_max_label),
     "p_break": (0.15, _check_break),
     "normalizer": ("relevant", lambda caller, value: one_of(caller, "normalizer", value, NORMALIZERS)),
     "pooled": (False, lambda caller, value: as_flag(caller, "pooled", value)),

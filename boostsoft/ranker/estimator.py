@@ -50,10 +50,10 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         of the whole list, or nothing if the metric is about it already; None is the metric alone.
     losses : "auto", mapping or None
         Convex losses to train on beside the metrics (:class:`boostsoft.objectives.SoftObjective`), by their weights;
-        "auto" is ``{"xendcg": 0.5, "ranknet": 0.5}`` for NDCG with ``gain="exp2"``, from 20,000 documents to train on,
-        or where trees are not random (notebooks/08_objectives.ipynb); ``{"xendcg": 0.5, "softmax": 1.0,
-        "ranknet": 1.0}`` there if under one of 50 documents is relevant, above its query's least label. Ranknet is left
-        out if a query has over 5,000 documents; otherwise nothing.
+        "auto" is ``{"xendcg": 0.5, "ranknet": 0.5}`` for NDCG with ``gain="exp2"`` or a table of 2^label - 1, from
+        20,000 documents to train on, or where trees are not random (notebooks/08_objectives.ipynb); ``{"xendcg": 0.5,
+        "softmax": 1.0, "ranknet": 1.0}`` there if under one of 50 documents is relevant, above its query's least label.
+        Ranknet is left out if a query has over 5,000 documents; otherwise nothing.
     noise : "gumbel", "gaussian" or "logistic"
         Law of the noise that the objective is an expectation under.
     sigma : float

@@ -15,7 +15,7 @@ from scipy import sparse
 from .. import lightgbm as adapter
 from ..adapters import STOCK_UNIT, stock_unit
 from ..arguments import FloatArray
-from ..lightgbm_data import BOOSTING, CATEGORIES, OBJECTIVE, STOPPING, THREADS
+from ..lightgbm_data import BOOSTING, CATEGORIES, OBJECTIVE, STOPPING, THREADS, main_names
 from ..objectives import Objective
 from .features import Features
 from .random_trees import RANDOM_TREES
@@ -70,22 +70,12 @@ SETTLED = by_alias(
 def check(settings: Settings) -> None:
     """Raise if further parameters clash with the ranker's or are none of LightGBM's, which would ignore them."""
     refuse_clashes(settings.more, TAKEN, SETTLED)
-    known = _known_parameters()
+    known = main_names()
     for name in settings.more:
         if known and name not in known:
             nearest = difflib.get_close_matches(name, known, n=1)
             meant = f": is {nearest[0]!r} meant?" if nearest else ""
             raise ValueError(f"{FIT}: booster_params must hold parameters of LightGBM; got {name!r}{meant}")
-
-
-def _known_parameters() -> frozenset[str]:
-    """All names of LightGBM's parameters; none, so that nothing is checked, if its own list is not where it was."""
-    from lightgbm import basic
-
-    try:
-        return frozenset(name for names in basic._ConfigAliases._get_all_param_aliases().values() for name in names)
-    except AttributeError:
-        return frozenset()
 
 
 def parameters(settings: Settings, curvature: float, unit: float = STOCK_UNIT) -> dict[str, Any]:

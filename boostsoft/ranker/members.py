@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..metrics.spec import is_exp2
 from ..objectives import Objective, QueryRMSEObjective, SoftObjective
 from .convex_losses import FEW
 
@@ -46,7 +47,7 @@ class Member:
         if self.on_metric:
             return objective
         gain = objective.metric.gain  # the user's own says what labels are worth; otherwise they are numbers themselves
-        return QueryRMSEObjective(gain="linear" if gain == "exp2" else gain)
+        return QueryRMSEObjective(gain="linear" if is_exp2(gain) else gain)
 
     def unit(self, scores: float, targets: float) -> float:
         """By what its scores are multiplied to be about as far apart as the first booster's.

@@ -199,7 +199,7 @@ class RankerGrower:
         self.model, self.pool, self.by_order = model, X, True
         self.before = model.predict(X)
         self.n_features = int(model.n_features_in_)
-        self.ranker = clone(model).set_params(early_stopping_rounds=None, validation_fraction=None)
+        self.ranker = clone(model).set_params(early_stopping_rounds=None, validation_fraction=None, n_boosters=1)
         self.ranker.set_params(**{**(params or {}), "n_estimators": n_trees})
 
     def grow(self, batch: Batch) -> Grown:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..adapters import logged_name, refuse_equal_names
-from ..arguments import FloatArray, IntArray, as_array, whole_number, whole_numbers
+from ..arguments import FloatArray, IntArray, as_array, refuse_negative, whole_number, whole_numbers
 from ..metrics.hard import Metric
 from ..metrics.soft import AnyMetric, SoftMetric
 from ..query_groups import QueryGroups, query_weights
@@ -42,6 +42,7 @@ def checked(given: Mapping[str, Any]) -> dict[str, Any]:
         raise TypeError(f"{CALLER}: label must be a text; got {found['label']!r}")
     _check_shapes(found)
     _check_steps(found["steps"], found["start"])
+    refuse_negative(CALLER, "spread", found["spread"])
     query_weights(CALLER, found["query_weight"], QueryGroups.from_sizes(np.ones(found["query_weight"].size)))
     _check_missing(found["metrics"], found["per_query"], found["beginning"])
     return found
@@ -86,11 +87,15 @@ def _array(name: str, values: Any) -> NDArray[Any]:
             array = np.ascontiguousarray(array, np.float64)
         except (TypeError, ValueError) as error:
             raise TypeError(f"{CALLER}: {name} must hold numbers; got dtype {array.dtype}") from error
-    return read_only(array)
+    # the user's own may change; the large one, which a builder made for this, is not copied
+    return read_only(array if name == "per_query" else array.copy())
 
 
 def _metrics(metrics: Any) -> tuple[AnyMetric, ...]:
-    found = tuple(metrics)
+    try:
+        found = tuple(metrics)
+    except TypeError:
+        raise TypeError(f"{CALLER}: metrics must be Metrics and SoftMetrics; got {metrics!r}") from None
     wrong = next((metric for metric in found if not isinstance(metric, (Metric, SoftMetric))), None)
     if wrong is not None:
         raise TypeError(f"{CALLER}: metrics must be Metrics and SoftMetrics; got {wrong!r}")

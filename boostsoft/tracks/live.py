@@ -143,7 +143,8 @@ class LiveTrack:
             for name in self._data:
                 for metric, mean in self._means(name):
                     self.evals_result[name][metric][-1] = mean
-        self._show(last=True)
+        if self._looked_at:  # not where no round was grown
+            self._show(last=True)
 
     @property
     def best_trees(self) -> int | None:

@@ -56,7 +56,7 @@ def _climb(search: HardSearch, weights: FloatArray, rng: np.random.Generator, to
     value = search.of_weights(weights)
     path = [Stage(np.nan, weights, np.nan, value)]
     while True:
-        scores = weights @ search.columns  # once a round, so that rounding does not add up
+        scores = search.blend(weights)  # once a round, so that rounding does not add up
         for model in rng.permutation(weights.size):
             delta, found = _best_move(search, scores, model, float(weights[model]), value)
             if found > value:
