@@ -265,7 +265,8 @@ def train_arm(
     history: dict[str, dict[str, list[float]]] = {}
     observer.begin(run or arm, plan.trees)
     started = time.perf_counter()
-    callbacks = [_watcher(observer), lgb.record_evaluation(history)]
+    grown: list[int] = []  # trees after each round, which may find no split and grow none
+    callbacks = [_watcher(observer, grown), lgb.record_evaluation(history)]
     chooses = plan.chooses_trees and can_choose(plan, parts["valid"])
     if chooses:  # with dart LightGBM would only warn
         callbacks.append(lgb.early_stopping(plan.early_stopping or plan.trees, first_metric_only=True, verbose=False))
@@ -280,13 +281,14 @@ def train_arm(
     )
     seconds = time.perf_counter() - started
     observer.end()
-    kept = booster.best_iteration if chooses and booster.best_iteration > 0 else booster.current_iteration()
+    best = booster.best_iteration if chooses and booster.best_iteration > 0 else len(grown)
+    kept, new = grown[best - 1], np.diff(grown, prepend=0) > 0
     metrics: dict[str, AnyMetric] = dict(zip(plan.names, (plan.hard, plan.soft), strict=True))
     return Arm(
         name=arm,
         trees=kept,
         model=booster.model_to_string(num_iteration=kept),
-        curves={(part, name): np.array(v) for part, found in history.items() for name, v in found.items()},
+        curves={(part, name): np.array(v)[new] for part, found in history.items() for name, v in found.items()},
         values=_measure(booster, kept, parts if curves else {"test": parts["test"]}, metrics),
         seconds=seconds,
     )
@@ -321,9 +323,10 @@ def _refuse_no_split(train: Any, parameters: Mapping[str, Any]) -> None:
         )
 
 
-def _watcher(observer: Observer) -> Callable[[Any], None]:
+def _watcher(observer: Observer, grown: list[int]) -> Callable[[Any], None]:
     def watch(env: Any) -> None:
         found = env.evaluation_result_list
+        grown.append(env.model.current_iteration())
         observer.tree(env.iteration + 1, {item[1]: item[2] for item in found if item[0] == "valid"})
 
     return watch

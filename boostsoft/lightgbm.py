@@ -389,11 +389,13 @@ def track_callback(
         What to measure on all ``valid_sets``; without any, ndcg@10, hard and soft, with noise of a fifth of the
         scores' spread.
     every : int
-        Record after every so many trees, and after the last one.
+        Record after every so many rounds, and after the last one. A step is a number of trees: a round that finds no
+        split, as of random trees, grows none and is no step.
     stop : int or StoppingRule, optional
-        Stop when the last ``stop`` trees together no longer improve what is watched, at this confidence: see
-        :class:`boostsoft.tracks.StoppingRule`. ``best_iteration`` is then the tree of the highest mean. One tree more
-        is grown and taken back, so that the other callbacks see the last one.
+        Stop when the last ``stop`` trees together no longer improve what is watched, at this confidence (see
+        :class:`boostsoft.tracks.StoppingRule`), or as many rounds have grown no tree. ``best_iteration`` is then the
+        number of trees of the highest mean; in ``lgb.cv``, whose folds have trees of their own, the number of rounds.
+        One tree more is grown and taken back, so that the other callbacks see the last one.
     confidence : float
         One-sided, in (0, 1): how sure the improvement must be for the training to go on. A StoppingRule has its own.
     watch : int, str or metric, optional

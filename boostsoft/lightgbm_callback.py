@@ -36,8 +36,9 @@ _CV = "cv_agg"  # what lgb.cv calls its data before 4.6
 class LightGBMTrack(Recording):
     """What :func:`boostsoft.lightgbm.track_callback` builds, for ``callbacks=`` of ``lgb.train`` and ``fit``.
 
-    LightGBM calls it after every tree. When the rule stops at a tree, the callbacks behind this one are still to see
-    it; so the exception that ends the training is raised after the next tree, which is taken back first.
+    LightGBM calls it after every round, which grows no tree where none has a split. When the rule stops at a tree, the
+    callbacks behind this one are still to see it; so the exception that ends the training is raised after the next
+    one, which is taken back first.
     """
 
     before_iteration = False
@@ -48,6 +49,7 @@ class LightGBMTrack(Recording):
         self._training = training
         self._sources: dict[str, _Source] = {}
         self._best: list[Any] = []
+        self._best_trees: int | None = None
         self._last: list[int] | None = None
 
     def __call__(self, env: Any) -> None:
@@ -58,20 +60,22 @@ class LightGBMTrack(Recording):
         if self._last is not None:
             self._end(env)
         with as_booster(threads(next(iter(self._sources.values())).data), library()):
-            rows = self.live.step(done, lambda name: self._sources[name].scores())
+            rows = self.live.step(
+                done, lambda name: self._sources[name].scores(), lambda name: self._sources[name].n_trees
+            )
         self._append(env, rows, first)
         last = done == env.end_iteration - env.begin_iteration
         if last:
             self._sources = {}
         if self.live.rule is not None:
-            self._look_after_the_best(env, self._start + done, last)
+            self._look_after_the_best(env, last)
 
-    def _look_after_the_best(self, env: Any, n_trees: int, last: bool) -> None:
-        if self.live.best_trees == n_trees:
-            self._best = list(env.evaluation_result_list)
+    def _look_after_the_best(self, env: Any, last: bool) -> None:
+        if self.live.best_trees != self._best_trees or self._best_trees is None:
+            self._best_trees, self._best = self.live.best_trees, list(env.evaluation_result_list)
         if last:  # no exception: it would keep this tree from the callbacks behind
             for model in (env.model, *_boosters(env)):
-                model.best_iteration = self.live.best_trees
+                model.best_iteration = self._kept
         elif self.live.stopped:
             self._last = [booster.current_iteration() for booster in _boosters(env)]
 
@@ -80,8 +84,9 @@ class LightGBMTrack(Recording):
         _refuse_params(live, env.params)
         refuse_classes(live.caller, boosters[0])
         # lgb.cv does not count the trees of an init_model
-        self._start = max(env.begin_iteration, boosters[0].current_iteration() - 1)
-        self._best, self._last = [], None
+        before = max(booster.current_iteration() for booster in boosters) - 1
+        self._start = max(env.begin_iteration, before) if _is_cv(env) else env.begin_iteration
+        self._best, self._best_trees, self._last = [], None, None
         self._sources = self._folds(env) if _is_cv(env) else self._data_sets(env)
         live.begin(self._start, env.end_iteration - env.begin_iteration)
         for name, source in self._sources.items():
@@ -156,8 +161,12 @@ class LightGBMTrack(Recording):
             if booster.current_iteration() > trees:
                 booster.rollback_one_iter()
         self._last, self._sources = None, {}
-        assert self.live.best_trees is not None
-        raise EarlyStopException(self.live.best_trees - 1, self._best)
+        raise EarlyStopException(self._kept - 1, self._best)
+
+    @property
+    def _kept(self) -> int:
+        """Trees of the best record; those that were there if there is none, since no tree was grown."""
+        return self._start if self._best_trees is None else self._best_trees
 
     def __getstate__(self) -> dict[str, Any]:
         # LightGBM tells nobody that a training was cut short: references to it, which cannot be copied, are here then
@@ -179,6 +188,11 @@ class _Source:
     def booster(self) -> Any:
         """The booster, which lives as long as it trains."""
         return self._booster()
+
+    @property
+    def n_trees(self) -> int:
+        """How many trees it has."""
+        return int(self.booster.current_iteration())
 
     @property
     def data(self) -> Any:

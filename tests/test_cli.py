@@ -23,7 +23,7 @@ import boostsoft as bs
 import boostsoft.lightgbm as bl
 from boostsoft import cli, terminal
 from boostsoft.atomic import write_files
-from boostsoft.datasets import load_digits_ranking, load_letor
+from boostsoft.datasets import RankingData, load_digits_ranking, load_letor
 from boostsoft.experiment import Observer, Plan, run_folds, run_split, train_arm
 
 from .letor_cases import letor_text
@@ -761,3 +761,22 @@ def test_without_lightgbms_list_of_names_parameters_stay_as_they_are(monkeypatch
     assert cli._tree_parameters(["num_leaf=5"]) == {"num_leaves": "5"}
     monkeypatch.delattr("lightgbm.basic._ConfigAliases._get_all_param_aliases")
     assert cli._tree_parameters(["num_leaf=5"]) == {"num_leaf": "5"}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_trees_kept_are_those_of_the_best_point_of_the_curve(seed):
+    """Random trees may find no split in one round and one in the next: LightGBM drops the first and goes on."""
+    rng = np.random.default_rng(seed)
+    sizes = np.full(20, 10)
+    parts = {}
+    for name in ("train", "valid", "test"):
+        X = rng.normal(size=(200, 2))
+        y = np.digitize(X[:, 0] + rng.normal(size=200), [0, 1]).astype(float)
+        parts[name] = RankingData(X=X, y=y, qid=np.repeat(np.arange(20), sizes), sizes=sizes)
+    parameters = {"extra_trees": "true", "min_data_in_leaf": "60"}
+    plan = Plan(trees=60, early_stopping=40, parameters=parameters, seed=seed)
+    for arm in run_split(plan, parts).arms:
+        curve = arm.curves["valid", plan.names[0]]
+        assert len(curve) < 60
+        assert arm.trees == np.argmax(curve) + 1
+        assert arm.values["valid", plan.names[0]].mean() == pytest.approx(curve.max(), abs=1e-12)

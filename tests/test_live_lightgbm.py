@@ -96,12 +96,18 @@ def test_lightgbm_continues_a_model(data, valid):
 def test_a_model_is_continued_by_trees_without_a_split_and_in_a_cross_validation(data, valid):
     """LightGBM counts no tree without a split, and lgb.cv none of the model that it continues."""
     first = train(data, valid, [], rounds=4)
-    unsplit, folded = tracked(), tracked()
-    train(data, valid, [unsplit], init_model=first, params={"min_data_in_leaf": data.y.size})
+    unsplit, stopped, folded = tracked(), tracked(stop=2), tracked()
+    for callback, rounds in ((unsplit, ROUNDS), (stopped, 2)):
+        unsplit_params = {"min_data_in_leaf": data.y.size}
+        booster = train(data, valid, [callback], init_model=first, params=unsplit_params, keep_training_booster=True)
+        assert booster.num_trees() == 4
+        assert {len(values) for values in callback.evals_result["valid"].values()} == {rounds}
+        with pytest.raises(ValueError, match="nothing is recorded yet; no tree was grown"):
+            _ = callback.track
+    assert booster.best_iteration == 4
     query = np.repeat(np.arange(data.sizes.size), data.sizes)
     folds = list(GroupKFold(3).split(data.X, groups=query))
     lgb.cv(SMALL, data.dataset(), 3, folds=folds, callbacks=[folded], init_model=first)
-    assert unsplit.track.start == 4
     assert [(track.start, track.steps.tolist()) for track in folded.tracks.values()] == 3 * [(4, [5, 6, 7])]
 
 
@@ -149,14 +155,50 @@ def test_dart_is_recorded_as_the_model_was_then(data, valid):
     assert not np.allclose(shorter[2], booster.predict(valid.X, num_iteration=3))
 
 
-def test_trees_that_lightgbm_cannot_grow_repeat_the_values_and_are_not_taken_back(data, valid):
+def test_trees_that_lightgbm_cannot_grow_are_not_counted_nor_taken_back(data, valid):
     params = {"min_gain_to_split": 8, "learning_rate": 0.3}
     callback = tracked(stop=4)
     booster = train(data, valid, [callback], params=params, rounds=20, keep_training_booster=True)
     alone = train(data, valid, [], params=params, rounds=20, keep_training_booster=True)
     trees, track = alone.num_trees(), callback.track
-    assert booster.num_trees() == trees < track.steps[-1] == StoppingRule(4).stop_at(track, 1)
-    assert (track.per_query[trees - 1 :] == track.per_query[trees - 1]).all()
+    assert booster.num_trees() == trees == track.steps[-1]
+    for values in callback.evals_result["valid"].values():
+        # as many rounds without a tree as the patience
+        assert len(values) == trees + 4
+        assert set(values[trees:]) == {values[trees - 1]}
+
+
+@pytest.mark.parametrize("every", [1, 5])
+def test_steps_are_trees_where_some_rounds_grow_none(data, valid, every):
+    """Random trees may find no split in one round and one in the next: LightGBM drops the first and goes on."""
+    params = {"extra_trees": True, "min_data_in_leaf": data.y.size // 3, "seed": 3}
+    plain, stopping = tracked(every=every), tracked(stop=60, confidence=0.5, every=every)
+    booster = train(data, valid, [plain], params=params, rounds=90, keep_training_booster=True)
+    track = plain.track
+    assert track.steps[-1] == booster.num_trees() < 90
+    for n_trees, values in zip(track.steps, track.per_query, strict=True):
+        scores = booster.predict(valid.X, num_iteration=n_trees)
+        np.testing.assert_allclose(values, valid.expected(scores), rtol=0, atol=1e-9)
+    cut = train(data, valid, [stopping], params=params, rounds=90)
+    best = stopping.track.steps[np.argmax(stopping.track.mean[:, 1])]
+    assert cut.best_iteration == best <= stopping.track.steps[-1] < 90
+
+
+def test_folds_have_trees_of_their_own(data):
+    params = {**SMALL, "extra_trees": True, "min_data_in_leaf": data.y.size // 4, "seed": 3}
+    query = np.repeat(np.arange(data.sizes.size), data.sizes)
+    callback = tracked(stop=60, confidence=0.5)
+    found = lgb.cv(
+        params, data.dataset(), 80, folds=list(GroupKFold(3).split(data.X, groups=query)), callbacks=[callback],
+        return_cvbooster=True,
+    )  # fmt: skip
+    boosters = found["cvbooster"].boosters
+    grown = [booster.num_trees() for booster in boosters]
+    assert [track.steps[-1] for track in callback.tracks.values()] == grown
+    assert len(set(grown)) > 1
+    curves = [callback.evals_result[name][NAMES[1]] for name in callback.tracks]
+    mean = np.average(curves, axis=0, weights=[track.n_queries for track in callback.tracks.values()])
+    assert found["cvbooster"].best_iteration == np.argmax(mean) + 1  # a round, as all is that lgb.cv counts
 
 
 # LightGBM: what other callbacks see

@@ -52,7 +52,7 @@ class LiveTrack:
     ----------
     evals_result : data set -> name in the log -> one value per round.
         Rounds that are not recorded repeat the last record, or the values before the first tree.
-    stopped : whether the rule has ended the training.
+    stopped : whether the rule has ended the training, or as many rounds as its patience have grown no tree.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class LiveTrack:
 
     def begin(self, start: int, rounds: int | None) -> None:
         """Forget everything: a model of ``start`` trees is about to get so many rounds more, or nobody knows."""
-        self._start, self._rounds, self._done, self._recorded = start, rounds, 0, 0
+        self._start, self._rounds, self._done, self._recorded, self._grew = start, rounds, 0, 0, 0
         self._data: dict[str, _DataSet] = {}
         self._training: set[str] = set()
         self._looked_at: tuple[str, ...] = ()
@@ -110,7 +110,8 @@ class LiveTrack:
         checked = query_weights(self.caller, weights, groups)
         builder = TrackBuilder(self.caller, self.metrics, as_written(labels), groups, checked, label=name)
         values = builder.begin(self._start, np.zeros(groups.n_docs) if scores is None else scores)
-        self._data[name] = _DataSet(builder, values, [counted_weights(each, checked) for each in values])
+        counted = [counted_weights(each, checked) for each in values]
+        self._data[name] = _DataSet(builder, values, counted, self._start)
         self.evals_result[name] = {metric: [] for metric in self.names}
         if training:
             self._training.add(name)
@@ -119,10 +120,13 @@ class LiveTrack:
         """Watch these data sets, their queries together; otherwise the one of ``watch_data`` is."""
         self._looked_at = tuple(names)
 
-    def step(self, done: int, scores: Callable[[str], Any]) -> list[tuple[str, str, float]]:
+    def step(
+        self, done: int, scores: Callable[[str], Any], trees: Callable[[str], int] | None = None
+    ) -> list[tuple[str, str, float]]:
         """Record, if due, after so many rounds; (data set, metric, mean) for the booster's log.
 
-        ``scores(name)`` is called for each data set that is recorded.
+        ``scores(name)`` is called for each data set that is recorded, ``trees(name)`` for how many the model of its
+        scores has by now, where a round may grow none: without a new one there is nothing to record.
         """
         if not self._looked_at:
             self._looked_at = (self._only_data(),)
@@ -130,7 +134,7 @@ class LiveTrack:
             self._stopping = self.rule.begin(self._start, *self._now())
         self._done = done
         if done % self.every == 0 or done == self._rounds:
-            self._record(scores)
+            self._record(scores, trees)
         rows = [(name, metric, mean) for name in self._data for metric, mean in self._means(name)]
         for name, metric, mean in rows:
             self.evals_result[name][metric].append(mean)
@@ -158,28 +162,39 @@ class LiveTrack:
 
     def tracks(self) -> dict[str, TreeTrack]:
         """A TreeTrack of what is recorded so far for each data set."""
-        if self._recorded == 0:
-            raise ValueError(f"{self.caller}: nothing is recorded yet; train with this callback first")
-        return {name: data.builder.track() for name, data in self._data.items()}
+        if self._grew == 0:
+            why = "no tree was grown" if self._done else "train with this callback first"
+            raise ValueError(f"{self.caller}: nothing is recorded yet; {why}")
+        return {name: data.builder.track() for name, data in self._data.items() if data.n_trees > self._start}
 
     def _changed(self, **attributes: Any) -> LiveTrack:
         found = object.__new__(type(self))
         found.__dict__.update(self.__dict__, **attributes)
         return found
 
-    def _record(self, scores: Callable[[str], Any]) -> None:
-        n_trees = self._start + self._done
+    def _record(self, scores: Callable[[str], Any], trees: Callable[[str], int] | None = None) -> None:
         for name, data in self._data.items():
-            data.values = data.builder.add(n_trees, scores(name))
+            n_trees = self._start + self._done if trees is None else trees(name)
+            if n_trees > data.n_trees:
+                data.values, data.n_trees = data.builder.add(n_trees, scores(name)), n_trees
+                self._grew = self._done
         self._recorded = self._done
         if self._stopping is not None:
-            self.stopped = self._stopping.see(n_trees, self._now()[0])
+            self.stopped = self._gives_up(self._stopping)
         self._show(last=self.stopped or self._done == self._rounds)
         if self._writer is not None:
             for name in self._data:
                 for metric, mean in self._means(name):
                     # tags hold no @; MLflow writes it like this too
-                    self._writer.add_scalar(f"{metric}/{name}".replace("@", "_at_"), mean, n_trees)
+                    self._writer.add_scalar(f"{metric}/{name}".replace("@", "_at_"), mean, self._data[name].n_trees)
+
+    def _gives_up(self, stopping: StoppingWatch) -> bool:
+        """Whether the rule does, of trees; of several models, whose numbers of trees may differ, of rounds."""
+        if self._grew < self._done:
+            return self._done - self._grew >= stopping.rule.patience
+        several = len(self._looked_at) > 1
+        n_trees = self._start + self._done if several else self._data[self._looked_at[0]].n_trees
+        return stopping.see(n_trees, self._now()[0])
 
     def _means(self, name: str) -> list[tuple[str, float]]:
         return list(zip(self.names, self._data[name].means(), strict=True))
@@ -233,6 +248,7 @@ class _DataSet:
     builder: TrackBuilder
     values: FloatArray
     counted: list[FloatArray]
+    n_trees: int
 
     def means(self) -> list[float]:
         """Of the last values, one for each metric."""
