@@ -30,10 +30,11 @@ from .terminal import PLUS_MINUS, ResultTable, page, plus_minus
 from .text_files import written
 from .track_plots import track_figure
 from .track_report import write_report
-from .track_report.figures import MetricFigures, amount, metric_figures
+from .track_report.figures import MetricFigures, metric_figures
 from .tracking import track_trees
 from .tracks import TreeTrack
 from .tracks.files import SUFFIXES
+from .tracks.words import amount
 from .xgboost_data import import_xgboost
 
 _DESCRIPTION = (

@@ -345,6 +345,12 @@ def test_identical_systems():
     assert "ndcg@10: no query differs (within 1e-9); nothing to test." in str(found)
 
 
+def test_no_query_counts():
+    track = track_of(np.full((2, 2, 3), np.nan), metrics=("ndcg@10", SPREAD))
+    notes = compare(track, track).notes
+    assert notes[:2] == tuple(f"{name}: no query counts; nothing to test." for name in track.names)
+
+
 def test_the_same_difference_everywhere():
     base = np.linspace(0.1, 0.5, 9)
     row = compare(track_of(base[None, None]), track_of(base[None, None] + 0.1)).rows[0]
@@ -441,6 +447,7 @@ def test_two_steps_of_one_track():
     _, track = tracks_of_scores(y, a, b, label="forest")
     found = compare(track, track, step_a=0)
     assert found.labels == ("forest (1 tree)", "forest (2 trees)")
+    assert compare(track, track).labels == ("forest (a, 2 trees)", "forest (b, 2 trees)")
     assert found.rows[0].difference == pytest.approx(Metric("ndcg@10")(y, b, group=SIZES))
     # of the last step only the scores are known: b's are scaled back to a's spread, which here is the same
     assert found.row("ndcg_score", "control").difference == 0.0
@@ -523,6 +530,7 @@ def test_table():
     lines = str(found).splitlines()
     assert lines[0] == "a: a, b: b"
     assert "90% interval" in lines[1]
+    assert "97.5% interval" in str(compare(a, b, y_true=y, group=SIZES, level=0.975))
     assert "agrees, 6" in lines[1]
     assert [line.split("  ")[0] for line in lines[2:4]] == ["ndcg@10", "ndcg_gaussian@10"]
     assert lines[4].startswith("  control of ndcg_gaussian@10")

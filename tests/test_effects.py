@@ -316,6 +316,11 @@ def test_one_query_gives_no_interval():
     assert "one query" not in str(tree_effects(track_of([[0.1, 0.2], [0.3, 0.5], [0.5, 0.4]])))
 
 
+@pytest.mark.parametrize(("level", "shown"), [(0.975, "97.5%"), (0.995, "99.5%"), (0.07, "7%")])
+def test_a_level_is_not_rounded(level, shown):
+    assert f"({shown} interval " in str(tree_effects(track_of(noisy([0.3, 0.6])), level=level))
+
+
 def test_queries_left_out_do_not_count():
     values = noisy([0.3, 0.6, 0.5], n=10)
     holes = np.insert(values, 4, np.nan, axis=1)

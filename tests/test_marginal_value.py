@@ -274,6 +274,7 @@ def test_level_and_resamples():
     row = found.batches[0]
     assert (row.low, row.high) == pytest.approx(stats.t.interval(0.5, 19, row.change, row.error))
     assert (found.level, str(found).count("50% interval")) == (0.5, 1)
+    assert "99.5% interval" in str(replace(found, level=0.995))
     assert value(lightgbm_model(), halves()).batches == value(lightgbm_model(), halves(), n_boot=1000, seed=0).batches
     shares = {value(lightgbm_model(), halves(), n_boot=20, seed=seed).batches[0].first for seed in range(4)}
     assert len(shares) > 1

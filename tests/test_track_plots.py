@@ -486,6 +486,16 @@ def test_a_new_figure_is_made_without_ax_and_pyplot_stays_out():
         (lambda: track_plots.plot_changes(track_of(), "map"), ValueError, r"must be one of 'ndcg@10'"),
         (lambda: track_plots.plot_changes(track_of(), level=0.0), ValueError, r"^plot_changes: level must be"),
         (lambda: track_plots.track_figure(CROWDS["infinite"]), ValueError, r"must be finite for every query"),
+        (
+            lambda: track_plots.plot_changes(CROWDS["not counted"]),
+            ValueError,
+            r"^plot_changes: ndcg_gaussian@10 must",
+        ),
+        (
+            lambda: track_plots.track_figure(CROWDS["not counted"]),
+            ValueError,
+            r"^track_figure: ndcg_gaussian@10 must",
+        ),
     ],
 )
 def test_bad_input(call, error, message):

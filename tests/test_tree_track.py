@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import datetime
 import errno
 import json
 import math
@@ -253,6 +254,17 @@ def test_ids_and_documents_may_be_unknown():
     assert (worst.qid, worst.n_docs) == (None, None)
 
 
+@pytest.mark.parametrize(
+    ("unit", "step", "kind"),
+    [("D", 1, datetime.date), ("ns", 1000, datetime.datetime), ("ns", 1, np.datetime64)],
+)
+def test_ids_that_are_times_stay_times(unit, step, kind):
+    ids = np.datetime64("2024-01-01", unit) + step * np.arange(1, 7)
+    worst = track(qid=ids).worst_queries(n=1)[0]
+    assert type(worst.qid) is kind
+    assert np.datetime64(worst.qid) == ids[worst.query]
+
+
 def test_a_metric_has_a_position_a_name_and_a_value():
     found = track()
     assert found.names == ("ndcg@10", "ndcg_gaussian@10")
@@ -346,7 +358,7 @@ def test_files_come_back_to_the_last_bit(tmp_path, suffix, fields):
 
 
 @pytest.mark.parametrize("suffix", ["npz", "parquet"])
-@pytest.mark.parametrize("ids", [["x", "yy", "z", "a", "b", "c"], [1, 2, 3, 4, 5, 2**40]])
+@pytest.mark.parametrize("ids", [["x", "yy", "z", "a", "b", "c"], [1, 2, 3, 4, 5, 2**40], [0.5, 1, 2.0, 3, 4, 5]])
 def test_ids_in_objects_are_saved_as_what_they_are(tmp_path, suffix, ids):
     path = track(qid=np.array(ids, dtype=object)).save(tmp_path / f"a.{suffix}")
     assert TreeTrack.load(path).qid.tolist() == ids

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arguments import fraction
 from ..drawing import BLUE, INK, QUIET, VERMILION, brief, frame, inches, literal, new_axes
 from ..metrics import SoftMetric
-from ..tracks.effects import STILL, TreeEffects, tree_effects
+from ..tracks.effects import STILL, TreeEffects, effects_of
 from ..tracks.tree_track import TreeTrack
+from ..tracks.words import per_cent
 from .curves import MetricChoice
 from .labels import as_track, remark, signed, tree_axis
 
@@ -69,7 +69,7 @@ def plot_changes(
     """
     as_track("plot_changes", track)
     chosen = main_metric(track) if metric is None else track.index(metric)
-    effects = tree_effects(track, chosen, level=fraction("plot_changes", "level", level))
+    effects = effects_of("plot_changes", track, chosen, level)
     axes = new_axes(8.0, 3.6) if ax is None else ax
     draw_changes(axes, effects)
     return axes
@@ -85,7 +85,7 @@ def draw_changes(axes: Axes, effects: TreeEffects) -> None:
     axes.set_ylim(*change_range(effects))
     tree_axis(axes, [effects.steps])
     axes.yaxis.set_major_formatter(lambda value, _: signed(value))
-    axes.set_xlabel(f"trees (bars: {100 * effects.level:g} % intervals, paired over queries)", color=QUIET)
+    axes.set_xlabel(f"trees (bars: {per_cent(effects.level)} % intervals, paired over queries)", color=QUIET)
     axes.set_ylabel("change of the mean", color=QUIET)
     _mark_beyond(axes, effects, kinds)
     _say_counts(axes, effects, kinds, raised=bool((effects.change > axes.get_ylim()[1]).any()))

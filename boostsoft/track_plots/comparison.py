@@ -9,6 +9,7 @@ import numpy as np
 
 from ..drawing import INK, QUIET, brief, frame, literal, new_axes
 from ..tracking.compared import ComparedMetric, Comparison
+from ..tracks.words import per_cent
 from .changes import COLOURS
 from .labels import signed
 
@@ -60,7 +61,7 @@ def plot_comparison(comparison: Comparison, *, ax: Axes | None = None) -> Axes:
     axes.locator_params(axis="x", nbins=6)
     axes.xaxis.set_major_formatter(lambda value, _: signed(value))
     first, second = map(literal, brief(comparison.labels))
-    axes.set_xlabel(f"{second} minus {first}, {100 * comparison.level:g} % intervals", color=QUIET)
+    axes.set_xlabel(f"{second} minus {first}, {per_cent(comparison.level)} % intervals", color=QUIET)
     axes.set_title("Difference over queries", loc="left", fontsize=10, color=QUIET)
     axes.annotate(
         "mean / sd; queries needed", (1.02, 1), xycoords="axes fraction", xytext=(0, 6), textcoords="offset points",

@@ -13,6 +13,7 @@ from ..metrics.hard import twin_in
 from ..metrics.soft import AnyMetric
 from ..statistics import check_resamples
 from ..tracks.tree_track import TreeTrack
+from ..tracks.words import per_cent
 from .bands import BANDS, Band, band_of, best_step
 from .labels import (
     DASHES,
@@ -33,8 +34,8 @@ if TYPE_CHECKING:
 MetricChoice = int | str | AnyMetric
 _MOST_BANDS = 3  # more of them hide each other
 _BAND_WORDS = {
-    "paired": "band: {:g} % interval of the difference from it",
-    "mean": "band: {:g} % interval of the mean over queries",
+    "paired": "band: {} % interval of the difference from it",
+    "mean": "band: {} % interval of the mean over queries",
 }
 _SIDES = ("Hard: the metric itself", "Soft: its expectation under noise")
 
@@ -66,7 +67,7 @@ class _BandChoice:
 
     @property
     def words(self) -> str:
-        return _BAND_WORDS[self.kind].format(100 * self.level)
+        return _BAND_WORDS[self.kind].format(per_cent(self.level))
 
 
 def plot_curves(

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..arguments import fraction
 from ..drawing import INK, brief, literal, new_figure
-from ..tracks.effects import TreeEffects, tree_effects
+from ..tracks.effects import TreeEffects, effects_of
 from ..tracks.tree_track import TreeTrack
+from ..tracks.words import per_cent
 from .changes import draw_changes, main_metric
 from .curves import MetricChoice, has_hard_and_soft, plot_curves, plot_hard_soft
 from .labels import as_track, colour_of, remark
@@ -57,7 +57,7 @@ def track_figure(track: TreeTrack, metric: MetricChoice | None = None, *, level:
     """
     as_track("track_figure", track)
     chosen = main_metric(track) if metric is None else track.index(metric)
-    effects = tree_effects(track, chosen, level=fraction("track_figure", "level", level))
+    effects = effects_of("track_figure", track, chosen, level)
     figure = new_figure(10.0, 7.4)
     top, bottom = figure.subplots(2, 1, height_ratios=[1.2, 1], gridspec_kw={"hspace": 0.1})
     if metric is None and has_hard_and_soft(track):
@@ -80,7 +80,7 @@ def _mark_best(axes: Axes, effects: TreeEffects, colour: str) -> None:
     height = low + 0.05 * (high - low)
     ends = np.clip([effects.best_low, effects.best_high], *axes.get_xlim())  # the beginning may be left of the axis
     axes.plot(ends, [height, height], "|-", color=colour, lw=1.6, ms=7, mew=1.6, zorder=6)
-    text = f"best number of trees: {100 * effects.level:g} % interval {effects.best_low:,} to {effects.best_high:,}"
+    text = f"best number of trees: {per_cent(effects.level)} % interval {effects.best_low:,} to {effects.best_high:,}"
     if ends[1] <= sum(axes.get_xlim()) / 2:
         remark(axes, text, (ends[1], height), (8, 0), "left", "center")
     else:

@@ -19,6 +19,7 @@ from ..track_plots.bands import BANDS, band_of_means, best_step
 from ..track_plots.changes import change_range, step_kinds
 from ..tracks.effects import TreeEffects, tree_effects
 from ..tracks.tree_track import TreeTrack, WorstQuery
+from ..tracks.words import amount
 
 N_WORST = 10
 
@@ -131,16 +132,6 @@ def labels_alike(track: TreeTrack) -> NDArray[np.bool_]:
     if groups is None or track.y_true is None:
         return np.zeros(track.n_queries, dtype=np.bool_)
     return ~groups.differ(track.y_true)
-
-
-def amount(count: int, what: str) -> str:
-    """A count with its word.
-
-    >>> amount(1, "query"), amount(1200, "query"), amount(2, "tree")
-    ('1 query', '1,200 queries', '2 trees')
-    """
-    plural = f"{what[:-1]}ies" if what.endswith("y") else f"{what}s"
-    return f"{count:,} {what if count == 1 else plural}"
 
 
 def _worst(track: TreeTrack, metric: int, by: str, alike: NDArray[np.bool_]) -> list[WorstQuery]:

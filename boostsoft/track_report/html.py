@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..tracks.tree_track import TreeTrack, WorstQuery
-from .figures import MetricFigures, amount
+from ..tracks.words import amount, per_cent
+from .figures import MetricFigures
 
 _NOTHING = "\N{EN DASH}"
 
@@ -72,7 +73,7 @@ def _cards(figures: MetricFigures) -> Iterable[str]:
         return
     reach = f"mean {_text(figures.value_at_best)}"
     if effects.queries > 1:  # one alone gives no interval
-        reach = f"{effects.best_low:,} to {effects.best_high:,} at {100 * effects.level:g} %; {reach}"
+        reach = f"{effects.best_low:,} to {effects.best_high:,} at {per_cent(effects.level)} %; {reach}"
     yield _card("best", "Best number of trees", effects.best, f"{effects.best:,}", reach)
     given_up = "gives up nothing"
     if effects.keep != effects.best:

@@ -15,6 +15,7 @@ from ..extras import optional
 from ..track_plots.changes import COLOURS, main_metric
 from ..track_plots.labels import PALETTE, Tracks, as_tracks, track_names
 from ..tracks.tree_track import TreeTrack
+from ..tracks.words import per_cent
 from . import html
 from .figures import MetricFigures, metric_figures
 
@@ -80,7 +81,7 @@ def _page(tracks: Sequence[TreeTrack], title: str, level: float, script: str) ->
         "SECTIONS": _sections(html.section, named, chosen),
         "QUERIES": _sections(html.worst_section, named, chosen),
         "OVERVIEW": html.overview(named),
-        "LEVEL": f"{100 * level:g}",
+        "LEVEL": per_cent(level),
         "STYLE": _text("page.css"),
         "DATA": _json(_data(named, chosen, level)),
         "PLOTLY": script,

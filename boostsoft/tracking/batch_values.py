@@ -10,7 +10,8 @@ import numpy as np
 from ..arguments import FloatArray
 from ..frames import as_frame
 from ..metrics.soft import AnyMetric
-from .tables import html_table, number, share, text_table
+from ..tracks.words import number, per_cent
+from .tables import html_table, share, text_table
 
 
 @dataclass(frozen=True)
@@ -142,8 +143,9 @@ class BatchValues:
         return html_table(*self._table())
 
     def _table(self) -> tuple[list[str], list[list[str]], list[str]]:
-        head = ["batch", "queries", "documents", "trees", f"change of {self.metric.name}", "error"]
-        head += [f"{self.level:.0%} interval", "first", f"change of {self.metric.hard.name}", "error", "control", ""]
+        interval = f"{per_cent(self.level)}% interval"
+        head = ["batch", "queries", "documents", "trees", f"change of {self.metric.name}", "error", interval]
+        head += ["first", f"change of {self.metric.hard.name}", "error", "control", ""]
         rows = [
             [
                 str(batch.name),

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..frames import as_frame
-from .tables import chance, count, html_table, number, share, text_table
+from ..tracks.words import number, per_cent
+from .tables import chance, count, html_table, share, text_table
 
 
 @dataclass(frozen=True)
@@ -148,8 +149,8 @@ class Comparison:
         return html_table(head, rows, [f"a: {self.labels[0]}, b: {self.labels[1]}", *notes])
 
     def _table(self) -> tuple[list[str], list[list[str]], list[str]]:
-        head = ["metric", "a", "b", "b - a", f"{self.level:.0%} interval", "t", "p (t)", "p (Wilcoxon)", "mean / sd"]
-        head += ["same sign", "queries needed", "x hard", "agrees, half", f"agrees, {self.small}"]
+        head = ["metric", "a", "b", "b - a", f"{per_cent(self.level)}% interval", "t", "p (t)", "p (Wilcoxon)"]
+        head += ["mean / sd", "same sign", "queries needed", "x hard", "agrees, half", f"agrees, {self.small}"]
         notes = [
             f"b - a over queries; interval, same sign: {self.n_boot} resamples. Queries needed: power {self.power:g}, "
             f"level {1 - self.level:.2g}. x hard: mean / sd over the hard metric's.",

@@ -162,7 +162,8 @@ def _rows(systems: Systems, plan: Plan) -> tuple[tuple[ComparedMetric, ...], lis
         twin = None if at is None else paired[at]
         rows.append(_row(metric.name, "soft" if soft else "hard", found, twin, plan))
         if found.identical:
-            notes.append(f"{metric.name}: no query differs (within 1e-9); nothing to test.")
+            why = "no query differs (within 1e-9)" if found.n else "no query counts"
+            notes.append(f"{metric.name}: {why}; nothing to test.")
         if isinstance(metric, SoftMetric):
             control = systems.control(metric)
             if control is None:

@@ -16,6 +16,7 @@ from ..query_groups import query_weights, resolve_groups
 from ..tracks import TreeTrack
 from ..tracks.builder import as_metrics
 from ..tracks.checks import check_step
+from ..tracks.words import amount
 
 CALLER = "compare"
 
@@ -107,7 +108,7 @@ def from_tracks(a: TreeTrack, b: TreeTrack, metrics: Any, step_a: int, step_b: i
             [a.per_query[step_a, [first for first, _ in places]], b.per_query[step_b, [last for _, last in places]]]
         ),
         weights=a.query_weight,
-        labels=(_label("a", a, step_a), _label("b", b, step_b)),
+        labels=_labels(("a", a, step_a), ("b", b, step_b)),
         spreads=(float(a.spread[step_a]), float(b.spread[step_b])),
         scores=(scores[0], scores[1]),
         queries=queries,
@@ -155,6 +156,9 @@ def _check_same(a: TreeTrack, b: TreeTrack) -> None:
         raise ValueError(f"{CALLER}: a and b must have the same documents per query")
 
 
-def _label(letter: str, track: TreeTrack, step: int) -> str:
-    trees = int(track.steps[step])
-    return f"{track.label or letter} ({trees} {'tree' if trees == 1 else 'trees'})"
+def _labels(*systems: tuple[str, TreeTrack, int]) -> tuple[str, str]:
+    """What both are called, with their letters where that would be the same."""
+    named = [(letter, track.label or letter, amount(int(track.steps[at]), "tree")) for letter, track, at in systems]
+    alike = named[0][1:] == named[1][1:]
+    first, second = (f"{name} ({f'{letter}, ' if alike else ''}{trees})" for letter, name, trees in named)
+    return first, second

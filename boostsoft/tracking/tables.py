@@ -39,19 +39,6 @@ def html_table(head: Sequence[str], rows: Sequence[Sequence[str]], notes: Sequen
     return f"<table><thead><tr>{headings}</tr></thead><tbody>{body}</tbody></table>{below}"
 
 
-def number(value: float, digits: int = 4, sign: bool = False) -> str:
-    """A number with so many decimals, in powers of ten if these show nothing of it; a dash for NaN.
-
-    >>> number(0.25), number(0.25, 2, sign=True), number(0.0), number(3e-7), number(float("nan")), number(float("inf"))
-    ('0.2500', '+0.25', '0.0000', '3.0e-07', '-', 'inf')
-    """
-    if np.isnan(value):
-        return "-"
-    if value != 0 and abs(value) < 0.5 * 10.0**-digits:
-        return f"{value:{'+' if sign else ''}.1e}"
-    return f"{value:{'+' if sign else ''}.{digits}f}"
-
-
 def chance(value: float) -> str:
     """A p-value.
 

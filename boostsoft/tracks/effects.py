@@ -23,6 +23,7 @@ from ..query_means import (
 )
 from ..statistics import check_resamples
 from .tree_track import TreeTrack
+from .words import per_cent
 
 STILL = 1e-9  # no change: equal soft metrics differ by as much, which is rounding
 
@@ -192,7 +193,7 @@ class TreeEffects:
 
     def __repr__(self) -> str:
         hurting = ", ".join(map(str, self.hurting[:10].tolist())) + (", ..." if self.hurting.size > 10 else "")
-        reach = f"{self.level:.0%} interval {self.best_low} to {self.best_high}"
+        reach = f"{per_cent(self.level)}% interval {self.best_low} to {self.best_high}"
         reach = reach if self.queries > 1 else "one query gives no interval"
         return (
             f"{self.metric}: {self.advice}\n"
@@ -268,7 +269,14 @@ def tree_effects(
     caller = "tree_effects"
     if not isinstance(track, TreeTrack):
         raise TypeError(f"{caller}: track must be a TreeTrack; got {type(track).__name__}")
-    at, level = track.index(metric), fraction(caller, "level", level)
+    return effects_of(caller, track, track.index(metric), level, n_boot, seed, margin)
+
+
+def effects_of(
+    caller: str, track: TreeTrack, at: int, level: float, n_boot: int = 1000, seed: int = 0, margin: float = 0.005
+) -> TreeEffects:
+    """The same for whoever is named in errors."""
+    level = fraction(caller, "level", level)
     counted = track.counted(at)
     values = np.where(counted > 0, np.concatenate([track.beginning[None, at], track.per_query[:, at]]), 0.0)
     n_counted = _check_counted(caller, track.names[at], values, counted)

@@ -216,7 +216,7 @@ def _metric(text: str) -> AnyMetric:
 
 
 def _plain_ids(caller: str, qid: NDArray[Any]) -> NDArray[Any]:
-    """Query ids of a type that a file can hold; objects if they are texts or whole numbers."""
+    """Query ids of a type that a file can hold; objects if they are texts or numbers."""
     if qid.dtype.kind not in "OT":
         return qid
     values = qid.tolist()
@@ -227,6 +227,10 @@ def _plain_ids(caller: str, qid: NDArray[Any]) -> NDArray[Any]:
             if np.iinfo(dtype).min <= min(values) and max(values) <= np.iinfo(dtype).max:
                 return qid.astype(dtype)
         raise ValueError(f"{caller}: qid must hold whole numbers of 64 bits; got {shown(qid)}")
+    if all(isinstance(value, (int, float, np.integer, np.floating)) for value in values):
+        floats = qid.astype(np.float64)
+        if (floats == qid).all():
+            return floats
     first: dict[type, Any] = {}
     for value in values:
         first.setdefault(type(value), value)

@@ -363,8 +363,18 @@ class TreeTrack:
         qid = None if self.qid is None else self.qid[query]
         return WorstQuery(
             query,
-            qid.item() if isinstance(qid, np.generic) else qid,
+            _plain(qid),
             None if self.groups is None else int(self.groups.sizes[query]),
             float(values[query]),
             float(change[query]),
         )
+
+
+def _plain(qid: Any) -> Any:
+    """An id as Python's own value; a time that is finer than that holds stays as it is, and is no bare number."""
+    if not isinstance(qid, np.generic):
+        return qid
+    if isinstance(qid, (np.datetime64, np.timedelta64)) and isinstance(qid.item(), int):
+        coarse = qid.astype(f"{qid.dtype.kind}8[us]")
+        return coarse.item() if coarse == qid else qid
+    return qid.item()
