@@ -247,6 +247,22 @@ def test_advice():
     assert str(found).endswith("steps that hurt: 1 of 3 (to 600); by chance 0.075")
 
 
+def test_advice_in_numbers_that_can_be_read():
+    base, step = np.full(5, 0.5), np.linspace(-0.1, 0.1, 5)
+
+    def advice(size, margin=0.005):
+        values = size * np.stack([base, base + 0.2, base + 0.21 + step, base + 0.2])
+        return tree_effects(track_of(values, steps=[1000, 2000, 4000]), margin=margin).advice
+
+    assert advice(1e4) == "keep 2,000 trees: the next 2,000 lose 100.0 +- 353.6 (not told from 0)"
+    added, lost = "the next 1,000 add 100.0 +- 353.6", "the last 2,000 lose 100.0 +- 353.6"
+    assert advice(1e4, 0.5) == f"keep 1,000 trees: {added}, {lost} (neither told from 0)"
+    assert advice(10) == "keep 2,000 trees: the next 2,000 lose 0.1000 +- 0.3536 (not told from 0)"
+    tiny = tree_effects(track_of(1e-4 * np.stack([base, base + 0.2]), start=1200))
+    assert tiny.advice == "keep all 1,201 trees: with 1,200, more than 1.0e-07 may be given up"
+    assert tree_effects(track_of([base, base + 0.2]), margin=0).advice.endswith("more than 0.0000 may be given up")
+
+
 def test_advice_speaks_of_what_was_measured():
     base = np.full(5, 0.5)
     one, two, three = base + 0.1, base + 0.2, base + 0.3

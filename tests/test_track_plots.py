@@ -140,6 +140,24 @@ def test_tracks_have_colours_and_their_metrics_dashes():
     assert [text.get_text() for text in track_plots.plot_curves(tracks, 1).texts][::2] == ["one", "two"]
 
 
+def looks_in(axes):
+    lines = [line for line in axes.lines if len(line.get_xdata()) > 1]
+    return [(line.get_color(), str(line._unscaled_dash_pattern), line.get_marker()) for line in lines]
+
+
+@pytest.mark.parametrize(("n_tracks", "n_metrics"), [(8, 2), (2, 5), (15, 5), (60, 1), (1, 60)])
+def test_no_two_lines_look_alike(n_tracks, n_metrics):
+    metrics = [Metric(f"ndcg@{k + 1}") for k in range(n_metrics)]
+    tracks = [track_of(20, metrics=metrics, label=str(i)) for i in range(n_tracks)]
+    looks = looks_in(track_plots.plot_curves(tracks))
+    assert len(looks) == len(set(looks)) == n_tracks * n_metrics
+
+
+def test_no_two_tracks_look_alike_side_by_side():
+    for axes in track_plots.hard_soft_figure([track_of(20, label=str(i)) for i in range(30)], band=None).axes:
+        assert len(set(looks_in(axes))) == 30
+
+
 def test_tracks_of_one_name_are_numbered():
     axes = track_plots.plot_curves([track_of(label="a"), track_of(label="a"), track_of(label="")], 0)
     assert [text.get_text() for text in axes.texts][::2] == ["a (1)", "a (2)", "model"]
@@ -339,8 +357,14 @@ def test_steps_beyond_the_range_are_marked(n_steps):
     assert sorted(x for line in marks for x in line.get_xdata()) == track.steps[beyond].tolist()
     assert {y for line in marks for y in line.get_ydata()} <= {low, high}
     assert_nothing_collides(axes.figure)
-    (said,) = (text for text in axes.texts if text.get_text().startswith(f"+{change[0]:.4f}"[:5]))
+    (said,) = (text for text in axes.texts if text.get_text().startswith(f"+{change[0]:.4f} with tree 1"))
     assert said.get_window_extent().y0 >= axes.get_window_extent().y1  # over the bars, not on them
+
+
+def test_a_change_beyond_the_range_is_of_all_trees_of_its_step():
+    values = track_of(10).per_query + 0.5
+    axes = track_plots.plot_changes(track_of(10, every=1000, per_query=values))
+    assert any("with trees 1 to 1,000" in text.get_text() for text in axes.texts)
 
 
 def test_all_is_shown_where_nothing_is_far():
@@ -375,6 +399,23 @@ def test_the_overview_says_what_to_keep(track):
     assert figure._suptitle.get_text() == "rising"
     assert [axes.get_ylabel() for axes in (top, bottom)] == ["mean over queries", "change of the mean"]
     assert_nothing_collides(figure)
+
+
+@pytest.mark.parametrize("n_steps", [2, 60])
+def test_what_the_overview_says_hides_no_name(n_steps):
+    """The interval of the best is at the right and a line ends low; the advice is long and two lines end high."""
+    track = track_of(n_steps, fall=-0.0003)
+    if n_steps > 2:
+        same = track.per_query[:, [1, 1]]
+        track = track_of(n_steps, fall=-0.0003, per_query=same, beginning=track.beginning[[1, 1]])
+    assert_nothing_collides(track_plots.track_figure(track))
+
+
+@pytest.mark.parametrize(("size", "said"), [(1e6, "590,000.0; best"), (1e-5, "5.9e-06; best")])
+def test_labels_are_numbers_that_can_be_read(size, said):
+    values = size * np.array([0.5, 0.6, 0.59])[:, None, None] * np.ones((3, 1, 30))
+    axes = track_plots.plot_curves(track_of(3, metrics=(HARD,), per_query=values))
+    assert axes.texts[1].get_text().startswith(said)
 
 
 def test_the_overview_of_one_metric():

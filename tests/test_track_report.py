@@ -210,6 +210,7 @@ def test_the_best_may_be_the_beginning(tmp_path):
     [
         (-0.5, False, f"{MINUS}0.5000"), (0.5, True, "+0.5000"), (0.0, True, "0.0000"),
         (-2e-6, True, f"{MINUS}2.0e{MINUS}06"),
+        (812543.21, True, "+812,543.2"),
         (5e-5, False, "0.0001"), (-np.inf, False, f"{MINUS}∞"), (np.inf, False, "∞"), (np.nan, True, "\N{EN DASH}"),
     ],
 )  # fmt: skip

@@ -11,9 +11,9 @@ from ..drawing import BLUE, INK, QUIET, VERMILION, brief, frame, inches, literal
 from ..metrics import SoftMetric
 from ..tracks.effects import STILL, TreeEffects, effects_of
 from ..tracks.tree_track import TreeTrack
-from ..tracks.words import per_cent
+from ..tracks.words import number, per_cent
 from .curves import MetricChoice
-from .labels import as_track, remark, signed, tree_axis
+from .labels import MINUS, as_track, remark, signed, tree_axis
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -138,12 +138,18 @@ def _mark_beyond(axes: Axes, effects: TreeEffects, kinds: NDArray[np.str_]) -> N
             axes.plot(x, np.full(x.size, edge), marker, ms=5, mew=0, color=COLOURS[kind], clip_on=False, zorder=6)
         far = int(at[np.argmax(np.abs(effects.change[at]))])
         others = f", {at.size - 1} more beyond" if at.size > 1 else ""
-        text = f"{signed(round(effects.change[far], 4))} with tree {effects.steps[far]}{others}"
+        text = f"{_change_in_words(effects, far)}{others}"
         trees, (va, up) = effects.steps[at], ("bottom", 1) if edge == high else ("bottom", 3)
         if trees.max() <= sum(axes.get_xlim()) / 2:
             remark(axes, text, (int(trees.max()), edge), (8, up), "left", va)
         else:
             remark(axes, text, (int(trees.min()), edge), (-8, up), "right", va)
+
+
+def _change_in_words(effects: TreeEffects, at: int) -> str:
+    before, last = effects.steps[at - 1] if at else effects.start, effects.steps[at]
+    which = f"tree {last:,}" if last == before + 1 else f"trees {before + 1:,} to {last:,}"
+    return f"{number(effects.change[at], sign=True).replace('-', MINUS)} with {which}"
 
 
 def _say_counts(axes: Axes, effects: TreeEffects, kinds: NDArray[np.str_], *, raised: bool) -> None:

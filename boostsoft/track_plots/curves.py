@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ..arguments import FloatArray, fraction, one_of
 from ..drawing import INK, QUIET, EndLabel, frame, label_ends, literal, new_axes, new_figure, value_range
 from ..metrics import SoftMetric
@@ -13,16 +15,15 @@ from ..metrics.hard import twin_in
 from ..metrics.soft import AnyMetric
 from ..statistics import check_resamples
 from ..tracks.tree_track import TreeTrack
-from ..tracks.words import per_cent
+from ..tracks.words import amount, number, per_cent
 from .bands import BANDS, Band, band_of, best_step
 from .labels import (
-    DASHES,
     FEW_STEPS,
+    Look,
     Tracks,
     as_track,
     as_tracks,
-    colour_of,
-    dash_of,
+    look_of,
     track_names,
     tree_axis,
 )
@@ -82,7 +83,7 @@ def plot_curves(
     """Mean after each tree, of one or several tracks and metrics, with bootstrap bands over queries.
 
     Several tracks are told apart by colour, and their metrics by dashes; of one track each metric has its colour. Where
-    there are more than seven, colours come again with other dashes.
+    there are more than seven, colours come again with other dashes, and what would still look alike has marks.
     Hard metrics are thin lines, soft ones thick; a ring marks the best step. Of more than three lines the bands are
     left out. The steep rise of the first few trees may start below the picture, which reaches from the lowest of the
     steps behind the second (of 75 and more, behind the first 1/25; of up to three, of the last) to the highest of all.
@@ -129,17 +130,15 @@ def plot_curves(
     bands = _band_choice("plot_curves", band, level, n_boot)
     axes = new_axes(8.0, 4.6) if ax is None else ax
     curves = []
-    for i, (track, owner) in enumerate(zip(found, track_names(found), strict=True)):
-        chosen = _chosen(track, metrics)
+    several = [_chosen(track, metrics) for track in found]
+    crossed = len(found) > 1 and max(map(len, several)) > 1
+    for i, (track, owner, chosen) in enumerate(zip(found, track_names(found), several, strict=True)):
         for j, metric in enumerate(chosen):
             name = track.names[metric]
             if len(found) > 1:
                 name = owner if len(chosen) == 1 else f"{owner}: {name}"
-            if len(found) > 1 < len(chosen):
-                look = colour_of(i), DASHES[j % len(DASHES)]
-            else:
-                look = colour_of(i + j), dash_of(i + j)
-            curves.append((track, metric, name, *look))
+            look = look_of(i, j, len(found)) if crossed else look_of(i + j)
+            curves.append((track, metric, name, look))
     shown = bands if len(curves) <= _MOST_BANDS else None
     _draw(axes, [_curve(*curve, shown) for curve in curves], bands)
     return axes
@@ -185,7 +184,7 @@ def plot_hard_soft(
     bands = _band_choice("plot_hard_soft", band, level, 1000)
     axes = new_axes(8.0, 4.6) if ax is None else ax
     light = _Curve(track, hard, track.names[hard], QUIET, {"lw": 1.0, "alpha": 0.8}, None)
-    _draw(axes, [light, _curve(track, soft, track.names[soft], colour_of(0), "-", bands)], bands)
+    _draw(axes, [light, _curve(track, soft, track.names[soft], look_of(0), bands)], bands)
     return axes
 
 
@@ -229,9 +228,8 @@ def hard_soft_figure(tracks: Tracks, *, band: str | None = "paired", level: floa
     drawn = []
     for side, axes in enumerate(panels):
         names = track_names(found) if len(found) > 1 else (found[0].names[pairs[0][side]],)
-        looks = [(colour_of(i), dash_of(i), bands) for i in range(len(found))]
-        owners = zip(found, pairs, names, looks, strict=True)
-        drawn.append([_curve(track, pair[side], name, *look) for track, pair, name, look in owners])
+        owners = zip(found, pairs, names, map(look_of, range(len(found))), strict=True)
+        drawn.append([_curve(track, pair[side], name, look, bands) for track, pair, name, look in owners])
         _draw_lines(axes, drawn[side])
     _set_range(panels[0], [curve for curves in drawn for curve in curves])
     for axes, curves, words in zip(panels, drawn, _SIDES, strict=True):
@@ -277,11 +275,13 @@ def _chosen(track: TreeTrack, metrics: Any) -> list[int]:
     return chosen
 
 
-def _curve(track: TreeTrack, metric: int, name: str, colour: str, dashes: Any, bands: _BandChoice | None) -> _Curve:
+def _curve(track: TreeTrack, metric: int, name: str, look: Look, bands: _BandChoice | None) -> _Curve:
     soft = isinstance(track.metrics[metric], SoftMetric)
-    style = {"lw": (2.0 if dashes == "-" else 1.6) if soft else 1.1, "ls": dashes}
+    style = {"lw": (2.0 if look.dashes == "-" else 1.6) if soft else 1.1, "ls": look.dashes}
+    if look.mark:
+        style |= {"marker": look.mark, "ms": 5, "markevery": max(1, track.n_steps // FEW_STEPS)}
     band = None if bands is None else band_of(track, metric, bands.kind, bands.level, bands.n_boot)
-    return _Curve(track, metric, name, colour, style, band)
+    return _Curve(track, metric, name, look.colour, style, band)
 
 
 def _draw(axes: Axes, curves: Sequence[_Curve], bands: _BandChoice | None) -> None:
@@ -303,7 +303,7 @@ def _draw_lines(axes: Axes, curves: Sequence[_Curve]) -> None:
         if curve.band is not None:
             axes.fill_between(steps, *curve.band, color=curve.colour, alpha=0.14, lw=0, zorder=1)
         points: dict[str, Any] = {"marker": "o", "ms": 3.5} if steps.size <= FEW_STEPS else {}
-        axes.plot(steps, curve.mean, color=curve.colour, solid_capstyle="round", **points, **curve.style)
+        axes.plot(steps, curve.mean, color=curve.colour, solid_capstyle="round", **(points | curve.style))
         best = best_step(curve.track, curve.metric)
         axes.plot(steps[best], curve.mean[best], "o", ms=7, mfc="white", mec=curve.colour, mew=1.6, zorder=5)
     frame(axes)
@@ -320,7 +320,11 @@ def _name_lines(axes: Axes, curves: Sequence[_Curve]) -> None:
     for curve in curves:
         value, best = float(curve.mean[-1]), best_step(curve.track, curve.metric)
         trees, last = int(curve.track.steps[best]), best == curve.track.n_steps - 1
-        peak = "best" if last else f"best {curve.mean[best]:.4f}"
-        text = f"{value:.4f}; {peak} with {trees:,} {'tree' if trees == 1 else 'trees'}"
+        peak = "best" if last else f"best {_in_words(curve.mean[best])}"
+        text = f"{_in_words(value)}; {peak} with {amount(trees, 'tree')}"
         labels.append(EndLabel(value, curve.name, text, curve.colour))
     label_ends(axes, labels)
+
+
+def _in_words(value: float) -> str:
+    return "nan" if np.isnan(value) else number(value)

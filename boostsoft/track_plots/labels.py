@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -16,19 +16,33 @@ if TYPE_CHECKING:
 
 PALETTE = (BLUE, VERMILION, GREEN, PINK, SKY, ORANGE, INK)
 DASHES: tuple[Any, ...] = ("-", (0, (4, 1.6)), (0, (1, 1.4)), (0, (6, 1.6, 1.2, 1.6)))
+MARKS = ("", "s", "^", "D", "v", "P", "X", "*")
 Tracks = TreeTrack | Sequence[TreeTrack]
 FEW_STEPS = 15  # each of so few is marked by a dot
+MINUS = "\N{MINUS SIGN}"
 _TICK_LETTERS = 40  # that the labels of an axis may have together
 
 
-def colour_of(i: int) -> str:
-    """The i-th colour; they come round again, with other dashes."""
-    return PALETTE[i % len(PALETTE)]
+class Look(NamedTuple):
+    """How a line is drawn; without a mark it is the line alone."""
+
+    colour: str
+    dashes: Any
+    mark: str
 
 
-def dash_of(i: int) -> Any:
-    """The i-th line's dashes: each way comes for all colours before the next."""
-    return DASHES[i // len(PALETTE) % len(DASHES)]
+def look_of(i: int, j: int | None = None, n: int = 1) -> Look:
+    """How line i is drawn or, if each of n owners has several, line j of owner i.
+
+    Owners differ in colour and their lines in dashes; of single lines, each way to dash comes for all colours before
+    the next. Where both come round again, other marks are set.
+    """
+    rounds, colour = divmod(i, len(PALETTE))
+    if j is None:
+        rounds, j, n = 0, rounds, 1
+    again, dashes = divmod(j, len(DASHES))
+    marks = rounds + again * -(-n // len(PALETTE))
+    return Look(PALETTE[colour], DASHES[dashes], MARKS[marks % len(MARKS)])
 
 
 def as_tracks(caller: str, tracks: Any) -> tuple[TreeTrack, ...]:
@@ -92,4 +106,4 @@ def signed(value: float) -> str:
     >>> signed(0.25), signed(0.0)
     ('+0.25', '0')
     """
-    return f"{value:+g}".replace("-", "\N{MINUS SIGN}") if abs(value) > 1e-12 else "0"
+    return f"{value:+g}".replace("-", MINUS) if abs(value) > 1e-12 else "0"

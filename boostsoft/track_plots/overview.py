@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textwrap import fill
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,13 +13,14 @@ from ..tracks.tree_track import TreeTrack
 from ..tracks.words import per_cent
 from .changes import draw_changes, main_metric
 from .curves import MetricChoice, has_hard_and_soft, plot_curves, plot_hard_soft
-from .labels import as_track, colour_of, remark
+from .labels import PALETTE, as_track, remark
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 _LETTERS = 90  # of a heading
+_LETTERS_OF_ADVICE = 120  # in a line
 
 
 def track_figure(track: TreeTrack, metric: MetricChoice | None = None, *, level: float = 0.95) -> Figure:
@@ -68,9 +70,10 @@ def track_figure(track: TreeTrack, metric: MetricChoice | None = None, *, level:
     advice = literal(effects.advice.replace("+-", "\N{PLUS-MINUS SIGN}"))
     heading = literal(*brief([track.label or "What each tree adds"], _LETTERS))
     figure.suptitle(heading, x=0.01, ha="left", fontsize=14, color=INK)
-    top.set_title(f"{advice[:1].upper()}{advice[1:]}", loc="left", fontsize=10.5, color=INK, pad=10)
+    said = fill(f"{advice[:1].upper()}{advice[1:]}", _LETTERS_OF_ADVICE)
+    top.set_title(said, loc="left", fontsize=10.5, color=INK, pad=18)  # over the name of a line that ends at the top
     if effects.queries > 1:  # one alone gives no interval
-        _mark_best(top, effects, colour_of(0))
+        _mark_best(top, effects, PALETTE[0])
     return figure
 
 
@@ -83,5 +86,5 @@ def _mark_best(axes: Axes, effects: TreeEffects, colour: str) -> None:
     text = f"best number of trees: {per_cent(effects.level)} % interval {effects.best_low:,} to {effects.best_high:,}"
     if ends[1] <= sum(axes.get_xlim()) / 2:
         remark(axes, text, (ends[1], height), (8, 0), "left", "center")
-    else:
-        remark(axes, text, (ends[0], height), (4, 5), "left", "bottom")
+    else:  # over the bar, and inside the axes: behind them lines have their names
+        remark(axes, text, (axes.get_xlim()[1], height), (0, 5), "right", "bottom")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..tracks.tree_track import TreeTrack, WorstQuery
-from ..tracks.words import amount, per_cent
+from ..tracks.words import amount, number, per_cent
 from .figures import MetricFigures
 
 _NOTHING = "\N{EN DASH}"
@@ -121,14 +121,12 @@ def _number_cell(value: float, sign: bool = False) -> str:
 
 
 def _text(value: float, sign: bool = False) -> str:
-    """Four decimals, or more of a number that would be 0 with them."""
+    """The number in the page's signs."""
     if np.isnan(value):
         return _NOTHING
     if np.isinf(value):
         return "∞" if value > 0 else "\N{MINUS SIGN}∞"
-    style = "+" if sign and value else ""
-    text = f"{value:{style}.4f}" if value == 0 or abs(value) >= 5e-5 else f"{value:{style}.1e}"
-    return text.replace("-", "\N{MINUS SIGN}")
+    return number(value, sign=sign and value != 0).replace("-", "\N{MINUS SIGN}")
 
 
 def summary(tracks: Sequence[TreeTrack]) -> str:

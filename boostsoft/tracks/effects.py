@@ -23,7 +23,7 @@ from ..query_means import (
 )
 from ..statistics import check_resamples
 from .tree_track import TreeTrack
-from .words import per_cent
+from .words import amount, number, per_cent
 
 STILL = 1e-9  # no change: equal soft metrics differ by as much, which is rounding
 
@@ -158,20 +158,20 @@ class TreeEffects:
                 said[1] += " (neither told from 0)"
             elif any(unsure):
                 said[unsure.index(True)] += " (not told from 0)"
-            return f"keep {_trees(self.keep)}: {', '.join(said)}"
+            return f"keep {amount(self.keep, 'tree')}: {', '.join(said)}"
         all_of = "" if last == 1 else "all "
-        given_up = f", more than {self.allowed:.4f} may be given up"
+        given_up = f", more than {number(self.allowed)} may be given up"
         lower = given_up if self.queries > 1 else f" {self.metric} is lower on the only query"
-        return f"keep {all_of}{_trees(last)}: with {self._fewer}{lower}"
+        return f"keep {all_of}{amount(last, 'tree')}: with {self._fewer}{lower}"
 
     @property
     def _fewer(self) -> str:
         """Less than the last step, as far as that was measured."""
         if self.steps.size == 1:
-            return str(self.start or "none")
+            return f"{self.start:,}" if self.start else "none"
         if self.steps.size < int(self.steps[-1]) - self.start:
-            return f"each of the {self.steps.size} smaller numbers measured"
-        return f"{self.start} to {int(self.steps[-1]) - 1}" if self.start else "fewer"
+            return f"each of the {self.steps.size:,} smaller numbers measured"
+        return f"{self.start:,} to {int(self.steps[-1]) - 1:,}" if self.start else "fewer"
 
     def to_frame(self, kind: str = "pandas") -> Any:
         """One row per step: trees, mean, change, error, low, high, hurts.
@@ -193,12 +193,12 @@ class TreeEffects:
 
     def __repr__(self) -> str:
         hurting = ", ".join(map(str, self.hurting[:10].tolist())) + (", ..." if self.hurting.size > 10 else "")
-        reach = f"{per_cent(self.level)}% interval {self.best_low} to {self.best_high}"
+        reach = f"{per_cent(self.level)}% interval {self.best_low:,} to {self.best_high:,}"
         reach = reach if self.queries > 1 else "one query gives no interval"
         return (
             f"{self.metric}: {self.advice}\n"
-            f"best with {_trees(self.best)} ({reach})\n"
-            f"steps that hurt: {self.hurting.size} of {self.steps.size}{f' (to {hurting})' if hurting else ''}; "
+            f"best with {amount(self.best, 'tree')} ({reach})\n"
+            f"steps that hurt: {self.hurting.size:,} of {self.steps.size:,}{f' (to {hurting})' if hurting else ''}; "
             f"by chance {self.by_chance:.2g}"
         )
 
@@ -339,29 +339,30 @@ def _picked(errors: FloatArray, level: float) -> float:
     return float(np.quantile((errors - errors[:, -1:]).max(axis=1), level))
 
 
-def _trees(n: int) -> str:
-    return "1 tree" if n == 1 else f"{n} trees"
-
-
 def _said(place: str, n: int, verb: str, value: float, error: float) -> str:
     """What some trees do.
 
     >>> _said("next", 5, "add", 0.0043, 0.0026), _said("last", 1, "lose", 0.0, 0.0)
     ('the next 5 add 0.0043 +- 0.0026', 'the last one changes nothing')
     """
-    trees, ending = (f"the {place} one", "s") if n == 1 else (f"the {place} {n}", "")
+    trees, ending = (f"the {place} one", "s") if n == 1 else (f"the {place} {n:,}", "")
     if abs(value) <= STILL and not error > STILL:
         return f"{trees} change{ending} nothing"
-    return f"{trees} {verb}{ending} {_amount(value, error)}"
+    return f"{trees} {verb}{ending} {_with_error(value, error)}"
 
 
-def _amount(value: float, error: float) -> str:
-    """A number and its standard error, to the first digit of the error and four decimals at least.
+def _with_error(value: float, error: float) -> str:
+    """A number and its standard error, to the first digit of a small error and the fourth of one above 1.
 
-    >>> _amount(0.00021, 0.00034), _amount(0.0000211, 0.00000123), _amount(0.5, float("nan"))
-    ('0.0002 +- 0.0003', '0.000021 +- 0.000001', '0.5000 (of unknown error)')
+    >>> _with_error(0.00021, 0.00034), _with_error(0.0000211, 0.00000123), _with_error(590.428, 53.93769)
+    ('0.0002 +- 0.0003', '0.000021 +- 0.000001', '590.43 +- 53.94')
+    >>> _with_error(0.5, float("nan")), _with_error(0.2, 0.0)
+    ('0.5000 (of unknown error)', '0.2000 +- 0.0000')
     """
     if np.isnan(error):
-        return f"{value:.4f} (of unknown error)"
-    decimals = 4 if error < STILL else max(4, -int(np.floor(np.log10(error))))
-    return f"{value:.{decimals}f} +- {error:.{decimals}f}"
+        return f"{number(value)} (of unknown error)"
+    if error < STILL:
+        return f"{number(value)} +- {number(0.0)}"
+    size = int(np.floor(np.log10(error)))
+    decimals = max(4, -size) if size < 0 else max(0, 3 - size)
+    return f"{value:,.{decimals}f} +- {error:,.{decimals}f}"
