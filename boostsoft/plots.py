@@ -27,6 +27,7 @@ from .drawing import (
 )
 from .experiment import BASELINE, N_PARTS, OURS, Folds, Split
 from .statistics import PairedInterval, paired_interval
+from .tracks.words import amount
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -79,6 +80,7 @@ def plot_curve(split: Split, kind: str = "hard", *, part: str = "valid", ax: Axe
     frame(axes)
     axes.set_ylim(*value_range([arm.curves[part, found] for arm in split.arms for found in split.plan.names]))
     axes.set_xlim(0, max(curve.size for curve in curves.values()))
+    axes.locator_params(axis="x", integer=True)
     axes.set_xlabel("trees (ring: as many as are kept)", color=QUIET)
     axes.set_title(_KIND_TITLES[kind].format(split.plan.noise), loc="left", fontsize=10, color=QUIET)
     labels = []
@@ -86,7 +88,7 @@ def plot_curve(split: Split, kind: str = "hard", *, part: str = "valid", ax: Axe
         curve, colour = curves[arm.name], COLOURS[arm.name]
         value = float(curve[arm.trees - 1])
         _ring(axes, arm.trees, value, colour)
-        labels.append(EndLabel(float(curve[-1]), arm.name, f"{value:.3f} with {arm.trees} trees", colour))
+        labels.append(EndLabel(float(curve[-1]), arm.name, f"{value:.3f} with {amount(arm.trees, 'tree')}", colour))
     label_ends(axes, labels)
     return axes
 

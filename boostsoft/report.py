@@ -13,6 +13,7 @@ from .drawing import metric_title
 from .experiment import BASELINE, N_PARTS, OURS, Folds, Plan, Split
 from .statistics import PairedInterval, counted_mean, fill_empty, paired_interval
 from .terminal import ResultTable
+from .tracks.words import amount
 
 _DIFFERENCE = ("difference", "95 % interval")
 EMPTY_IN_WORDS = {"zero": "count 0", "skip": "left out", "one": "count 1"}
@@ -45,14 +46,14 @@ def plan_summary(plan: Plan) -> str:
     beside = [f"{weight:g} {name}" for what in (plan.mix, plan.losses) for name, weight in (what or {}).items()]
     return (
         f"{OURS} trains on {' + '.join([f'soft {metric_title(plan.metric)}', *beside])}. "
-        f"Each arm: up to {plan.trees} trees, {listed}, the rest as in LightGBM; {_kept(plan)}."
+        f"Each arm: up to {amount(plan.trees, 'tree')}, {listed}, the rest as in LightGBM; {_kept(plan)}."
     )
 
 
 def _kept(plan: Plan) -> str:
     if not plan.chooses_trees:
         return "all trees are kept, since dart changes earlier ones"
-    stop = f"; training stops {plan.early_stopping} trees after it" if plan.early_stopping else ""
+    stop = f"; training stops {amount(plan.early_stopping, 'tree')} after it" if plan.early_stopping else ""
     return f"kept is the number of trees with the best hard {metric_title(plan.metric)} on valid{stop}"
 
 

@@ -91,6 +91,15 @@ def test_the_longer_curve_is_shown_whole():
     assert plots.plot_curve(split_of(RISING, RISING[:20])).get_xlim() == (0, RISING.size)
 
 
+@pytest.mark.parametrize("n_trees", [1, 2, 4])
+def test_trees_are_whole_and_one_is_no_trees(n_trees):
+    axes = plots.plot_curve(split_of(RISING[:n_trees]))
+    axes.figure.draw_without_rendering()
+    assert all(float(tick.get_text()).is_integer() and "." not in tick.get_text() for tick in axes.get_xticklabels())
+    trees = "1 tree" if n_trees == 1 else f"{n_trees} trees"
+    assert axes.texts[1].get_text().endswith(f" with {trees}")
+
+
 def boxes_of(figure):
     figure.draw_without_rendering()
     renderer = figure.canvas.get_renderer()

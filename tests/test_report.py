@@ -180,6 +180,8 @@ def test_plan_summary():
         "num_leaves 9, min_data_in_leaf 20, max_bin 15, the rest as in LightGBM; kept is the number of trees with the "
         "best hard NDCG@10 on valid; training stops 5 trees after it."
     )
+    assert "Each arm: up to 1 tree, " in report.plan_summary(Plan(trees=1))
+    assert report.plan_summary(Plan(early_stopping=1)).endswith("training stops 1 tree after it.")
     assert report.plan_summary(Plan(early_stopping=0)).endswith("with the best hard NDCG@10 on valid.")
     dart = Plan(parameters={"boosting_type": "dart"})
     assert report.plan_summary(dart).endswith("; all trees are kept, since dart changes earlier ones.")
