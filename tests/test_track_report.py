@@ -526,6 +526,40 @@ def test_the_track_switch(browser, tmp_path):
     assert browser.ask(f"document.querySelector(\"button[data-metric='{SOFT.name}']\").disabled")
 
 
+BOXES = """
+JSON.stringify(["#plot .legend", "#plot .modebar", "#plot .nsewdrag[data-subplot=xy]", "figcaption"].map(s => {
+    const box = document.querySelector(s).getBoundingClientRect();
+    return [box.top, box.bottom];
+}))
+"""
+
+
+@pytest.mark.parametrize("n_tracks", [2, 9, 30])
+def test_many_names_leave_the_curves_their_room(browser, tmp_path, n_tracks):
+    tracks = [track_of(10, seed=i, label=f"model {i} trained on the clicks of week {i}") for i in range(n_tracks)]
+    browser.open(write_report(tracks, tmp_path / "report.html"))
+    for metric in (SOFT.name, HARD.name):  # drawn for the first time, and anew
+        browser.click(f"button[data-metric='{metric}']")
+        wait_for(browser, "0", metric, "paired")
+        legend, buttons, curves, caption = json.loads(browser.ask(BOXES))
+        assert buttons[1] <= legend[0] < legend[1] <= curves[0]
+        assert curves[1] - curves[0] > 240
+        assert curves[1] < caption[0]
+    assert browser.errors == []
+
+
+def test_names_of_metrics_are_not_broken(browser, tmp_path):
+    label = "a model that was trained on the clicks of some weeks"
+    browser.open(write_report([track_of(label=label), track_of(label=label)], tmp_path / "report.html"))
+    wait_for(browser, "0", SOFT.name, "paired")
+    lines = """[...document.querySelectorAll("table.overview td:nth-child(2)")].map(e => {
+        const range = document.createRange();
+        range.selectNodeContents(e);
+        return range.getClientRects().length;
+    }).join()"""
+    assert browser.ask(lines) == "1,1,1,1"
+
+
 def test_hovering_tells_the_figures(browser, tmp_path):
     track = track_of()
     browser.open(write_report(track, tmp_path / "report.html"))
@@ -573,6 +607,8 @@ def test_few_and_many_steps(browser, tmp_path, n_steps):
     browser.open(write_report(track, tmp_path / "report.html"))
     wait_for(browser, "0", SOFT.name, "paired")
     found = drawn(browser)
+    modes = {trace["mode"] for trace in found if trace["name"] in (HARD.name, SOFT.name)}
+    assert modes == {"lines+markers" if n_steps == 1 else "lines"}  # one point is no line
     assert sum(trace["axis"] == "y2" and trace["fill"] == "tonexty" for trace in found) == (n_steps == 2000)
     assert_many = sum(len(trace["x"]) for trace in found if trace["axis"] == "y2" and trace["mode"] == "markers")
     assert assert_many >= n_steps

@@ -45,7 +45,7 @@ def overview(named: Sequence[tuple[str, Sequence[MetricFigures]]]) -> str:
     for name, all_figures in named:
         for figures in all_figures:
             cells = [_cell(name, "word")] if several else []
-            cells += [_cell(figures.name, "word"), _number_cell(figures.value), _number_cell(figures.value_error)]
+            cells += [_cell(figures.name, "name"), _number_cell(figures.value), _number_cell(figures.value_error)]
             cells += [_cell(text) for text in _effect_cells(figures)]
             cells.append(_cell(figures.advice, "words"))
             rows.append(f"<tr>{''.join(cells)}</tr>\n")

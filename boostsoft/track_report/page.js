@@ -3,8 +3,10 @@
   const data = JSON.parse(document.getElementById("data").textContent);
   const plot = document.getElementById("plot");
   const state = { metric: data.chosen, track: 0, band: "paired" };
+  const extra = { height: plot.clientHeight, top: 0 }; // of the picture, and what the names of its lines need over it
   const ink = "#222", quiet = "#666", hair = "#e3e3e3";
   const several = data.tracks.length > 1;
+  const leastTop = several ? 104 : 68; // pixels over the curves
   const longest = 40; // letters of a name in a heading
   const manySteps = 1500; // more error bars than that are drawn as one ribbon
 
@@ -22,6 +24,7 @@
       const found = track.metrics[state.metric];
       if (!found) return;
       const colour = several ? colourOf(i) : colourOf(0);
+      const mode = track.steps.length <= 15 ? "lines+markers" : "lines";
       const group = { legendgroup: `curve${i}`, xaxis: "x", yaxis: "y" }; // a click on a name takes its band along
       const [low, high] = found.bands[state.band] || [null, null];
       if (low) {
@@ -30,14 +33,14 @@
       }
       if (found.hard && !several) {
         traces.push({
-          xaxis: "x", yaxis: "y", x: track.steps, y: found.hard, name: plain(found.hardName), mode: "lines",
+          xaxis: "x", yaxis: "y", x: track.steps, y: found.hard, name: plain(found.hardName), mode,
           line: { color: "#8c8c8c", width: 1.1 }, hovertemplate: "%{y:.4f}", showlegend: true,
         });
       }
       const ends = low ? low.map((value, j) => [value, high[j]]) : null;
       traces.push({
         ...group, x: track.steps, y: found.mean, name: plain(several ? track.name : state.metric),
-        mode: track.steps.length <= 15 ? "lines+markers" : "lines", line: { color: colour, width: 2.4, dash: dashOf(i) },
+        mode, line: { color: colour, width: 2.4, dash: dashOf(i) },
         customdata: ends, showlegend: several || Boolean(found.hard),
         hovertemplate: ends ? "%{y:.4f}  [%{customdata[0]:.4f}, %{customdata[1]:.4f}]" : "%{y:.4f}",
       });
@@ -110,7 +113,7 @@
     const legend = { orientation: "h", x: 1, xanchor: "right", yanchor: "bottom", font: { size: 13 }, bgcolor: "rgba(0,0,0,0)", itemsizing: "constant" };
     return {
       font: { family: 'system-ui, "Segoe UI", "Helvetica Neue", Arial, "DejaVu Sans", sans-serif', size: 13, color: ink },
-      margin: { l: 64, r: 12, t: several ? 104 : 62, b: 44 }, paper_bgcolor: "#fff", plot_bgcolor: "#fff",
+      margin: { l: 64, r: 12, t: leastTop + extra.top, b: 44 }, height: extra.height + extra.top, paper_bgcolor: "#fff", plot_bgcolor: "#fff",
       hovermode: "x unified", hoverlabel: { font: { size: 12.5 } }, dragmode: "zoom",
       xaxis: { ...trees, anchor: "y", matches: "x2", showticklabels: false, unifiedhovertitle: { text: "%{x:,d} trees" } },
       xaxis2: { ...trees, anchor: "y2", title: { text: "trees", font: { color: quiet, size: 13 } }, unifiedhovertitle: { text: "tree %{x:,d}" } },
@@ -124,6 +127,19 @@
     };
   }
 
+  // the names of many lines get room of their own, between the buttons over the picture and the curves
+  function makeRoom() {
+    const names = plot.querySelector(".legend .scrollbox");
+    const { _size: { h }, legend } = plot._fullLayout;
+    const buttons = isNarrow() ? 4 : 28;
+    const needed = names ? names.getBBox().height + 12 + (legend.y - 0.995) * h + buttons : 0;
+    const top = Math.max(0, Math.ceil(needed) - leastTop);
+    if (top === extra.top) return null;
+    extra.top = top;
+    plot.style.height = `${extra.height + top}px`;
+    return picture();
+  }
+
   function draw() {
     for (const view of document.querySelectorAll(".view")) {
       view.hidden = view.dataset.metric !== state.metric || Number(view.dataset.track) !== state.track;
@@ -133,12 +149,16 @@
       button.setAttribute("aria-pressed", String(String(state[kind]) === value));
       if (kind === "metric") button.disabled = !(value in data.tracks[state.track].metrics);
     }
+    picture().then(makeRoom).then(() => {
+      plot.dataset.drawn = `${state.track} ${state.metric} ${state.band}`; // for whoever waits for the picture
+    });
+  }
+
+  function picture() {
     const options = {
       responsive: true, displaylogo: false, displayModeBar: isNarrow() ? false : "hover", modeBarButtons: [["toImage", "zoom2d", "pan2d", "zoomIn2d", "zoomOut2d", "resetScale2d"]],
     };
-    Plotly.react(plot, [...curves(), ...changes()], layout(), options).then(() => {
-      plot.dataset.drawn = `${state.track} ${state.metric} ${state.band}`; // for whoever waits for the picture
-    });
+    return Plotly.react(plot, [...curves(), ...changes()], layout(), options);
   }
 
   document.addEventListener("click", (event) => {
