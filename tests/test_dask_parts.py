@@ -158,12 +158,20 @@ def test_columns_of_labels_and_scores_are_flattened():
 
 def test_scores_and_weights_must_be_finite():
     y, qid, holes = chunked([1, 0, 1, 0], 2, 2), chunked([1, 1, 2, 2], 2, 2), chunked([1.0, 1.0, 1.0, np.nan], 2, 2)
-    with pytest.raises(ValueError, match=r"evaluate: y_score must be finite; got nan at position 1"):
+    with pytest.raises(ValueError, match=r"evaluate: partition 1: y_score must be finite; got nan at position 1"):
         bd.evaluate("ndcg", y, holes, qid)
     with pytest.raises(ValueError, match=r"evaluate: partition 1: weight: rows must be finite; got nan at position 1"):
         bd.evaluate("ndcg", y, y, qid, weight=holes)
     with pytest.raises(ValueError, match=r"evaluate: partition 0: weight must not be negative; got -1\.0"):
         bd.evaluate("ndcg", y, y, qid, weight=-1.0 * y)
+    with pytest.raises(ValueError, match=r"evaluate: partition 1: y_true must be finite; got nan at position 1"):
+        bd.evaluate("ndcg", holes, y, qid)
+
+
+def test_a_client_is_needed():
+    y, qid = chunked([1, 0, 1, 0], 2, 2), chunked([1, 1, 2, 2], 2, 2)
+    with pytest.raises(ValueError, match=r"train_xgboost: client must be given, since no distributed\.Client is open"):
+        bd.train_xgboost(None, {}, y, y, qid, 1)
 
 
 @pytest.mark.parametrize("weighted", [False, True])

@@ -36,8 +36,8 @@ def evaluate(metric: str | Metric | SoftMetric, y_true: Any, y_score: Any, qid: 
     TypeError
         If data is no Dask collection, or the metric is of another kind.
     ValueError
-        If a query is split over partitions, weights are negative or all 0, or the metric is pooled or has one cutoff
-        per query.
+        If a query is split over partitions, labels or scores are not finite, weights are negative or all 0, or the
+        metric is pooled or has one cutoff per query.
 
     Examples
     --------
@@ -55,11 +55,23 @@ def evaluate(metric: str | Metric | SoftMetric, y_true: Any, y_score: Any, qid: 
     check_parts(_CALLER, kept)
 
     def total(sums: Callable[..., FloatArray], *arguments: Any) -> FloatArray:
-        added: FloatArray = np.array(on_parts(_CALLER, kept, sums, *arguments)).sum(axis=0)
+        found = on_parts(_CALLER, kept, _sums_or_why_not, sums, *arguments)
+        for place, one in enumerate(found):
+            if isinstance(one, str):
+                raise ValueError(f"{_CALLER}: partition {place}: {one}")
+        added: FloatArray = np.array(found).sum(axis=0)
         return added
 
     over_all = pooled_spread(total(_spread_sums)) if needs_spread(chosen) else 0.0
     return pooled_mean(total(_mean_sums, in_score_units(chosen, over_all)))
+
+
+def _sums_or_why_not(part: dict[str, Any], sums: Callable[..., FloatArray], *arguments: Any) -> FloatArray | str:
+    """Runs on a worker, and returns what is wrong in place of raising it there."""
+    try:
+        return sums(part, *arguments)
+    except ValueError as error:
+        return str(error).removeprefix(f"{_CALLER}: ")
 
 
 def _spread_sums(part: dict[str, Any]) -> FloatArray:

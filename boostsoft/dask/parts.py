@@ -149,7 +149,10 @@ def client_of(caller: str, given: Any) -> Any:
     require_dask(caller)
     from distributed import Client, default_client
 
-    client = default_client() if given is None else given
+    try:
+        client = default_client() if given is None else given
+    except ValueError:
+        raise ValueError(f"{caller}: client must be given, since no distributed.Client is open; got None") from None
     if not isinstance(client, Client) or client.asynchronous:
         raise TypeError(f"{caller}: client must be a distributed.Client that is not asynchronous; got {client!r}")
     return client
