@@ -195,6 +195,8 @@ def test_topics_are_texts_unless_all_are_different_numbers(write):
     assert topics("MB10", "MB9").tolist() == ["MB10", "MB9"]
     assert topics("10", "9", "x").tolist() == ["10", "9", "x"]
     assert topics("7", "07").tolist() == ["07", "7"]
+    assert topics("101", "051", "0100").tolist() == ["051", "0100", "101"], "by number, as they are written"
+    assert topics("+2", "10").tolist() == ["+2", "10"]
 
 
 def test_names_of_runs(write):

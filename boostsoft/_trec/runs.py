@@ -31,7 +31,8 @@ class TrecRuns:
     y : ndarray of shape (n_docs,), float64
         Labels; np.nan throughout a topic without a judgement.
     qid : ndarray of shape (n_docs,), int64 or str
-        Topic of each row; rows of a topic are adjacent.
+        Topic of each row; rows of a topic are adjacent. Texts if any is no number or, as 051, not
+        written as numbers are.
     docid : ndarray of shape (n_docs,), object
         Document of each row, rising within a topic.
     runs : tuple of n_runs str

@@ -99,12 +99,14 @@ def _places(rows: IntArray, keys: IntArray) -> tuple[IntArray, Mask]:
 
 
 def _sorted_topics(texts: list[bytes]) -> tuple[NDArray[Any], IntArray]:
-    """Topic ids in order, as numbers if all are, and the place of each code in it."""
-    ids = as_ids(texts)
-    if np.unique(ids).size < ids.size:  # 7 and 07
-        ids = id_texts(texts)
-    order = np.argsort(ids, kind="stable")
-    return ids[order], inverse(order)
+    """Topic ids in order, and the place of each code in it; as numbers if that is how all of them are written.
+
+    051 stays a text: written as 51 it would be a topic that no judgement knows.
+    """
+    names, ids = id_texts(texts), as_ids(texts)
+    order = np.lexsort((names, ids))
+    alike = bool((ids.astype(np.str_) == names).all())
+    return (ids if alike else names)[order], inverse(order)
 
 
 def _sorted_documents(texts: list[bytes]) -> tuple[NDArray[Any], IntArray]:
