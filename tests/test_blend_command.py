@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import re
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -383,7 +385,8 @@ BAD = {
         ["{weak}", "{good}", "--qrels", "{qrels}", "--lower-is-better", "bad"],
         "--lower-is-better: there is no model 'bad'; there are weak, good",
     ),
-    "tag": (["{weak}", "--name", "two words"], "--name: must be one word without blanks; got 'two words'"),
+    "tag": (["{weak}", "--name", "two words"], "--name: must be one word of text without blanks; got 'two words'"),
+    "no text": (["{weak}", "--name", "x\udcff"], "--name: must be one word of text without blanks; got 'x\\udcff'"),
     "out": (["{weak}", "--out", "{weak}/x"], "--out: {weak} is a file, not a folder"),
     "run as table": (["{weak}"], "blend: {weak}, line 2:"),
 }  # fmt: skip
@@ -416,6 +419,19 @@ def table_of(tmp_path, *rows):
     path = tmp_path / "scores.csv"
     path.write_text("\n".join(["qid,docid,label,x,y", *rows]) + "\n")
     return str(path)
+
+
+def test_a_table_from_a_pipe(tmp_path):
+    """As a shell's <(zcat scores.csv.gz) is."""
+    rows = [f"{query},{document},{document % 2},{document},{-document}" for query in "ab" for document in range(3)]
+    end, begin = os.pipe()
+    os.write(begin, Path(table_of(tmp_path, *rows)).read_bytes())
+    os.close(begin)
+    try:
+        found = blend(tmp_path, f"/dev/fd/{end}", "--folds", "0")
+    finally:
+        os.close(end)
+    assert [model["name"] for model in found["models"]] == ["x", "y"]
 
 
 def test_labels_that_say_too_little(tmp_path, capsys):

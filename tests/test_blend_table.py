@@ -41,9 +41,10 @@ def assert_text(found: Scores):
     assert found.sizes.tolist() == [2, 2, 1]
 
 
-@pytest.mark.parametrize("name", ["scores.csv", "scores.csv.gz", "scores.tsv", "scores.tsv.gz"])
+@pytest.mark.parametrize("name", ["scores.csv", "scores.csv.gz", "scores.tsv", "scores.tsv.gz", "s.TSV", "s.tsv.csv"])
 def test_a_table_by_hand(write, name):
-    text = TEXT.replace(",", "\t") if ".tsv" in name else TEXT
+    tabs = name.lower().endswith((".tsv", ".tsv.gz"))
+    text = TEXT.replace(",", "\t") if tabs else TEXT
     assert_text(read_table(write(text, name), Names()))
 
 
@@ -133,6 +134,8 @@ def test_columns_by_name(write):
     assert found.docid.tolist() == ["u1", "u2"]
     with pytest.raises(ValueError, match="must have a column 'z'; it has query, grade, url, note, x, y"):
         read_table(path, Names(qid="query", label="grade", scores=("x", "z")))
+    with pytest.raises(ValueError, match="must have a column 'ulr'; it has query, grade, url, note, x, y"):
+        read_table(path, Names(qid="query", label="grade", docid="ulr", scores=("x",)))
     rows = read_table(path, Names(qid="query", label="grade", scores=("x",)))
     assert rows.docid.tolist() == ["1", "2"]
 

@@ -15,6 +15,7 @@ from ..kernels.noise import LAWS
 from ..metrics.spec import refuse_pnr
 from ..options import add_command, check_folder, folder_name, metric_name, positive, whole
 from ..statistics import LEAST_RESAMPLES
+from ..text_files import written
 from .scores import Names, Scores, read_runs, read_table
 
 __all__ = ["add_blend", "blend"]
@@ -94,8 +95,8 @@ def blend(options: argparse.Namespace) -> None:
     """Run the command; what cannot work is refused before anything is fitted."""
     refuse_pnr("blend", options.metric)
     check_folder(options.out, *_FILES)
-    if len(options.name.split()) != 1:
-        raise ValueError(f"--name: must be one word without blanks; got {options.name!r}")
+    if len(options.name.split()) != 1 or written(options.name) != options.name:
+        raise ValueError(f"--name: must be one word of text without blanks; got {options.name!r}")
     scores = _read(options)
     settings: dict[str, Any] = {
         name: getattr(options, name) for name in ("metric", "normalize", "constraint", "method", "noise", "sigma")
@@ -123,7 +124,7 @@ def _read(options: argparse.Namespace) -> Scores:
     if len(options.files) > 1:
         raise ValueError("blend: give --qrels with several runs, or one table")
     path = options.files[0]
-    if not path.is_file():
+    if not path.exists() or path.is_dir():  # a pipe, as a shell's <(zcat scores.csv.gz), is one
         raise ValueError(f"blend: there is no file {path}")
     return read_table(path, Names(**{name: getattr(options, name) for name in given}))
 

@@ -59,11 +59,11 @@ class Scores:
 
 @dataclass(frozen=True)
 class Names:
-    """The columns of a table; scores None means all others."""
+    """The columns of a table; scores None means all others, docid None "docid" if there is one."""
 
     qid: str = "qid"
     label: str = "label"
-    docid: str = "docid"
+    docid: str | None = None
     scores: tuple[str, ...] | None = None
 
 
@@ -84,18 +84,19 @@ def read_table(path: Path, names: Names) -> Scores:
     row.
     """
     columns, place = _parquet(path) if path.suffix.lower() in PARQUET else _csv(path)
-    for name in (names.qid, names.label, *(names.scores or ())):
-        if name not in columns:
+    docids = names.docid or "docid"
+    for name in (names.qid, names.label, names.docid, *(names.scores or ())):
+        if name is not None and name not in columns:
             raise ValueError(f"blend: {path} must have a column {name!r}; it has {', '.join(columns)}")
-    known = {names.qid, names.label, names.docid}
-    _refuse_two_uses([names.qid, names.label, names.docid, *(names.scores or ())], path)
+    known = {names.qid, names.label, docids}
+    _refuse_two_uses([names.qid, names.label, docids, *(names.scores or ())], path)
     models = names.scores or tuple(name for name in columns if name not in known)
     _refuse_index(columns, models, path)
     if not models:
         raise ValueError(f"blend: {path} must have columns of scores besides {', '.join(sorted(known))}")
     qid = _ids(columns[names.qid], names.qid, path, place)
-    if names.docid in columns:
-        docid = _ids(columns[names.docid], names.docid, path, place)
+    if docids in columns:
+        docid = _ids(columns[docids], docids, path, place)
         _refuse_twice(qid, docid, path, place)
     else:
         docid = np.array([str(row) for row in range(1, qid.size + 1)], object)
@@ -135,7 +136,7 @@ def _csv(path: Path) -> tuple[Columns, Place]:
         text = unzipped(path.read_bytes()).decode()
     except (UnicodeDecodeError, *GZIP_ERRORS) as error:
         raise ValueError(f"blend: {path} is not a text of UTF-8, plain or gzip: {error}") from error
-    tabs = ".tsv" in path.suffixes
+    tabs = path.name.lower().removesuffix(".gz").endswith(".tsv")
     reader = csv.reader(io.StringIO(text, newline=""), delimiter="\t" if tabs else ",", strict=True)
     rows: list[list[str]] = []
     lines: list[int] = []
