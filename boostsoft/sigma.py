@@ -16,7 +16,7 @@ from .blending.mixtures import Mixtures, read_mixtures
 from .blending.problem import Problem
 from .blending.scores import NORMALIZATIONS, directions, score_matrix
 from .blending.soft_value import SoftValue
-from .blending.solve import climb
+from .blending.solve import climb, starts
 from .kernels.noise import LAWS
 from .metrics.hard import Metric
 from .metrics.soft import SIGMA_UNITS, SoftMetric, as_metric
@@ -35,7 +35,7 @@ _CURVE = 51  # points of each
 _RESAMPLES = 1000
 _LEAST_DEVIATION = 1e-12  # of differences: what rounding leaves of equal ones
 _ROUNDING = 1e-12  # share of a curve's height
-_SAME = 1e-6  # what a value may change by if a system's scores are doubled
+_SAME = 1e-6  # what a value may change by if a system's scores are halved: doubled, the largest would be infinite
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +50,7 @@ class SigmaChoice:
     table : what was measured at each of them, by name, (n,) each. "held-out": ``value``, the hard metric. "tradeoff":
         ``smoothness`` (the roughness), ``approximation`` (the misfit) and ``total``. "sensitivity": ``queries`` (the
         median), ``against`` (the share of decided pairs that are told apart the other way round) and ``rescaling`` (the
-        largest change of a value by doubled scores). "residual": ``residual``, which is sigma.
+        largest change of a value by halved scores). "residual": ``residual``, which is sigma.
     """
 
     sigma: float
@@ -91,7 +91,7 @@ def choose_sigma(
     - ``"sensitivity"``: where the fewest queries tell two models apart: the least median over pairs of (effect of the
       hard metric / effect of the soft one)^2, an effect being the mean over the standard deviation of the differences
       query by query, both by weight (:func:`boostsoft.compare`). Of the pairs that the hard metric tells apart
-      (bootstrap interval), none may be told apart the other way round, and doubling a model's scores must not change
+      (bootstrap interval), none may be told apart the other way round, and halving a model's scores must not change
       its value, as it does in units of the score.
     - ``"residual"``: the noise that the scores have. S holds the scores of models that were each trained on a random
       half of the queries: their deviations from their mean, each model at the same spread, are as large as those of
@@ -232,8 +232,8 @@ def _sensitivity(mixed: Mixtures, grid: FloatArray, rng: np.random.Generator, op
         raise ValueError("choose_sigma: the hard metric must tell two models apart; it does so for no pair")
     queries, against, change = np.empty((3, grid.size))
     for at, sigma in enumerate(watched(grid, grid.size, "choose_sigma", options["shown"])):
-        soft, doubled = (mixed.values(_at(mixed, sigma), factor * alone) for factor in (1.0, 2.0))
-        change[at] = float(np.nanmax(np.abs(doubled - soft)))
+        soft, halved = (mixed.values(_at(mixed, sigma), factor * alone) for factor in (1.0, 0.5))
+        change[at] = float(np.nanmax(np.abs(halved - soft)))
         against[at] = np.mean((_signs(mixed, soft, seed) == -signs)[decided])
         ratios = (_effects(mixed, soft) / np.where(decided, effects, 1.0))[decided]
         with np.errstate(divide="ignore"):
@@ -242,7 +242,7 @@ def _sensitivity(mixed: Mixtures, grid: FloatArray, rng: np.random.Generator, op
     if not eligible.any():
         raise ValueError(
             "choose_sigma: no sigma agrees with the hard metric wherever that is sure, and leaves values alone when "
-            f"scores are doubled (largest change {change.min():.2g} at least); sigma_unit='spread' does the latter"
+            f"scores are halved (largest change {change.min():.2g} at least); sigma_unit='spread' does the latter"
         )
     best = int(np.argmin(np.where(eligible, queries, np.inf)))
     return best, {"queries": queries, "against": against, "rescaling": change}
@@ -282,7 +282,7 @@ def _held_out(mixed: Mixtures, grid: FloatArray, rng: np.random.Generator, optio
         if counting_queries(train.prepared, train.query_weight) == 0:
             raise ValueError(f"choose_sigma: n_folds must leave a relevant document to train on; got {n_folds}")
         train = replace(train, l2=options["l2"] * share_of_a_query(train.prepared, train.query_weight))
-        weights = problem.equal_weights
+        weights = starts(SoftValue(train, float(grid[-1])), rng, 1)[0]
         for at in watched(range(grid.size - 1, -1, -1), grid.size, f"choose_sigma, fold {part + 1}", options["shown"]):
             weights = climb(SoftValue(train, float(grid[at])), weights)
             values[fold == part, at] = problem.hard_values(weights)[fold == part]

@@ -358,6 +358,22 @@ def test_what_leaves_the_best_mixture_open_is_said(data, find):
     assert np.array_equal(ends, [[0.0, 1.0]] * len(ends))
 
 
+@pytest.mark.filterwarnings("ignore:.*the opposite order")
+@pytest.mark.parametrize("how", ["none", "rank", "zscore", "minmax"])
+def test_rounding_is_no_ranking(data, how):
+    """Where a model and its reverse cancel all documents are tied."""
+    S, y, sizes = data
+    mirrored = np.column_stack([S[:, 0], -S[:, 0], S[:, 1]])
+    options = {"group": sizes, "n": 3, "sigma": 0.5, "normalize": how, "n_boot": 20}
+    middle, surface = blend_curve(mirrored, y, **options), blend_surface(mirrored, y, **options)
+    at = surface.weights.tolist().index([0.5, 0.5, 0.0])
+    chance = HARD(y, np.zeros(y.size), group=sizes)
+    found = [middle.hard[1], middle.soft[1], surface.hard[at], surface.soft[at]]
+    np.testing.assert_allclose(found, chance, rtol=1e-12)
+    tiny = blend_curve(mirrored * [1, 1, 1e-12], y, j=2, **options)
+    np.testing.assert_allclose(tiny.hard[[0, 2]], [HARD(y, S[:, at], group=sizes) for at in (0, 1)], rtol=1e-12)
+
+
 @pytest.mark.parametrize("find", [blend_curve, blend_surface])
 def test_one_query_has_no_interval(data, find):
     """Neither alone nor where all others have nothing relevant."""

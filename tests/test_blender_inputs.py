@@ -8,6 +8,7 @@ from scipy.stats import norm
 
 from boostsoft import Metric
 from boostsoft.blending import SoftBlender
+from boostsoft.blending.scores import normal_scores
 
 from . import blender_cases
 
@@ -58,6 +59,15 @@ def test_normalisation_is_the_literal_one(how):
     edges = np.cumsum(sizes)[:-1]
     expected = [np.transpose([literal(how, column) for column in part.T]) for part in np.split(turned, edges)]
     np.testing.assert_allclose(blender.normalize_scores(S, group=sizes), np.vstack(expected), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 10, 137])
+def test_mirrored_ranks_are_opposite_to_the_last_digit(n):
+    """What both add up to ties documents that stand as far from the top as from the bottom."""
+    ranks = np.arange(1, n + 0.5, 0.5)
+    scores = normal_scores(ranks, n)
+    np.testing.assert_array_equal(scores, -scores[::-1])
+    np.testing.assert_allclose(scores, norm.ppf((n + 0.5 - ranks) / n), rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("how", ["rank", "zscore", "minmax"])

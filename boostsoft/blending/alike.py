@@ -10,6 +10,7 @@ from ..arguments import FloatArray
 from ..query_groups import QueryGroups
 
 _DIGITS = 9  # to which two columns agree that rank alike, in spreads
+_NOTHING = 1e-10  # of the models' spreads: less is left by rounding of models that cancel
 _FIRST = 1000  # documents that tell most columns apart
 
 
@@ -43,6 +44,12 @@ def copies(
         if key in opposite:
             reversed_.append((opposite[key], at))
     return [group for group in alike.values() if len(group) > 1], reversed_
+
+
+def is_rounding(left: float, weights: FloatArray, units: FloatArray | float) -> bool:
+    """Whether a blend with a spread of ``left`` is rounding alone: its models, with spreads of ``units``, cancel."""
+    most = float((np.abs(weights) * units).max())
+    return most > 0.0 and left <= _NOTHING * most
 
 
 def warn_of_copies(

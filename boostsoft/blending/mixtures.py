@@ -15,13 +15,13 @@ from ..labels import read_labels
 from ..metrics.hard import Metric, refuse_cutoffs_per_query
 from ..metrics.prepared import PreparedQueries, prepare
 from ..metrics.soft import SIGMA_UNITS, AnyMetric, SoftMetric, as_metric, refuse_inexact
-from ..metrics.spread import spreads
+from ..metrics.spread import spread, spreads
 from ..progress import watched
 from ..queries import read_queries, weigh
 from ..query_groups import warn_of_one_query
 from ..query_means import bootstrap_means, refuse_infinite, weighted_means
 from ..statistics import check_resamples
-from .alike import copies, warn_of_copies, warn_of_one_that_counts
+from .alike import copies, is_rounding, warn_of_copies, warn_of_one_that_counts
 from .annealing import automatic_sigma, counting_queries
 from .mix import AUTO
 from .problem import blended
@@ -50,10 +50,17 @@ class Mixtures:
 
     def values(self, metric: AnyMetric, mixtures: Iterable[FloatArray]) -> FloatArray:
         """The metric of each query at each row of weights, (n_queries, n_mixtures); finite where queries count."""
-        blends = (blended(self.scores, weights) for weights in mixtures)
+        units = spreads(self.prepared.members, self.scores, self.query_weight)
+        blends = (self._blend(weights, units) for weights in mixtures)
         values = np.column_stack([metric.evaluate(self.prepared, blend, self.query_weight) for blend in blends])
         self.refuse_infinite(metric, values)
         return values
+
+    def _blend(self, weights: FloatArray, units: FloatArray) -> FloatArray:
+        """The scores of a mixture; 0 where models cancel, since what rounding leaves of them is no ranking."""
+        blend = blended(self.scores, weights)
+        left = spread(self.prepared.members, blend, self.query_weight)
+        return np.zeros(blend.size) if is_rounding(left, weights, units) else blend
 
     def watched_values(self, metric: AnyMetric, mixtures: FloatArray, shown: bool) -> FloatArray:
         """The same with a bar, if one may be shown."""

@@ -127,9 +127,9 @@ def normalized(caller: str, how: str, matrix: FloatArray, groups: QueryGroups) -
 
 
 def normal_scores(ranks: FloatArray, n: Any) -> FloatArray:
-    """Phi^-1((n + 1/2 - rank) / n)."""
-    scores: FloatArray = ndtri((n + 0.5 - ranks) / n)
-    return scores
+    """Phi^-1((n + 1/2 - rank) / n), from the nearer end: ranks that mirror each other have opposite scores exactly."""
+    below: FloatArray = ndtri(np.minimum(ranks - 0.5, n + 0.5 - ranks) / n)
+    return np.where(2 * ranks < n + 1, -below, below)
 
 
 def mean_ranks(scores: FloatArray, groups: QueryGroups) -> FloatArray:

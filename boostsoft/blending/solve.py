@@ -8,6 +8,7 @@ import numpy as np
 
 from ..arguments import FloatArray, whole_number
 from ..metrics.spread import spread, spreads
+from .alike import is_rounding
 from .baselines.search import drawn_weights, silent
 from .problem import Problem, Progress, Solution, Stage, unit
 from .soft_value import SoftValue
@@ -18,7 +19,6 @@ TOLERANCE, ON_THE_WAY = 1e-4, 1e-2
 MOST_STEPS = 100
 FIRST_STEP = 0.6  # length of the first step, relative to that of equal weights: L-BFGS cannot know the scale
 ROUNDING = 1e-12  # a gradient of that share of the value is none: models that rank alike leave 1e-17 to 2e-14
-_NOTHING = 1e-10  # of the models' spreads: less is left by rounding of models that cancel
 _TYPICAL_EVALUATIONS = 8  # of a climb, for the progress that is shown
 
 
@@ -42,13 +42,13 @@ def soft_ascent(problem: Problem, rng: np.random.Generator, tell: Progress = sil
         weights the first is left out.
     """
     value = SoftValue(problem, problem.sigmas[0])
-    starts = _starts(value, rng, whole_number("soft_ascent", "n_starts", n_starts, 1))
-    climbs = len(starts) + len(problem.sigmas) - 1
+    begins = starts(value, rng, whole_number("soft_ascent", "n_starts", n_starts, 1))
+    climbs = len(begins) + len(problem.sigmas) - 1
     tolerances = [ON_THE_WAY] * (len(problem.sigmas) - 1) + [TOLERANCE]
-    ends = [climb(value, start, _part(tell, at, climbs), tolerances[0]) for at, start in enumerate(starts)]
+    ends = [climb(value, start, _part(tell, at, climbs), tolerances[0]) for at, start in enumerate(begins)]
     weights = max(ends, key=lambda end: value.value_and_gradient(end)[0])
     path, evaluations = [_stage(value, weights)], value.evaluations
-    for at, sigma in enumerate(problem.sigmas[1:], len(starts)):
+    for at, sigma in enumerate(problem.sigmas[1:], len(begins)):
         value = SoftValue(problem, sigma)
         weights = climb(value, weights, _part(tell, at, climbs), tolerances[len(path)])
         path.append(_stage(value, weights))
@@ -84,31 +84,32 @@ def climb(value: SoftValue, start: FloatArray, tell: Progress = silent, toleranc
     return unit(minimize(loss, origin, jac=True, method="L-BFGS-B", bounds=bounds, options=options).x)
 
 
-def _starts(value: SoftValue, rng: np.random.Generator, n: int) -> list[FloatArray]:
+def starts(value: SoftValue, rng: np.random.Generator, n: int) -> list[FloatArray]:
+    """Where to climb from, at least one: equal weights, unless models cancel there, then others as asked for."""
     problem = value.problem
-    starts = [problem.equal_weights]
+    found = [problem.equal_weights]
     if problem.free:  # no slope leads from one sign to the other if all models rank alike
-        both = (starts[0], -starts[0])
-        starts = [max(both, key=lambda weights: value.value_and_gradient(weights)[0])]
+        both = (found[0], -found[0])
+        found = [max(both, key=lambda weights: value.value_and_gradient(weights)[0])]
     cancels = _cancels(problem)
     if n > 1 or cancels:
         alone = np.eye(problem.n_models)
         best = int(np.argmax([problem.hard_value(weights) for weights in alone]))
-        starts.append((alone[best] + problem.equal_weights) / 2.0)
+        found.append((alone[best] + problem.equal_weights) / 2.0)
     if cancels:  # what is left is rounding, which in units of its spread would pass for a ranking
-        del starts[0]
-    return starts + list(drawn_weights(problem, rng, n - len(starts)) if n > 2 else [])
+        del found[0]
+    return found + list(drawn_weights(problem, rng, n - len(found)) if n > 2 else [])
 
 
 def _cancels(problem: Problem) -> bool:
     """Whether nothing is left of the models at equal weights, as of one and its reverse."""
-    blend = problem.blend(problem.equal_weights)
+    equal = problem.equal_weights
     members, weights = problem.prepared.members, problem.query_weight
-    left = spread(members, blend, weights)
+    left = spread(members, problem.blend(equal), weights)
     largest = max(abs(float(problem.scores.max())), abs(float(problem.scores.min())))
-    if left > _NOTHING * largest:  # no spread is more than the largest
+    if not is_rounding(left, equal, largest):  # no spread is more than the largest
         return False
-    return bool(left <= _NOTHING * spreads(members, problem.scores, weights).max() > 0)
+    return is_rounding(left, equal, spreads(members, problem.scores, weights))
 
 
 def _stage(value: SoftValue, weights: FloatArray) -> Stage:
