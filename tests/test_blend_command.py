@@ -184,6 +184,18 @@ def test_the_best_model_is_the_best_of_the_other_queries(tmp_path, capsys):
     assert "NDCG@10 on held-out queries, 3 folds" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("method", ["soft", "coordinate-ascent", "ltr-mga", "grid", "random", "equal"])
+def test_a_model_without_a_score_to_train_on_has_no_weight(tmp_path, method):
+    """Model y knows query a alone, which is held out once; x, the lower the better, is right everywhere."""
+    rows = [
+        f"{query},{document},{int(document == 0)},{document},{-document if query == 'a' else ''}"
+        for query in "abc"
+        for document in range(3)
+    ]
+    found = blend(tmp_path, table_of(tmp_path, *rows), "--folds", "3", "--lower-is-better", "x", "--method", method)
+    assert found["held_out"]["blend"]["mean"] == 1.0
+
+
 def test_one_fold_holds_nothing_out_and_two_do(tmp_path):
     rows = [
         f"{query},{document},{int(document == 0)},{-document},{document}" for query in "abc" for document in range(3)
@@ -450,7 +462,7 @@ def test_labels_that_say_too_little(tmp_path, capsys):
     assert "--folds 0 leaves them out" in capsys.readouterr().err
     silent = table_of(tmp_path, "1,a,1,1,", "1,b,0,2,", "2,c,1,1,", "2,d,0,2,")
     assert cli.main(["blend", silent, *out]) == 2
-    assert "is NaN everywhere" in capsys.readouterr().err
+    assert "; y is NaN everywhere" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
 
 

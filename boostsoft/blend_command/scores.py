@@ -8,6 +8,7 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +56,11 @@ class Scores:
     def rows(self, chosen: NDArray[np.bool_]) -> Scores:
         """Some of the rows."""
         return Scores(self.S[chosen], self.y[chosen], self.qid[chosen], self.docid[chosen], self.models)
+
+    def columns(self, chosen: NDArray[np.bool_]) -> Scores:
+        """Some of the models."""
+        models = tuple(compress(self.models, chosen.tolist()))
+        return Scores(self.S[:, chosen], self.y, self.qid, self.docid, models)
 
 
 @dataclass(frozen=True)

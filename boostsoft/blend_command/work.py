@@ -66,7 +66,7 @@ def find_blend(scores: Scores, settings: Mapping[str, Any], folds: int, seed: in
     """Fit on the queries with labels, measure on held-out ones, and draw up the curve."""
     data = _labelled(scores)
     metric = Metric(settings["metric"])
-    with _noted() as notes:
+    with _noted(data.models) as notes:
         blender = SoftBlender(**settings, random_state=seed).fit(data.S, data.y, group=data.sizes)
         Z = blender.normalize_scores(data.S, group=data.sizes)
         trained = blender.score(data.S, data.y, group=data.sizes)
@@ -83,13 +83,13 @@ def find_blend(scores: Scores, settings: Mapping[str, Any], folds: int, seed: in
     means = np.array([counted_mean(values) for values in alone])
     return Blend(
         blender, data.sizes.size, data.y.size, unlabelled, means, trained, held_out, curve, names,
-        tuple(_with_names(note, data.models) for note in notes),
+        tuple(notes),
     )  # fmt: skip
 
 
-def _with_names(note: str, models: Sequence[str]) -> str:
-    """A note on the columns of an array, with what they hold."""
-    return _COLUMN.sub(lambda found: models[int(found[1])], note)
+def _with_names(told: str, models: Sequence[str]) -> str:
+    """A note or an error on the columns of an array, with what they hold."""
+    return _COLUMN.sub(lambda found: models[int(found[1])], told)
 
 
 def _labelled(scores: Scores) -> Scores:
@@ -121,6 +121,7 @@ def _held_out(
     """
     n = data.sizes.size
     order = np.random.default_rng(seed).permutation(n)
+    lower = np.broadcast_to(settings["lower_is_better"], len(data.models))
     found = {name: np.full(n, np.nan) for name in (BLEND, BEST, EQUAL, FUSION, RIVAL)}
     methods = {BLEND: settings["method"], EQUAL: "equal", FUSION: "rrf"}
     for fold in range(min(folds, n)):
@@ -128,16 +129,20 @@ def _held_out(
         chosen[order[fold::folds]] = True
         rows = np.repeat(chosen, data.sizes)
         train, test = data.rows(~rows), data.rows(rows)
+        scored = np.count_nonzero(~np.isnan(train.S), axis=0) > 0  # a model that knows none of these has no weight
+        train, test = train.columns(scored), test.columns(scored)
         known = [counted_mean(values[~chosen]) for values in alone]
         best = int(np.argmax(known))
         found[BEST][chosen] = alone[best][chosen]
         trained = {BEST: known[best]}
         for name, method in methods.items():
-            blender = SoftBlender(**{**settings, "method": method, "progress": False}, random_state=seed)
+            options = {**settings, "method": method, "progress": False, "lower_is_better": lower[scored]}
+            blender = SoftBlender(**options, random_state=seed)
             try:
                 blender.fit(train.S, train.y, group=train.sizes)
             except ValueError as error:
-                raise ValueError(f"{error} (fold {fold + 1} of {folds}; --folds 0 leaves them out)") from error
+                told = _with_names(str(error), train.models)
+                raise ValueError(f"{told} (fold {fold + 1} of {folds}; --folds 0 leaves them out)") from error
             predicted = blender.predict(test.S, group=test.sizes)
             found[name][chosen] = metric.per_query(test.y, predicted, group=test.sizes)
             if name != BLEND:
@@ -148,10 +153,13 @@ def _held_out(
 
 
 @contextmanager
-def _noted() -> Iterator[list[str]]:
-    """Collect warnings as texts."""
+def _noted(models: Sequence[str]) -> Iterator[list[str]]:
+    """Collect warnings as texts; they and an error call the columns by the models."""
     notes: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        yield notes
-    notes += dict.fromkeys(str(warning.message) for warning in caught)
+        try:
+            yield notes
+        except ValueError as error:
+            raise ValueError(_with_names(str(error), models)) from error
+    notes += dict.fromkeys(_with_names(str(warning.message), models) for warning in caught)
