@@ -125,6 +125,15 @@ def test_copies_among_many_documents_are_found_and_nothing_else():
     assert copies(S[:, [0, 1, 3]], groups, np.ones(400), units[[0, 1, 3]]) == ([], [])
 
 
+def test_models_that_agree_only_beside_a_huge_score_are_no_copies(data):
+    """A number that stands for a missing score may be so far away that in spreads all others seem equal."""
+    S, _, sizes = data
+    S = np.where(np.arange(len(S))[:, None] == 3, -3.4e38, np.column_stack([S[:, :2], -S[:, 0], 2.0 * S[:, 1]]))
+    S[3, 2] *= -1.0
+    groups, weights = QueryGroups.from_sizes(sizes), np.ones(sizes.size)
+    assert copies(S, groups, weights, spreads(groups, S, weights)) == ([[1, 3]], [(0, 2)])
+
+
 @pytest.mark.parametrize("mix", ["auto", None])
 def test_queries_without_anything_relevant_change_no_weights(data, mix):
     """They count 0 or not at all: the price of unequal weights and what is mixed in keep their place beside it."""

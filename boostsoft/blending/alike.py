@@ -8,6 +8,7 @@ import numpy as np
 
 from ..arguments import FloatArray
 from ..query_groups import QueryGroups
+from .scores import mean_ranks
 
 _DIGITS = 9  # to which two columns agree that rank alike, in spreads
 _NOTHING = 1e-10  # of the models' spreads: less is left by rounding of models that cancel
@@ -20,7 +21,7 @@ def copies(
     """Columns that differ only by a factor and by constants within the queries that weigh.
 
     In groups of two or more where the factor is above 0, and pairs of which the second is a first one reversed.
-    ``units`` are the columns' spreads.
+    ``units`` are the columns' spreads. They agree in order, too: beside a huge score all others look equal in spreads.
     """
     few = int(np.searchsorted(groups.offsets, _FIRST))
     if few < groups.n_queries // 2:  # those that differ there already need not be looked at further
@@ -30,17 +31,19 @@ def copies(
         left[[at for group in (*found, *turned) for at in group]] = True
         units = np.where(left, units, 0.0)
     weighing = groups.per_document(weights > 0)
-    alike: dict[bytes, list[int]] = {}
-    opposite: dict[bytes, int] = {}
+    mirror = groups.per_document(groups.sizes)[weighing] + 1.0
+    alike: dict[tuple[bytes, bytes], list[int]] = {}
+    opposite: dict[tuple[bytes, bytes], int] = {}
     reversed_: list[tuple[int, int]] = []
     for at in np.flatnonzero(units > 0).tolist():
         with np.errstate(over="ignore"):  # NumPy 1.26 sees one among the least numbers where there is none
             column = scores[:, at] / units[at]
         column = column - groups.per_document(groups.sums(column) / np.maximum(groups.sizes, 1))
         digits = np.round(column[weighing], _DIGITS)
-        key = (digits + 0.0).tobytes()
+        ranks = mean_ranks(np.ascontiguousarray(scores[:, at]), groups)[weighing]
+        key = (digits + 0.0).tobytes(), ranks.tobytes()
         alike.setdefault(key, []).append(at)
-        opposite.setdefault((0.0 - digits).tobytes(), at)
+        opposite.setdefault(((0.0 - digits).tobytes(), (mirror - ranks).tobytes()), at)
         if key in opposite:
             reversed_.append((opposite[key], at))
     return [group for group in alike.values() if len(group) > 1], reversed_
