@@ -55,6 +55,14 @@ def test_value_is_the_metric_less_the_penalty(data):
     assert found.evaluations == 1  # the last weights are remembered
 
 
+def test_no_weights_are_equal_ones():
+    """L-BFGS-B may come by on its way."""
+    value = SoftValue(problem(l2=0.3), 0.5)
+    nothing, equal = (value.value_and_gradient(weights) for weights in (np.zeros(3), np.full(3, 1 / 3)))
+    assert nothing[0] == equal[0]
+    np.testing.assert_array_equal(nothing[1], equal[1])
+
+
 def test_a_mix_is_added_by_its_weights(data):
     S, y, sizes = data
     weights = np.array([3.0, 2.0, 1.0])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..arguments import FloatArray
-from .problem import Problem
+from .problem import Problem, unit
 
 
 class SoftValue:
@@ -34,7 +34,8 @@ class SoftValue:
         self._last: tuple[bytes, float, FloatArray, float] = (b"", 0.0, np.empty(0), 0.0)
 
     def value_and_gradient(self, weights: FloatArray) -> tuple[float, FloatArray]:
-        """Value and gradient at weights that are not all 0."""
+        """Value and gradient; where all weights are 0, those of equal ones, as :func:`unit` has it."""
+        weights = weights if weights.any() else unit(weights)
         key = weights.tobytes()
         if key != self._last[0]:
             soft, total, gradient = self.problem.soft_value_gradient(weights, self.sigma)
