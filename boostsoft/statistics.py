@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .arguments import FloatArray, fraction, whole_number
+from .arguments import FloatArray, as_array, fraction, whole_number
 from .metrics.spec import EMPTY
 from .query_means import bootstrap_means, central
 
@@ -96,9 +96,10 @@ def paired_interval(
     >>> round(interval.mean, 6), interval.n, interval.sign
     (0.15, 4, 1)
     """
-    differences = _differences(a, b)
     caller = "paired_interval"
+    differences = _differences(caller, a, b)
     level, n_boot = fraction(caller, "level", level), check_resamples(caller, "n_boot", n_boot)
+    seed = whole_number(caller, "seed", seed, 0)
     n = differences.size
     if n < 2:
         mean = float(differences[0]) if n else float("nan")
@@ -144,14 +145,21 @@ def counted_mean(values: FloatArray) -> float:
     return float(counted.mean()) if counted.size else float("nan")
 
 
-def _differences(a: ArrayLike, b: ArrayLike) -> FloatArray:
-    first, second = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
+def _differences(caller: str, a: ArrayLike, b: ArrayLike) -> FloatArray:
+    first, second = _values(caller, "a", a), _values(caller, "b", b)
     if first.ndim != 1 or first.shape != second.shape:
         raise ValueError(
-            f"paired_interval: a and b must be one-dimensional and equally long; got {first.shape} and {second.shape}"
+            f"{caller}: a and b must be one-dimensional and equally long; got {first.shape} and {second.shape}"
         )
     one_sided = np.isnan(first) != np.isnan(second)
     if one_sided.any():
-        raise ValueError(f"paired_interval: query {int(one_sided.argmax())} must be NaN in both or in neither")
+        raise ValueError(f"{caller}: query {int(one_sided.argmax())} must be NaN in both or in neither")
     differences: FloatArray = (first - second)[~np.isnan(first)]
     return differences
+
+
+def _values(caller: str, argument: str, values: ArrayLike) -> FloatArray:
+    array = as_array(caller, argument, values)
+    if array.dtype.kind not in "fiub":
+        raise TypeError(f"{caller}: {argument} must hold numbers; got dtype {array.dtype}")
+    return array.astype(np.float64)
