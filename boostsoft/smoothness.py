@@ -74,9 +74,9 @@ def smoothness_error(y: Any, kind: str = "variation", *, window: int = 11, degre
     """
     caller = "smoothness_error"
     one_of(caller, "kind", kind, KINDS)
-    curve = finite_vector(caller, "y", y, what="step")
+    curve, exponent = _in_unit(finite_vector(caller, "y", y, what="step"))
     if kind == "polynomial":
-        return _polynomial(caller, curve, window, degree)
+        return _back(_polynomial(caller, curve, window, degree), 2 * exponent)
     if curve.size < 2:
         raise ValueError(f"{caller}: y must have at least 2 values; got {curve.size}")
     steps = np.diff(curve)
@@ -85,7 +85,7 @@ def smoothness_error(y: Any, kind: str = "variation", *, window: int = 11, degre
     if kind == "variation":
         return _ratio(float(np.abs(steps).sum()), abs(float(curve[-1] - curve[0])))
     mean = float(curve[-1] - curve[0]) / steps.size  # their sum without its rounding
-    return _ratio(float(((steps - mean) ** 2).mean()), abs(mean))
+    return _back(_ratio(float(((steps - mean) ** 2).mean()), abs(mean)), exponent)
 
 
 def approximation_error(soft: Any, hard: Any) -> ApproximationError:
@@ -121,15 +121,28 @@ def approximation_error(soft: Any, hard: Any) -> ApproximationError:
     (0.222222, 0.0, 0.333333)
     """
     caller = "approximation_error"
-    smooth = finite_vector(caller, "soft", soft, what="step")
-    rough = finite_vector(caller, "hard", hard, smooth.size, "step")
+    smooth, of_soft = _in_unit(finite_vector(caller, "soft", soft, what="step"))
+    rough, of_hard = _in_unit(finite_vector(caller, "hard", hard, smooth.size, "step"))
     # counted from the first value, so that a constant curve deviates by exactly 0
     moves, jumps = smooth - smooth[0], rough - rough[0]
     moves, jumps = moves - moves.mean(), jumps - jumps.mean()
     squares = float(moves @ moves)
     a = float(moves @ jumps) / squares if squares > 0 else 0.0
     error = float(((a * moves - jumps) ** 2).mean())
-    return ApproximationError(error, a, float(rough.mean()) - a * float(smooth.mean()))
+    b = float(rough.mean()) - a * float(smooth.mean())
+    return ApproximationError(_back(error, 2 * of_hard), _back(a, of_hard - of_soft), _back(b, of_hard))
+
+
+def _in_unit(curve: FloatArray) -> tuple[FloatArray, int]:
+    """A curve in units of 2^exponent, between -1 and 1, and the exponent: squares neither over- nor underflow."""
+    exponent = int(np.frexp(np.abs(curve).max())[1])
+    return np.ldexp(curve, -exponent), exponent
+
+
+def _back(value: float, exponent: int) -> float:
+    """What is value units of 2^exponent; infinite where that is more than the largest float."""
+    with np.errstate(over="ignore"):
+        return float(np.ldexp(value, exponent))
 
 
 def _polynomial(caller: str, curve: FloatArray, window: int, degree: int) -> float:

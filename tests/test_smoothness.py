@@ -71,6 +71,23 @@ def test_scale_and_shift():
     assert smoothness_error(3 * y + 7, "polynomial") == pytest.approx(9 * smoothness_error(y, "polynomial"), rel=1e-9)
 
 
+@pytest.mark.parametrize("power", [-1000, -600, 600, 1000])
+def test_size_does_not_matter(power):
+    """Squares beyond the range of floats would be 0 or infinite."""
+    y, hard, size = curve(seed=4), curve(seed=5), 2.0**power
+    assert smoothness_error(size * y, "variation") == smoothness_error(y, "variation")
+    assert smoothness_error(size * y, "variance") == size * smoothness_error(y, "variance")
+    with np.errstate(over="ignore"):
+        squared = np.float64(size) ** 2
+    assert smoothness_error(size * y, "polynomial") == squared * smoothness_error(y, "polynomial")
+    error, a, b = approximation_error(y, hard)
+    assert approximation_error(size * y, hard) == (error, a / size, b)
+    assert approximation_error(y, size * hard) == (squared * error, size * a, size * b)
+    largest = [-1.7e308, 1.7e308, 0.0]
+    assert smoothness_error(largest) == pytest.approx(3.0)
+    assert approximation_error(largest, [-1.0, 1.0, 0.0]).error == pytest.approx(0.0, abs=1e-30)
+
+
 def test_jumps_are_rougher_than_a_slope():
     smooth = np.linspace(0, 1, 50)
     jumps = np.round(smooth, 1)
