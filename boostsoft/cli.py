@@ -202,36 +202,45 @@ def _tree_parameters(settings: Sequence[str]) -> dict[str, str]:
     return named_once("--set", found)
 
 
-def _check_tree_parameters(parameters: Mapping[str, str]) -> None:
+def _check_tree_parameters(parameters: Mapping[str, str], n_features: int | None = None) -> None:
     """Refuse a value out of LightGBM's bounds in one line; LightGBM would write it, with a place in its source.
 
-    Other trouble is left to training, since it may be due to the two rows that are tried here.
+    Other trouble is left to training, since it may be due to the two rows that are tried here; and lists of values by
+    feature until it is known how many features there are.
     """
     import lightgbm
 
     given = {**parameters, "verbosity": -1}
-    tried = lightgbm.Dataset(np.eye(2), [0, 1], params=given)
+    tried = lightgbm.Dataset(np.eye(2, n_features or 2), [0, 1], params=given)
     try:
         with _silent_errors(), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # training says it again
             tried.construct()
             lightgbm.Booster({**given, "objective": "regression"}, tried)
     except lightgbm.basic.LightGBMError as error:
-        unknown = re.match(r"Unknown (\w+) type (.*)", str(error))
-        if unknown:
-            raise ValueError(f"--set: LightGBM knows no {unknown[1]} {unknown[2]!r}") from error
-        other = re.match(r"Parameter (\w+) should be of type (\w+), got \"(.*)\"", str(error))
-        if other:
-            raise ValueError(f"--set: {other[1]} must be {_TYPES.get(other[2], other[2])}; got {other[3]!r}") from error
-        token = re.match(r"Unknown token (.*) in data file", str(error))
-        if token:
-            name = next((name for name, value in parameters.items() if value == token[1]), "a value")
-            raise ValueError(f"--set: {name} must be a number; got {token[1]!r}") from error
-        rule = re.match(r"Check failed: \((\w+)\) *(\S+) *\((.*?)\) at ", str(error))
-        if rule and rule[1] in parameters:
-            raise ValueError(
-                f"--set: LightGBM needs {rule[1]} {rule[2]} {rule[3]}; got {parameters[rule[1]]}"
-            ) from error
+        told = _of_a_setting(str(error), parameters, n_features)
+        if told is not None:
+            raise ValueError(f"--set: {told}") from error
+
+
+def _of_a_setting(message: str, parameters: Mapping[str, str], n_features: int | None) -> str | None:
+    """What is wrong with a parameter in our words, None if LightGBM's message is of something else."""
+    if found := re.match(r"Unknown ([\w ]+) type (.*)", message):
+        return f"LightGBM knows no {found[1]} {found[2]!r}"
+    if found := re.match(r"Parameter (\w+) should be of type (\w+), got \"(.*)\"", message):
+        return f"{found[1]} must be {_TYPES.get(found[2], found[2])}; got {found[3]!r}"
+    if found := re.match(r"Parameter (\w+) should be \"true\".*, got \"(.*)\"", message):
+        return f"{found[1]} must be true or false; got {found[2]!r}"
+    if found := re.match(r"Unknown token (.*) in data file", message):
+        name = next((name for name, value in parameters.items() if value == found[1]), "a value")
+        return f"{name} must be a number; got {found[1]!r}"
+    found = re.match(r"Check failed: \((\w+)\) *(\S+) *\((.*?)\) at ", message)
+    if found and found[1] in parameters:
+        return f"LightGBM needs {found[1]} {found[2]} {found[3]}; got {parameters[found[1]]}"
+    found = re.search(r" == \(config(?:->|_\.)(\w+)\.size\(\)\)", message)
+    if found and found[1] in parameters and n_features is not None:
+        return f"{found[1]} must have a value for each of the {n_features} features; got {parameters[found[1]]!r}"
+    return None
 
 
 @contextmanager
@@ -288,7 +297,9 @@ def _train(options: argparse.Namespace) -> None:
     out = options.out or Path(_SPLIT_FOLDER)
     check_folder(out, *_SPLIT_FILES)
     files = {"train": options.train, "valid": options.valid, "test": options.test}
-    _compare(plan, _read_parts({part: paths for part, paths in files.items() if paths}), out)
+    read = _read_parts({part: paths for part, paths in files.items() if paths})
+    _check_tree_parameters(parameters, read["train"].X.shape[1])
+    _compare(plan, read, out)
 
 
 def _check_data_options(options: argparse.Namespace) -> None:
@@ -319,6 +330,7 @@ def _compare(plan: Plan, parts: Mapping[str, RankingData], out: Path) -> None:
 
 def _compare_folds(plan: Plan, folder: Path, n_seeds: int, out: Path) -> None:
     parts = _read_folder(folder)
+    _check_tree_parameters(plan.parameters, parts[0].X.shape[1])
     _check_labels(plan, parts)
     seeds = range(plan.seed, plan.seed + n_seeds)
     with TreeBars(Console(stderr=True), N_PARTS * n_seeds * len(plan.arms)) as bars:

@@ -588,9 +588,19 @@ def test_a_value_that_lightgbm_refuses_is_one_line(parts, tmp_path, capfd):
     assert capfd.readouterr().err == "boostsoft: --set: max_bin must be a whole number; got 'many'\n"
     assert cli.main([*arguments[:-1], "lambda_l2=many"]) == 2
     assert capfd.readouterr().err == "boostsoft: --set: lambda_l2 must be a number; got 'many'\n"
-    assert cli.main([*arguments[:-1], "monotone_constraints=1,1"]) == 2
-    shown = capfd.readouterr().err.splitlines()[-1]
-    assert re.fullmatch(r"boostsoft: Check failed: \(.*\) == \(.*\)", shown)
+    assert cli.main([*arguments[:-1], "tree_learner=foo"]) == 2
+    assert capfd.readouterr().err == "boostsoft: --set: LightGBM knows no tree learner 'foo'\n"
+    assert cli.main([*arguments[:-1], "extra_trees=1"]) == 2
+    assert capfd.readouterr().err == "boostsoft: --set: extra_trees must be true or false; got '1'\n"
+
+
+@pytest.mark.parametrize("setting", ["monotone_constraints=1,1", "feature_contri=1", "max_bin_by_feature=9,9,9,9,9"])
+def test_a_list_that_does_not_fit_the_features_is_one_line(setting, parts, tmp_path, capfd):
+    name, _, value = setting.partition("=")
+    for arguments in (split_arguments(parts), ["train", "--folds", str(parts)]):
+        assert cli.main([*arguments, "--out", str(tmp_path / "out"), "--set", setting]) == 2
+        told = f"boostsoft: --set: {name} must have a value for each of the 4 features; got '{value}'\n"
+        assert capfd.readouterr().err == told
 
 
 @pytest.mark.parametrize("setting", ["feature_fraction=0.5", "monotone_constraints=1,0,0,0", "max_bin=15"])
