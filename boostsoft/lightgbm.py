@@ -30,6 +30,7 @@ from .arguments import FloatArray, as_flag, finite_vector
 from .lightgbm_callback import LightGBMTrack
 from .lightgbm_data import (
     Training,
+    begins,
     library,
     machines,
     query_means,
@@ -561,8 +562,8 @@ def _descent(
     scores = finite_vector(caller, "predictions", preds, groups.n_docs)
     rows = None if weight is None else row_weights(caller, weight, groups)
     gradient, curvature = rule.unchecked(queries, scores, rows)
-    if training.begins:
-        warn_of_few_leaves(caller, training.params, float(curvature.sum()))
+    if begins(training):
+        warn_of_few_leaves(caller, training.params, groups.n_docs, float(curvature.sum()))
         warn_of_what_is_not_read(caller, training.params, rule, _gain(rule))
     return np.negative(gradient, out=gradient), curvature
 

@@ -6,13 +6,15 @@ import contextlib
 import ctypes
 import sys
 import warnings
+import weakref
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from .adapters import callers, threads_in, warn_of_least_curvature, whole
+from .adapters import callers, warn_of_least_curvature, whole
+from .adapters import threads_in as first_whole  # of any parameter's names
 from .arguments import FloatArray, finite_vector, refuse_negative
 from .query_groups import QueryGroups
 
@@ -31,6 +33,13 @@ _DEFAULT_LEAST = 1e-3
 _CUTOFF = "lambdarank_truncation_level"
 _OF_LAMBDARANK = {_CUTOFF: "truncation_level", "lambdarank_norm": "norm", "sigmoid": "sigmoid"}
 _LEAVES, _DEFAULT_LEAVES = ("num_leaves", "num_leaf", "max_leaves", "max_leaf", "max_leaf_nodes"), 31
+_LEAST_DOCUMENTS = (
+    "min_data_in_leaf", "min_data_per_leaf", "min_data", "min_child_samples", "min_samples_leaf",
+)  # fmt: skip
+_DEFAULT_LEAST_DOCUMENTS = 20
+
+# Boosters that an objective was called for: their trees do not tell, for they count those of an init_model
+_begun: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
 class Training(NamedTuple):
@@ -41,12 +50,12 @@ class Training(NamedTuple):
     params : its parameters.
     shows_training_scores : whether it does so just now. What ``lgb.cv`` calls "train" is the training data among the
         validation sets, with scores of its own.
-    begins : whether it has no tree yet.
+    booster : the Booster, None if it cannot be seen.
     """
 
     params: Mapping[str, Any]
     shows_training_scores: bool
-    begins: bool = False
+    booster: Any = None
 
 
 def training_behind(data: Any = None) -> Training:
@@ -64,9 +73,18 @@ def training_behind(data: Any = None) -> Training:
         if isinstance(booster, booster_type):
             trained_on = booster.train_set
             apart = any(each is trained_on for each in booster.valid_sets)
-            shown = not apart and any(value is trained_on for value in found)
-            return Training(booster.params or {}, shown, booster.current_iteration() == 0)
+            # a Dataset that is given is what is shown: who wraps a metric may have the training data at hand as well
+            shown = not apart and any(value is trained_on for value in (found if data is None else [data]))
+            return Training(booster.params or {}, shown, booster)
     return Training(getattr(data, "params", None) or {}, data is not None and data.reference is None)
+
+
+def begins(training: Training) -> bool:
+    """Whether an objective asks for the first time in this training."""
+    begun = training.booster is None or training.booster in _begun
+    if not begun:
+        _begun.add(training.booster)
+    return not begun
 
 
 def threads(data: Any = None) -> int | None:
@@ -79,7 +97,7 @@ def threads(data: Any = None) -> int | None:
     try:
         return ctypes.c_int.in_dll(library(), "LGBM_DEFAULT_NUM_THREADS").value
     except (AttributeError, TypeError, ValueError):  # no library, or not exported
-        return threads_in(getattr(data, "params", None) or {}, THREADS)
+        return first_whole(getattr(data, "params", None) or {}, THREADS)
 
 
 def library() -> Any:
@@ -167,25 +185,35 @@ def refuse_bagged_queries(caller: str, params: Mapping[str, Any]) -> None:
         )
 
 
-def warn_of_few_leaves(caller: str, params: Mapping[str, Any], curvature: float) -> None:
+def warn_of_few_leaves(caller: str, params: Mapping[str, Any], n_docs: int, curvature: float) -> None:
     """Warn if the least curvature of a leaf is much of what all documents have together, or too much for any split.
 
     Of several machines LightGBM shows one, and its documents are not all.
     """
     if machines(params) > 1:
         return
-    leaves = next((whole(params[name]) for name in _LEAVES if name in params), None) or _DEFAULT_LEAVES
     name, least = _least_curvature(params)
+    leaves = _most_leaves(params, n_docs)
     if curvature < 2 * least:
         warn_of_least_curvature(caller, name, least, curvature)
     # leaves differ in curvature: where twice as many as asked for have no room, a tree may have far fewer
-    elif least > _DEFAULT_LEAST and curvature < 2 * leaves * least:
+    elif curvature < 2 * leaves * least:
+        advice = f"let the weights' mean be 1, or give {name}={1e-4 * curvature:.0g}"  # with which all have room
+        if least > _DEFAULT_LEAST:
+            advice = "leave it out, or give a tenth of what suits lambdarank, whose curvatures are larger"
         warnings.warn(
             f"{caller}: {name}={least:g} may leave a tree fewer than {leaves} leaves, since all documents have a "
-            f"curvature of {curvature:.3g}: curvatures are smaller than lambdarank's; leave it out, or give "
-            "a tenth of what suits lambdarank",
+            f"curvature of {curvature:.3g}; {advice}",
             stacklevel=2,
         )
+
+
+def _most_leaves(params: Mapping[str, Any], n_docs: int) -> int:
+    """How many leaves a tree may have: as many as asked for, but none of too few documents."""
+    leaves = first_whole(params, _LEAVES)
+    documents = first_whole(params, _LEAST_DOCUMENTS)
+    least = _DEFAULT_LEAST_DOCUMENTS if documents is None else max(documents, 1)
+    return min(leaves or _DEFAULT_LEAVES, n_docs // least)
 
 
 def _least_curvature(params: Mapping[str, Any]) -> tuple[str, float]:
@@ -202,7 +230,8 @@ def warn_of_what_is_not_read(caller: str, params: Mapping[str, Any], rule: Any, 
 
     ``gain`` is that of the objective, ``rule``, if it has gains.
     """
-    unread = [name for name, ours in _OF_LAMBDARANK.items() if name in params and not _says(params[name], rule, ours)]
+    given = {name: params[name] for name in _OF_LAMBDARANK if params.get(name) is not None}
+    unread = [name for name, value in given.items() if not _says(value, rule, _OF_LAMBDARANK[name])]
     if unread:
         cutoff = "; a cutoff is the metric's, as in 'ndcg@10'" if _CUTOFF in unread else ""
         warnings.warn(f"{caller}: not read, since lambdarank's: {', '.join(unread)}{cutoff}", stacklevel=2)

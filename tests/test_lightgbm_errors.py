@@ -19,7 +19,7 @@ from . import booster_cases
 from .booster_cases import Ranking, spread_metric, unsuitable_options
 from .lightgbm_cases import SMALL, rank_again, train
 
-data = booster_cases.data  # a fixture
+data, valid = booster_cases.data, booster_cases.valid  # fixtures
 
 
 # Cross-validation
@@ -110,6 +110,17 @@ def test_training_data_that_refers_to_other_data_is_known_for_what_it_is(data):
     assert (
         len(lgb.cv(params, data.dataset(), 3, eval_train_metric=True, **folds)) == 4
     )  # evaluated as if it were others
+
+
+def test_a_wrapped_metric_may_have_the_training_data_at_hand(data, valid):
+    """Where dart shows it validation data only."""
+    dataset, evaluate = data.dataset(), bl.feval("ndcg@5")
+
+    def wrapped(predictions, shown):
+        assert shown is not dataset
+        return evaluate(predictions, shown)
+
+    train(dataset, params={"boosting": "dart"}, valid_sets=[valid.dataset(reference=dataset)], feval=wrapped)
 
 
 @pytest.mark.filterwarnings("ignore:The argument 'eval_set' is deprecated")
@@ -273,10 +284,36 @@ def test_a_leaf_that_asks_for_much_of_all_curvature_is_told_of(data, name):
     told = rf"objective: {name}=\S+ may leave a tree fewer than 6 leaves, since .* a curvature of .* a tenth of"
     with pytest.warns(UserWarning, match=told):
         train(data, params={name: least})
+    with pytest.warns(UserWarning, match=told):
+        train(data, params={name: least, "num_leaves": None, "max_leaves": 6})
     with pytest.warns(UserWarning, match=rf"sklearn_objective: {name}="):
         rank_again(data, **{name: least}).fit(data.X, data.y, group=data.sizes)
     train(data, params={name: 0.05 * total})
     train(data, objective="lambdarank", params={name: least})
+
+
+def test_light_weights_are_told_of_where_they_leave_few_leaves(data):
+    """As weights that sum to 1 do, under LightGBM's own least curvature of a leaf."""
+    total = bl.objective("ndcg@5")(np.zeros(data.y.size), data.dataset().construct())[1].sum()
+    light = np.full(data.y.size, 0.01 / total)
+    told = (
+        r"objective: min_sum_hessian_in_leaf=0.001 may leave a tree fewer than 6 leaves, since .* a curvature of 0.01; "
+        r"let the weights' mean be 1, or give min_sum_hessian_in_leaf=1e-06$"
+    )
+    with pytest.warns(UserWarning, match=told):
+        train(data.dataset(weight=light))
+    with pytest.warns(UserWarning, match=r"sklearn_objective: min_child_weight=0.001 may .* give min_child_weight=1e-"):
+        rank_again(data).fit(data.X, data.y, group=data.sizes, sample_weight=light)
+    for given in ({"min_sum_hessian_in_leaf": 1e-6}, {"min_data_in_leaf": data.y.size // 4}):
+        train(data.dataset(weight=light), params=given)  # of which there are 4 leaves at most
+
+
+def test_continued_training_is_told_as_much_as_new_one(data):
+    """At its first tree only, also where none grows."""
+    first = train(data)
+    with pytest.warns(UserWarning, match=r"no tree can be split|not read, since lambdarank's: sigmoid") as told_of:
+        train(data, params={"sigmoid": 2.0, "min_sum_hessian_in_leaf": 1e9}, init_model=first)
+    assert len(told_of) == 2
 
 
 def test_where_no_leaf_can_have_its_least_curvature_it_is_told(data):
@@ -300,7 +337,8 @@ def test_where_no_leaf_can_have_its_least_curvature_it_is_told(data):
 
 
 def test_one_machine_of_several_does_not_tell_what_all_have(data, monkeypatch):
-    monkeypatch.setattr("boostsoft.lightgbm.training_behind", lambda *_: Training({"num_machines": 2}, False, True))
+    booster = train(data, "lambdarank")
+    monkeypatch.setattr("boostsoft.lightgbm.training_behind", lambda *_: Training({"num_machines": 2}, False, booster))
     dataset = data.dataset().construct()
     dataset.set_weight(np.full(data.y.size, 1e-9))
     with warnings.catch_warnings():
@@ -330,6 +368,7 @@ def test_parameters_of_lambdarank_that_are_not_read_are_told_of(data):
     train(data, objective=bl.objective("map"), params={"label_gain": gains})
     train(data, params={"label_gain": "0,1,3,7,15"})  # what is trained on, written out
     train(data, objective="lambdarank", params=given)
+    train(data, params=dict.fromkeys(given))
 
 
 def test_a_spread_of_one_machine_of_several_is_refused(data, monkeypatch):
