@@ -63,8 +63,8 @@ LAYERS = [
 ]
 # what trains or reads a booster
 TRAINERS = (
-    "bench", "cli", "dask", "experiment", "lightgbm_callback", "ranker", "track_command", "tracking", "xgboost",
-    "xgboost_callback", "xgboost_data",
+    "bench", "cli", "dask", "experiment", "lightgbm_callback", "lightgbm_data", "ranker", "track_command", "tracking",
+    "xgboost", "xgboost_callback", "xgboost_data",
 )  # fmt: skip
 # what others wrote: the benchmark compares with it
 PEERS = ("catboost", "ranx", "pytrec_eval")
