@@ -40,6 +40,9 @@ _DEFAULT_LEAST_DOCUMENTS = 20
 
 # Boosters that an objective was called for: their trees do not tell, for they count those of an init_model
 _begun: weakref.WeakSet[Any] = weakref.WeakSet()
+# Datasets that hold whole queries, with the rows and groups that told: to look at each row in every call was a quarter
+# of what lgb.cv took
+_known_whole: weakref.WeakKeyDictionary[Any, tuple[Any, Any]] = weakref.WeakKeyDictionary()
 
 
 class Training(NamedTuple):
@@ -150,11 +153,16 @@ def query_means(caller: str, weight: Any, groups: QueryGroups) -> FloatArray:
 def refuse_traps(caller: str, train_data: Any, params: Mapping[str, Any]) -> None:
     """Raise if a custom objective could not train on this Dataset with these parameters."""
     # a subset, such as a fold of lgb.cv, has lost them
-    whole = train_data if getattr(train_data, "used_indices", None) is None else train_data.reference
-    if train_data.get_position() is not None or whole.get_position() is not None:
+    all_data = train_data if getattr(train_data, "used_indices", None) is None else train_data.reference
+    if any(_given(data, "position") is not None for data in (train_data, all_data)):
         raise ValueError(f"{caller}: the Dataset has positions; correcting position bias is not supported")
     refuse_bagged_queries(caller, params)
     refuse_cut_queries(caller, train_data)
+
+
+def _given(data: Any, name: str) -> Any:
+    """The groups or positions of a Dataset; what it will be constructed from again where LightGBM has freed it."""
+    return getattr(data, name) if data._handle is None else getattr(data, f"get_{name}")()
 
 
 def main_names() -> dict[str, str]:
@@ -296,16 +304,32 @@ def refuse_dropped_trees(caller: str, params: Mapping[str, Any]) -> None:
 
 
 def refuse_cut_queries(caller: str, data: Any) -> None:
-    """Raise if the Dataset is a fold that holds parts of queries."""
-    rows, whole = getattr(data, "used_indices", None), getattr(data, "reference", None)
-    if rows is None or whole is None or whole.get_group() is None:
+    """Raise if the Dataset is a subset, such as a fold, that does not hold whole queries, each once."""
+    rows, all_data = getattr(data, "used_indices", None), getattr(data, "reference", None)
+    group = None if rows is None or all_data is None else _given(all_data, "group")
+    if group is None:
         return
-    sizes = np.asarray(whole.get_group(), dtype=np.int64)
-    kept = np.bincount(np.repeat(np.arange(sizes.size), sizes)[np.asarray(rows)], minlength=sizes.size)
-    cut = np.flatnonzero((kept > 0) & (kept < sizes))
+    known_rows, known_group = _known_whole.get(data, (None, None))
+    if known_rows is not rows or known_group is not group:
+        _refuse_parts_of_queries(caller, np.asarray(rows), np.asarray(group, dtype=np.int64))
+        _known_whole[data] = rows, group
+
+
+def _refuse_parts_of_queries(caller: str, rows: Any, sizes: Any) -> None:
+    query = np.repeat(np.arange(sizes.size), sizes)
+    is_there = np.zeros(query.size, dtype=bool)
+    is_there[rows] = True
+    kept, drawn = (np.bincount(query[each], minlength=sizes.size) for each in (is_there, rows))
+    cut, twice = np.flatnonzero((kept > 0) & (kept < sizes)), np.flatnonzero(drawn > kept)
     if cut.size:
         q = int(cut[0])
         raise ValueError(
             f"{caller}: the folds cut through {cut.size} queries (query {q} has {kept[q]} of its {sizes[q]} "
             "documents here); give lgb.cv whole queries: folds=sklearn.model_selection.GroupKFold(n)"
+        )
+    if twice.size:
+        q = int(twice[0])
+        raise ValueError(
+            f"{caller}: a subset must hold each row once; got rows of {twice.size} queries more than once (query {q} "
+            f"has {drawn[q]} rows for its {sizes[q]} documents), which would be one list: give weights instead"
         )

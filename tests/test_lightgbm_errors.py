@@ -67,6 +67,41 @@ def test_metrics_refuse_cut_queries_under_any_objective(data):
         lgb.cv({**SMALL, "objective": "regression"}, data.dataset(), 3, feval=bl.feval("ndcg@5"))
 
 
+def test_a_subset_with_rows_more_than_once_is_refused(data):
+    first, rest = range(data.sizes[0]), range(data.sizes[0], data.y.size)
+    for rows, told in (
+        ([0, 0, *first[1:-1]], r"cut through 1 queries \(query 0 has 21 of its 22 documents"),
+        ([*first, *first], r"hold each row once; got rows of 1 queries more .* \(query 0 has 44 rows for its 22 "),
+    ):
+        with pytest.raises(ValueError, match=told):
+            train(data.dataset().subset([*rows, *rest]))
+
+
+def test_queries_are_looked_at_once_per_data_set(data, monkeypatch):
+    seen, look = [], lightgbm_data._refuse_parts_of_queries
+
+    def counted(*given):
+        seen.append(given)
+        look(*given)
+
+    monkeypatch.setattr(lightgbm_data, "_refuse_parts_of_queries", counted)
+    whole = data.dataset().construct()
+    part = whole.subset(range(sum(data.sizes[:20])))
+    for _ in range(2):
+        train(part, valid_sets=[part], feval=bl.feval("ndcg@5"))
+    assert len(seen) == 1
+    whole.set_group([data.y.size])
+    with pytest.raises(ValueError, match="cut through 1 queries"):
+        train(part)
+
+
+def test_a_subset_of_a_dataset_that_was_freed_trains(data):
+    whole = data.dataset(free_raw_data=False).construct()
+    part = whole.subset(range(sum(data.sizes[:20]))).construct()
+    whole.set_categorical_feature([3])  # frees it; another min_data_in_leaf would construct both anew
+    assert train(part, params={"min_data_in_leaf": 20}).num_trees() == 8
+
+
 # Traps
 
 
