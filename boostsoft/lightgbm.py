@@ -438,7 +438,9 @@ def track_callback(
     ``lgb.cv`` returns is filled before callbacks run and lacks these means: read ``callback.evals_result``.
 
     LightGBM's ``best_score``, and what ``lgb.cv`` returns, end at ``best_iteration`` only where ``stop`` ended the
-    training before its last tree; otherwise they go on to that tree.
+    training before its last tree; otherwise they go on to that tree. With an ``init_model``, whose trees
+    ``best_iteration`` counts, ``lgb.cv`` returns as many values of the new trees, or all of them, also that of a tree
+    that was taken back: read ``callback.evals_result``.
 
     A pickle or a copy keeps the record, without the writer.
 
