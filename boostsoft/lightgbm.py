@@ -20,37 +20,19 @@ LightGBM does (``num_threads``, ``n_jobs``).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
-import numpy as np
-
-from .adapters import MetricList, PreparedCache, as_booster
-from .arguments import FloatArray, as_flag, finite_vector
+from .adapters import MetricList
+from .arguments import as_flag
 from .lightgbm_callback import LightGBMTrack
-from .lightgbm_data import (
-    Training,
-    begins,
-    library,
-    machines,
-    query_means,
-    read_groups,
-    refuse_bagged_queries,
-    refuse_cut_queries,
-    refuse_dropped_trees,
-    refuse_traps,
-    row_weights,
-    training_behind,
-    warn_of_few_leaves,
-    warn_of_what_is_not_read,
-)
-from .lightgbm_data import threads as _threads
+from .lightgbm_calls import LightGBMMetrics as LightGBMMetrics  # as: the classes are to be had from here as well
+from .lightgbm_calls import LightGBMObjective as LightGBMObjective
+from .lightgbm_calls import SklearnMetrics as SklearnMetrics
+from .lightgbm_calls import SklearnObjective as SklearnObjective
 from .metrics.hard import Metric
-from .metrics.registry import REGISTRY
 from .metrics.soft import AnyMetric, MetricWeights
-from .objectives import Objective, SoftObjective
+from .objectives import SoftObjective
 from .objectives import reference_objective as _reference
-from .pooling import needs_spread
 from .tracks.live import LiveTrack
 from .tracks.stopping import StoppingRule
 
@@ -465,150 +447,3 @@ def track_callback(
         watch_data=watch_data, progress=progress, writer=writer,
     )  # fmt: skip
     return LightGBMTrack(live, None if training is None else as_flag(live.caller, "training", training))
-
-
-class LightGBMObjective:
-    """A callable ``(preds, train_data) -> gradient, hessian`` of what LightGBM minimises."""
-
-    def __init__(self, rule: Objective, built_by: str = "objective") -> None:
-        self.rule, self.caller, self._twin = rule, f"boostsoft.lightgbm.{built_by}", f"sklearn_{built_by}"
-        self._cache = PreparedCache()
-
-    def __call__(self, preds: Any, train_data: Any) -> tuple[FloatArray, FloatArray]:
-        """Gradient and curvature of what is minimised."""
-        _refuse_other_calls(self.caller, self._twin, train_data)
-        training = training_behind(train_data)
-        refuse_traps(self.caller, train_data, training.params)
-        with as_booster(_threads(train_data), library()):
-            given = train_data.get_label(), preds, train_data.get_weight(), train_data.get_group()
-            return _descent(self.caller, self.rule, self._cache, training, *given)
-
-    def __repr__(self) -> str:
-        return f"{self.caller}({self.rule!r})"
-
-
-class SklearnObjective:
-    """A callable ``(y_true, y_pred, weight, group) -> gradient, hessian`` of what LGBMRanker minimises."""
-
-    def __init__(self, rule: Objective, built_by: str = "sklearn_objective") -> None:
-        self.rule, self.caller, self._twin = rule, f"boostsoft.lightgbm.{built_by}", built_by.removeprefix("sklearn_")
-        self._cache = PreparedCache()
-
-    def __call__(
-        self, y_true: Any, y_pred: Any, weight: Any = None, group: Any = None
-    ) -> tuple[FloatArray, FloatArray]:
-        """Gradient and curvature of what is minimised."""
-        _refuse_datasets(self.caller, self._twin, y_pred)
-        training = training_behind()
-        refuse_bagged_queries(self.caller, training.params)
-        with as_booster(_threads(), library()):
-            return _descent(self.caller, self.rule, self._cache, training, y_true, y_pred, weight, group)
-
-    def __repr__(self) -> str:
-        return f"{self.caller}({self.rule!r})"
-
-
-class LightGBMMetrics:
-    """A callable ``(preds, eval_data) -> [(name, value, True), ...]``."""
-
-    def __init__(self, metrics: MetricList) -> None:
-        self.metrics = metrics
-
-    def __call__(self, preds: Any, eval_data: Any) -> list[tuple[str, float, bool]]:
-        """Evaluate every metric on one data set."""
-        _refuse_other_calls(self.metrics.caller, "sklearn_eval_metric", eval_data)
-        refuse_cut_queries(self.metrics.caller, eval_data)
-        training = training_behind(eval_data)
-        _refuse_dart(self.metrics.caller, training)
-        _refuse_part_of_a_spread(self.metrics, training)
-        with as_booster(_threads(eval_data), library()):
-            return _logged(self.metrics, eval_data.get_label(), preds, eval_data.get_weight(), eval_data.get_group())
-
-    def __repr__(self) -> str:
-        return repr(self.metrics)
-
-
-class SklearnMetrics:
-    """A callable ``(y_true, y_pred, weight, group) -> [(name, value, True), ...]``."""
-
-    def __init__(self, metrics: MetricList) -> None:
-        self.metrics = metrics
-
-    def __call__(
-        self, y_true: Any, y_pred: Any, weight: Any = None, group: Any = None
-    ) -> list[tuple[str, float, bool]]:
-        """Evaluate every metric on one data set."""
-        _refuse_datasets(self.metrics.caller, "feval", y_pred)
-        training = training_behind()
-        _refuse_dart(self.metrics.caller, training)
-        _refuse_part_of_a_spread(self.metrics, training)
-        with as_booster(_threads(), library()):
-            return _logged(self.metrics, y_true, y_pred, weight, group)
-
-    def __repr__(self) -> str:
-        return repr(self.metrics)
-
-
-def _descent(
-    caller: str,
-    rule: Objective,
-    cache: PreparedCache,
-    training: Training,
-    labels: Any,
-    preds: Any,
-    weight: Any,
-    group: Any,
-) -> tuple[FloatArray, FloatArray]:
-    groups = read_groups(caller, labels, group)
-    queries = cache.get(labels, groups, partial(rule.prepare, caller=caller))
-    scores = finite_vector(caller, "predictions", preds, groups.n_docs)
-    rows = None if weight is None else row_weights(caller, weight, groups)
-    gradient, curvature = rule.unchecked(queries, scores, rows)
-    if begins(training):
-        warn_of_few_leaves(caller, training.params, groups.n_docs, float(curvature.sum()))
-        warn_of_what_is_not_read(caller, training.params, rule, _gain(rule))
-    return np.negative(gradient, out=gradient), curvature
-
-
-def _gain(rule: Objective) -> Any:
-    """What labels are worth to an objective, None where it has no gains."""
-    metric = getattr(rule, "metric", None)
-    return metric.gain if isinstance(metric, Metric) and "gain" in REGISTRY[metric.metric].options else None
-
-
-def _logged(metrics: MetricList, labels: Any, preds: Any, weight: Any, group: Any) -> list[tuple[str, float, bool]]:
-    groups = read_groups(metrics.caller, labels, group)
-    weights = query_means(metrics.caller, weight, groups)
-    return [(name, value, True) for name, value in metrics.values(labels, groups, preds, weights)]
-
-
-def _refuse_dart(caller: str, training: Training) -> None:
-    if training.shows_training_scores:
-        refuse_dropped_trees(caller, training.params)
-
-
-def _refuse_part_of_a_spread(metrics: MetricList, training: Training) -> None:
-    """LightGBM shows a metric the rows of one machine, whose spread is not that of all."""
-    n = machines(training.params)
-    if n > 1 and any(map(needs_spread, metrics.metrics)):
-        raise ValueError(
-            f"{metrics.caller}: metrics must not be in units of the spread where LightGBM trains on several machines, "
-            f"each of which shows a metric its own rows; got {metrics.names} on {n} machines "
-            "(boostsoft.dask.evaluate pools over all)"
-        )
-
-
-def _refuse_datasets(caller: str, twin: str, data: Any) -> None:
-    if hasattr(data, "get_group"):
-        raise TypeError(
-            f"{caller}: is called by LGBMRanker, with labels, predictions, weights and groups; got a "
-            f"{type(data).__name__}. lgb.train and lgb.cv take boostsoft.lightgbm.{twin}"
-        )
-
-
-def _refuse_other_calls(caller: str, twin: str, data: Any) -> None:
-    if not hasattr(data, "get_init_score"):  # XGBoost's DMatrix has most of what else a Dataset has
-        raise TypeError(
-            f"{caller}: is called by lgb.train and lgb.cv, with a Dataset; got {type(data).__name__}. "
-            f"LGBMRanker takes boostsoft.lightgbm.{twin}, XGBoost what boostsoft.xgboost builds"
-        )

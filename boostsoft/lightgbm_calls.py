@@ -1,0 +1,168 @@
+"""What LightGBM calls: an objective and metrics, each by the interface of lgb.train and by that of LGBMRanker."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from .adapters import MetricList, PreparedCache, as_booster
+from .arguments import FloatArray, finite_vector
+from .lightgbm_data import (
+    Training,
+    begins,
+    library,
+    machines,
+    query_means,
+    read_groups,
+    refuse_bagged_queries,
+    refuse_cut_queries,
+    refuse_dropped_trees,
+    refuse_traps,
+    row_weights,
+    threads,
+    training_behind,
+)
+from .lightgbm_warnings import warn_of_few_leaves, warn_of_what_is_not_read
+from .metrics.hard import Metric
+from .metrics.registry import REGISTRY
+from .objectives import Objective
+from .pooling import needs_spread
+
+
+class _Descent:
+    """What both interfaces to an objective have: it, labels prepared once, and a name in errors."""
+
+    def __init__(self, rule: Objective, built_by: str, twin: str) -> None:
+        self.rule, self.caller, self._twin = rule, f"boostsoft.lightgbm.{built_by}", twin
+        self._cache = PreparedCache()
+
+    def _gradient_curvature(
+        self, training: Training, labels: Any, preds: Any, weight: Any, group: Any
+    ) -> tuple[FloatArray, FloatArray]:
+        groups = read_groups(self.caller, labels, group)
+        queries = self._cache.get(labels, groups, partial(self.rule.prepare, caller=self.caller))
+        scores = finite_vector(self.caller, "predictions", preds, groups.n_docs)
+        rows = None if weight is None else row_weights(self.caller, weight, groups)
+        gradient, curvature = self.rule.unchecked(queries, scores, rows)
+        if begins(training):
+            warn_of_few_leaves(self.caller, training.params, groups.n_docs, float(curvature.sum()))
+            warn_of_what_is_not_read(self.caller, training.params, self.rule, _gain(self.rule))
+        return np.negative(gradient, out=gradient), curvature
+
+    def __repr__(self) -> str:
+        return f"{self.caller}({self.rule!r})"
+
+
+class LightGBMObjective(_Descent):
+    """A callable ``(preds, train_data) -> gradient, hessian`` of what LightGBM minimises."""
+
+    def __init__(self, rule: Objective, built_by: str = "objective") -> None:
+        super().__init__(rule, built_by, f"sklearn_{built_by}")
+
+    def __call__(self, preds: Any, train_data: Any) -> tuple[FloatArray, FloatArray]:
+        """Gradient and curvature of what is minimised."""
+        _refuse_other_calls(self.caller, self._twin, train_data)
+        training = training_behind(train_data)
+        refuse_traps(self.caller, train_data, training.params)
+        given = train_data.get_label(), preds, train_data.get_weight(), train_data.get_group()
+        with as_booster(threads(train_data), library()):
+            return self._gradient_curvature(training, *given)
+
+
+class SklearnObjective(_Descent):
+    """A callable ``(y_true, y_pred, weight, group) -> gradient, hessian`` of what LGBMRanker minimises."""
+
+    def __init__(self, rule: Objective, built_by: str = "sklearn_objective") -> None:
+        super().__init__(rule, built_by, built_by.removeprefix("sklearn_"))
+
+    def __call__(
+        self, y_true: Any, y_pred: Any, weight: Any = None, group: Any = None
+    ) -> tuple[FloatArray, FloatArray]:
+        """Gradient and curvature of what is minimised."""
+        _refuse_datasets(self.caller, self._twin, y_pred)
+        training = training_behind()
+        refuse_bagged_queries(self.caller, training.params)
+        with as_booster(threads(), library()):
+            return self._gradient_curvature(training, y_true, y_pred, weight, group)
+
+
+class _Evaluation:
+    """What both interfaces to metrics have."""
+
+    def __init__(self, metrics: MetricList) -> None:
+        self.metrics = metrics
+
+    def _logged(self, labels: Any, preds: Any, weight: Any, group: Any) -> list[tuple[str, float, bool]]:
+        groups = read_groups(self.metrics.caller, labels, group)
+        weights = query_means(self.metrics.caller, weight, groups)
+        return [(name, value, True) for name, value in self.metrics.values(labels, groups, preds, weights)]
+
+    def __repr__(self) -> str:
+        return repr(self.metrics)
+
+
+class LightGBMMetrics(_Evaluation):
+    """A callable ``(preds, eval_data) -> [(name, value, True), ...]``."""
+
+    def __call__(self, preds: Any, eval_data: Any) -> list[tuple[str, float, bool]]:
+        """Evaluate every metric on one data set."""
+        _refuse_other_calls(self.metrics.caller, "sklearn_eval_metric", eval_data)
+        refuse_cut_queries(self.metrics.caller, eval_data)
+        _refuse_to_evaluate(self.metrics, training_behind(eval_data))
+        given = eval_data.get_label(), preds, eval_data.get_weight(), eval_data.get_group()
+        with as_booster(threads(eval_data), library()):
+            return self._logged(*given)
+
+
+class SklearnMetrics(_Evaluation):
+    """A callable ``(y_true, y_pred, weight, group) -> [(name, value, True), ...]``."""
+
+    def __call__(
+        self, y_true: Any, y_pred: Any, weight: Any = None, group: Any = None
+    ) -> list[tuple[str, float, bool]]:
+        """Evaluate every metric on one data set."""
+        _refuse_datasets(self.metrics.caller, "feval", y_pred)
+        _refuse_to_evaluate(self.metrics, training_behind())
+        with as_booster(threads(), library()):
+            return self._logged(y_true, y_pred, weight, group)
+
+
+def _gain(rule: Objective) -> Any:
+    """What labels are worth to an objective, None where it has no gains."""
+    metric = getattr(rule, "metric", None)
+    return metric.gain if isinstance(metric, Metric) and "gain" in REGISTRY[metric.metric].options else None
+
+
+def _refuse_to_evaluate(metrics: MetricList, training: Training) -> None:
+    if training.shows_training_scores:
+        refuse_dropped_trees(metrics.caller, training.params)
+    _refuse_part_of_a_spread(metrics, training)
+
+
+def _refuse_part_of_a_spread(metrics: MetricList, training: Training) -> None:
+    """LightGBM shows a metric the rows of one machine, whose spread is not that of all."""
+    n = machines(training.params)
+    if n > 1 and any(map(needs_spread, metrics.metrics)):
+        raise ValueError(
+            f"{metrics.caller}: metrics must not be in units of the spread where LightGBM trains on several machines, "
+            f"each of which shows a metric its own rows; got {metrics.names} on {n} machines "
+            "(boostsoft.dask.evaluate pools over all)"
+        )
+
+
+def _refuse_datasets(caller: str, twin: str, data: Any) -> None:
+    if hasattr(data, "get_group"):
+        raise TypeError(
+            f"{caller}: is called by LGBMRanker, with labels, predictions, weights and groups; got a "
+            f"{type(data).__name__}. lgb.train and lgb.cv take boostsoft.lightgbm.{twin}"
+        )
+
+
+def _refuse_other_calls(caller: str, twin: str, data: Any) -> None:
+    if not hasattr(data, "get_init_score"):  # XGBoost's DMatrix has most of what else a Dataset has
+        raise TypeError(
+            f"{caller}: is called by lgb.train and lgb.cv, with a Dataset; got {type(data).__name__}. "
+            f"LGBMRanker takes boostsoft.lightgbm.{twin}, XGBoost what boostsoft.xgboost builds"
+        )
