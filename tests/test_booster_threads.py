@@ -16,6 +16,7 @@ from sklearn.model_selection import GroupKFold
 import boostsoft as bs
 import boostsoft.lightgbm as bl
 import boostsoft.xgboost as bx
+from boostsoft import lightgbm_data
 from boostsoft.dask.xgboost import OnWorker
 from boostsoft.kernels import threads
 
@@ -98,11 +99,11 @@ def test_a_dataset_of_an_earlier_training(data, seen):
 def test_lightgbm_that_does_not_export_its_number(monkeypatch):
     monkeypatch.setitem(sys.modules, "lightgbm.basic", None)
     for name in ALIASES:
-        assert bl._threads(SimpleNamespace(params={"verbose": -1, name: "2"})) == 2
-    assert bl._threads(SimpleNamespace(params={"num_threads": None, "n_jobs": 2})) == 2
+        assert lightgbm_data.threads(SimpleNamespace(params={"verbose": -1, name: "2"})) == 2
+    assert lightgbm_data.threads(SimpleNamespace(params={"num_threads": None, "n_jobs": 2})) == 2
     for params in (None, {}, {"num_threads": None}, {"num_threads": "many"}, {"num_threads": [2]}):
-        assert bl._threads(SimpleNamespace(params=params)) is None
-    assert bl._threads() is None
+        assert lightgbm_data.threads(SimpleNamespace(params=params)) is None
+    assert lightgbm_data.threads() is None
 
 
 def test_lightgbms_cv(data, seen):

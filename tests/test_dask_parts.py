@@ -12,8 +12,8 @@ import pytest
 
 import boostsoft as bs
 import boostsoft.dask as bd
-import boostsoft.lightgbm as bl
 from boostsoft.dask.lightgbm import _PartRule
+from boostsoft.lightgbm_calls import _gain
 from boostsoft.objectives import SoftObjective, reference_objective
 
 dd = pytest.importorskip("dask.dataframe")
@@ -248,8 +248,8 @@ def test_without_dask_one_line_names_the_extra():
 def test_a_workers_objective_tells_of_gains_that_are_not_read():
     """It has those of the objective that every worker is given."""
     rule = _PartRule(SoftObjective(bs.Metric("ndcg@5", gain="linear")))
-    assert bl._gain(rule) == "linear"
-    assert bl._gain(_PartRule(SoftObjective("map"))) is None
+    assert _gain(rule) == "linear"
+    assert _gain(_PartRule(SoftObjective("map"))) is None
 
 
 def test_a_workers_objective_says_what_it_is():
