@@ -44,7 +44,7 @@ class Queries:
 
     def name(self, query: int) -> str:
         """What the user calls a query."""
-        return f"query {query}" if self.ids is None else f"qid {self.ids[query].item()!r}"
+        return f"query {query}" if self.ids is None else f"qid {self.ids[query : query + 1].tolist()[0]!r}"
 
 
 def read_queries(caller: str, n_docs: int, group: Any, qid: Any) -> Queries:

@@ -247,7 +247,7 @@ def read_ids(caller: str, qid: Any) -> NDArray[Any]:
     if not isinstance(qid, (list, tuple)):
         return ids
     texts = ids.dtype.kind in "US" and not all(isinstance(one, (str, bytes)) for one in qid)
-    rounded = ids.dtype.kind == "f" and all(isinstance(one, int) for one in qid)
+    rounded = ids.dtype.kind == "f" and all(isinstance(one, (int, np.integer)) for one in qid)
     return np.array(qid, dtype=object) if texts or rounded else ids
 
 

@@ -18,6 +18,8 @@ these itself.
 
 from __future__ import annotations
 
+import json
+import re
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
@@ -52,6 +54,7 @@ __all__ = ["TrackCallback", "custom_metric", "objective", "reference_objective",
 LEAST_SIGMA = 0.03  # below it XGBoost loses splits: NDCG was .001 lower at .03, .016 at .001, .13 at .0001
 # the names that XGBoost's EarlyStopping takes for metrics to maximise if it is not told
 _MAXIMISED_BY_NAME = ("auc", "pre", "map", "ndcg")
+_WEIGHS_QUERIES = re.compile(r"(ndcg|map|pre|auc|aucpr)([@-]|$)")  # of XGBoost's own metrics
 
 
 def objective(
@@ -306,6 +309,7 @@ def train(
     rule = trained_objective(obj)
     metrics = watched_metrics(custom_metric, rule)
     settled, evals = settle(params, arguments.get("xgb_model")), list(evals or ())
+    _refuse_metrics_of_documents(settled, arguments.get("xgb_model"), evals)
     if not maximize:
         raise ValueError("boostsoft.xgboost.train: maximize must be True: every metric here is to be maximised")
     callbacks = list(arguments.pop("callbacks", None) or ())  # they may come once only, from an iterator
@@ -428,6 +432,28 @@ def watched_metrics(given: Any, rule: XGBoostObjective, caller: str = "boostsoft
     return custom_metric("ndcg@10")
 
 
+def _refuse_metrics_of_documents(params: Mapping[str, Any], start: Any, evals: Sequence[tuple[Any, str]]) -> None:
+    """Raise if XGBoost would evaluate a metric of single documents where queries have weights: the process would end.
+
+    It asks for a weight per document then, and aborts.
+    """
+    weighted = [name for data, name in evals if data.get_weight().size and data.get_uint_info("group_ptr").size > 2]
+    if not weighted:
+        return
+    by_default = () if params["disable_default_eval_metric"] or start is not None else "rmse"
+    given = params.get("eval_metric") or by_default
+    found = [given] if isinstance(given, str) else list(given)
+    if hasattr(start, "save_config"):  # in memory it keeps its own
+        found += [metric["name"] for metric in json.loads(start.save_config())["learner"].get("metrics", ())]
+    wrong = next((name for name in found if not _WEIGHS_QUERIES.match(str(name))), None)
+    if wrong is not None:
+        raise ValueError(
+            f"boostsoft.xgboost.train: {wrong!r} must not be evaluated on {weighted[0]!r}, whose weights are per "
+            "query: XGBoost would end the process; leave it out of eval_metric, and give a model that is continued as "
+            "xgb.Booster(model_file=model.save_raw()), without its metrics"
+        )
+
+
 def _refuse_minimising(callbacks: Sequence[Any], evals: Sequence[tuple[Any, str]], metrics: XGBoostMetrics) -> None:
     """Raise if an EarlyStopping callback would stop at the worst tree in place of the best."""
     from xgboost.callback import EarlyStopping
@@ -444,7 +470,7 @@ def _refuse_minimising(callbacks: Sequence[Any], evals: Sequence[tuple[Any, str]
             continue
         data = log.get(stop.data or list(log)[-1], {})  # XGBoost watches what comes last, and refuses what is not there
         name = stop.metric_name or next(reversed(data), "")
-        guess = name.startswith(_MAXIMISED_BY_NAME)
+        guess = name.startswith(_MAXIMISED_BY_NAME) and name != "mape"
         if name in data and not (guess if stop.maximize is None else stop.maximize):
             raise ValueError(
                 f"boostsoft.xgboost.train: an EarlyStopping callback would minimise {name!r}, which is to be "

@@ -162,7 +162,7 @@ class TrackCallback(Recording, TrainingCallback):  # type: ignore[misc]
     def after_training(self, model: Any) -> Any:
         """Record the last round."""
         with as_booster(self._threads, library()):
-            self.live.finish(lambda name: _margins(model, self._data[name]))
+            self.live.finish(lambda name: _margins(model, self._data[name]), model.num_boosted_rounds())
         self._mark_best(model)
         return model
 

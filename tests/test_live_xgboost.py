@@ -319,3 +319,15 @@ def test_the_class_is_one_of_xgboosts_and_made_when_it_is_asked_for():
     )
     printed = passes_alone(code)
     assert printed.startswith("boostsoft.xgboost.TrackCallback: XGBoost is not installed: pip install 'boostsoft[")
+
+
+def test_a_model_that_is_cut_is_not_taken_for_that_of_the_last_round(data, valid):
+    """By XGBoost's own stopping, which stands in front; what was recorded before stays."""
+    callback = bx.TrackCallback(valid.matrix(), HARD, every=4)
+    stop = xgb.callback.EarlyStopping(rounds=6, save_best=True, maximize=True, data_name="train")
+    booster = xgb.train(
+        {"disable_default_eval_metric": True}, data.matrix(), 30, evals=[(data.matrix(), "train")],
+        custom_metric=lambda *_: ("constant", 0.0), callbacks=[stop, callback], verbose_eval=False,
+    )  # fmt: skip
+    assert booster.num_boosted_rounds() == 1
+    assert callback.track.steps.tolist() == [4]

@@ -1181,3 +1181,34 @@ def test_few_queries_to_stop_by_are_told(telling, data, valid):
     queries = "only 1 query of .* has" if telling == 1 else f"only {telling} queries of .* have"
     with pytest.warns(UserWarning, match=rf"^SoftRanker.fit: {queries} documents whose order changes Metric"):
         fit(stopped, data, **given)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"gamma": 1e6}, {"max_delta_step": 1e-3}, {"max_bin": 2}, {"reg_alpha": 1e6}],
+    ids=lambda one: next(iter(one)),
+)
+def test_a_booster_in_memory_goes_on_as_one_from_a_file(data, tmp_path, options):
+    """It would hand its parameters and its metrics on."""
+    model = xgb.XGBRegressor(n_estimators=3, **options).fit(data.X, data.y)
+    model.save_model(tmp_path / "model.json")
+    from_file, *others = (
+        fit(ranker("xgboost"), data, init_model=start).predict(data.X)
+        for start in (tmp_path / "model.json", model, model.get_booster())
+    )
+    for found in others:
+        np.testing.assert_array_equal(found, from_file)
+
+
+def test_weighted_queries_are_watched_while_a_model_of_another_metric_goes_on(data):
+    """XGBoost ends the process where it evaluates such a metric with weights of queries."""
+    model = xgb.XGBRegressor(n_estimators=3).fit(data.X, data.y)
+    weights = np.where(data.qid % 3, 1.0, 2.0)
+    found = fit(ranker("xgboost", validation_fraction=0.3), data, sample_weight=weights, init_model=model)
+    assert list(found.evals_result_["valid_0"]) == [SOFT]
+
+
+def test_trees_that_read_another_value_as_missing_are_refused(data):
+    model = xgb.XGBRanker(n_estimators=2, missing=-999).fit(data.X, data.y, qid=data.qid)
+    with pytest.raises(ValueError, match=r"init_model must have been trained with missing=nan, .* got missing=-999"):
+        fit(ranker("xgboost"), data, init_model=model)

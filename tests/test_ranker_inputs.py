@@ -15,6 +15,7 @@ from scipy import sparse
 
 from boostsoft import Metric, QueryGroups, SoftRanker
 from boostsoft.queries import read_queries, split_queries
+from boostsoft.query_groups import read_ids
 
 from .ranker_cases import both, ranker, shuffled, task
 
@@ -648,3 +649,42 @@ def test_a_tuple_of_pairs_is_several_sets(data):
     assert list(one.evals_result_) == ["valid_0"]
     with pytest.raises(TypeError, match=r"eval_set must be a list of pairs .* got int"):
         ranker().fit(data.X, data.y, qid=data.qid, eval_set=5)
+
+
+@both
+@pytest.mark.parametrize("names", [["", "b", "c", "d"], ["a\0", "a\0b", "c", "d"]])
+def test_names_that_a_booster_cannot_keep_are_counted(booster, data, names):
+    """As of the index that pandas writes to a CSV."""
+    frame = pd.DataFrame(data.X, columns=names)
+    model = ranker(booster).fit(frame, data.y, qid=data.qid)
+    np.testing.assert_array_equal(
+        model.predict(frame), ranker(booster).fit(data.X, data.y, qid=data.qid).predict(data.X)
+    )
+    ranker(booster).fit(frame, data.y, qid=data.qid, init_model=model)
+
+
+@pytest.mark.parametrize("kind", ["str", "category", "object"])
+def test_a_query_of_uneven_weights_is_named_whatever_its_id_is(data, kind):
+    ids = pd.Series([f"q{one}" for one in data.qid]).astype(kind)
+    weights = np.ones(data.y.size)
+    weights[0] = 3.0
+    with pytest.raises(ValueError, match="qid 'q100' has"):
+        ranker().fit(data.X, data.y, qid=ids, sample_weight=weights)
+
+
+@both
+@pytest.mark.parametrize("scale", [1e-50, 1e50])
+def test_weights_of_an_evaluation_set_count_by_their_ratios(booster, data, scale):
+    weights = np.where(data.qid % 3, 1.0, 2.0)
+    one, other = (
+        ranker(booster, validation_fraction=0.3, random_state=0).fit(
+            data.X, data.y, qid=data.qid, sample_weight=weights * unit
+        )
+        for unit in (1.0, scale)
+    )
+    assert one.best_score_ == pytest.approx(other.best_score_, rel=1e-6)
+
+
+def test_large_ids_beside_negative_ones_stay_apart():
+    ids = read_ids("t", [-1, *map(np.uint64, (2**63 + 2, 2**63 + 3))])
+    assert len(set(ids.tolist())) == 3

@@ -241,6 +241,34 @@ def test_each_is_stopped_by_itself(booster, data, valid):
 
 
 @both
+@pytest.mark.parametrize("metric", ["ndcg@10", Metric("map", ties="worst")])
+def test_hard_metrics_of_each_are_those_that_it_has_by_itself(booster, data, valid, metric):
+    """Documents that are equal in its own trees are so, whatever the trees before say of them."""
+    options = {**OPTIONS, "random_trees": False, "num_leaves": 8, "n_estimators": 6, "eval_metric": metric}
+    watch = {"eval_set": [(data.X, data.y), (valid.X, valid.y)], "eval_qid": [data.qid, valid.qid]}
+    many = fit(ranker(booster, n_boosters=3, **options), data, **watch)
+    third = fit(ranker(booster, **{**options, "num_leaves": 2, "random_state": 2}), data, **watch)
+    for name in ("valid_0", "valid_1"):
+        [[curve], [alone]] = (model.evals_result_[name].values() for model in (many, third))
+        assert curve[12:] == pytest.approx(alone, abs=1e-9)
+
+
+@pytest.mark.parametrize("n_boosters", [1, 4])
+def test_a_round_without_a_tree_has_no_value(n_boosters):
+    """LightGBM drops a tree without a split, as random ones on few documents have, and goes on."""
+    few = task(0, 6)
+    valid = task(1, 6)
+    options = {**OPTIONS, "n_estimators": 60, "min_child_samples": 25, "n_boosters": n_boosters}
+    watch = {"eval_set": [(valid.X, valid.y)], "eval_qid": [valid.qid]}
+    model = fit(ranker(**options), few, **watch)
+    [curve] = model.evals_result_["valid_0"].values()
+    assert len(curve) == model.n_iter_ == model.best_iteration_ < 60 * n_boosters
+    stopped = fit(ranker(**options, early_stopping_rounds=30), few, **watch)
+    [curve] = stopped.evals_result_["valid_0"].values()
+    assert len(curve) == stopped.n_iter_ >= stopped.best_iteration_
+
+
+@both
 def test_the_best_score_is_that_of_all_trees(booster, data, valid):
     options = {**OPTIONS, "eval_metric": ["map", "ndcg@5"], "n_boosters": 3}
     watch = {"eval_set": [(data.X, data.y), (valid.X, valid.y)], "eval_qid": [data.qid, valid.qid]}
@@ -319,4 +347,4 @@ def test_new_trees_are_seen_on_a_model_of_large_gains(data):
 def test_the_objective_of_one_of_several_shows_no_scores():
     """Trackers of experiments keep its repr."""
     objective = bl.objective("ndcg@10")
-    assert repr(Own(objective, 0.25, {7: np.zeros(3)})) == f"Own(call={objective!r}, share=0.25)"
+    assert repr(Own(objective, 0.25, np.zeros(3))) == f"Own(call={objective!r}, share=0.25)"

@@ -310,3 +310,39 @@ def test_callbacks_may_come_from_an_iterator(data):
     callback = Counted()
     bx.train({}, data, 3, callbacks=iter([callback]), verbose_eval=False)
     assert callback.rounds == 3
+
+
+def weighted(seed):
+    X, y = ranking(seed)
+    return xgb.DMatrix(X, y, group=SIZES, weight=np.linspace(1, 2, len(SIZES)))
+
+
+@pytest.mark.parametrize(
+    ("params", "wrong"),
+    [
+        ({"eval_metric": "rmse"}, "rmse"),
+        ({"eval_metric": ["ndcg@5", "mae"]}, "mae"),
+        ({"disable_default_eval_metric": False}, "rmse"),
+    ],
+)
+def test_a_metric_of_documents_is_not_evaluated_where_queries_have_weights(params, wrong):
+    """XGBoost would end the process."""
+    data = weighted(0)
+    with pytest.raises(ValueError, match=f"train: '{wrong}' must not be evaluated on 'valid', whose weights are"):
+        bx.train(params, data, 2, evals=[(data, "valid")], verbose_eval=False)
+    bx.train({"eval_metric": ["ndcg@5", "ndcg@3-"]}, data, 2, evals=[(data, "valid")], verbose_eval=False)
+    bx.train(params, weighted(0), 2, verbose_eval=False)
+
+
+def test_the_metrics_of_a_model_that_is_continued_are_seen(data):
+    plain, queries = xgb.train({}, data, 2), weighted(1)
+    with pytest.raises(ValueError, match="'rmse' must not be evaluated on 'valid'"):
+        bx.train({}, queries, 2, evals=[(queries, "valid")], xgb_model=plain, verbose_eval=False)
+    bare = xgb.Booster(model_file=plain.save_raw())
+    assert bx.train({}, queries, 2, evals=[(queries, "valid")], xgb_model=bare, verbose_eval=False) is not None
+
+
+def test_mape_is_not_taken_for_map(data):
+    stop, metric = xgb.callback.EarlyStopping(rounds=2), bs.Metric("ndcg@5", name="mape")
+    with pytest.raises(ValueError, match="would minimise 'mape'"):
+        bx.train({}, data, 2, custom_metric=metric, evals=[(data, "v")], callbacks=[stop], verbose_eval=False)

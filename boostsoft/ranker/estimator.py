@@ -473,7 +473,7 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         train, sets = hold_out(settings, train, sets)
         check_watched(settings, sets)
         warn_of_blind_stopping(settings, sets)
-        train = train.in_their_mean()
+        train, sets = train.in_their_mean(), [rows.of_usual_size() for rows in sets]
         settings = settings.on(train.labels, train.groups, continued=start is not None)
         self.losses_ = dict(settings.objective.losses)
         found = grow(settings, trees, train, sets, start)

@@ -31,7 +31,7 @@ class Grown:
     grown : how many were grown.
     reg_lambda : what was added to a leaf's curvature, in the first booster.
     curves : data set -> metric -> one value per tree grown.
-    best_value : the first metric with the trees kept; None without a validation set.
+    best_value : the first metric with the trees kept; None without a validation set, or where no tree was grown.
     """
 
     booster: Any
@@ -46,7 +46,7 @@ def grow(settings: Settings, trees: Trees, train: Rows, sets: Sequence[Rows], st
     """Grow what settings ask for on checked rows; a booster to continue is so if there is but one."""
     if start is not None:  # or the draws of its first trees would be made again
         settings = replace(settings, seed=(settings.seed + trees.n_trees(start)) % 2**31)
-    first = _job(settings, settings.objective, train, sets, start)
+    first = _job(settings, trees, settings.objective, train, sets, start)
     refuse_other_features(first, trees)
     n = settings.n_boosters or 1
     share = 1.0 / n
@@ -56,15 +56,16 @@ def grow(settings: Settings, trees: Trees, train: Rows, sets: Sequence[Rows], st
     for at, member in enumerate(kinds[1:], start=1):
         found = _add(found, trees, first, member, at, share * member.unit(own, _spread_fitted(first, member)))
     warn_of_no_split(first, trees, found.booster)
-    if n > 1 and sets:
+    if sets and (n > 1 or found.best_value is None):
         found = replace(found, best_value=_value(settings, trees, found.booster, sets[-1]))
     return found
 
 
-def _job(settings: Settings, objective: Objective, train: Rows, sets: Sequence[Rows], start: Any) -> Job:
+def _job(settings: Settings, trees: Trees, objective: Objective, train: Rows, sets: Sequence[Rows], start: Any) -> Job:
     valid = [(f"valid_{at}", rows) for at, rows in enumerate(sets)]
     watched = [logged_name(metric) for metric in settings.evaluated[: settings.n_watched]]
-    watch = Watch(valid[-1][0] if valid else "", watched, settings.early_stopping_rounds)
+    before = 0 if start is None else trees.n_trees(start)
+    watch = Watch(valid[-1][0] if valid else "", watched, settings.early_stopping_rounds, before)
     with as_booster(settings.n_jobs):
         curvature = first_curvature(objective, train)
     return Job(settings, objective, curvature, train, valid, start, watch)
@@ -80,11 +81,11 @@ def _add(found: Grown, trees: Trees, first: Job, member: Member, at: int, share:
         random_trees=bool(settings.random_trees) and not member.plain,
         seed=(settings.seed + at) % 2**31,
     )
-    before = tuple(trees.predict(found.booster, rows.features, settings.n_jobs) for rows in (first.train, *sets))
-    job = _job(its, member.objective(settings.objective), first.train, sets, found.booster)
+    before = trees.predict(found.booster, first.train.features, settings.n_jobs)
+    job = _job(its, trees, member.objective(settings.objective), first.train, sets, found.booster)
     more = _train(trees, replace(job, share=share, before=before))
     curves = {
-        name: {metric: [*values, *more.curves[name][metric]] for metric, values in by_metric.items()}
+        name: {metric: [*values, *more.curves.get(name, {}).get(metric, [])] for metric, values in by_metric.items()}
         for name, by_metric in found.curves.items()
     }
     both = replace(found, grown=found.grown + more.grown, curves=curves)
@@ -112,7 +113,7 @@ def _train(trees: Trees, job: Job) -> Grown:
         grown - (0 if job.start is None else trees.n_trees(job.start)),
         leaf_l2(job.settings, job.curvature),
         watch.curves,
-        (watch.best_value if stops else watch.last) if job.valid else None,
+        (watch.best_value if stops else watch.last) if watch.curves else None,
     )
 
 

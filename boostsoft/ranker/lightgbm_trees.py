@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -22,7 +22,7 @@ from .random_trees import RANDOM_TREES
 from .regularization import leaf_l2
 from .rows import Rows
 from .settings import FIT, Settings, by_alias, refuse_clashes
-from .training import Job, usable_names
+from .training import Job, OwnScores, usable_names
 from .watch import Watch
 
 NAME = "lightgbm"
@@ -141,15 +141,16 @@ def train(job: Job) -> Any:
     valid = [_dataset(rows, reference=data) for _, rows in job.valid]
     given = arguments(job.settings, job.objective, job.curvature)
     params = given["params"]
+    later = job.before is not None  # of several boosters: then its own scores are not those that LightGBM shows
     return lightgbm.train(
-        {**params, "objective": job.at_own_scores(params["objective"], [data, *valid])},
+        {**params, "objective": job.at_own_scores(params["objective"])},
         data,
         given["num_boost_round"],
         valid_sets=valid,
         valid_names=[name for name, _ in job.valid],
-        feval=job.at_own_scores(given["feval"], [data, *valid]) if job.valid else None,
+        feval=job.at_own_scores(given["feval"]) if job.valid and not later else None,
         init_model=job.start,
-        callbacks=[_Stop(job.watch)] if job.valid else None,
+        callbacks=[_Stop(job.watch, _measured(job, given["feval"], valid) if later else None)] if job.valid else None,
     )
 
 
@@ -212,17 +213,33 @@ def n_splits(booster: Any) -> int:
     return int(booster.feature_importance("split").sum())
 
 
-class _Stop:
-    """LightGBM's callback after every tree."""
+def _measured(job: Job, feval: Any, valid: Sequence[Any]) -> Callable[[Any], list[Any]]:
+    """What tells a later booster's values of the model that it is in, as LightGBM would its own."""
+    sets = [rows.features for _, rows in job.valid]
+    own = OwnScores(n_trees(job.start), [np.zeros(features.matrix.shape[0]) for features in sets], job.share)
 
-    def __init__(self, watch: Watch) -> None:
-        self.watch = watch
+    def values(model: Any) -> list[Any]:
+        scores = own.at(n_trees(model), lambda at, first, n: _scores(model, sets[at], first, n, job.settings.n_jobs))
+        return [
+            (name, *value)
+            for (name, _), data, its in zip(job.valid, valid, scores, strict=True)
+            for value in feval(its, data)
+        ]
+
+    return values
+
+
+class _Stop:
+    """LightGBM's callback after every round."""
+
+    def __init__(self, watch: Watch, measured: Callable[[Any], list[Any]] | None = None) -> None:
+        self.watch, self.measured = watch, measured
 
     def __call__(self, env: Any) -> None:
         """Record the metrics; raise what LightGBM takes as the end."""
         from lightgbm.callback import EarlyStopException
 
-        found = env.evaluation_result_list
+        found = env.evaluation_result_list if self.measured is None else self.measured(env.model)
         if self.watch.see(((entry[0], entry[1], entry[2]) for entry in found), n_trees(env.model)):
             raise EarlyStopException(env.iteration, found)
 

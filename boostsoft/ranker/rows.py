@@ -58,6 +58,13 @@ class Rows:
             return replace(self, weights=None)
         return replace(self, weights=self.weights / each.mean())
 
+    def of_usual_size(self) -> Rows:
+        """The same with weights whose largest is about 1, in the same ratios: boosters keep single precision."""
+        if self.weights is None or not self.weights.any():
+            return self
+        _, exponent = np.frexp(self.weights.max())
+        return replace(self, weights=np.ldexp(self.weights, -exponent))
+
 
 def read_rows(
     caller: str, encoder: Encoder, X: Any, y: Any, group: Any, qid: Any, sample_weight: Any, query_weight: Any

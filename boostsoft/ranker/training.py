@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -25,17 +25,35 @@ class Own:
     ----------
     call : an objective or metrics, (scores, data set) -> anything.
     share : by what its own scores are multiplied in the mean.
-    before : the scores of the boosters before it, (n_docs,), by the id of the data set; empty for the first.
+    before : the scores of the boosters before it, (n_docs,) of the training data; 0 for the first.
     """
 
     call: Callable[[Any, Any], Any]
     share: float
-    before: Mapping[int, FloatArray] = field(repr=False)  # experiment trackers keep the repr of an objective
+    before: FloatArray | float = field(repr=False)  # experiment trackers keep the repr of an objective
 
     def __call__(self, scores: Any, data: Any) -> Any:
         """Call with its own scores."""
-        before = self.before[id(data)] if self.before else 0.0
-        return self.call((scores - before) / self.share, data)
+        return self.call((scores - self.before) / self.share, data)
+
+
+class OwnScores:
+    """The scores of one booster of several alone on the validation sets, added up tree by tree.
+
+    As it would have them by itself: what is left of all scores where the others' are taken off is good enough to train
+    on, but documents of equal scores are no longer equal in it, and a hard metric tells them apart.
+    """
+
+    def __init__(self, start: int, nothing: Sequence[Any], share: float) -> None:
+        self._trees, self._sums, self._share = start, list(nothing), share
+
+    def at(self, trees: int, scores: Callable[[int, int, int], Any]) -> list[Any]:
+        """Those of each set, where the model has so many trees; ``scores(set, first, n)`` is what n of them add."""
+        if trees > self._trees:
+            added = [scores(at, self._trees, trees - self._trees) for at in range(len(self._sums))]
+            self._sums = [before + more for before, more in zip(self._sums, added, strict=True)]
+            self._trees = trees
+        return [sums / self._share for sums in self._sums]
 
 
 @dataclass(frozen=True)
@@ -51,7 +69,7 @@ class Job:
     start : a booster whose trees come first, if any.
     watch : what sees the metrics after every tree.
     share : by what the scores of these trees are multiplied, where they are one booster of several.
-    before : there, the scores of the trees that come first, for each data set; none, where these trees go on from them.
+    before : there, the scores of the trees that come first on ``train``; None, where these trees go on from them.
     """
 
     settings: Settings
@@ -62,13 +80,13 @@ class Job:
     start: Any
     watch: Watch
     share: float = 1.0
-    before: tuple[FloatArray, ...] = ()
+    before: FloatArray | None = None
 
-    def at_own_scores(self, call: Callable[[Any, Any], Any], datasets: Sequence[Any]) -> Callable[[Any, Any], Any]:
-        """What a booster calls with scores on these data sets, training first, called with those of these trees."""
-        if self.share == 1.0 and not self.before:
+    def at_own_scores(self, call: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+        """What a booster calls with scores, called with those of these trees."""
+        if self.share == 1.0 and self.before is None:
             return call
-        return Own(call, self.share, {id(data): scores for data, scores in zip(datasets, self.before, strict=False)})
+        return Own(call, self.share, 0.0 if self.before is None else self.before)
 
 
 class Trees(Protocol):
@@ -142,9 +160,9 @@ def usable_names(names: tuple[str, ...] | None, forbidden: str, space: str) -> l
     ``space`` is what it makes of a space; other blanks would break the lines of a model's text.
     """
     kept = [name.replace(" ", space) for name in names or ()]
-    if names is None or len(set(kept)) < len(kept):
+    if names is None or "" in kept or len(set(kept)) < len(kept):
         return None
-    refused = set(forbidden)
+    refused = {*forbidden, "\0"}  # which ends a text in C
     if any(refused & set(name) or any(map(str.isspace, name.replace(" ", ""))) for name in kept):
         return None
     return kept

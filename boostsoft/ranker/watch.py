@@ -15,25 +15,31 @@ class Watch:
     metrics : sequence of str
         The metrics whose sum is.
     rounds : int or None
-        Steps without a better value after which to stop; None trains all.
+        Trees without a better value, or rounds without a tree, after which to stop; None trains all.
+    start : int
+        Trees that the booster has before.
 
     Attributes
     ----------
-    curves : data set -> metric -> one value per step.
+    curves : data set -> metric -> one value per tree. A round that finds no split, as of random trees, may grow none.
     best_trees : trees of the booster at the best value; None before there is one.
     best_value : what the first metric was with these.
     """
 
-    def __init__(self, dataset: str, metrics: Sequence[str], rounds: int | None) -> None:
+    def __init__(self, dataset: str, metrics: Sequence[str], rounds: int | None, start: int = 0) -> None:
         self.dataset, self.metrics, self.rounds = dataset, metrics, rounds
         self.curves: dict[str, dict[str, list[float]]] = {}
         self.best_trees: int | None = None
         self.best_value = float("-inf")
         self._highest = float("-inf")
-        self._waited = 0
+        self._trees, self._waited, self._idle = start, 0, 0
 
     def see(self, values: Iterable[tuple[str, str, float]], trees: int) -> bool:
         """Record (data set, metric, value) of a booster of so many trees; whether to stop."""
+        if trees == self._trees:
+            self._idle += 1
+            return self.rounds is not None and self._idle >= self.rounds
+        self._trees, self._idle = trees, 0
         for dataset, metric, value in values:
             self.curves.setdefault(dataset, {}).setdefault(metric, []).append(float(value))
         value = sum(self.curves[self.dataset][metric][-1] for metric in self.metrics)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,7 @@ from .random_trees import RANDOM_TREES
 from .regularization import leaf_l2
 from .rows import Rows
 from .settings import FIT, Settings, by_alias, refuse_clashes
-from .training import Job, usable_names
+from .training import Job, OwnScores, usable_names
 from .watch import Watch
 
 NAME = "xgboost"
@@ -131,22 +131,26 @@ def load(source: Any) -> Any:
 
     It goes on from the trees that it predicts with: an estimator that stopped early from its best iteration, a booster
     from all. Where the best one was it must not say any longer, or XGBoost's estimators would serve no tree behind it.
+    A booster in memory keeps its parameters and metrics, which would go on too: they are left behind, as in a file.
     """
     import xgboost
 
     served = None
     if isinstance(source, xgboost.XGBModel):
+        if source.missing is not None and not np.isnan(source.missing):
+            raise ValueError(
+                f"{FIT}: init_model must have been trained with missing=nan, which is how its trees are read here; got "
+                f"missing={source.missing!r}"
+            )
         source = source.get_booster()
         served = source.attr("best_iteration")
     found = xgboost.Booster(model_file=source) if isinstance(source, (str, os.PathLike)) else source
     if not isinstance(found, xgboost.Booster):
         return None
     refuse_other_kinds(FIT, "init_model", json.loads(found.save_config())["learner"])
-    if found.attr("best_iteration") is None:
-        return found
     if served is not None and int(served) + 1 < found.num_boosted_rounds():
-        return found[: int(served) + 1]
-    found = found.copy()
+        found = found[: int(served) + 1]
+    found = xgboost.Booster(model_file=found.save_raw("ubj"))
     found.set_attr(best_iteration=None, best_score=None)
     return found
 
@@ -163,21 +167,23 @@ def _train(job: Job) -> Any:
     settings = job.settings
     data = as_dmatrix(job.train.features, settings.n_jobs, job.train)
     valid = [(as_dmatrix(rows.features, settings.n_jobs, rows), name) for name, rows in job.valid]
-    datasets = [data, *(dataset for dataset, _ in valid)]
-    metrics = _Recorded(job.at_own_scores(adapter.custom_metric(*settings.evaluated), datasets), valid)
+    metrics = adapter.custom_metric(*settings.evaluated)
+    recorded = _Recorded(job.at_own_scores(metrics), valid)
     given = arguments(settings, job.objective, job.curvature)
     params = given["params"]
     if job.start is not None:
         del params["base_score"]  # its own stays, in units of its own link: under some 0 is minus infinity
+    later = job.before is not None  # of several boosters: then its own scores are not those that XGBoost shows
+    values = _measured(job, metrics, valid) if later else lambda _: recorded.take()
     booster = xgboost.train(
         params,
         data,
         given["num_boost_round"],
         evals=valid,
-        obj=job.at_own_scores(given["obj"], datasets),
-        custom_metric=metrics if valid else None,
+        obj=job.at_own_scores(given["obj"]),
+        custom_metric=recorded if valid and not later else None,
         xgb_model=job.start,
-        callbacks=[_stop(metrics, job.watch)] if valid else None,
+        callbacks=[_stop(values, job.watch)] if valid else None,
         verbose_eval=False,
     )
     if job.start is None and n_splits(booster) == 0:
@@ -263,7 +269,22 @@ class _Recorded:
         return found
 
 
-def _stop(metrics: _Recorded, watch: Watch) -> Any:
+def _measured(job: Job, metrics: Any, valid: Sequence[tuple[Any, str]]) -> Callable[[Any], list[Any]]:
+    """What tells a later booster's values of the model that it is in, as XGBoost would its own."""
+    nothing = [np.zeros(data.num_row(), np.float32) for data, _ in valid]
+    own = OwnScores(n_trees(job.start), nothing, job.share)
+
+    def values(model: Any) -> list[Any]:
+        def scores(at: int, first: int, n: int) -> Any:
+            return model.predict(valid[at][0], output_margin=True, iteration_range=(first, first + n))
+
+        found = own.at(n_trees(model), scores)
+        return [(name, *value) for (data, name), its in zip(valid, found, strict=True) for value in metrics(its, data)]
+
+    return values
+
+
+def _stop(values: Callable[[Any], list[Any]], watch: Watch) -> Any:
     """XGBoost's callback after every tree."""
     import xgboost
 
@@ -271,7 +292,7 @@ def _stop(metrics: _Recorded, watch: Watch) -> Any:
         """Record the metrics; say whether to end."""
 
         def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
-            return watch.see(metrics.take(), n_trees(model))
+            return watch.see(values(model), n_trees(model))
 
     return Stop()
 

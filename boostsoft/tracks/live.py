@@ -140,9 +140,13 @@ class LiveTrack:
             self.evals_result[name][metric].append(mean)
         return rows
 
-    def finish(self, scores: Callable[[str], Any]) -> None:
-        """Record the last round after all, if :meth:`step` did not know that it was the last one."""
-        if self._recorded < self._done:
+    def finish(self, scores: Callable[[str], Any], trees: int) -> None:
+        """Record the last round after all, if :meth:`step` did not know that it was the last one.
+
+        ``trees`` is how many there are: fewer than there were if another callback has cut the model, whose scores are
+        not those of the last round any longer.
+        """
+        if self._recorded < self._done and trees >= self._start + self._done:
             self._record(scores)
             for name in self._data:
                 for metric, mean in self._means(name):
