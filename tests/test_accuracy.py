@@ -353,3 +353,19 @@ def test_a_long_list_of_documents_far_apart_keeps_its_hard_value(noise, name):
     labels, scores = rng.integers(0, 3, n), -15.0 * np.arange(n)
     soft = bs.SoftMetric(name, noise=noise, sigma=1.0)(labels, scores, group=[n])
     assert soft == pytest.approx(bs.Metric(name)(labels, scores, group=[n]), rel=1e-5)
+
+
+@pytest.mark.parametrize("spread", [0.05, 0.1])
+def test_the_first_of_thousands_of_near_ties(spread):
+    """Its mean discount is far from that of its rank, the steeper the discount the more."""
+    rng = np.random.default_rng(8193)
+    n = 2000
+    scores, labels = spread * rng.normal(size=n), (rng.random(n) < 0.3) * 1.0
+    labels[scores.argmax()] = 1.0
+    found = {
+        accuracy: bs.SoftMetric("rbp", p=0.3, noise="gumbel", accuracy=accuracy).gradient(labels, scores, group=[n])
+        for accuracy in ("high", "default", "fast")
+    }
+    for accuracy, bound in (("default", 1e-6), ("fast", 1e-4)):
+        error = np.abs(found[accuracy] - found["high"]).max() / np.abs(found["high"]).max()
+        assert error < bound, accuracy

@@ -162,7 +162,7 @@ def _cluster_value(
         covered = first
         while covered < last and u[covered] >= bottom + reach_left:
             covered += 1
-        remove_drift(family, u, coef, least, first, covered, ranks, discount, space.sums)
+        remove_drift(family, engine == MIXED, u, coef, least, first, covered, ranks, discount, space.sums)
     return total
 
 

@@ -120,8 +120,12 @@ def _backward_mixed(coef, low, high, za, zb, fall_a, fall_b, laws, at, states, h
 
 
 @merged
-def _settle_near(law, coef, first, low, far, least, constant, node, laws, loss, gamma, derive, found, second):
-    """Add to documents low..far what moving them up and picking them is worth; returns what D's constant part is."""
+def _settle_near(law, coef, first, low, far, least, constant, node, discount, laws, loss, gamma, derive, found, second):
+    """Add to documents low..far what moving them up and picking them is worth; returns what D's constant part is.
+
+    And how far a pick is from the discount at the document's own rank, for ``remove_drift``. Far documents leave that
+    out: little of their density is there.
+    """
     W, R = laws[2], laws[3]
     total, nothing = splat(0.0), splat(0.0)
     for j in range(low, far):
@@ -130,7 +134,8 @@ def _settle_near(law, coef, first, low, far, least, constant, node, laws, loss, 
         if derive:
             r, k = load(R, LANES * (j - low)), 4 * (j - first)
             lost, pull, rule = w * load(loss, LANES * j), w * load(gamma, LANES * j), w * node
-            add_lane_sums(found, k, c * pull * r - lost, lost + splat(least) * pull * r, rule * r, nothing)
+            beyond = pull - splat(discount[j]) * rule
+            add_lane_sums(found, k, c * pull * r - lost, lost + splat(least) * pull * r, rule * r, beyond)
             if derive == 2:
                 r2 = second_ratio(law, w, r)
                 add_lane_sums(second, k, c * pull * r2 - lost * r, rule * r2, nothing, nothing)
@@ -202,7 +207,8 @@ def mixed_block(
         settle_mixed(first, far, coef, least, found, second, derive == 2, moments)
         divide_far(weights, constant, n_terms, series, derive == 2, moments, by_term)
     return lane_sum(
-        total + _settle_near(law, coef, first, low, far, least, constant, node, laws, T, V, derive, found, second)
+        total
+        + _settle_near(law, coef, first, low, far, least, constant, node, discount, laws, T, V, derive, found, second)
     )
 
 
@@ -227,11 +233,12 @@ def start_mixed(n, space):
 def collect_mixed(first, last, space):
     """Add what blocks have gathered to the documents' sums."""
     _, _, found, second = space.odds.found
-    gradient, push, hessian, _, drift, curl, _ = space.sums
+    gradient, push, hessian, _, drift, curl, level = space.sums
     for j in range(first, last):
         k = 4 * (j - first)
         gradient[j] += found[k]
         push[j] += found[k + 1]
         drift[j] += found[k + 2]
+        level[j] += found[k + 3]
         hessian[j] += second[k]
         curl[j] += second[k + 1]

@@ -244,19 +244,22 @@ def backward(family, shift, law, coef, least, weights, P, Q, W, R, start, stop, 
 
 
 @routine
-def remove_drift(family, u, coef, least, first, last, ranks, discount, sums):
+def remove_drift(family, beyond, u, coef, least, first, last, ranks, discount, sums):
     """Take the rule's own error out of documents first..last, whose whole density the nodes have covered.
 
     The integrals of w r and w r2 are 0. Where the rule gives drift instead, a Gamma that hardly changes along
     the document's density (one that is nearly certain of its rank) would turn it into a false gradient, larger
     than the true one: so the mean of Gamma is taken out; in a plain metric, the discount at the document's own
-    rank, or the mean over its ties, which is that mean where it matters.
+    rank, or the mean over its ties, which is that mean where it matters; with ``beyond``, where ``level`` has how far
+    the mean is from that discount, the mean. Of the first of thousands of near ties it is far.
     """
     gradient, push, hessian, mass, drift, curl, level = sums
     mean, behind = 0.0, first  # the mean is that of all documents up to ``behind``
     for j in range(first, last):
         if family != PLAIN:
             mean = level[j] / mass[j] if mass[j] > 0.0 else 0.0
+        elif beyond:
+            mean = discount[j] + level[j]
         elif j == behind:
             total = 0.0
             while behind < last and u[behind] == u[j]:

@@ -197,5 +197,5 @@ def short_cluster(law, first, last, ranks, crowd, derive, least, h, eps, discoun
             break
     if derive:
         _collect_short(coef, first, met, least, derive == 2, added, found, sums)
-        remove_drift(PLAIN, u, coef, least, first, covered, ranks, discount, sums)
+        remove_drift(PLAIN, False, u, coef, least, first, covered, ranks, discount, sums)
     return lane_sum(total)
