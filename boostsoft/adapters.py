@@ -104,8 +104,8 @@ def as_booster(threads: int | None, library: Any = None) -> Iterator[None]:
         yield
 
 
-def threads_in(params: Mapping[str, Any], names: Sequence[str]) -> int | None:
-    """The first of a booster's names for its threads that has a value."""
+def first_whole(params: Mapping[str, Any], names: Sequence[str]) -> int | None:
+    """The first of a parameter's names that has a value, as a whole number."""
     return next((whole(params[name]) for name in names if params.get(name) is not None), None)
 
 

@@ -31,7 +31,7 @@ from .objectives import Objective
 from .pooling import needs_spread
 
 
-class _Descent:
+class _ObjectiveCall:
     """What both interfaces to an objective have: it, labels prepared once, and a name in errors."""
 
     def __init__(self, rule: Objective, built_by: str, twin: str) -> None:
@@ -55,7 +55,7 @@ class _Descent:
         return f"{self.caller}({self.rule!r})"
 
 
-class LightGBMObjective(_Descent):
+class LightGBMObjective(_ObjectiveCall):
     """A callable ``(preds, train_data) -> gradient, hessian`` of what LightGBM minimises."""
 
     def __init__(self, rule: Objective, built_by: str = "objective") -> None:
@@ -71,7 +71,7 @@ class LightGBMObjective(_Descent):
             return self._gradient_curvature(training, *given)
 
 
-class SklearnObjective(_Descent):
+class SklearnObjective(_ObjectiveCall):
     """A callable ``(y_true, y_pred, weight, group) -> gradient, hessian`` of what LGBMRanker minimises."""
 
     def __init__(self, rule: Objective, built_by: str = "sklearn_objective") -> None:
@@ -88,7 +88,7 @@ class SklearnObjective(_Descent):
             return self._gradient_curvature(training, y_true, y_pred, weight, group)
 
 
-class _Evaluation:
+class _MetricsCall:
     """What both interfaces to metrics have."""
 
     def __init__(self, metrics: MetricList) -> None:
@@ -103,7 +103,7 @@ class _Evaluation:
         return repr(self.metrics)
 
 
-class LightGBMMetrics(_Evaluation):
+class LightGBMMetrics(_MetricsCall):
     """A callable ``(preds, eval_data) -> [(name, value, True), ...]``."""
 
     def __call__(self, preds: Any, eval_data: Any) -> list[tuple[str, float, bool]]:
@@ -116,7 +116,7 @@ class LightGBMMetrics(_Evaluation):
             return self._logged(*given)
 
 
-class SklearnMetrics(_Evaluation):
+class SklearnMetrics(_MetricsCall):
     """A callable ``(y_true, y_pred, weight, group) -> [(name, value, True), ...]``."""
 
     def __call__(

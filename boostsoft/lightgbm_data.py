@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .adapters import callers, threads_in, whole
+from .adapters import callers, first_whole, whole
 from .arguments import FloatArray, finite_vector, refuse_negative
 from .query_groups import QueryGroups
 
@@ -86,7 +86,7 @@ def threads(data: Any = None) -> int | None:
     try:
         return ctypes.c_int.in_dll(library(), "LGBM_DEFAULT_NUM_THREADS").value
     except (AttributeError, TypeError, ValueError):  # no library, or not exported
-        return threads_in(getattr(data, "params", None) or {}, THREADS)
+        return first_whole(getattr(data, "params", None) or {}, THREADS)
 
 
 def library() -> Any:

@@ -7,8 +7,7 @@ import warnings
 from collections.abc import Mapping
 from typing import Any
 
-from .adapters import threads_in as first_whole  # of any parameter's names
-from .adapters import warn_of_least_curvature
+from .adapters import first_whole, warn_of_least_curvature
 from .lightgbm_data import machines
 
 _LEAST_CURVATURE = (

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .adapters import MetricList, PreparedCache, as_booster, stock_unit, threads_in
+from .adapters import MetricList, PreparedCache, as_booster, first_whole, stock_unit
 from .arguments import FloatArray, finite_vector
 from .metrics.hard import Metric
 from .metrics.soft import AnyMetric, MetricWeights, SoftMetric, watched_soft
@@ -318,7 +318,7 @@ def train(
         added = {name: value for name, value in settled.items() if name not in params} | {"maximize": True}
         said = ", ".join(f"{name}={value}" for name, value in added.items())
         xgboost.collective.communicator_print(f"boostsoft.xgboost.train sets {said}\n")
-    with as_booster(threads_in(settled, THREADS)):
+    with as_booster(first_whole(settled, THREADS)):
         return xgboost.train(
             settled, dtrain, num_boost_round, obj=rule, custom_metric=metrics, evals=evals, maximize=True,
             verbose_eval=verbose_eval, callbacks=callbacks, **arguments,

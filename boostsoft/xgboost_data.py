@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .adapters import callers, threads_in, warn_of_least_curvature
+from .adapters import callers, first_whole, warn_of_least_curvature
 from .arguments import FloatArray
 from .query_groups import QueryGroups, query_weights
 
@@ -45,7 +45,7 @@ def over_workers() -> Callable[[FloatArray], FloatArray] | None:
 def threads() -> int | None:
     """XGBoost's global number of threads (``xgboost.config_context``), None for its default."""
     xgboost = sys.modules.get("xgboost")  # whoever trains has imported it
-    return None if xgboost is None else threads_in(xgboost.get_config(), THREADS)
+    return None if xgboost is None else first_whole(xgboost.get_config(), THREADS)
 
 
 def library() -> Any:

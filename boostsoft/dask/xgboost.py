@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..adapters import as_booster, threads_in
+from ..adapters import as_booster, first_whole
 from ..metrics.hard import Metric
 from ..metrics.soft import SoftMetric
 from ..objectives import Objective
@@ -127,7 +127,7 @@ def train_xgboost(
         callbacks.append(xgboost.callback.EarlyStopping(rounds=early_stopping_rounds, maximize=True))
 
     settled = settle(params, arguments.get("xgb_model"), _CALLER)
-    threads = threads_in(params, THREADS)
+    threads = first_whole(params, THREADS)
 
     def run() -> Any:
         return engine.train(
