@@ -18,13 +18,16 @@ def train(job: Job) -> Model:
     def measure(preds: Any, _: Any) -> list[tuple[str, float, bool]]:
         return [("stop", watch.add(preds), True)]
 
-    def stop(_: Any) -> None:
+    grown: list[int] = []  # trees after each round, which may find no split and grow none
+
+    def stop(env: Any) -> None:
+        grown.append(env.model.current_iteration())
         if watch.exhausted:
             raise lgb.callback.EarlyStopException(watch.best - 1, [])
 
     train_set, valid_set = _datasets(job.train, job.valid)
     booster = lgb.train(parameters(job), train_set, job.trees, valid_sets=[valid_set], feval=measure, callbacks=[stop])
-    trees = watch.best
+    trees = grown[watch.best - 1]
     return Model(trees, lambda X: booster.predict(X, num_iteration=trees, raw_score=True))
 
 
