@@ -17,7 +17,7 @@ TEXT = README.read_text(encoding="utf-8")
 def test_python_blocks_run_in_order():
     pytest.importorskip("xgboost")
     blocks = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
-    assert len(blocks) == 9
+    assert len(blocks) == 10
     names = {}
     for block in blocks:
         exec(compile(block, str(README), "exec"), names)
