@@ -116,7 +116,7 @@ class LightGBMTrack(Recording):
 
     def _data_sets(self, env: Any) -> dict[str, _Source]:
         """The valid_sets, with the training data if asked for, or if LightGBM evaluates something else on it."""
-        model, name = env.model, env.model._train_data_name
+        model, name = env.model, getattr(env.model, "_train_data_name", "training")
         sources = {}
         if self._training or (self._training is None and any(row[0] == name for row in env.evaluation_result_list)):
             refuse_dropped_trees(self.live.caller, env.params)

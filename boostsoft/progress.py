@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 _WIDTH = 24
-_PAGE = 110  # columns, where nothing says how many there are
+PAGE = 110  # columns, where nothing says how many there are
 _PAUSE = 0.1  # seconds between two looks
 
 Item = TypeVar("Item")
@@ -103,7 +103,7 @@ class Line:
         from rich.text import Text
 
         if self._console is None:
-            width = None if _on_terminal() else _PAGE
+            width = None if _on_terminal() else PAGE
             self._console = Console(stderr=True, force_terminal=True, force_jupyter=False, width=width)
         full = round(_WIDTH * (share or 0.0))
         line = Text.assemble(

@@ -105,8 +105,12 @@ def degrees_of_freedom(counted: FloatArray) -> float:
     """
     if np.count_nonzero(counted) < 2:
         return 0.0
-    effective = counted.sum() ** 2 / (counted * counted).sum()
-    return max(float(effective) - 1.0, _LEAST_FREEDOM)
+    return max(effective_number(counted) - 1.0, _LEAST_FREEDOM)
+
+
+def effective_number(counted: FloatArray) -> float:
+    """How many queries of equal weight tell as much, (sum w)^2 / sum w^2 (Kish 1965); 0 if none counts."""
+    return float(counted.sum() ** 2 / (float((counted * counted).sum()) or 1.0))
 
 
 def t_quantile(probability: float, freedom: float) -> float:

@@ -15,15 +15,15 @@ from rich.table import Table
 from rich.text import Text
 
 from .atomic import write_files
+from .progress import PAGE
 
-_PAGE = 110  # columns, where nothing says how many there are
 PLUS_MINUS = "\N{PLUS-MINUS SIGN}"
 _WIDE, _NARROW = 3, 2  # blanks between two columns
 
 Shown = TypeVar("Shown", bound="Bars")
 
 
-def page(width: int = _PAGE) -> Console:
+def page(width: int = PAGE) -> Console:
     """The standard output; a file has no width, so that ``width`` holds there."""
     console = Console()
     return console if console.is_terminal else Console(width=width)

@@ -10,6 +10,7 @@ from scipy.special import ndtri
 
 from ..arguments import FloatArray, as_array, positive_number
 from ..metrics.prepared import PreparedQueries
+from ..query_means import effective_number
 from .scores import normal_scores
 
 # of sigma = FACTOR n^(-1/5), at most WIDEST: what did best on held-out queries of MQ2007-agg and MQ2008-agg, lists of
@@ -60,9 +61,8 @@ def room_at_cutoff(prepared: PreparedQueries, query_weight: FloatArray) -> float
 
 
 def counting_queries(prepared: PreparedQueries, query_weight: FloatArray) -> float:
-    """Number of queries that tell rankings apart, of equal weight; (sum w)^2 / sum w^2 of unequal ones."""
-    weights = _counted(prepared, query_weight)
-    return float(weights.sum() ** 2 / (float((weights**2).sum()) or 1.0))
+    """Number of queries that tell rankings apart; of unequal weights, of as many equal ones."""
+    return effective_number(_counted(prepared, query_weight))
 
 
 def several_count(prepared: PreparedQueries, query_weight: FloatArray) -> bool:

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
-import numpy as np
-
 from ..adapters import MetricList, as_booster, logged_name
 from ..arguments import FloatArray
 from ..metrics.spread import spread
@@ -124,14 +122,14 @@ def _at_rate(settings: Settings, share: float) -> Settings:
 
 def spread_of(rows: Rows, values: FloatArray) -> float:
     """How far values of a query's documents are apart."""
-    weights = np.ones(rows.groups.n_queries) if rows.weights is None else rows.weights
-    return spread(rows.groups, values, weights)
+    return spread(rows.groups, values, rows.query_weight)
 
 
 def _value(settings: Settings, trees: Trees, booster: Any, rows: Rows) -> float:
     """The first metric, of all trees."""
-    weights = np.ones(rows.groups.n_queries) if rows.weights is None else rows.weights
     scores = trees.predict(booster, rows.features, settings.n_jobs)
     with as_booster(settings.n_jobs):
-        [(_, value)] = MetricList(FIT, settings.evaluated[:1]).values(rows.labels, rows.groups, scores, weights)
+        [(_, value)] = MetricList(FIT, settings.evaluated[:1]).values(
+            rows.labels, rows.groups, scores, rows.query_weight
+        )
     return value

@@ -31,6 +31,11 @@ class Rows:
     groups: QueryGroups
     weights: FloatArray | None
 
+    @property
+    def query_weight(self) -> FloatArray:
+        """The weight of each query, 1 where none are given."""
+        return np.ones(self.groups.n_queries) if self.weights is None else self.weights
+
     def take(self, queries: IntArray) -> Rows:
         """Some of the queries."""
         chosen = np.zeros(self.groups.n_queries, dtype=np.bool_)

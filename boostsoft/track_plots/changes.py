@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..drawing import BLUE, INK, QUIET, VERMILION, brief, frame, inches, literal, new_axes
-from ..metrics import SoftMetric
+from ..tracks.checks import first_soft
 from ..tracks.effects import STILL, TreeEffects, effects_of
 from ..tracks.tree_track import TreeTrack
 from ..tracks.words import number, per_cent
@@ -68,7 +68,7 @@ def plot_changes(
     ('Change of ndcg_gaussian@10 by tree', ['0 help', '2 unsure', '0 hurt (by chance alone 0.05)'])
     """
     as_track("plot_changes", track)
-    chosen = main_metric(track) if metric is None else track.index(metric)
+    chosen = first_soft(track.metrics) if metric is None else track.index(metric)
     effects = effects_of("plot_changes", track, chosen, level)
     axes = new_axes(8.0, 3.6) if ax is None else ax
     draw_changes(axes, effects)
@@ -89,11 +89,6 @@ def draw_changes(axes: Axes, effects: TreeEffects) -> None:
     axes.set_ylabel("change of the mean", color=QUIET)
     _mark_beyond(axes, effects, kinds)
     _say_counts(axes, effects, kinds, raised=bool((effects.change > axes.get_ylim()[1]).any()))
-
-
-def main_metric(track: TreeTrack) -> int:
-    """The first soft metric, or the first of all: what shows single trees best."""
-    return next((i for i, metric in enumerate(track.metrics) if isinstance(metric, SoftMetric)), 0)
 
 
 def step_kinds(effects: TreeEffects) -> NDArray[np.str_]:

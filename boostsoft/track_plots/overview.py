@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..drawing import INK, brief, literal, new_figure
+from ..tracks.checks import first_soft
 from ..tracks.effects import TreeEffects, effects_of
 from ..tracks.tree_track import TreeTrack
 from ..tracks.words import per_cent
-from .changes import draw_changes, main_metric
+from .changes import draw_changes
 from .curves import MetricChoice, has_hard_and_soft, plot_curves, plot_hard_soft
 from .labels import PALETTE, as_track, remark
 
@@ -58,7 +59,7 @@ def track_figure(track: TreeTrack, metric: MetricChoice | None = None, *, level:
     ['Keep all 2 trees: with fewer, more than 0.0015 may be given up', 'Change of ndcg@10 by tree']
     """
     as_track("track_figure", track)
-    chosen = main_metric(track) if metric is None else track.index(metric)
+    chosen = first_soft(track.metrics) if metric is None else track.index(metric)
     effects = effects_of("track_figure", track, chosen, level)
     figure = new_figure(10.0, 7.4)
     top, bottom = figure.subplots(2, 1, height_ratios=[1.2, 1], gridspec_kw={"hspace": 0.1})

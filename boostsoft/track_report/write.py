@@ -12,8 +12,9 @@ from typing import Any
 from ..arguments import fraction, of_type
 from ..atomic import write_files
 from ..extras import optional
-from ..track_plots.changes import COLOURS, main_metric
+from ..track_plots.changes import COLOURS
 from ..track_plots.labels import PALETTE, Tracks, as_tracks, track_names
+from ..tracks.checks import first_soft
 from ..tracks.tree_track import TreeTrack
 from ..tracks.words import per_cent
 from . import html
@@ -71,7 +72,7 @@ def _page(tracks: Sequence[TreeTrack], title: str, level: float, script: str) ->
     measured = [[metric_figures(track, i, level) for i in range(track.n_metrics)] for track in tracks]
     named = list(zip(track_names(tracks), measured, strict=True))
     metrics = list(dict.fromkeys(figures.name for _, all_figures in named for figures in all_figures))
-    chosen = tracks[0].names[main_metric(tracks[0])]
+    chosen = tracks[0].names[first_soft(tracks[0].metrics)]
     parts = {
         "TITLE": escape(title),
         "SUMMARY": escape(html.summary(tracks)),

@@ -73,6 +73,11 @@ def place_of(caller: str, argument: str, metrics: Sequence[AnyMetric], wanted: A
     return among.index(wanted)
 
 
+def first_soft(metrics: Sequence[AnyMetric]) -> int:
+    """The place of the first soft metric, or of the first of all: what shows single trees best."""
+    return next((at for at, metric in enumerate(metrics) if isinstance(metric, SoftMetric)), 0)
+
+
 def read_only(values: Any) -> NDArray[Any]:
     """A view that cannot be written to."""
     view: NDArray[Any] = np.asarray(values).view()

@@ -16,7 +16,7 @@ from ..progress import MetricBar
 from ..query_groups import QueryGroups, query_weights
 from ..query_means import counted_weights, mean_errors, weighted_means
 from .builder import TRACKED, TrackBuilder, as_metrics
-from .checks import place_of
+from .checks import first_soft, place_of
 from .stopping import StoppingRule, StoppingWatch
 from .tree_track import TreeTrack
 
@@ -227,7 +227,7 @@ class LiveTrack:
 
     def _metric(self, watch: Any) -> int:
         if watch is None:
-            return next((at for at, metric in enumerate(self.metrics) if isinstance(metric, SoftMetric)), 0)
+            return first_soft(self.metrics)
         return place_of(self.caller, "watch", self.metrics, watch)
 
     def _only_data(self) -> str:
