@@ -1212,3 +1212,9 @@ def test_trees_that_read_another_value_as_missing_are_refused(data):
     model = xgb.XGBRanker(n_estimators=2, missing=-999).fit(data.X, data.y, qid=data.qid)
     with pytest.raises(ValueError, match=r"init_model must have been trained with missing=nan, .* got missing=-999"):
         fit(ranker("xgboost"), data, init_model=model)
+
+
+def test_a_model_of_several_classes_does_not_go_on(data):
+    model = xgb.XGBClassifier(n_estimators=1).fit(data.X, data.y)
+    with pytest.raises(ValueError, match="fit: model must have one score per document; got an XGBoost model with"):
+        fit(ranker("xgboost"), data, init_model=model)

@@ -688,3 +688,23 @@ def test_weights_of_an_evaluation_set_count_by_their_ratios(booster, data, scale
 def test_large_ids_beside_negative_ones_stay_apart():
     ids = read_ids("t", [-1, *map(np.uint64, (2**63 + 2, 2**63 + 3))])
     assert len(set(ids.tolist())) == 3
+
+
+@both
+def test_entries_of_one_place_of_a_sparse_matrix_are_added_up(booster, data):
+    n_docs, n_features = data.X.shape
+    twice = sparse.csr_matrix(
+        (np.repeat(data.X.ravel() / 2, 2), np.tile(np.repeat(np.arange(n_features), 2), n_docs),
+         2 * n_features * np.arange(n_docs + 1)), shape=data.X.shape,
+    )  # fmt: skip
+    kept = twice.nnz
+    plain = ranker(booster).fit(sparse.csr_matrix(data.X), data.y, qid=data.qid)
+    model = ranker(booster).fit(twice, data.y, qid=data.qid)
+    np.testing.assert_array_equal(model.predict(twice), plain.predict(sparse.csr_matrix(data.X)))
+    assert twice.nnz == kept  # the user's own
+
+
+@pytest.mark.parametrize("kind", ["datetime64[us]", "timedelta64[s]"])
+def test_arrays_of_times_are_refused(data, kind):
+    with pytest.raises(TypeError, match="fit: X must hold numbers; got an array of"):
+        ranker().fit(np.round(1e6 * data.X).astype(np.int64).astype(kind), data.y, qid=data.qid)

@@ -399,7 +399,7 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
             Its queries, one of the two; rows of a query must be adjacent.
         sample_weight : (n_docs,), query_weight : (n_queries,), optional
             The weights that it has, one per row's query or by query. Let their mean over the rows be 1, as ``fit``
-            does: the boosters' limits on the curvature of a leaf are plain numbers.
+            does: the boosters' limits on the curvature of a leaf are plain numbers. And leave out queries of weight 0.
 
         Returns
         -------

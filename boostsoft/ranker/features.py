@@ -128,13 +128,22 @@ def checked_columns(caller: str, ranker: Any, X: Any, *, reset: bool) -> Any:
     refuse_masked(caller, "X", X)
     least = 2 if reset else 1  # one document alone has nothing to be ranked against
     if not is_frame(X):
+        if getattr(getattr(X, "dtype", None), "kind", "") in ("m", "M"):
+            raise TypeError(f"{caller}: X must hold numbers; got an array of {X.dtype}, whose unit would be left out")
         checked = validate_data(ranker, X, reset=reset, ensure_min_samples=least, **CHECKS)
-        # LightGBM knows SciPy's matrices, and not its arrays
-        return sparse.csr_matrix(checked) if sparse.issparse(checked) else checked
+        return _one_of_each(sparse.csr_matrix(checked)) if sparse.issparse(checked) else checked
     validate_data(ranker, X, reset=reset, skip_check_array=True)
     if X.shape[0] < least or X.shape[1] == 0:
         check_array(np.empty(X.shape), ensure_min_samples=least, input_name="X", estimator=ranker)  # raises
     return X
+
+
+def _one_of_each(matrix: Any) -> Any:
+    """A CSR matrix, which LightGBM knows and SciPy's arrays not, whose entries of one place are added up."""
+    if not matrix.has_canonical_format:
+        matrix = matrix.copy()
+        matrix.sum_duplicates()
+    return matrix
 
 
 def find_column(caller: str, ranker: Any, X: Any, column: Any) -> int | None:

@@ -14,7 +14,7 @@ from .members import Member, members
 from .regularization import first_curvature, leaf_l2
 from .rows import Rows
 from .settings import FIT, Settings
-from .training import Job, Trees, refuse_other_features, warn_of_no_split
+from .training import Job, Trees, refuse_other_features, warn_of_lost_boosters, warn_of_no_split
 from .watch import Watch
 
 
@@ -51,9 +51,12 @@ def grow(settings: Settings, trees: Trees, train: Rows, sets: Sequence[Rows], st
     found = _train(trees, replace(first, share=share, settings=_at_rate(settings, share)))
     own = spread_of(train, trees.predict(found.booster, train.features, settings.n_jobs)) / share if n > 1 else 0.0
     kinds = members(n, train.groups.n_docs, bool(settings.random_trees))
+    splits = [trees.n_splits(found.booster)]
     for at, member in enumerate(kinds[1:], start=1):
         found = _add(found, trees, first, member, at, share * member.unit(own, _spread_fitted(first, member)))
+        splits.append(trees.n_splits(found.booster))
     warn_of_no_split(first, trees, found.booster)
+    warn_of_lost_boosters(first, trees, splits)
     if sets and (n > 1 or found.best_value is None):
         found = replace(found, best_value=_value(settings, trees, found.booster, sets[-1]))
     return found

@@ -198,6 +198,17 @@ def warn_of_no_split(job: Job, trees: Trees, booster: Any) -> None:
     )
 
 
+def warn_of_lost_boosters(job: Job, trees: Trees, splits: Sequence[int]) -> None:
+    """Warn if some of several boosters have no split, given how many all have after each."""
+    lost = sum(after == before for before, after in zip((0, *splits), splits, strict=False))
+    if 0 < lost < len(splits):
+        warnings.warn(
+            f"{FIT}: {lost} of {len(splits)} boosters have no tree with a split and count for nothing; look at "
+            f"min_child_samples, which is {job.settings.min_child_samples}, and in booster_params at {trees.LIMITS}",
+            stacklevel=5,
+        )
+
+
 def normalised(gains: FloatArray) -> FloatArray:
     """Gains that add up to 1, or to 0 without a split."""
     total = float(gains.sum())

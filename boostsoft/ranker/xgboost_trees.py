@@ -19,7 +19,7 @@ from .. import xgboost as adapter
 from ..adapters import STOCK_UNIT, as_booster, stock_unit
 from ..arguments import FloatArray
 from ..objectives import Objective, SoftObjective
-from ..xgboost_data import import_xgboost, refuse_other_kinds
+from ..xgboost_data import import_xgboost, refuse_other_kinds, refuse_several_scores
 from .features import Features
 from .random_trees import RANDOM_TREES
 from .regularization import leaf_l2
@@ -147,7 +147,9 @@ def load(source: Any) -> Any:
     found = xgboost.Booster(model_file=source) if isinstance(source, (str, os.PathLike)) else source
     if not isinstance(found, xgboost.Booster):
         return None
-    refuse_other_kinds(FIT, "init_model", json.loads(found.save_config())["learner"])
+    config = json.loads(found.save_config())["learner"]
+    refuse_other_kinds(FIT, "init_model", config)
+    refuse_several_scores(FIT, config)
     if served is not None and int(served) + 1 < found.num_boosted_rounds():
         found = found[: int(served) + 1]
     found = xgboost.Booster(model_file=found.save_raw("ubj"))
