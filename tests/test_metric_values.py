@@ -30,7 +30,7 @@ OPTIONS = {
     "relevant_from": [1.0, 2.0, 0.1 + 0.2, -1e300],
     "p": [0.8, 1 / 3, 5e-324],
     "p_rel": ["exp2", "label", (0.0, 1 / 3, 1.0), (5e-324,)],
-    "max_label": [4.0, 0.1 + 0.2, 1e300],
+    "max_label": [4.0, 0.1 + 0.2, 1000.0],
     "p_break": [0.15, 0.0, 1 / 3, 1.0],
     "normalizer": list(NORMALIZERS),
     "pooled": [False, True],

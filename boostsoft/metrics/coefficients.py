@@ -88,8 +88,9 @@ def from_function(caller: str, argument: str, function: Any, points: FloatArray)
     except (TypeError, ValueError, LookupError, ArithmeticError, AttributeError) as error:
         kind = TypeError if isinstance(error, TypeError) else ValueError
         raise kind(
-            f"{caller}: {argument} must be a function of the array of {point}s, float64 (numpy.vectorize makes one of "
-            f"a function of one {point}); on {points.size} {point}s it raised {type(error).__name__}: {error}"
+            f"{caller}: {argument} must be a function of the array of {point}s (numpy.vectorize makes one of a "
+            f"function of one {point}); on {points.size} {point}s, which are float64, it raised "
+            f"{type(error).__name__}: {error}"
         ) from error
     found = as_array(caller, argument, values)
     if found.dtype.kind not in "fiub" or found.shape != points.shape:
