@@ -24,9 +24,9 @@ from .pooling import in_score_units, mean_sums, needs_spread, pooled_mean, poole
 from .query_groups import QueryGroups
 
 _FRAMES = 8  # between a Booster and what it calls: a library's own wrappers, and a user's
-# Label sets remembered at a time, and documents, up to which there may be more: the training and validation sets of a
-# cross-validation take turns, and one that is forgotten is prepared anew at every tree.
-_KEPT, _KEPT_DOCUMENTS = 32, 4_000_000
+# Label sets remembered at a time, and how many, of so many documents together, if they are small: the training and
+# validation sets of a cross-validation take turns, and one that is forgotten is prepared anew at every tree.
+_KEPT, _KEPT_SMALL, _KEPT_DOCUMENTS = 32, 128, 4_000_000
 
 # Gradient and curvature times a constant: the leaves' Newton steps stay, but XGBoost's stock lambda = 1 and
 # min_child_weight = 1 are made for curvatures of about .25 per document. A query's sum to about .1, whatever its
@@ -49,9 +49,8 @@ class PreparedCache:
                 return queries
         queries = build(as_written(labels), groups)
         entries = [(np.array(labels), groups, queries), *self._entries]
-        while len(entries) > _KEPT and sum(its.n_docs for _, its, _ in entries) > _KEPT_DOCUMENTS:
-            entries.pop()
-        self._entries = entries
+        many = sum(its.n_docs for _, its, _ in entries) > _KEPT_DOCUMENTS
+        self._entries = entries[: _KEPT if many else _KEPT_SMALL]
         return queries
 
     def __reduce__(self) -> tuple[type[PreparedCache], tuple[()]]:

@@ -36,7 +36,8 @@ def warn_of_few_leaves(caller: str, params: Mapping[str, Any], n_docs: int, curv
         warn_of_least_curvature(caller, name, least, curvature)
     # leaves differ in curvature: where twice as many as asked for have no room, a tree may have far fewer
     elif curvature < 2 * leaves * least:
-        advice = f"let the weights' mean be 1, or give {name}={1e-4 * curvature:.0g}"  # with which all have room
+        # with which all have room
+        advice = f"let the weights' mean be 1 if there are any, or give {name}={1e-4 * curvature:.0g}"
         if least > _DEFAULT_LEAST:
             advice = "leave it out, or give a tenth of what suits lambdarank, whose curvatures are larger"
         warnings.warn(
@@ -51,7 +52,8 @@ def _most_leaves(params: Mapping[str, Any], n_docs: int) -> int:
     leaves = first_whole(params, _LEAVES)
     documents = first_whole(params, _LEAST_DOCUMENTS)
     least = _DEFAULT_LEAST_DOCUMENTS if documents is None else max(documents, 1)
-    return min(leaves or _DEFAULT_LEAVES, n_docs // least)
+    depth = first_whole(params, ("max_depth",)) or 0
+    return min(leaves or _DEFAULT_LEAVES, n_docs // least, 2 ** min(depth, 30) if depth > 0 else n_docs)
 
 
 def _least_curvature(params: Mapping[str, Any]) -> tuple[str, float]:

@@ -437,7 +437,7 @@ def _refuse_metrics_of_documents(params: Mapping[str, Any], start: Any, evals: S
 
     It asks for a weight per document then, and aborts.
     """
-    weighted = [name for data, name in evals if data.get_weight().size and data.get_uint_info("group_ptr").size > 2]
+    weighted = [name for data, name in evals if data.get_weight().size and data.get_uint_info("group_ptr").size]
     if not weighted:
         return
     by_default = () if params["disable_default_eval_metric"] or start is not None else "rmse"

@@ -372,3 +372,14 @@ def test_real_rank_aggregation():
     ]
     assert ours > max(theirs, *alone) + 0.01
     assert blender.n_evaluations_ < 30
+
+
+def test_copies_are_seen_through_rounding():
+    """Sums of trees differ in their last bits where rescaling does not keep them."""
+    rng = np.random.default_rng(0)
+    a = np.round(rng.normal(size=600), 1)
+    a = np.where(rng.random(600) < 0.5, a, a + 0.1 - 0.1)
+    S, groups = np.column_stack([a, 3 * a + 0.7, 2 - 0.7 * a]), QueryGroups.from_sizes([20] * 30)
+    found, reversed_ = copies(S, groups, np.ones(30), S.std(axis=0))
+    assert found == [[0, 1]]
+    assert reversed_ == [(0, 2)]

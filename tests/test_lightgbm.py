@@ -354,7 +354,7 @@ def test_parameters_are_read_as_lightgbm_reads_them(params, told, data):
 
 def test_more_sets_than_usual_are_remembered_if_they_are_small():
     """As a cross-validation of many folds has them, in turn."""
-    for n_docs, n_sets, n_built in ((10, 100, 100), (200_000, 33, 66)):
+    for n_docs, n_sets, n_built in ((10, 100, 100), (10, 129, 258), (200_000, 33, 66)):
         cache, calls, groups = boostsoft.adapters.PreparedCache(), [], bs.QueryGroups.from_sizes([n_docs])
         labels = np.zeros(n_docs)
         for at in (*range(n_sets), *range(n_sets)):

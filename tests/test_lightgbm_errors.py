@@ -333,7 +333,7 @@ def test_light_weights_are_told_of_where_they_leave_few_leaves(data):
     light = np.full(data.y.size, 0.01 / total)
     told = (
         r"objective: min_sum_hessian_in_leaf=0.001 may leave a tree fewer than 6 leaves, since .* a curvature of 0.01; "
-        r"let the weights' mean be 1, or give min_sum_hessian_in_leaf=1e-06$"
+        r"let the weights' mean be 1 if there are any, or give min_sum_hessian_in_leaf=1e-06$"
     )
     with pytest.warns(UserWarning, match=told):
         train(data.dataset(weight=light))
@@ -435,3 +435,12 @@ def test_a_spread_of_one_machine_of_several_is_refused(data, monkeypatch):
 )
 def test_how_many_machines_there_are_by_any_name(given, expected):
     assert lightgbm_data.machines(given) == expected
+
+
+def test_the_depth_of_a_tree_bounds_its_leaves(data):
+    """None is fewer than there could be."""
+    dataset = data.dataset()
+    dataset.set_weight(np.full(data.y.size, 0.02))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        lgb.train({**SMALL, "max_depth": 1, "min_data_in_leaf": 1, "objective": bl.objective("ndcg@5")}, dataset, 1)

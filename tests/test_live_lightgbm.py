@@ -548,3 +548,17 @@ def test_rows_stand_with_those_of_their_data_set(data, valid, cv):
     assert [part for part, _ in names] == 3 * [names[0][0]] + 3 * [names[3][0]]
     if not cv:
         assert [compare.keywords["delta"] for compare in early.cmp_op] == deltas * 2
+
+
+def test_a_writer_is_told_of_a_tree_once(data, valid):
+    told = []
+
+    class Writer:
+        def add_scalar(self, tag, value, step):
+            told.append((tag, step))
+
+    params = {"extra_trees": True, "min_data_in_leaf": data.y.size // 3, "seed": 3}
+    callback = tracked(writer=Writer())
+    booster = train(data, valid, [callback], params=params, rounds=40, keep_training_booster=True)
+    assert booster.num_trees() < 40
+    assert len(set(told)) == len(told) == len(NAMES) * booster.num_trees()

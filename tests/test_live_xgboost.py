@@ -331,3 +331,22 @@ def test_a_model_that_is_cut_is_not_taken_for_that_of_the_last_round(data, valid
     )  # fmt: skip
     assert booster.num_boosted_rounds() == 1
     assert callback.track.steps.tolist() == [4]
+
+
+@pytest.mark.parametrize("every", [1, 4, 40])
+def test_the_last_step_is_that_of_its_trees_where_another_callback_ends_the_training(data, valid, every):
+    """XGBoost does not call those behind the one that ends it."""
+    callback = bx.TrackCallback(valid.matrix(), HARD, every=every)
+    stop = xgb.callback.EarlyStopping(rounds=6, maximize=True, data_name="train")
+    booster = xgb.train(
+        {"disable_default_eval_metric": True}, data.matrix(), 30, evals=[(data.matrix(), "train")],
+        custom_metric=lambda *_: ("constant", 0.0), callbacks=[stop, callback], verbose_eval=False,
+    )  # fmt: skip
+    assert booster.num_boosted_rounds() == 7
+    assert callback.track.steps[-1] == 7
+    for step, mean in zip(callback.track.steps, callback.track.mean[:, 0], strict=True):
+        margins = booster.predict(valid.matrix(), output_margin=True, iteration_range=(0, int(step)))
+        assert mean == pytest.approx(HARD(valid.y, margins, group=valid.sizes), abs=1e-9)
+    [log] = callback.evals_result["valid"].values()
+    assert len(log) == 7
+    assert log[-1] == callback.track.mean[-1, 0]

@@ -346,3 +346,10 @@ def test_mape_is_not_taken_for_map(data):
     stop, metric = xgb.callback.EarlyStopping(rounds=2), bs.Metric("ndcg@5", name="mape")
     with pytest.raises(ValueError, match="would minimise 'mape'"):
         bx.train({}, data, 2, custom_metric=metric, evals=[(data, "v")], callbacks=[stop], verbose_eval=False)
+
+
+def test_a_single_weighted_query_is_enough_to_be_refused(data):
+    X, y = ranking(0)
+    one = xgb.DMatrix(X[:20], y[:20], group=[20], weight=[2.0])
+    with pytest.raises(ValueError, match="'rmse' must not be evaluated on 'one', whose weights are"):
+        bx.train({"eval_metric": "rmse"}, data, 2, evals=[(one, "one")], verbose_eval=False)

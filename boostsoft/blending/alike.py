@@ -21,7 +21,8 @@ def copies(
     """Columns that differ only by a factor and by constants within the queries that weigh.
 
     In groups of two or more where the factor is above 0, and pairs of which the second is a first one reversed.
-    ``units`` are the columns' spreads. They agree in order, too: beside a huge score all others look equal in spreads.
+    ``units`` are the columns' spreads. They agree in every query's own units, too: beside a huge score all others look
+    equal in spreads.
     """
     few = int(np.searchsorted(groups.offsets, _FIRST))
     if few < groups.n_queries // 2:  # those that differ there already need not be looked at further
@@ -40,7 +41,9 @@ def copies(
             column = scores[:, at] / units[at]
         column = column - groups.per_document(groups.sums(column) / np.maximum(groups.sizes, 1))
         digits = np.round(column[weighing], _DIGITS)
-        ranks = mean_ranks(np.ascontiguousarray(scores[:, at]), groups)[weighing]
+        largest = groups.per_document(groups.largest(np.abs(column), 0.0))
+        own = np.divide(column, largest, out=np.zeros(column.size), where=largest > 0)
+        ranks = mean_ranks(np.round(own, _DIGITS) + 0.0, groups)[weighing]  # which differ by rounding are tied
         key = (digits + 0.0).tobytes(), ranks.tobytes()
         alike.setdefault(key, []).append(at)
         opposite.setdefault(((0.0 - digits).tobytes(), (mirror - ranks).tobytes()), at)

@@ -181,7 +181,7 @@ def _train(job: Job) -> Any:
         params,
         data,
         given["num_boost_round"],
-        evals=valid,
+        evals=() if later else valid,  # or it would predict all trees anew for them in every round
         obj=job.at_own_scores(given["obj"]),
         custom_metric=recorded if valid and not later else None,
         xgb_model=job.start,

@@ -141,16 +141,18 @@ class LiveTrack:
         return rows
 
     def finish(self, scores: Callable[[str], Any], trees: int) -> None:
-        """Record the last round after all, if :meth:`step` did not know that it was the last one.
+        """Record the last trees after all, if :meth:`step` did not know that they were the last ones.
 
-        ``trees`` is how many there are: fewer than there were if another callback has cut the model, whose scores are
-        not those of the last round any longer.
+        ``trees`` is how many there are: one more than was seen where another callback has ended the training, or fewer
+        where it has cut the model.
         """
-        if self._recorded < self._done and trees >= self._start + self._done:
-            self._record(scores)
-            for name in self._data:
+        if any(trees > data.n_trees for data in self._data.values()):
+            seen, self._done = self._done, max(self._done, trees - self._start)
+            self._record(scores, lambda _: trees)
+            for name in self._data if trees >= self._start + seen else ():
                 for metric, mean in self._means(name):
-                    self.evals_result[name][metric][-1] = mean
+                    log = self.evals_result[name][metric]
+                    log[seen - 1 if self._done == seen else seen :] = [mean]
         if self._looked_at:  # not where no round was grown
             self._show(last=True)
 
@@ -177,17 +179,19 @@ class LiveTrack:
         return found
 
     def _record(self, scores: Callable[[str], Any], trees: Callable[[str], int] | None = None) -> None:
+        added = []
         for name, data in self._data.items():
             n_trees = self._start + self._done if trees is None else trees(name)
             if n_trees > data.n_trees:
                 data.values, data.n_trees = data.builder.add(n_trees, scores(name)), n_trees
                 self._grew = self._done
+                added.append(name)
         self._recorded = self._done
         if self._stopping is not None:
             self.stopped = self._gives_up(self._stopping)
         self._show(last=self.stopped or self._done == self._rounds)
         if self._writer is not None:
-            for name in self._data:
+            for name in added:
                 for metric, mean in self._means(name):
                     # tags hold no @; MLflow writes it like this too
                     self._writer.add_scalar(f"{metric}/{name}".replace("@", "_at_"), mean, self._data[name].n_trees)
