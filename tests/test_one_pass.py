@@ -104,6 +104,30 @@ def test_and_are_the_sum_too(metric, labels):
     np.testing.assert_allclose(found, in_parts(labels, objective, near, None), rtol=1e-9, atol=1e-11)
 
 
+@pytest.mark.parametrize("sizes", [[0, 6], [6, 0], [0, 0, 6, 0], [6]])
+@pytest.mark.parametrize("far", [1.0, 700.0])
+def test_a_pooled_metric_of_one_query_among_empty_ones_has_a_pass_of_its_own(sizes, far):
+    """Its one query is another one than RankNet's, and the kernels would look for it where there is nothing."""
+    labels, scores = np.array([1.0, 0, 1, 0, 0, 1]), far * np.arange(6.0)[::-1]
+    pooled, groups = Metric("auc", pooled=True), QueryGroups.from_sizes(sizes)
+    both = SoftObjective("ndcg@3", mix={pooled: 0.5}, losses={"ranknet": 1.0}, noise="gumbel")
+    found = both.gradient_curvature(both.prepare(labels, groups), scores)
+    bare = SoftObjective("ndcg@3", mix={pooled: 0.5}, noise="gumbel")
+    gradient, curvature = bare.gradient_curvature(bare.prepare(labels, groups), scores)
+    loss = reference_objective("ranknet")
+    slopes, bends = loss.gradient_curvature(loss.prepare(labels, groups), scores)
+    factor = np.linalg.norm(gradient) / np.linalg.norm(slopes)
+    np.testing.assert_allclose(found, [gradient + factor * slopes, curvature + factor * bends], rtol=1e-9, atol=1e-11)
+
+
+@pytest.mark.parametrize("loss", ["ranknet", "xendcg", "softmax", "listnet"])
+def test_a_sigma_far_below_the_scores_leaves_losses_finite(loss):
+    objective = SoftObjective("ndcg@3", losses={loss: 1.0}, sigma=1e-300)
+    with np.errstate(all="raise", under="ignore"):
+        found = objective.gradient_curvature(objective.prepare(Y, GROUPS), 1e150 * S)
+    assert np.isfinite(found).all()
+
+
 def everything(name):
     if name in ("lambdarank", "ranknet", "lambdaloss", "softlambda", "xendcg", "softmax", "listnet", "queryrmse"):
         objective = reference_objective(name, **({"gamma": "expected"} if name == "xendcg" else {}))

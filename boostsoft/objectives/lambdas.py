@@ -254,9 +254,9 @@ def ranknet_and_tau(
 def may_share(tau: PreparedQueries, ranknet: PreparedQueries) -> bool:
     """Whether a metric counts just the pairs that RankNet does, each once; found out once per data set.
 
-    Places are those within a query, so that they differ where a metric takes all queries as one.
+    A metric that takes all queries as one has other queries, be they but one and empty ones.
     """
-    if tau.family != PAIRS or tau.odds:
+    if tau.family != PAIRS or tau.odds or tau.groups != ranknet.groups:
         return False
     return tau.once("pairs", lambda: _same_pairs(tau, ranknet))
 

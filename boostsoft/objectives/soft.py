@@ -30,6 +30,7 @@ from .lambdas import may_share, ranknet_and_tau
 # curves at learning rates of .05 and .1 run with those of LightGBM's lambdarank (notebooks/curvature.ipynb has the
 # table).
 FLOW_SCALE = 0.25
+_FARTHEST = 1e300  # scores from 0, in units of sigma: the difference of two is a number
 
 
 @dataclass(frozen=True, init=False, eq=True)
@@ -154,7 +155,7 @@ class SoftObjective(Objective):
         """What ``gradient_curvature`` returns, of numbers that have been checked."""
         metrics, losses = (queries, *queries.further[: len(self.mix)]), queries.further[len(self.mix) :]
         with np.errstate(under="ignore"):  # as in by_rows
-            scaled = scores if self.sigma == 1.0 or not losses else np.divide(scores, self.sigma, out=queries.array())
+            scaled = self._in_units(scores, queries) if losses else scores
             known = self._by_one_pass(metrics, losses, scaled)
             gradient, curvature = known[queries] if queries in known else self._slopes(queries, scores)
             for (_, weight), further in zip(self.mix, metrics[1:], strict=True):
@@ -166,6 +167,14 @@ class SoftObjective(Objective):
             if scaled is not scores:
                 queries.hand_back(scaled)
         return gradient, curvature
+
+    def _in_units(self, scores: FloatArray, queries: PreparedQueries) -> FloatArray:
+        """Scores in units of sigma, as far apart as numbers can be whose difference is one."""
+        if self.sigma == 1.0:
+            return scores
+        with np.errstate(over="ignore"):
+            scaled = np.divide(scores, self.sigma, out=queries.array())
+        return np.clip(scaled, -_FARTHEST, _FARTHEST, out=scaled)
 
     def _by_one_pass(
         self, metrics: tuple[PreparedQueries, ...], losses: tuple[PreparedQueries, ...], scores: FloatArray
