@@ -330,7 +330,7 @@ def test_a_model_that_is_cut_is_not_taken_for_that_of_the_last_round(data, valid
         custom_metric=lambda *_: ("constant", 0.0), callbacks=[stop, callback], verbose_eval=False,
     )  # fmt: skip
     assert booster.num_boosted_rounds() == 1
-    assert callback.track.steps.tolist() == [4]
+    assert callback.track.steps.tolist() in ([4], [4, 7])  # XGBoost before 3.2 calls this one first
 
 
 @pytest.mark.parametrize("every", [1, 4, 40])
