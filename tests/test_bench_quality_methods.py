@@ -188,6 +188,23 @@ def test_ours_is_the_ranker(folder, method):
 # ---------------------------------------------------------------------------------------------------------
 
 
+def test_the_trees_kept_are_those_of_the_best_round(monkeypatch):
+    """Random trees may find no split in one round and one in the next: LightGBM drops the first and goes on."""
+    rng = np.random.default_rng(0)
+    parts = []
+    for _ in range(2):
+        X = rng.normal(size=(200, 2))
+        y = np.digitize(X[:, 0] + rng.normal(size=200), [0, 1]).astype(float)
+        parts.append(RankingData(X=X, y=y, qid=np.repeat(np.arange(20), 10), sizes=np.full(20, 10)))
+    watches, watch = [], Job.watch
+    monkeypatch.setattr(Job, "watch", lambda job: watches.append(watch(job)) or watches[-1])
+    setting = METHODS["lambdarank-random"].stock()
+    setting = {**setting, "own": {**setting["own"], "min_data_in_leaf": 60}}
+    found = train_lightgbm.train(Job(METHODS["lambdarank-random"], setting, *parts, 3, 60, 40, 1))
+    assert found.trees < watches[0].best
+    assert hard_ndcg(parts[1], found.predict(parts[1].X)) == pytest.approx(max(watches[0].values), abs=1e-12)
+
+
 def test_a_watch_keeps_the_best_and_ends(folder):
     _, valid = data.training_data(folds.find_folds(folder)[0])
     watch = Watch(valid, 2)

@@ -205,6 +205,18 @@ def test_one_fold_holds_nothing_out_and_two_do(tmp_path):
     assert two["held_out"]["best model"]["mean"] == 1.0
 
 
+def test_a_model_that_knows_no_training_query_is_not_the_best_one(tmp_path):
+    """Ties earn something by chance, here more than the model that ranks the wrong way round."""
+    rows = [
+        f"{query},{document},{int(document == 0)},{document},{-document if query == 'a' else ''}"
+        for query in "abc"
+        for document in range(3)
+    ]
+    found = blend(tmp_path, table_of(tmp_path, *rows), "--folds", "3")
+    worst, chance = 1 / np.log2(4), (1 + 1 / np.log2(3) + 1 / np.log2(4)) / 3
+    assert found["held_out"]["best model"]["mean"] == pytest.approx((worst + 2 * chance) / 3)
+
+
 @pytest.mark.parametrize("width", WIDTHS)
 def test_no_number_is_cut_on_a_narrow_terminal(files, tmp_path, capsys, monkeypatch, width):
     monkeypatch.chdir(tmp_path)

@@ -350,3 +350,16 @@ def test_the_objective_of_one_of_several_shows_no_scores():
     """Trackers of experiments keep its repr."""
     objective = bl.objective("ndcg@10")
     assert repr(Own(objective, 0.25, np.zeros(3))) == f"Own(call={objective!r}, share=0.25)"
+
+
+def test_xgboost_is_not_shown_the_validation_sets_of_a_later_booster(data, valid, monkeypatch):
+    """It would predict all trees of all boosters anew for them, in every round, and nobody would look."""
+    shown, train = [], xgb.train
+
+    def watched(*given, **options):
+        shown.append(len(options["evals"]))
+        return train(*given, **options)
+
+    monkeypatch.setattr("xgboost.train", watched)
+    fit(ranker("xgboost", n_boosters=3, **OPTIONS), data, eval_set=[(valid.X, valid.y)], eval_qid=[valid.qid])
+    assert shown == [1, 0, 0]

@@ -131,7 +131,7 @@ def _held_out(
         train, test = data.rows(~rows), data.rows(rows)
         scored = np.count_nonzero(~np.isnan(train.S), axis=0) > 0  # a model that knows none of these has no weight
         train, test = train.columns(scored), test.columns(scored)
-        known = [counted_mean(values[~chosen]) for values in alone]
+        known = [counted_mean(values[~chosen]) if seen else -np.inf for values, seen in zip(alone, scored, strict=True)]
         best = int(np.argmax(known))
         found[BEST][chosen] = alone[best][chosen]
         trained = {BEST: known[best]}
