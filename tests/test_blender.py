@@ -200,6 +200,17 @@ def test_interval_is_that_of_weights_on_resampled_queries(data):
     assert np.all(interval[:, 1] > interval[:, 0])
 
 
+def test_weights_that_are_used_again_do_not_change_the_interval(data):
+    """It is computed when it is asked for."""
+    S, y, sizes = data
+    weights, options = np.random.default_rng(4).lognormal(size=sizes.size), {"n_boot": 20, "sigma": [0.5]}
+    one, other = (
+        SoftBlender(**options).fit(S, y, group=sizes, query_weight=each) for each in (weights, weights.copy())
+    )
+    weights[: sizes.size // 2] = 0.0
+    np.testing.assert_array_equal(one.weights_interval_, other.weights_interval_)
+
+
 def test_a_resample_in_which_nothing_is_relevant_says_nothing():
     """Two of 40 queries tell rankings apart: an eighth of the resamples have neither, and know no weights."""
     rng = np.random.default_rng(0)

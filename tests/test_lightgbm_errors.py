@@ -438,9 +438,12 @@ def test_how_many_machines_there_are_by_any_name(given, expected):
 
 
 def test_the_depth_of_a_tree_bounds_its_leaves(data):
-    """None is fewer than there could be."""
-    dataset = data.dataset()
-    dataset.set_weight(np.full(data.y.size, 0.02))
+    """All have room for two, not for 31."""
+    _, curvature = bl.sklearn_objective("ndcg@5")(data.y, np.zeros(data.y.size), None, data.sizes)
+    light = np.full(data.y.size, 0.01 / curvature.sum())
+    options = {**SMALL, "num_leaves": 31, "min_data_in_leaf": 1, "objective": bl.objective("ndcg@5")}
+    with pytest.warns(UserWarning, match="may leave a tree fewer than 31 leaves"):
+        lgb.train(options, data.dataset(weight=light), 1)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        lgb.train({**SMALL, "max_depth": 1, "min_data_in_leaf": 1, "objective": bl.objective("ndcg@5")}, dataset, 1)
+        lgb.train({**options, "max_depth": 1}, data.dataset(weight=light), 1)

@@ -321,16 +321,23 @@ def test_the_class_is_one_of_xgboosts_and_made_when_it_is_asked_for():
     assert printed.startswith("boostsoft.xgboost.TrackCallback: XGBoost is not installed: pip install 'boostsoft[")
 
 
-def test_a_model_that_is_cut_is_not_taken_for_that_of_the_last_round(data, valid):
+@pytest.mark.parametrize(("every", "steps"), [(4, [4]), (40, [1])])
+def test_a_model_that_is_cut_is_not_taken_for_that_of_the_last_round(data, valid, every, steps):
     """By XGBoost's own stopping, which stands in front; what was recorded before stays."""
-    callback = bx.TrackCallback(valid.matrix(), HARD, every=4)
+    callback = bx.TrackCallback(valid.matrix(), HARD, every=every)
     stop = xgb.callback.EarlyStopping(rounds=6, save_best=True, maximize=True, data_name="train")
     booster = xgb.train(
         {"disable_default_eval_metric": True}, data.matrix(), 30, evals=[(data.matrix(), "train")],
         custom_metric=lambda *_: ("constant", 0.0), callbacks=[stop, callback], verbose_eval=False,
     )  # fmt: skip
     assert booster.num_boosted_rounds() == 1
-    assert callback.track.steps.tolist() in ([4], [4, 7])  # XGBoost before 3.2 calls this one first
+    found = callback.track.steps.tolist()
+    if found[-1] == 7:  # XGBoost before 3.2 calls this one first
+        return
+    assert found == steps
+    if every == 40:
+        scores = booster.predict(valid.matrix(), output_margin=True)
+        assert callback.track.mean[-1, 0] == pytest.approx(HARD(valid.y, scores, group=valid.sizes), abs=1e-9)
 
 
 @pytest.mark.parametrize("every", [1, 4, 40])

@@ -1085,6 +1085,16 @@ def test_a_value_that_is_reached_again_is_no_better():
     assert (watch.best_trees, watch.best_value) == (5, 0.5)
 
 
+def test_rounds_without_a_tree_are_no_values_but_end_the_training_too():
+    watch = Watch("valid_0", ["map"], 2, start=3)
+    stops = [watch.see([("valid_0", "map", 0.5)], trees) for trees in (3, 4, 4, 5, 5, 5)]
+    assert stops == [False, False, False, False, False, True]
+    assert watch.curves == {"valid_0": {"map": [0.5, 0.5]}}
+    assert watch.best_trees == 4
+    forever = Watch("valid_0", ["map"], None)
+    assert not any(forever.see([("valid_0", "map", 0.5)], 1) for _ in range(9))
+
+
 def test_a_sum_is_watched_and_its_first_value_kept():
     watch = Watch("valid_0", ["ndcg", "kendall"], 2)
     steps = [(0.5, 0.1), (0.4, 0.3), (0.6, 0.0), (0.6, 0.05)]
