@@ -562,13 +562,3 @@ def test_a_writer_is_told_of_a_tree_once(data, valid):
     booster = train(data, valid, [callback], params=params, rounds=40, keep_training_booster=True)
     assert booster.num_trees() < 40
     assert len(set(told)) == len(told) == len(NAMES) * booster.num_trees()
-
-
-def test_labels_that_are_used_again_do_not_change_a_track(data, valid):
-    """LightGBM keeps labels in single precision as they are."""
-    labels = valid.y.astype(np.float32)
-    callback = tracked()
-    given = lgb.Dataset(valid.X, labels, group=valid.sizes, free_raw_data=False)
-    train(data, valid, [callback], valid_sets=[given])
-    labels[:] = 0.0
-    np.testing.assert_array_equal(callback.track.y_true, valid.y)

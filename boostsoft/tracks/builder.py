@@ -82,7 +82,7 @@ class TrackBuilder:
     ) -> None:
         self.caller, self.metrics, self.groups, self.weights = caller, tuple(metrics), groups, weights
         self.qid, self.label = qid, label
-        self.y_true = np.array(finite_vector(caller, "y", y_true, groups.n_docs))  # the user's own may change
+        self.y_true = finite_vector(caller, "y", y_true, groups.n_docs)
         self._prepared = [prepare(metric.hard, caller, self.y_true, groups) for metric in self.metrics]
         self._values = np.empty((16, len(self.metrics), groups.n_queries))
         self._steps: list[int] = []
