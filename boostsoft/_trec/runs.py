@@ -167,6 +167,17 @@ def write_trec_run(
     TypeError, ValueError
         If the lengths differ, a score is not finite, an id is missing, it or the name is not one word, a document is
         there twice in a topic, or ``depth`` is no whole number from 1.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "a.run")
+    ...     write_trec_run(path, ["051", "051"], ["d1", "d2"], [0.25, 0.5], run="a")
+    ...     print(path.read_text(), end="")
+    051 Q0 d2 1 0.5 a
+    051 Q0 d1 2 0.25 a
     """
     caller = "write_trec_run"
     values = finite_vector(caller, "scores", scores)

@@ -42,6 +42,16 @@ def blend_curve_figure(curve: BlendCurve, *, names: Sequence[str] | None = None)
     ------
     ValueError
         If there are not two names.
+
+    Examples
+    --------
+    >>> import numpy as np, boostsoft as bs
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.integers(0, 3, 200)
+    >>> S = y[:, None] + rng.normal(size=(200, 3))
+    >>> curve = bs.blend_curve(S, y, group=[20] * 10, n=5, n_boot=20)
+    >>> [axes.get_xlabel() for axes in blend_curve_figure(curve, names=("BM25", "trees")).axes]
+    ['share of trees']
     """
     figure = new_figure(9.5, 5.4)
     plot_blend_curve(curve, names=names, ax=figure.add_subplot())
@@ -75,6 +85,16 @@ def plot_blend_curve(
     ------
     ValueError
         If ``names`` or ``kinds`` is not as described.
+
+    Examples
+    --------
+    >>> import numpy as np, boostsoft as bs
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.integers(0, 3, 200)
+    >>> S = y[:, None] + rng.normal(size=(200, 3))
+    >>> curve = bs.blend_curve(S, y, group=[20] * 10, n=5, n_boot=20)
+    >>> plot_blend_curve(curve).get_ylabel()
+    'NDCG@10, mean over queries'
     """
     caller = "plot_blend_curve"
     of_type(caller, "curve", curve, BlendCurve)
@@ -145,6 +165,16 @@ def blend_surface_figure(surface: BlendSurface, *, names: Sequence[str] | None =
     ------
     ValueError
         If there are not three names.
+
+    Examples
+    --------
+    >>> import numpy as np, boostsoft as bs
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.integers(0, 3, 200)
+    >>> S = y[:, None] + rng.normal(size=(200, 3))
+    >>> surface = bs.blend_surface(S, y, group=[20] * 10, models=(0, 1, 2), n=5)
+    >>> len(blend_surface_figure(surface).axes)  # two triangles, each with its scale of colours
+    4
     """
     figure = new_figure(12.6, 5.6)
     for kind, axes in zip((HARD, SOFT), figure.subplots(1, 2), strict=True):
@@ -173,6 +203,16 @@ def plot_blend_surface(
     ------
     ValueError
         If ``kind`` or ``names`` is not as described.
+
+    Examples
+    --------
+    >>> import numpy as np, boostsoft as bs
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.integers(0, 3, 200)
+    >>> S = y[:, None] + rng.normal(size=(200, 3))
+    >>> surface = bs.blend_surface(S, y, group=[20] * 10, models=(0, 1, 2), n=5)
+    >>> [text.get_text() for text in plot_blend_surface(surface, names=("BM25", "trees", "dense")).texts][:3]
+    ['BM25', 'trees', 'dense']
     """
     of_type("plot_blend_surface", "surface", surface, BlendSurface)
     corners = model_names("plot_blend_surface", names, (*_TWO, "the third"), 16)

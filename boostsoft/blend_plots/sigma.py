@@ -45,6 +45,16 @@ def sigma_figure(choice: SigmaChoice) -> Figure:
     ------
     ValueError
         If the choice is by "residual", which compares no sigmas.
+
+    Examples
+    --------
+    >>> import numpy as np, boostsoft as bs
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.integers(0, 3, 200)
+    >>> S = y[:, None] + rng.normal(size=(200, 3))
+    >>> choice = bs.choose_sigma(S, y, method="tradeoff", group=[20] * 10, sigmas=[0.1, 0.5])
+    >>> sigma_figure(choice).axes[0].get_xlabel()
+    'sigma (ring: chosen)'
     """
     figure = new_figure(8.5, 4.8)
     plot_sigma_choice(choice, ax=figure.add_subplot())
@@ -66,6 +76,16 @@ def plot_sigma_choice(choice: SigmaChoice, *, ax: Axes | None = None) -> Axes:
     ------
     ValueError
         If the choice is by "residual", which compares no sigmas.
+
+    Examples
+    --------
+    >>> import numpy as np, boostsoft as bs
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.integers(0, 3, 200)
+    >>> S = y[:, None] + rng.normal(size=(200, 3))
+    >>> choice = bs.choose_sigma(S, y, method="tradeoff", group=[20] * 10, sigmas=[0.1, 0.5])
+    >>> plot_sigma_choice(choice).get_xscale()
+    'log'
     """
     of_type("plot_sigma_choice", "choice", choice, SigmaChoice)
     if choice.method not in _SIGMA_LINES:

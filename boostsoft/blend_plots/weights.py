@@ -33,6 +33,16 @@ def weights_figure(blender: SoftBlender, *, names: Sequence[str] | None = None) 
     ------
     ValueError
         If the blender is not fitted, or there are not as many names as models.
+
+    Examples
+    --------
+    >>> import numpy as np, boostsoft as bs
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.integers(0, 3, 200)
+    >>> S = y[:, None] + rng.normal(size=(200, 3))
+    >>> blender = bs.SoftBlender(n_boot=20, random_state=0).fit(S, y, group=[20] * 10)
+    >>> weights_figure(blender).axes[0].get_xlabel()
+    'weight, with its 95 % interval over resampled queries'
     """
     check_is_fitted(blender)
     figure = new_figure(8.0, 1.6 + 0.27 * len(blender.weights_))
@@ -57,6 +67,16 @@ def plot_weights(blender: SoftBlender, *, names: Sequence[str] | None = None, ax
     ------
     ValueError
         If the blender is not fitted, or there are not as many names as models.
+
+    Examples
+    --------
+    >>> import numpy as np, boostsoft as bs
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.integers(0, 3, 200)
+    >>> S = y[:, None] + rng.normal(size=(200, 3))
+    >>> blender = bs.SoftBlender(n_boot=20, random_state=0).fit(S, y, group=[20] * 10)
+    >>> [label.get_text() for label in plot_weights(blender, names=("BM25", "trees", "dense")).get_yticklabels()]
+    ['BM25', 'trees', 'dense']
     """
     check_is_fitted(blender)
     weights = blender.weights_

@@ -55,6 +55,18 @@ def write_report(tracks: Tracks, path: str | Path, *, title: str | None = None, 
         If ``tracks`` holds something else, or ``title`` is no text.
     ValueError
         If ``path`` is a folder, or ``level`` out of range.
+
+    Examples
+    --------
+    >>> import tempfile, numpy as np
+    >>> from boostsoft import Metric, TreeTrack
+    >>> track = TreeTrack(
+    ...     metrics=(Metric("ndcg@10"),), steps=np.array([1, 2]), per_query=np.array([[[0.5, 0.75]], [[0.625, 1]]]),
+    ...     beginning=np.array([[0.5, 0.5]]), start=0, query_weight=np.ones(2), spread=np.ones(2), groups=None,
+    ...     y_true=None, scores=None, qid=None)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_report(track, f"{folder}/report.html").name
+    'report.html'
     """
     found, target = as_tracks(CALLER, tracks), Path(path)
     fraction(CALLER, "level", level)
