@@ -165,6 +165,27 @@ def test_flow_of_cascades_and_average_precision_is_the_oracles(name, least, nois
     assert (flow >= np.abs(gradient) / sigma**2 * (1 - 1e-6)).all()
 
 
+@pytest.mark.parametrize("accuracy", ["fast", "default", "high"])
+@pytest.mark.parametrize("noise", NOISES)
+@pytest.mark.parametrize("name", ["ndcg", "ndcg@2", "precision@1", "rbp", "mrr", "err", "pfound", "map@4"])
+def test_documents_of_one_gain_that_are_far_from_the_rest_damp_each_other(name, noise, accuracy):
+    """Their order is worth nothing, yet pairs of equal gain are in the flow: as if the rest were within reach."""
+    options = {"pfound": {"p_rel": P_REL}, "map@4": {"normalizer": "k"}}
+    metric, labels = bs.Metric(name, **options.get(name, {})), np.array([2, 2, 2, 0, 1, 0])
+    near, groups = np.array([0.0, 0.3, -0.4]), QueryGroups.from_sizes([6])
+
+    def found(distance, accuracy, hessian="flow"):
+        scores = np.r_[near, near[::-1] - distance]
+        return evaluate(SoftObjective(metric, noise=noise, accuracy=accuracy, hessian=hessian), labels, scores, groups)
+
+    _, wanted = found(25.0 if noise != "gaussian" else 11.0, "high")  # the rest no longer count, but are not apart
+    gradient, curvature = found(1e5, accuracy)
+    assert (wanted[:3] > 1e-3).all()
+    np.testing.assert_allclose(curvature, wanted, rtol=1e-4, atol=1e-9)
+    assert not gradient[:3].any()
+    np.testing.assert_array_equal(gradient, found(1e5, accuracy, "constant")[0])
+
+
 @pytest.mark.parametrize("noise", NOISES)
 @pytest.mark.parametrize("name", ["auc", "pnr", "kendall", "spearman"])
 def test_flow_of_pairs_is_the_sum_of_their_pulls(name, noise):

@@ -20,7 +20,7 @@ import numpy as np
 
 from .blocks import call_block
 from .compile import kernel, merged, routine
-from .curvature import to_curvature
+from .curvature import FLOW, to_curvature
 from .families import ABSORBING, MARKED, PLAIN
 from .mixture import choose_terms, collect_mixed, start_mixed
 from .moments import POWERS, fill_moments, settle
@@ -294,13 +294,26 @@ def _add_uneven(
 
 
 @merged
+def _add_even(value, kept, family, coef, discount, first, last, ranks, before, gradient):
+    """The contribution of a cluster whose order is worth nothing, after the flow of its pairs has been found.
+
+    ``kept`` is what ``before`` was in front of it.
+    """
+    before[0], before[1] = kept
+    for j in range(first, last):
+        gradient[j] = 0.0
+    return value + _certain_value(family, coef, discount, first, last, ranks, before)
+
+
+@merged
 def _query_expectation(
-    block, short, engine, law, family, scores, gains, ranks, smooth, discount, sigma, h, tol, nobody, derive, space,
-    room, grad, push, hess,
+    block, short, engine, law, family, scores, gains, ranks, smooth, discount, sigma, h, tol, nobody, derive, undamped,
+    space, room, grad, push, hess,
 ):  # fmt: skip
     """One query's expected metric; with ``derive``, gradient, push and diagonal Hessian per document as well.
 
-    In units of sigma: the gradient is grad / sigma, the Hessian hess / sigma^2; the flow is grad + 2 push.
+    In units of sigma: the gradient is grad / sigma, the Hessian hess / sigma^2; the flow is grad + 2 push. The push of
+    documents whose order is worth nothing is left out where their gain is ``undamped`` or less.
     """
     _, coef, gaps = space.documents
     gradient, push_down, hessian, _, _, _, _ = space.sums
@@ -323,11 +336,14 @@ def _query_expectation(
     first = np.int64(0)
     while first < ranks and before[0] >= _ABSORBED:
         last, uneven = _place_cluster(space.documents, scores, order, sigma, first, n, ranks, apart)
-        if uneven:
+        if uneven or (last - first > 1 and coef[first] > undamped):
+            kept, known = (before[0], before[1]), value
             value = _add_uneven(
                 value, block, short, engine, law, family, first, last, ranks, smooth, h, eps, growth, fine, faint_below,
                 discount, nobody, derive, space, room,
             )  # fmt: skip
+            if not uneven:
+                value = _add_even(known, kept, family, coef, discount, first, last, ranks, before, gradient)
         else:  # any order of these documents is worth the same
             value += _certain_value(family, coef, discount, first, last, ranks, before)
         first = last
@@ -362,9 +378,12 @@ def expect_queries(
                 continue
             ranks = min(cutoffs[q], high - low)
             d_low, d_high = (low, high) if derive else (0, 0)
+            undamped = math.inf
+            if wanted.kind == FLOW:
+                undamped = 0.0 if family == PLAIN else wanted.least[q]
             value[q] = _query_expectation(
                 block, short, engine, law, family, scores[low:high], gains[low:high], ranks, smooth, discount, sigma, h,
-                tol, nobody, derive, space, room, grad[d_low:d_high], push[d_low:d_high], hess[d_low:d_high],
+                tol, nobody, derive, undamped, space, room, grad[d_low:d_high], push[d_low:d_high], hess[d_low:d_high],
             )  # fmt: skip
             to_curvature(wanted, q, d_low, d_high, gains, grad, push, hess)
         begin, end = claim(ranges)
