@@ -18,31 +18,18 @@ these itself.
 
 from __future__ import annotations
 
-import json
-import re
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from .adapters import MetricList, PreparedCache, as_booster, first_whole, stock_unit
-from .arguments import FloatArray, finite_vector
+from .adapters import MetricList, as_booster, first_whole
 from .metrics.hard import Metric
 from .metrics.soft import AnyMetric, MetricWeights, SoftMetric, watched_soft
-from .objectives import Objective, SoftObjective
+from .objectives import SoftObjective
 from .objectives import reference_objective as _reference
-from .xgboost_data import (
-    THREADS,
-    groups_and_weights,
-    import_xgboost,
-    is_empty,
-    library,
-    over_workers,
-    warn_if_no_split,
-)
-from .xgboost_data import threads as _threads
+from .xgboost_calls import XGBoostMetrics, XGBoostObjective
+from .xgboost_data import THREADS, import_xgboost
+from .xgboost_refusals import refuse_metrics_of_documents, refuse_minimising
 
 if TYPE_CHECKING:
     from xgboost import Booster
@@ -52,9 +39,6 @@ if TYPE_CHECKING:
 __all__ = ["TrackCallback", "custom_metric", "objective", "reference_objective", "train"]
 
 LEAST_SIGMA = 0.03  # below it XGBoost loses splits: NDCG was .001 lower at .03, .016 at .001, .13 at .0001
-# the names that XGBoost's EarlyStopping takes for metrics to maximise if it is not told
-_MAXIMISED_BY_NAME = ("auc", "pre", "map", "ndcg")
-_WEIGHS_QUERIES = re.compile(r"(ndcg|map|pre|auc|aucpr)([@-]|$)")  # of XGBoost's own metrics
 
 
 def objective(
@@ -309,11 +293,11 @@ def train(
     rule = trained_objective(obj)
     metrics = watched_metrics(custom_metric, rule)
     settled, evals = settle(params, arguments.get("xgb_model")), list(evals or ())
-    _refuse_metrics_of_documents(settled, arguments.get("xgb_model"), evals)
+    refuse_metrics_of_documents(settled, arguments.get("xgb_model"), evals)
     if not maximize:
         raise ValueError("boostsoft.xgboost.train: maximize must be True: every metric here is to be maximised")
     callbacks = list(arguments.pop("callbacks", None) or ())  # they may come once only, from an iterator
-    _refuse_minimising(callbacks, evals, metrics)
+    refuse_minimising(callbacks, evals, metrics)
     if verbose_eval and evals:
         added = {name: value for name, value in settled.items() if name not in params} | {"maximize": True}
         said = ", ".join(f"{name}={value}" for name, value in added.items())
@@ -336,54 +320,6 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
-
-
-class XGBoostObjective:
-    """A callable ``(predt, dtrain) -> gradient, hessian`` of what XGBoost minimises."""
-
-    def __init__(self, rule: Objective, built_by: str = "objective", unit: float | None = None) -> None:
-        self.rule, self.caller = rule, f"boostsoft.xgboost.{built_by}"
-        self._unit = stock_unit(rule) if unit is None else unit
-        self._cache = PreparedCache()
-
-    def __call__(self, predt: Any, dtrain: Any) -> tuple[FloatArray, FloatArray]:
-        """Gradient and curvature of what is minimised."""
-        part = over_workers() is not None
-        if part and is_empty(dtrain):
-            return np.zeros(0), np.zeros(0)
-        groups, weights = groups_and_weights(self.caller, dtrain)
-        queries = self._cache.get(dtrain.get_label(), groups, partial(self.rule.prepare, part=part, caller=self.caller))
-        scores = finite_vector(self.caller, "predictions", np.ravel(predt), groups.n_docs)
-        rows = groups.per_document(weights) if np.any(weights != 1.0) else None
-        with as_booster(_threads(), library()):
-            gradient, curvature = self.rule.unchecked(queries, scores, rows)
-        if not part and np.all(scores == scores[:1]):
-            warn_if_no_split(self.caller, self._unit * float(curvature.sum()))
-        return np.multiply(gradient, -self._unit, out=gradient), np.multiply(curvature, self._unit, out=curvature)
-
-    def __repr__(self) -> str:
-        return f"{self.caller}({self.rule!r})"
-
-
-class XGBoostMetrics:
-    """A callable ``(predt, dmatrix) -> [(name, value), ...]``."""
-
-    def __init__(self, metrics: MetricList) -> None:
-        self.metrics = metrics
-
-    def __call__(self, predt: Any, dmatrix: Any) -> list[tuple[str, float]]:
-        """Evaluate every metric on one data set, on the parts of all workers together."""
-        total = over_workers()
-        if total is not None and is_empty(dmatrix):
-            return self.metrics.pooled_values(None, None, None, np.zeros(0), total)
-        groups, weights = groups_and_weights(self.metrics.caller, dmatrix)
-        with as_booster(_threads(), library()):
-            if total is None:
-                return self.metrics.values(dmatrix.get_label(), groups, np.ravel(predt), weights)
-            return self.metrics.pooled_values(dmatrix.get_label(), groups, np.ravel(predt), weights, total)
-
-    def __repr__(self) -> str:
-        return repr(self.metrics)
 
 
 def settle(params: Mapping[str, Any], start: Any, caller: str = "boostsoft.xgboost.train") -> dict[str, Any]:
@@ -430,49 +366,3 @@ def watched_metrics(given: Any, rule: XGBoostObjective, caller: str = "boostsoft
     if isinstance(rule.rule, SoftObjective):
         return custom_metric(rule.rule.metric, watched_soft(rule.rule.metric, rule.rule.noise))
     return custom_metric("ndcg@10")
-
-
-def _refuse_metrics_of_documents(params: Mapping[str, Any], start: Any, evals: Sequence[tuple[Any, str]]) -> None:
-    """Raise if XGBoost would evaluate a metric of single documents where queries have weights: the process would end.
-
-    It asks for a weight per document then, and aborts.
-    """
-    weighted = [name for data, name in evals if data.get_weight().size and data.get_uint_info("group_ptr").size]
-    if not weighted:
-        return
-    by_default = () if params["disable_default_eval_metric"] or start is not None else "rmse"
-    given = params.get("eval_metric") or by_default
-    found = [given] if isinstance(given, str) else list(given)
-    if hasattr(start, "save_config"):  # in memory it keeps its own
-        found += [metric["name"] for metric in json.loads(start.save_config())["learner"].get("metrics", ())]
-    wrong = next((name for name in found if not _WEIGHS_QUERIES.match(str(name))), None)
-    if wrong is not None:
-        raise ValueError(
-            f"boostsoft.xgboost.train: {wrong!r} must not be evaluated on {weighted[0]!r}, whose weights are per "
-            "query: XGBoost would end the process; leave it out of eval_metric, and give a model that is continued as "
-            "xgb.Booster(model_file=model.save_raw()), without its metrics"
-        )
-
-
-def _refuse_minimising(callbacks: Sequence[Any], evals: Sequence[tuple[Any, str]], metrics: XGBoostMetrics) -> None:
-    """Raise if an EarlyStopping callback would stop at the worst tree in place of the best."""
-    from xgboost.callback import EarlyStopping
-
-    from .xgboost_callback import TrackCallback
-
-    ours = metrics.metrics.names
-    log: dict[str, dict[str, bool]] = {name: dict.fromkeys(ours, True) for _, name in evals}
-    for callback in callbacks:
-        if isinstance(callback, TrackCallback):
-            callback.join(log, {name: dict.fromkeys(names, True) for name, names in callback.logged.items()})
-    for stop in callbacks:
-        if not isinstance(stop, EarlyStopping) or not log:
-            continue
-        data = log.get(stop.data or list(log)[-1], {})  # XGBoost watches what comes last, and refuses what is not there
-        name = stop.metric_name or next(reversed(data), "")
-        guess = name.startswith(_MAXIMISED_BY_NAME) and name != "mape"
-        if name in data and not (guess if stop.maximize is None else stop.maximize):
-            raise ValueError(
-                f"boostsoft.xgboost.train: an EarlyStopping callback would minimise {name!r}, which is to be "
-                f"maximised: give it maximize=True; got maximize={stop.maximize!r}"
-            )

@@ -33,7 +33,8 @@ LAYERS = [
     ("drawing",),
     ("lightgbm_data", "xgboost_data"),
     ("lightgbm_warnings",),
-    ("lightgbm_callback", "lightgbm_calls", "xgboost_callback"),
+    ("lightgbm_callback", "lightgbm_calls", "xgboost_calls", "xgboost_callback"),
+    ("xgboost_refusals",),
     ("lightgbm", "xgboost"),
     ("dask",),
     ("ranker",),
@@ -65,7 +66,7 @@ LAYERS = [
 # what trains or reads a booster
 TRAINERS = (
     "bench", "cli", "dask", "experiment", "lightgbm_callback", "lightgbm_data", "ranker", "track_command", "tracking",
-    "xgboost", "xgboost_callback", "xgboost_data",
+    "xgboost", "xgboost_callback", "xgboost_data", "xgboost_refusals",
 )  # fmt: skip
 # what others wrote: the benchmark compares with it
 PEERS = ("catboost", "ranx", "pytrec_eval")

@@ -533,7 +533,7 @@ def test_where_no_leaf_can_have_its_least_curvature_it_is_told(data):
 
 
 def test_of_the_part_of_one_worker_nothing_is_told(data, monkeypatch):
-    monkeypatch.setattr("boostsoft.xgboost.over_workers", lambda: lambda sums: sums)
+    monkeypatch.setattr("boostsoft.xgboost_calls.over_workers", lambda: lambda sums: sums)
     matrix = data.matrix()
     matrix.set_weight(np.full(len(data.sizes), 1e-9))
     objective = bx.objective("ndcg@5")

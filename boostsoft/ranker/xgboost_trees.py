@@ -19,6 +19,7 @@ from .. import xgboost as adapter
 from ..adapters import STOCK_UNIT, as_booster, stock_unit
 from ..arguments import FloatArray
 from ..objectives import Objective, SoftObjective
+from ..xgboost_calls import XGBoostObjective
 from ..xgboost_data import import_xgboost, refuse_other_kinds, refuse_several_scores
 from .features import Features
 from .random_trees import RANDOM_TREES
@@ -114,7 +115,7 @@ def arguments(settings: Settings, objective: Objective, curvature: float) -> dic
     return {
         "params": parameters(settings, curvature, unit),
         "num_boost_round": settings.n_estimators,
-        "obj": adapter.XGBoostObjective(objective, unit=unit),
+        "obj": XGBoostObjective(objective, unit=unit),
         "custom_metric": adapter.custom_metric(*reversed(settings.evaluated)),
         "maximize": True,
     }

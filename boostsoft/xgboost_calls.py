@@ -1,0 +1,61 @@
+"""What XGBoost calls: an objective and metrics, by the interface of xgb.train."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from .adapters import MetricList, PreparedCache, as_booster, stock_unit
+from .arguments import FloatArray, finite_vector
+from .objectives import Objective
+from .xgboost_data import groups_and_weights, is_empty, library, over_workers, threads, warn_if_no_split
+
+
+class XGBoostObjective:
+    """A callable ``(predt, dtrain) -> gradient, hessian`` of what XGBoost minimises."""
+
+    def __init__(self, rule: Objective, built_by: str = "objective", unit: float | None = None) -> None:
+        self.rule, self.caller = rule, f"boostsoft.xgboost.{built_by}"
+        self._unit = stock_unit(rule) if unit is None else unit
+        self._cache = PreparedCache()
+
+    def __call__(self, predt: Any, dtrain: Any) -> tuple[FloatArray, FloatArray]:
+        """Gradient and curvature of what is minimised."""
+        part = over_workers() is not None
+        if part and is_empty(dtrain):
+            return np.zeros(0), np.zeros(0)
+        groups, weights = groups_and_weights(self.caller, dtrain)
+        queries = self._cache.get(dtrain.get_label(), groups, partial(self.rule.prepare, part=part, caller=self.caller))
+        scores = finite_vector(self.caller, "predictions", np.ravel(predt), groups.n_docs)
+        rows = groups.per_document(weights) if np.any(weights != 1.0) else None
+        with as_booster(threads(), library()):
+            gradient, curvature = self.rule.unchecked(queries, scores, rows)
+        if not part and np.all(scores == scores[:1]):
+            warn_if_no_split(self.caller, self._unit * float(curvature.sum()))
+        return np.multiply(gradient, -self._unit, out=gradient), np.multiply(curvature, self._unit, out=curvature)
+
+    def __repr__(self) -> str:
+        return f"{self.caller}({self.rule!r})"
+
+
+class XGBoostMetrics:
+    """A callable ``(predt, dmatrix) -> [(name, value), ...]``."""
+
+    def __init__(self, metrics: MetricList) -> None:
+        self.metrics = metrics
+
+    def __call__(self, predt: Any, dmatrix: Any) -> list[tuple[str, float]]:
+        """Evaluate every metric on one data set, on the parts of all workers together."""
+        total = over_workers()
+        if total is not None and is_empty(dmatrix):
+            return self.metrics.pooled_values(None, None, None, np.zeros(0), total)
+        groups, weights = groups_and_weights(self.metrics.caller, dmatrix)
+        with as_booster(threads(), library()):
+            if total is None:
+                return self.metrics.values(dmatrix.get_label(), groups, np.ravel(predt), weights)
+            return self.metrics.pooled_values(dmatrix.get_label(), groups, np.ravel(predt), weights, total)
+
+    def __repr__(self) -> str:
+        return repr(self.metrics)

@@ -1,0 +1,60 @@
+"""What ``boostsoft.xgboost.train`` refuses: what would end the process, or keep the worst tree."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .xgboost_calls import XGBoostMetrics
+
+# the names that XGBoost's EarlyStopping takes for metrics to maximise if it is not told
+_MAXIMISED_BY_NAME = ("auc", "pre", "map", "ndcg")
+_WEIGHS_QUERIES = re.compile(r"(ndcg|map|pre|auc|aucpr)([@-]|$)")  # of XGBoost's own metrics
+
+
+def refuse_metrics_of_documents(params: Mapping[str, Any], start: Any, evals: Sequence[tuple[Any, str]]) -> None:
+    """Raise if XGBoost would evaluate a metric of single documents where queries have weights: the process would end.
+
+    It asks for a weight per document then, and aborts.
+    """
+    weighted = [name for data, name in evals if data.get_weight().size and data.get_uint_info("group_ptr").size]
+    if not weighted:
+        return
+    by_default = () if params["disable_default_eval_metric"] or start is not None else "rmse"
+    given = params.get("eval_metric") or by_default
+    found = [given] if isinstance(given, str) else list(given)
+    if hasattr(start, "save_config"):  # in memory it keeps its own
+        found += [metric["name"] for metric in json.loads(start.save_config())["learner"].get("metrics", ())]
+    wrong = next((name for name in found if not _WEIGHS_QUERIES.match(str(name))), None)
+    if wrong is not None:
+        raise ValueError(
+            f"boostsoft.xgboost.train: {wrong!r} must not be evaluated on {weighted[0]!r}, whose weights are per "
+            "query: XGBoost would end the process; leave it out of eval_metric, and give a model that is continued as "
+            "xgb.Booster(model_file=model.save_raw()), without its metrics"
+        )
+
+
+def refuse_minimising(callbacks: Sequence[Any], evals: Sequence[tuple[Any, str]], metrics: XGBoostMetrics) -> None:
+    """Raise if an EarlyStopping callback would stop at the worst tree in place of the best."""
+    from xgboost.callback import EarlyStopping
+
+    from .xgboost_callback import TrackCallback
+
+    ours = metrics.metrics.names
+    log: dict[str, dict[str, bool]] = {name: dict.fromkeys(ours, True) for _, name in evals}
+    for callback in callbacks:
+        if isinstance(callback, TrackCallback):
+            callback.join(log, {name: dict.fromkeys(names, True) for name, names in callback.logged.items()})
+    for stop in callbacks:
+        if not isinstance(stop, EarlyStopping) or not log:
+            continue
+        data = log.get(stop.data or list(log)[-1], {})  # XGBoost watches what comes last, and refuses what is not there
+        name = stop.metric_name or next(reversed(data), "")
+        guess = name.startswith(_MAXIMISED_BY_NAME) and name != "mape"
+        if name in data and not (guess if stop.maximize is None else stop.maximize):
+            raise ValueError(
+                f"boostsoft.xgboost.train: an EarlyStopping callback would minimise {name!r}, which is to be "
+                f"maximised: give it maximize=True; got maximize={stop.maximize!r}"
+            )
