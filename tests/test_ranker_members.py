@@ -349,17 +349,23 @@ def test_new_trees_are_seen_on_a_model_of_large_gains(data):
 def test_the_objective_of_one_of_several_shows_no_scores():
     """Trackers of experiments keep its repr."""
     objective = bl.objective("ndcg@10")
-    assert repr(Own(objective, 0.25, np.zeros(3))) == f"Own(call={objective!r}, share=0.25)"
+    assert repr(Own(objective, 0.25, lambda _: np.zeros(3))) == f"Own(call={objective!r}, share=0.25)"
 
 
-def test_xgboost_is_not_shown_the_validation_sets_of_a_later_booster(data, valid, monkeypatch):
-    """It would predict all trees of all boosters anew for them, in every round, and nobody would look."""
-    shown, train = [], xgb.train
+@both
+def test_later_boosters_are_trained_on_the_data_of_the_first_and_shown_no_validation_sets(
+    booster, data, valid, monkeypatch
+):
+    """Made once; and a booster would predict all trees before anew for sets that nobody would look at."""
+    module = {"lightgbm": lgb, "xgboost": xgb}[booster]
+    trained, shown, train = [], [], module.train
 
-    def watched(*given, **options):
-        shown.append(len(options["evals"]))
-        return train(*given, **options)
+    def watched(params, given, *rest, **options):
+        trained.append(given)
+        shown.append(len(options["valid_sets" if booster == "lightgbm" else "evals"]))
+        return train(params, given, *rest, **options)
 
-    monkeypatch.setattr("xgboost.train", watched)
-    fit(ranker("xgboost", n_boosters=3, **OPTIONS), data, eval_set=[(valid.X, valid.y)], eval_qid=[valid.qid])
+    monkeypatch.setattr(f"{booster}.train", watched)
+    fit(ranker(booster, n_boosters=3, **OPTIONS), data, eval_set=[(valid.X, valid.y)], eval_qid=[valid.qid])
     assert shown == [1, 0, 0]
+    assert all(given is trained[0] for given in trained)

@@ -46,6 +46,7 @@ def grow(settings: Settings, trees: Trees, train: Rows, sets: Sequence[Rows], st
         settings = replace(settings, seed=(settings.seed + trees.n_trees(start)) % 2**31)
     first = _job(settings, trees, settings.objective, train, sets, start)
     refuse_other_features(first, trees)
+    first = replace(first, data=trees.data(settings, train, sets))
     n = settings.n_boosters or 1
     share = 1.0 / n
     found = _train(trees, replace(first, share=share, settings=_at_rate(settings, share)))
@@ -82,9 +83,8 @@ def _add(found: Grown, trees: Trees, first: Job, member: Member, at: int, share:
         random_trees=bool(settings.random_trees) and not member.plain,
         seed=(settings.seed + at) % 2**31,
     )
-    before = trees.predict(found.booster, first.train.features, settings.n_jobs)
     job = _job(its, trees, member.objective(settings.objective), first.train, sets, found.booster)
-    more = _train(trees, replace(job, share=share, before=before))
+    more = _train(trees, replace(job, data=first.data, share=share, later=True))
     curves = {
         name: {metric: [*values, *more.curves.get(name, {}).get(metric, [])] for metric, values in by_metric.items()}
         for name, by_metric in found.curves.items()

@@ -133,24 +133,31 @@ def load(source: Any) -> Any:
     return lightgbm.Booster(model_str=source.model_to_string()) if isinstance(source, lightgbm.Booster) else None
 
 
+def data(settings: Settings, train: Rows, sets: Sequence[Rows]) -> Any:
+    """The data sets. Where several boosters are trained, LightGBM keeps the features, to predict by those before."""
+    several = (settings.n_boosters or 1) > 1
+    made = _dataset(replace(train, features=_some_feature(train.features)), several)
+    return made, [_dataset(rows, several, reference=made) for rows in sets]
+
+
 def train(job: Job) -> Any:
     """Grow the trees."""
     import lightgbm
 
-    data = _dataset(replace(job.train, features=_some_feature(job.train.features)))
-    valid = [_dataset(rows, reference=data) for _, rows in job.valid]
+    train, valid = job.data
     given = arguments(job.settings, job.objective, job.curvature)
-    params = given["params"]
-    later = job.before is not None  # of several boosters: then its own scores are not those that LightGBM shows
+    params, feval = given["params"], given["feval"]
+    # of a later one of several boosters LightGBM would show the scores of all, and predict those before for every set
+    shown = [] if job.later else valid
     return lightgbm.train(
-        {**params, "objective": job.at_own_scores(params["objective"])},
-        data,
+        {**params, "objective": job.at_own_scores(params["objective"], lambda data: data.get_init_score())},
+        train,
         given["num_boost_round"],
-        valid_sets=valid,
-        valid_names=[name for name, _ in job.valid],
-        feval=job.at_own_scores(given["feval"]) if job.valid and not later else None,
+        valid_sets=shown,
+        valid_names=[name for name, _ in job.valid[: len(shown)]],
+        feval=job.at_own_scores(feval) if shown else None,
         init_model=job.start,
-        callbacks=[_Stop(job.watch, _measured(job, given["feval"], valid) if later else None)] if job.valid else None,
+        callbacks=[_Stop(job.watch, _measured(job, feval, valid) if job.later else None)] if job.valid else None,
     )
 
 
@@ -244,7 +251,7 @@ class _Stop:
             raise EarlyStopException(env.iteration, found)
 
 
-def _dataset(rows: Rows, reference: Any = None) -> Any:
+def _dataset(rows: Rows, keep: bool, reference: Any = None) -> Any:
     import lightgbm
 
     features = rows.features
@@ -257,6 +264,7 @@ def _dataset(rows: Rows, reference: Any = None) -> Any:
         feature_name=names_of(features) or "auto",
         categorical_feature=list(features.categorical),
         params={"verbosity": -1},
+        free_raw_data=not keep,
     )
 
 

@@ -25,16 +25,17 @@ class Own:
     ----------
     call : an objective or metrics, (scores, data set) -> anything.
     share : by what its own scores are multiplied in the mean.
-    before : the scores of the boosters before it, (n_docs,) of the training data; 0 for the first.
+    before : what tells the scores of the boosters before it, (n_docs,), of a data set; None for the first.
     """
 
     call: Callable[[Any, Any], Any]
     share: float
-    before: FloatArray | float = field(repr=False)  # experiment trackers keep the repr of an objective
+    before: Callable[[Any], Any] | None = field(default=None, repr=False)  # trackers keep the repr of an objective
 
     def __call__(self, scores: Any, data: Any) -> Any:
         """Call with its own scores."""
-        return self.call((scores - self.before) / self.share, data)
+        its = scores if self.before is None else scores - self.before(data)
+        return self.call(its / self.share, data)
 
 
 class OwnScores:
@@ -68,8 +69,9 @@ class Job:
     train, valid : the data, and the validation sets by name.
     start : a booster whose trees come first, if any.
     watch : what sees the metrics after every tree.
+    data : what the booster's module has made of ``train`` and ``valid`` (``Trees.data``).
     share : by what the scores of these trees are multiplied, where they are one booster of several.
-    before : there, the scores of the trees that come first on ``train``; None, where these trees go on from them.
+    later : there, whether they are not the first: the trees of ``start`` are other boosters', from which none goes on.
     """
 
     settings: Settings
@@ -79,14 +81,17 @@ class Job:
     valid: Sequence[tuple[str, Rows]]
     start: Any
     watch: Watch
+    data: Any = None
     share: float = 1.0
-    before: FloatArray | None = None
+    later: bool = False
 
-    def at_own_scores(self, call: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-        """What a booster calls with scores, called with those of these trees."""
-        if self.share == 1.0 and self.before is None:
-            return call
-        return Own(call, self.share, 0.0 if self.before is None else self.before)
+    def at_own_scores(
+        self, call: Callable[[Any, Any], Any], before: Callable[[Any], Any] | None = None
+    ) -> Callable[[Any, Any], Any]:
+        """What a booster calls with scores, called with those of these trees: less those ``before``, of later ones."""
+        if self.later:
+            return Own(call, self.share, before)
+        return call if self.share == 1.0 else Own(call, self.share)
 
 
 class Trees(Protocol):
@@ -105,6 +110,10 @@ class Trees(Protocol):
 
     def load(self, source: Any) -> Any:
         """A booster from a booster or a file; None if the source is neither."""
+        ...
+
+    def data(self, settings: Settings, train: Rows, sets: Sequence[Rows]) -> Any:
+        """The training data and the validation sets in the booster's own form, for all trainings of a fit."""
         ...
 
     def train(self, job: Job) -> Any:

@@ -158,6 +158,13 @@ def load(source: Any) -> Any:
     return found
 
 
+def data(settings: Settings, train: Rows, sets: Sequence[Rows]) -> Any:
+    """The matrices."""
+    return as_dmatrix(train.features, settings.n_jobs, train), [
+        as_dmatrix(rows.features, settings.n_jobs, rows) for rows in sets
+    ]
+
+
 def train(job: Job) -> Any:
     """Grow the trees; XGBoost does not show its number of threads to what it calls."""
     with as_booster(job.settings.n_jobs):
@@ -168,23 +175,24 @@ def _train(job: Job) -> Any:
     import xgboost
 
     settings = job.settings
-    data = as_dmatrix(job.train.features, settings.n_jobs, job.train)
-    valid = [(as_dmatrix(rows.features, settings.n_jobs, rows), name) for name, rows in job.valid]
+    data, matrices = job.data
+    valid = [(matrix, name) for matrix, (name, _) in zip(matrices, job.valid, strict=True)]
     metrics = adapter.custom_metric(*settings.evaluated)
     recorded = _Recorded(job.at_own_scores(metrics), valid)
     given = arguments(settings, job.objective, job.curvature)
     params = given["params"]
     if job.start is not None:
         del params["base_score"]  # its own stays, in units of its own link: under some 0 is minus infinity
-    later = job.before is not None  # of several boosters: then its own scores are not those that XGBoost shows
-    values = _measured(job, metrics, valid) if later else lambda _: recorded.take()
+    # of a later one of several boosters XGBoost would show the scores of all
+    before = _margin(job.start, data) if job.later else None
+    values = _measured(job, metrics, valid) if job.later else lambda _: recorded.take()
     booster = xgboost.train(
         params,
         data,
         given["num_boost_round"],
-        evals=() if later else valid,  # or it would predict all trees anew for them in every round
-        obj=job.at_own_scores(given["obj"]),
-        custom_metric=recorded if valid and not later else None,
+        evals=() if job.later else valid,  # or it would predict all trees anew for them in every round
+        obj=job.at_own_scores(given["obj"], lambda _: before),
+        custom_metric=recorded if valid and not job.later else None,
         xgb_model=job.start,
         callbacks=[_stop(values, job.watch)] if valid else None,
         verbose_eval=False,
@@ -227,7 +235,11 @@ def name_categories(booster: Any, categories: Iterable[Sequence[Any]]) -> None:
 
 def predict(booster: Any, features: Features, n_jobs: int | None) -> FloatArray:
     """Scores by all trees."""
-    return np.asarray(booster.predict(as_dmatrix(features, n_jobs), output_margin=True), dtype=np.float64)
+    return _margin(booster, as_dmatrix(features, n_jobs))
+
+
+def _margin(booster: Any, data: Any) -> FloatArray:
+    return np.asarray(booster.predict(data, output_margin=True), dtype=np.float64)
 
 
 def staged(booster: Any, features: Features, steps: Sequence[int], n_jobs: int | None) -> Iterator[FloatArray]:
