@@ -132,7 +132,10 @@ def read_metrics(caller: str, metrics: Iterable[Any]) -> list[AnyMetric]:
         elif isinstance(metric, (Metric, SoftMetric)):
             found.append(metric)
         else:
-            raise TypeError(f"{caller}: a metric must be a string, a Metric or a SoftMetric; got {metric!r}")
+            got = repr(metric)
+            if hasattr(metric, "shape") and caller.startswith("boostsoft."):  # an adapter that a booster calls, uncalled
+                got = f"an array; a booster takes what {caller}('ndcg@10') returns"
+            raise TypeError(f"{caller}: a metric must be a string, a Metric or a SoftMetric; got {got}")
     if not found:
         raise ValueError(f"{caller}: give at least one metric, such as 'ndcg@10'")
     return found

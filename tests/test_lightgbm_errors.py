@@ -249,6 +249,11 @@ def test_bad_metrics_are_named_at_once(build, metrics, error, message):
         build(*metrics)
 
 
+def test_what_builds_metrics_says_that_it_is_to_be_called(data):
+    with pytest.raises(TypeError, match=r"an array; a booster takes what boostsoft.lightgbm.feval\('ndcg@10'\)"):
+        train(data, feval=bl.feval, valid_sets=[data.dataset()])
+
+
 def test_names_of_hard_and_soft_metrics():
     names = bl.feval(
         "ndcg@5", "ndcg", bs.Metric("ndcg", k=[1, 2], name="own"), bs.SoftMetric("rbp@3", noise="gumbel")
