@@ -133,7 +133,7 @@ def read_metrics(caller: str, metrics: Iterable[Any]) -> list[AnyMetric]:
             found.append(metric)
         else:
             got = repr(metric)
-            if hasattr(metric, "shape") and caller.startswith("boostsoft."):  # an adapter that a booster calls, uncalled
+            if hasattr(metric, "shape") and caller.startswith("boostsoft."):  # a booster called the adapter itself
                 got = f"an array; a booster takes what {caller}('ndcg@10') returns"
             raise TypeError(f"{caller}: a metric must be a string, a Metric or a SoftMetric; got {got}")
     if not found:
