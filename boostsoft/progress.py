@@ -4,46 +4,63 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from multiprocessing import parent_process
+from threading import current_thread, main_thread
+from typing import Any, Protocol, TypeVar
 
 _WIDTH = 24
 PAGE = 110  # columns, where nothing says how many there are
 _PAUSE = 0.1  # seconds between two looks
+_PATIENCE = 0.3  # seconds before a bar on a terminal is worth a look
 
 Item = TypeVar("Item")
 
 
+class Tell(Protocol):
+    """What to tell how much is done, and more in words."""
+
+    def __call__(self, done: float, words: str = "") -> None:
+        """Show it, where somebody looks."""
+
+
 def shows(caller: str, progress: Any) -> bool:
-    """Whether a bar is shown: True everywhere, in a notebook and a log too, "auto" where stderr is a terminal."""
+    """Whether a bar is shown: True everywhere, in a notebook and a log too; "auto" where stderr is a terminal.
+
+    And not beside others: by "auto" no worker process or thread writes over the bar of another one.
+    """
     if not isinstance(progress, bool) and progress != "auto":
         raise ValueError(f"{caller}: progress must be True, False or 'auto'; got {progress!r}")
-    return _on_terminal() if progress == "auto" else bool(progress)
+    return _on_terminal() and _is_alone() if progress == "auto" else bool(progress)
 
 
 def _on_terminal() -> bool:
     return sys.stderr is not None and sys.stderr.isatty()  # without a console there is no such stream
 
 
+def _is_alone() -> bool:
+    return parent_process() is None and current_thread() is main_thread()
+
+
 @contextmanager
-def bar(shown: bool, text: str, total: float | None = 1.0, counts: bool = False) -> Iterator[Callable[[float], None]]:
+def bar(shown: bool, text: str, total: float | None = 1.0, counts: bool = False) -> Iterator[Tell]:
     """What to tell how much of the total is done, a share or a count; shows a bar if it is to be ``shown``."""
     if not shown:
-        yield lambda _: None
+        yield lambda done, words="": None
     elif _on_terminal():
         with _terminal_bar(text, total, counts) as tell:
             yield tell
     else:
         line = Line()
         try:
-            yield lambda done: line.write_if_due(done, total, counts, text)
+            yield lambda done, words="": line.write_if_due(done, total, counts, f"{text} {words}".rstrip())
         finally:
             line.close()
 
 
 @contextmanager
-def _terminal_bar(text: str, total: float | None, counts: bool) -> Iterator[Callable[[float], None]]:
+def _terminal_bar(text: str, total: float | None, counts: bool) -> Iterator[Tell]:
     from rich.console import Console
     from rich.progress import (
         BarColumn,
@@ -55,10 +72,22 @@ def _terminal_bar(text: str, total: float | None, counts: bool) -> Iterator[Call
     )
 
     done_of = MofNCompleteColumn() if counts else TaskProgressColumn()
-    columns = (TextColumn("{task.description}"), BarColumn(), done_of, TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(text, total=total)
-        yield lambda done: progress.update(task, completed=done)
+    words = TextColumn("[cyan]{task.fields[words]}")
+    columns = (TextColumn("{task.description}"), BarColumn(), done_of, words, TimeRemainingColumn())
+    progress = Progress(*columns, console=Console(stderr=True), transient=True)
+    task = progress.add_task(text, total=total, words="")
+    due = time.monotonic() + _PATIENCE
+
+    def tell(done: float, words: str = "") -> None:
+        if not progress.live.is_started and time.monotonic() >= due:
+            progress.start()
+        progress.update(task, completed=done, words=words)
+
+    try:
+        yield tell
+    finally:
+        if progress.live.is_started:
+            progress.stop()
 
 
 def watched(items: Iterable[Item], total: int | None, text: str, shown: bool) -> Iterator[Item]:

@@ -113,6 +113,9 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
     n_jobs : int, optional
         Threads of the booster, counted as joblib does; None leaves it to the booster. Objective and metrics run on
         Numba's (``NUMBA_NUM_THREADS``), and on no more than these.
+    progress : "auto", True or False
+        Whether :meth:`fit` shows how far it is, and the first metric evaluated: "auto" where stderr is a terminal, True
+        in notebooks and logs too.
     random_state : int, RandomState or Generator, optional
         Seed of the booster and of the validation queries; None is 0.
 
@@ -204,6 +207,7 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         validation_fraction: float | None = None,
         qid_column: str | int | None = None,
         n_jobs: int | None = None,
+        progress: Any = "auto",
         random_state: Any = None,
     ) -> None:
         self.booster = booster
@@ -229,6 +233,7 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         self.validation_fraction = validation_fraction
         self.qid_column = qid_column
         self.n_jobs = n_jobs
+        self.progress = progress
         self.random_state = random_state
 
     def fit(

@@ -10,10 +10,12 @@ from ..adapters import MetricList, as_booster, logged_name
 from ..arguments import FloatArray
 from ..metrics.spread import spread
 from ..objectives import Objective
+from ..progress import bar
 from .members import Member, members
 from .regularization import first_curvature, leaf_l2
 from .rows import Rows
 from .settings import FIT, Settings
+from .shown import Shown
 from .training import Job, Trees, refuse_other_features, warn_of_lost_boosters, warn_of_no_split
 from .watch import Watch
 
@@ -42,11 +44,26 @@ class Grown:
 
 def grow(settings: Settings, trees: Trees, train: Rows, sets: Sequence[Rows], start: Any) -> Grown:
     """Grow what settings ask for on checked rows; a booster to continue is so if there is but one."""
+    n = settings.n_boosters or 1
+    with bar(settings.progress, "training", n * settings.n_estimators, counts=True) as tell:
+        shown = Shown(tell, settings.n_estimators, n) if settings.progress else None
+        first, found, splits = _grow(settings, trees, train, sets, start, shown)
+    warn_of_no_split(first, trees, found.booster)
+    warn_of_lost_boosters(first, trees, splits)
+    if sets and (n > 1 or found.best_value is None):
+        found = replace(found, best_value=_value(settings, trees, found.booster, sets[-1]))
+    return found
+
+
+def _grow(
+    settings: Settings, trees: Trees, train: Rows, sets: Sequence[Rows], start: Any, shown: Shown | None
+) -> tuple[Job, Grown, list[int]]:
+    """The first training, what all have left, and how many splits there were after each."""
     if start is not None:  # or the draws of its first trees would be made again
         settings = replace(settings, seed=(settings.seed + trees.n_trees(start)) % 2**31)
     first = _job(settings, trees, settings.objective, train, sets, start)
     refuse_other_features(first, trees)
-    first = replace(first, data=trees.data(settings, train, sets))
+    first = replace(first, data=trees.data(settings, train, sets), shown=shown)
     n = settings.n_boosters or 1
     share = 1.0 / n
     found = _train(trees, replace(first, share=share, settings=_at_rate(settings, share)))
@@ -56,11 +73,7 @@ def grow(settings: Settings, trees: Trees, train: Rows, sets: Sequence[Rows], st
     for at, member in enumerate(kinds[1:], start=1):
         found = _add(found, trees, first, member, at, share * member.unit(own, _spread_fitted(first, member)))
         splits.append(trees.n_splits(found.booster))
-    warn_of_no_split(first, trees, found.booster)
-    warn_of_lost_boosters(first, trees, splits)
-    if sets and (n > 1 or found.best_value is None):
-        found = replace(found, best_value=_value(settings, trees, found.booster, sets[-1]))
-    return found
+    return first, found, splits
 
 
 def _job(settings: Settings, trees: Trees, objective: Objective, train: Rows, sets: Sequence[Rows], start: Any) -> Job:
@@ -84,7 +97,9 @@ def _add(found: Grown, trees: Trees, first: Job, member: Member, at: int, share:
         seed=(settings.seed + at) % 2**31,
     )
     job = _job(its, trees, member.objective(settings.objective), first.train, sets, found.booster)
-    more = _train(trees, replace(job, data=first.data, share=share, later=True))
+    if first.shown is not None:
+        first.shown.begin(at)
+    more = _train(trees, replace(job, data=first.data, shown=first.shown, share=share, later=True))
     curves = {
         name: {metric: [*values, *more.curves.get(name, {}).get(metric, [])] for metric, values in by_metric.items()}
         for name, by_metric in found.curves.items()

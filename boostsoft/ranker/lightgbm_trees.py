@@ -23,7 +23,6 @@ from .regularization import leaf_l2
 from .rows import Rows
 from .settings import FIT, Settings, by_alias, refuse_clashes
 from .training import Job, OwnScores, usable_names
-from .watch import Watch
 
 NAME = "lightgbm"
 LIMITS = "min_sum_hessian_in_leaf, min_gain_to_split"
@@ -157,7 +156,7 @@ def train(job: Job) -> Any:
         valid_names=[name for name, _ in job.valid[: len(shown)]],
         feval=job.at_own_scores(feval) if shown else None,
         init_model=job.start,
-        callbacks=[_Stop(job.watch, _measured(job, feval, valid) if job.later else None)] if job.valid else None,
+        callbacks=[_After(job, _measured(job, feval, valid) if job.later else None)] if job.is_seen else None,
     )
 
 
@@ -236,18 +235,18 @@ def _measured(job: Job, feval: Any, valid: Sequence[Any]) -> Callable[[Any], lis
     return values
 
 
-class _Stop:
+class _After:
     """LightGBM's callback after every round."""
 
-    def __init__(self, watch: Watch, measured: Callable[[Any], list[Any]] | None = None) -> None:
-        self.watch, self.measured = watch, measured
+    def __init__(self, job: Job, measured: Callable[[Any], list[Any]] | None) -> None:
+        self.job, self.measured = job, measured
 
     def __call__(self, env: Any) -> None:
         """Record the metrics; raise what LightGBM takes as the end."""
         from lightgbm.callback import EarlyStopException
 
         found = env.evaluation_result_list if self.measured is None else self.measured(env.model)
-        if self.watch.see(((entry[0], entry[1], entry[2]) for entry in found), n_trees(env.model)):
+        if self.job.see(((entry[0], entry[1], entry[2]) for entry in found), n_trees(env.model)):
             raise EarlyStopException(env.iteration, found)
 
 

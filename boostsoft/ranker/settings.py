@@ -23,6 +23,7 @@ from ..metrics.hard import refuse_cutoffs_per_query
 from ..metrics.registry import REGISTRY
 from ..metrics.soft import AnyMetric, MetricWeights, as_metric, watched_soft
 from ..objectives.soft import SoftObjective, read_objective
+from ..progress import shows
 from ..queries import n_relevant
 from ..query_groups import QueryGroups
 from . import convex_losses, members, random_trees, rate
@@ -53,6 +54,7 @@ class Settings:
     more : the booster's own further parameters.
     early_stopping_rounds, validation_fraction : as given.
     n_jobs : threads of the booster; None for its own choice.
+    progress : whether to show a bar.
     seed : of the booster and of the split into training and validation queries.
     """
 
@@ -75,6 +77,7 @@ class Settings:
     early_stopping_rounds: int | None
     validation_fraction: float | None
     n_jobs: int | None
+    progress: bool
     seed: int
 
     def on(self, labels: FloatArray, groups: QueryGroups, continued: bool = False) -> Settings:
@@ -137,6 +140,7 @@ def check_settings(ranker: Any) -> Settings:
         early_stopping_rounds=None if rounds is None else whole_number(FIT, "early_stopping_rounds", rounds, 1),
         validation_fraction=None if share is None else fraction(FIT, "validation_fraction", share),
         n_jobs=check_threads(FIT, ranker.n_jobs),
+        progress=shows(FIT, ranker.progress),
         seed=seed_of(FIT, ranker.random_state, _LARGEST),
     )
 

@@ -14,6 +14,7 @@ from ..objectives import Objective
 from .features import Features
 from .rows import Rows
 from .settings import FIT, Settings
+from .shown import Shown
 from .watch import Watch
 
 
@@ -69,6 +70,7 @@ class Job:
     train, valid : the data, and the validation sets by name.
     start : a booster whose trees come first, if any.
     watch : what sees the metrics after every tree.
+    shown : what is told after every round, if anybody looks.
     data : what the booster's module has made of ``train`` and ``valid`` (``Trees.data``).
     share : by what the scores of these trees are multiplied, where they are one booster of several.
     later : there, whether they are not the first: the trees of ``start`` are other boosters', from which none goes on.
@@ -81,9 +83,22 @@ class Job:
     valid: Sequence[tuple[str, Rows]]
     start: Any
     watch: Watch
+    shown: Shown | None = None
     data: Any = None
     share: float = 1.0
     later: bool = False
+
+    @property
+    def is_seen(self) -> bool:
+        """Whether anything is to be done after a round."""
+        return bool(self.valid) or self.shown is not None
+
+    def see(self, values: Iterable[tuple[str, str, float]], trees: int) -> bool:
+        """After a round, of a booster of so many trees: record (data set, metric, value); whether to stop."""
+        stops = bool(self.valid) and self.watch.see(values, trees)
+        if self.shown is not None:
+            self.shown.round(self.watch)
+        return stops
 
     def at_own_scores(
         self, call: Callable[[Any, Any], Any], before: Callable[[Any], Any] | None = None

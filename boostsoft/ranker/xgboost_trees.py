@@ -27,7 +27,6 @@ from .regularization import leaf_l2
 from .rows import Rows
 from .settings import FIT, Settings, by_alias, refuse_clashes
 from .training import Job, OwnScores, usable_names
-from .watch import Watch
 
 NAME = "xgboost"
 LIMITS = "gamma"
@@ -194,7 +193,7 @@ def _train(job: Job) -> Any:
         obj=job.at_own_scores(given["obj"], lambda _: before),
         custom_metric=recorded if valid and not job.later else None,
         xgb_model=job.start,
-        callbacks=[_stop(values, job.watch)] if valid else None,
+        callbacks=[_after(values, job)] if job.is_seen else None,
         verbose_eval=False,
     )
     if job.start is None and n_splits(booster) == 0:
@@ -299,17 +298,17 @@ def _measured(job: Job, metrics: Any, valid: Sequence[tuple[Any, str]]) -> Calla
     return values
 
 
-def _stop(values: Callable[[Any], list[Any]], watch: Watch) -> Any:
+def _after(values: Callable[[Any], list[Any]], job: Job) -> Any:
     """XGBoost's callback after every tree."""
     import xgboost
 
-    class Stop(xgboost.callback.TrainingCallback):  # type: ignore[misc]
+    class After(xgboost.callback.TrainingCallback):  # type: ignore[misc]
         """Record the metrics; say whether to end."""
 
         def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
-            return watch.see(values(model), n_trees(model))
+            return job.see(values(model), n_trees(model))
 
-    return Stop()
+    return After()
 
 
 def as_dmatrix(features: Features, n_jobs: int | None, rows: Rows | None = None) -> Any:

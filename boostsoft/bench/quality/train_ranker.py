@@ -27,6 +27,7 @@ def parameters(job: Job) -> dict[str, Any]:
         "n_estimators": job.trees,
         "early_stopping_rounds": job.patience,
         "n_jobs": job.threads,
+        "progress": False,  # the study shows its own
         "random_state": job.seed,
         **job.method.fixed,
         **job.setting["trees"],

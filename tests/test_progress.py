@@ -1,0 +1,142 @@
+"""Bars: where they show, and what."""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+
+import numpy as np
+import pytest
+from joblib import Parallel, delayed
+
+from boostsoft import progress
+from boostsoft.progress import bar, shows
+
+from .ranker_cases import both, ranker, task
+
+
+@pytest.fixture(scope="module")
+def data():
+    return task(0)
+
+
+@pytest.fixture
+def terminal(monkeypatch):
+    """Stderr is captured, and passes for a terminal."""
+    monkeypatch.setattr(progress, "_on_terminal", lambda: True)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "120")
+
+
+def shown_in_a_terminal():
+    progress._on_terminal = lambda: True  # of this process alone
+    return shows("fit", "auto")
+
+
+def lines(err):
+    """What a bar said, one line after another, without colours and moves of the cursor."""
+    plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", err)
+    return [line.strip("━╸╺ ") for line in re.split(r"[\r\n]+", plain) if line.strip()]
+
+
+# ---- where --------------------------------------------------------------------------------------------------------
+
+
+def test_by_default_it_shows_on_a_terminal(terminal):
+    assert [shows("fit", given) for given in ("auto", True, False)] == [True, True, False]
+
+
+def test_by_default_it_does_not_elsewhere():
+    assert [shows("fit", given) for given in ("auto", True, False)] == [False, True, False]
+
+
+def test_workers_show_none_by_default(terminal):
+    found = []
+    thread = threading.Thread(target=lambda: found.extend(shows("fit", given) for given in ("auto", True)))
+    thread.start()
+    thread.join()
+    assert found == [False, True]
+    with Parallel(2) as parallel:
+        assert parallel(delayed(shown_in_a_terminal)() for _ in range(2)) == [False, False]
+
+
+@pytest.mark.parametrize("given", [None, 1, "yes"], ids=str)
+def test_what_is_no_progress_is_refused(given):
+    with pytest.raises(ValueError, match=r"fit: progress must be True, False or 'auto'; got "):
+        shows("fit", given)
+
+
+# ---- on a terminal ------------------------------------------------------------------------------------------------
+
+
+def test_short_work_shows_nothing_on_a_terminal(terminal, capsys):
+    with bar(True, "training", 2, counts=True) as tell:
+        tell(1)
+        tell(2, "words")
+    assert capsys.readouterr() == ("", "")
+
+
+def test_long_work_shows_how_far_it_is_and_is_taken_away(terminal, capsys, monkeypatch):
+    monkeypatch.setattr(progress, "_PATIENCE", 0.0)
+
+    def work():
+        with bar(True, "training", 2, counts=True) as tell:
+            tell(1, "booster 1 of 2")
+            time.sleep(0.15)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
+    out, err = capsys.readouterr()
+    assert not out
+    assert any(re.fullmatch(r"training .* 1/2 booster 1 of 2 .*", line) for line in lines(err))
+    assert err.endswith("\x1b[?25h\r\x1b[1A\x1b[2K")  # the cursor is back, and the line gone
+
+
+# ---- of a ranker --------------------------------------------------------------------------------------------------
+
+
+@both
+@pytest.mark.parametrize("n_boosters", [1, 2])
+def test_a_ranker_says_how_far_it_is(booster, n_boosters, data, capsys, monkeypatch):
+    monkeypatch.setattr(progress, "_PAUSE", 0.0)
+    models = [
+        ranker(booster, n_estimators=5, n_boosters=n_boosters, progress=shown).fit(
+            data.X, data.y, qid=data.qid, eval_set=sets, eval_qid=[data.qid] if sets else None
+        )
+        for sets in (None, [(data.X, data.y)])
+        for shown in (False, True)
+    ]
+    out, err = capsys.readouterr()
+    assert not out
+    total, said = 5 * n_boosters, lines(err)
+    curve = models[-1].evals_result_["valid_0"]["ndcg_gaussian@10"]
+    assert len(said) == 2 * total
+    for done, (alone, watched) in enumerate(zip(said[:total], said[total:], strict=True), 1):
+        which = f" booster {(done - 1) // 5 + 1} of 2" if n_boosters == 2 else ""
+        assert alone == f"{done}/{total} training{which}"
+        assert watched == f"{alone}{',' if which else ''} ndcg_gaussian@10 {curve[done - 1]:.4f}"
+    assert all(np.array_equal(model.predict(data.X), models[0].predict(data.X)) for model in models)
+
+
+def test_a_ranker_is_silent_where_nobody_looks(data, capsys):
+    ranker().fit(data.X, data.y, qid=data.qid)
+    assert capsys.readouterr() == ("", "")
+
+
+@both
+def test_a_booster_that_stops_early_counts_as_done(booster, data, capsys, monkeypatch):
+    monkeypatch.setattr(progress, "_PAUSE", 0.0)
+    model = ranker(booster, n_estimators=60, n_boosters=2, learning_rate=0.9, early_stopping_rounds=2, progress=True)
+    model.fit(data.X, data.y, qid=data.qid, eval_set=[(data.X, -data.y + 3)], eval_qid=[data.qid])
+    done = [int(line.split("/")[0]) for line in lines(capsys.readouterr().err)]
+    assert model.n_iter_ == len(done) < 20
+    assert done[0] == 1
+    assert 61 in done
+
+
+def test_a_ranker_checks_what_it_is_to_show(data):
+    with pytest.raises(ValueError, match=r"SoftRanker.fit: progress must be True, False or 'auto'; got 'yes'"):
+        ranker(progress="yes").fit(data.X, data.y, qid=data.qid)
