@@ -43,10 +43,11 @@ def plan_summary(plan: Plan) -> str:
     shared = plan.booster_parameters(OURS)
     settings = {"learning_rate": None, "num_leaves": None, "min_data_in_leaf": 20, **plan.parameters}
     listed = ", ".join(f"{name} {shared.get(name, default)}" for name, default in settings.items())
+    up = "Each arm: up" if plan.baseline else "Up"
     beside = [f"{weight:g} {name}" for what in (plan.mix, plan.losses) for name, weight in (what or {}).items()]
     return (
         f"{OURS} trains on {' + '.join([f'soft {metric_title(plan.metric)}', *beside])}. "
-        f"Each arm: up to {amount(plan.trees, 'tree')}, {listed}, the rest as in LightGBM; {_kept(plan)}."
+        f"{up} to {amount(plan.trees, 'tree')}, {listed}, the rest as in LightGBM; {_kept(plan)}."
     )
 
 

@@ -231,7 +231,7 @@ def test_no_number_is_cut_on_a_narrow_terminal(files, tmp_path, capsys, monkeypa
 
 def test_what_is_shown(done):
     shown = " ".join(done[1].split())
-    assert "13 queries with labels, 156 documents; 1 without labels are fused only." in shown
+    assert "13 queries with labels, 156 documents; 1 without labels is fused only." in shown
     assert "NDCG@10 on held-out queries, 4 folds" in shown
     found = json.loads((done[0] / "weights.json").read_text())
     for model in found["models"]:
@@ -404,6 +404,7 @@ BAD = {
     "resamples": (["{weak}", "--resamples", "19"], "--resamples: must be 0 (none) or at least 20; got '19'"),
     "method": (["{weak}", "--method", "magic"], "invalid choice: 'magic'"),
     "names": (["{weak}", "--scores", "a,,b"], "--scores: must be different names separated by commas; got 'a,,b'"),
+    "names over two lines": (["{weak}", "--scores", "a\nb"], "--scores: must be different names separated by commas"),
     "names twice": (["{weak}", "--scores", "a, a"], "--scores: must be different names separated"),
     "lower": (
         ["{weak}", "{good}", "--qrels", "{qrels}", "--lower-is-better", "bad"],
@@ -489,6 +490,19 @@ def test_a_row_index_of_pandas_is_no_model(tmp_path, capsys, name):
         "or name the columns to blend by --scores\n"
     )
     assert cli.main(["blend", str(path), *out, "--scores", "x,y"]) == 0
+
+
+def test_a_name_that_holds_a_comma_is_quoted(tmp_path, capsys):
+    path = tmp_path / "scores.csv"
+    path.write_text('qid,label,"lm, big",x,y\n' + "".join(f"{i // 2},{i % 2},{i},{-i},{i}\n" for i in range(8)))
+    some = ["--folds", "0", "--scores", 'x, "lm, big"']
+    found = blend(tmp_path, str(path), *some, "--lower-is-better", '"lm, big"')
+    assert [model["name"] for model in found["models"]] == ["x", "lm, big"]
+    capsys.readouterr()
+    assert cli.main(["blend", str(path), *some, "--lower-is-better", "lm"]) == 2
+    assert capsys.readouterr().err.endswith("""there is no model 'lm'; there are x, "lm, big"\n""")
+    assert cli.main(["blend", str(path), "--scores", "lm"]) == 2
+    assert capsys.readouterr().err.endswith("""it has qid, label, "lm, big", x, y\n""")
 
 
 def test_a_run_without_a_judged_topic_is_named(files, tmp_path, capsys):

@@ -12,6 +12,8 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 from PIL import Image
 from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LinearRegression
+from sklearn.tree import DecisionTreeRegressor
 
 from boostsoft import Metric
 from boostsoft.blend_plots import (
@@ -125,6 +127,8 @@ def test_the_curve_in_units_of_the_score_says_so(data):
     S, y, group = data
     curve = blend_curve(S, y, group=group, n=3, sigma=2.0, sigma_unit="score", noise="gumbel", n_boot=20)
     assert "gumbel noise of 2 score units" in plot_blend_curve(curve).get_title(loc="left")
+    one = blend_curve(S, y, group=group, n=3, sigma=1.0, n_boot=20)
+    assert "gaussian noise of 1 spread;" in plot_blend_curve(one).get_title(loc="left")
 
 
 @pytest.mark.parametrize("kind", [HARD, SOFT])
@@ -192,6 +196,18 @@ def test_weights_without_intervals_and_names(data):
     pd = pytest.importorskip("pandas")
     named = SoftBlender(method="equal").fit(pd.DataFrame(S, columns=list("abc")), y, group=group)
     assert {label.get_text() for label in plot_weights(named).get_yticklabels()} == set("abc")
+
+
+@pytest.mark.parametrize("n_features", [1, 4])
+def test_weights_of_given_models_are_not_called_by_their_features(data, n_features):
+    pd = pytest.importorskip("pandas")
+    _, y, group = data
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({name: y + rng.normal(size=len(y)) for name in "abcd"[:n_features]})
+    models = [LinearRegression().fit(X, y), DecisionTreeRegressor(max_depth=2).fit(X, y)]
+    blender = SoftBlender(method="equal", models=models).fit(X, y, group=group)
+    names = ["models[0] (LinearRegression)", "models[1] (DecisionTreeRegressor)"]
+    assert [label.get_text() for label in plot_weights(blender).get_yticklabels()] == names
 
 
 def choice(method="tradeoff"):

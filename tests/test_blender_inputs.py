@@ -78,6 +78,19 @@ def test_normalised_scores_do_not_change_with_scale_and_offset(how, data):
     np.testing.assert_allclose(far, blender.normalize_scores(S, group=sizes), rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.parametrize("options", [{"method": "equal"}, {"method": "rrf"}, {}], ids=str)
+def test_the_order_of_the_rows_does_not_change_a_bit(options):
+    """Sums that are equal but for rounding are ordered by it, so that it must not depend on where rows stand."""
+    rng = np.random.default_rng(0)
+    qid = np.repeat(np.arange(40), 10)
+    S = np.column_stack([np.concatenate([rng.permutation(10) for _ in range(40)]) for _ in range(3)])
+    y = rng.integers(0, 3, 400)
+    blender = SoftBlender("ndcg@3", **options).fit(S, y, qid=qid)
+    there, back = rng.permutation(400), np.empty(400)
+    back[there] = blender.predict(S[there], qid=qid[there])
+    assert np.array_equal(back, blender.predict(S, qid=qid))
+
+
 def test_scores_as_they_are_may_differ_in_size(data):
     """The climb starts where all models move the blend alike: the size of one does not matter."""
     S, y, sizes = data

@@ -434,6 +434,16 @@ def test_xgboost_goes_on_by_its_own_continued_training():
     assert given.batches[2].change != pytest.approx(good.change, rel=0.05)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_trees_of_xgboost_without_a_split_change_nothing(seed):
+    """Each of their leaves moves all scores alike, which float32 rounds."""
+    pytest.importorskip("xgboost")
+    X, y = documents(seed)
+    row = value(xgboost_model(), {"all": (X, y, SIZES)}, params={"gamma": 1e9}).best
+    assert row.problem == "no tree could split"
+    assert (row.change, row.error, row.hard, row.n_trees) == (0.0, 0.0, 0.0, 0)
+
+
 def test_xgboost_with_weights_and_margins():
     xgb = pytest.importorskip("xgboost")
     model = xgboost_model()

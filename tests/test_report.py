@@ -181,6 +181,7 @@ def test_plan_summary():
         "best hard NDCG@10 on valid; training stops 5 trees after it."
     )
     assert "Each arm: up to 1 tree, " in report.plan_summary(Plan(trees=1))
+    assert "on soft NDCG@10. Up to 1 tree, " in report.plan_summary(Plan(trees=1, baseline=False))
     assert report.plan_summary(Plan(early_stopping=1)).endswith("training stops 1 tree after it.")
     assert report.plan_summary(Plan(early_stopping=0)).endswith("with the best hard NDCG@10 on valid.")
     dart = Plan(parameters={"boosting_type": "dart"})

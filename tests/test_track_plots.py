@@ -164,9 +164,18 @@ def test_tracks_of_one_name_are_numbered():
 
 
 @pytest.mark.parametrize("n_queries", [1, 2])
-def test_one_query_has_no_interval_of_the_best_number_of_trees(n_queries):
-    texts = [text.get_text() for text in track_plots.track_figure(track_of(n_queries=n_queries)).axes[0].texts]
-    assert any(text.startswith("best number of trees: 95 % interval") for text in texts) == (n_queries > 1)
+@pytest.mark.parametrize("n_steps", [1, 2])
+def test_one_query_or_step_has_no_interval_of_the_best_number_of_trees(n_queries, n_steps):
+    track = track_of(n_queries=n_queries, n_steps=n_steps)
+    texts = [text.get_text() for text in track_plots.track_figure(track).axes[0].texts]
+    assert any(text.startswith("best number of trees: 95 % interval") for text in texts) == (n_queries > 1 < n_steps)
+
+
+def test_the_ring_of_the_best_step_is_whole_at_the_edge():
+    axes = track_plots.plot_curves(track_of(n_steps=1), 0)
+    rings = [line for line in axes.lines if line.get_markerfacecolor() == "white"]
+    assert len(rings) == 1
+    assert not rings[0].get_clip_on()
 
 
 CROWDS = {
@@ -393,8 +402,8 @@ def test_the_overview_says_what_to_keep(track):
     top, bottom = figure.axes
     advice = effects.advice.replace("+-", "±")
     assert top._left_title.get_text() == advice[0].upper() + advice[1:]
-    (bar,) = (line for line in top.lines if line.get_marker() == "|")
-    assert list(bar.get_xdata()) == [effects.best_low, effects.best_high]
+    bars = [list(line.get_xdata()) for line in top.lines if line.get_marker() == "|"]
+    assert bars == [[effects.best_low, effects.best_high]] * (track.n_steps > 1)
     assert bottom._left_title.get_text().startswith("Change of ndcg_gaussian@10")
     assert figure._suptitle.get_text() == "rising"
     assert [axes.get_ylabel() for axes in (top, bottom)] == ["mean over queries", "change of the mean"]

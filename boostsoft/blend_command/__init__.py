@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import csv
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from ..metrics.spec import refuse_pnr
 from ..options import add_command, check_folder, folder_name, metric_name, positive, whole
 from ..statistics import LEAST_RESAMPLES
 from ..text_files import written
-from .scores import Names, Scores, read_runs, read_table
+from .scores import Names, Scores, listed, read_runs, read_table
 
 __all__ = ["add_blend", "blend"]
 
@@ -136,7 +137,7 @@ def _lower(names: tuple[str, ...] | None, models: tuple[str, ...]) -> bool | np.
         return True
     for name in names:
         if name not in models:
-            raise ValueError(f"--lower-is-better: there is no model {name!r}; there are {', '.join(models)}")
+            raise ValueError(f"--lower-is-better: there is no model {name!r}; there are {listed(models)}")
     return np.array([model in names for model in models])
 
 
@@ -160,9 +161,12 @@ def _fused(found: Any, scores: Scores, tag: str, depth: int) -> bytes:
 
 
 def _names(text: str) -> tuple[str, ...]:
-    """Read names separated by commas, each once."""
-    names = tuple(name.strip() for name in text.split(","))
-    if not all(names) or len(set(names)) < len(names):
+    """Read names separated by commas, each once; one that holds a comma is quoted, as in CSV."""
+    try:
+        names = tuple(name.strip() for name in next(csv.reader([text], skipinitialspace=True), ()))
+    except csv.Error:  # a line end in the midst
+        names = ()
+    if not names or not all(names) or len(set(names)) < len(names):
         raise argparse.ArgumentTypeError(f"must be different names separated by commas; got {text!r}")
     return names
 

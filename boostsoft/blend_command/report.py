@@ -22,7 +22,8 @@ from .work import BLEND, RIVAL, Blend
 def report(blend: Blend, scores: Scores, settings: Mapping[str, Any], folds: int) -> RenderableType:
     """The weights, and how the blend does where it was not trained."""
     title = metric_title(settings["metric"])
-    fused = f"; {blend.unlabelled} without labels are fused only" if blend.unlabelled else ""
+    are = "is" if blend.unlabelled == 1 else "are"
+    fused = f"; {blend.unlabelled} without labels {are} fused only" if blend.unlabelled else ""
     lines = [f"{blend.queries:,} queries with labels, {blend.documents:,} documents{fused}."]
     for name, weight in blend.blender.mix_.items():
         lines.append(f"Queries are few: {weight:.2f} x {metric_title(name)} is maximised beside {title}.")

@@ -6,7 +6,7 @@ import csv
 import io
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress
 from pathlib import Path
@@ -73,6 +73,11 @@ class Names:
     scores: tuple[str, ...] | None = None
 
 
+def listed(names: Iterable[str]) -> str:
+    """Names in a message as they are typed in an option, separated by commas."""
+    return ", ".join(f'"{name}"' if "," in name else name for name in names)
+
+
 def read_runs(paths: Sequence[Path], qrels: Path) -> Scores:
     """Read TREC runs with all their topics, judged or not."""
     data = load_trec_runs(list(paths), qrels=qrels, topics="all")
@@ -93,13 +98,13 @@ def read_table(path: Path, names: Names) -> Scores:
     docids = names.docid or "docid"
     for name in (names.qid, names.label, names.docid, *(names.scores or ())):
         if name is not None and name not in columns:
-            raise ValueError(f"blend: {path} must have a column {name!r}; it has {', '.join(columns)}")
+            raise ValueError(f"blend: {path} must have a column {name!r}; it has {listed(columns)}")
     known = {names.qid, names.label, docids}
     _refuse_two_uses([names.qid, names.label, docids, *(names.scores or ())], path)
     models = names.scores or tuple(name for name in columns if name not in known)
     _refuse_index(columns, models, path)
     if not models:
-        raise ValueError(f"blend: {path} must have columns of scores besides {', '.join(sorted(known))}")
+        raise ValueError(f"blend: {path} must have columns of scores besides {listed(sorted(known))}")
     qid = _ids(columns[names.qid], names.qid, path, place)
     if docids in columns:
         docid = _ids(columns[docids], docids, path, place)
@@ -157,7 +162,7 @@ def _csv(path: Path) -> tuple[Columns, Place]:
     except csv.Error as error:
         raise ValueError(f"blend: {path}, line {reader.line_num}: {error}") from None
     if len(set(header)) < len(header):
-        raise ValueError(f"blend: {path}, line 1: columns must have different names; got {', '.join(header)}")
+        raise ValueError(f"blend: {path}, line 1: columns must have different names; got {listed(header)}")
     if not rows:
         raise ValueError(f"blend: {path}: no rows")
     return dict(zip(header, zip(*rows, strict=True), strict=True)), lambda row: f"line {lines[row]}"
@@ -168,7 +173,7 @@ def _parquet(path: Path) -> tuple[Columns, Place]:
     try:
         names = parquet.read_schema(path).names
         if len(set(names)) < len(names):
-            raise ValueError(f"columns must have different names; got {', '.join(names)}")
+            raise ValueError(f"columns must have different names; got {listed(names)}")
         table = parquet.read_table(path)
         columns = {name: table.column(name).to_pylist() for name in table.column_names}
     except (arrow.ArrowException, OSError, ValueError) as error:

@@ -18,8 +18,9 @@ HARD, SOFT = "hard", "soft"
 def noise_words(found: BlendCurve | BlendSurface) -> str:
     """The noise in words."""
     soft = found.soft_metric
-    unit = "spreads" if soft.sigma_unit == "spread" else "score units"
-    return f"{soft.noise} noise of {soft.sigma:.2g} {unit}"
+    size = f"{soft.sigma:.2g}"
+    unit = "spread" if soft.sigma_unit == "spread" else "score unit"
+    return f"{soft.noise} noise of {size} {unit}{'' if size == '1' else 's'}"
 
 
 def title(found: BlendCurve | BlendSurface) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..blending.interval import LEVEL
+from ..blending.models import names_of_models
 from ..drawing import BLUE, INK, QUIET, VERMILION, frame, new_axes, new_figure
 from .shared import head, model_names
 
@@ -59,7 +60,7 @@ def plot_weights(blender: SoftBlender, *, names: Sequence[str] | None = None, ax
     blender : SoftBlender
         Fitted: ``weights_``, and ``weights_interval_`` if there is one.
     names : n_models str, optional
-        What the models are called; those of the columns that it was fitted on, or numbers.
+        What the models are called; otherwise as the columns that it was fitted on, or as the models that it was given.
     ax : Axes, optional
         Where to draw.
 
@@ -80,8 +81,7 @@ def plot_weights(blender: SoftBlender, *, names: Sequence[str] | None = None, ax
     """
     check_is_fitted(blender)
     weights = blender.weights_
-    known = getattr(blender, "feature_names_in_", [f"model {at}" for at in range(len(weights))])
-    labels = model_names("plot_weights", names, known, 40)
+    labels = model_names("plot_weights", names, _known_names(blender), 40)
     axes = new_axes(8.0, 1.6 + 0.27 * len(weights)) if ax is None else ax
     order = np.argsort(-weights, kind="stable")
     intervals = getattr(blender, "weights_interval_", None)
@@ -103,3 +103,10 @@ def plot_weights(blender: SoftBlender, *, names: Sequence[str] | None = None, ax
     none = " (grey: no weight)" if (weights == 0).any() else ""
     axes.set_xlabel(f"weight{words}{none}", color=QUIET)
     return axes
+
+
+def _known_names(blender: SoftBlender) -> list[str]:
+    """Those of the columns of scores; where models give the scores, its columns are features."""
+    if blender.models is not None:
+        return names_of_models(blender.models)
+    return list(getattr(blender, "feature_names_in_", [f"model {at}" for at in range(len(blender.weights_))]))

@@ -18,7 +18,7 @@ from ..progress import bar
 from ..queries import Queries, read_queries, weigh
 from .annealing import several_count
 from .interval import bootstrap_weights, percentiles
-from .models import model_scores
+from .models import model_scores, names_of_models
 from .preparation import Task, prepare_task
 from .problem import Stage, blended
 from .scores import column_names, refuse_infinite
@@ -332,7 +332,7 @@ class SoftBlender(BaseEstimator):  # type: ignore[misc]
         if self.models is not None:
             validate_data(self, S, reset=reset, skip_check_array=True)
             scores = model_scores(caller, self.models, S)
-            return scores, [f"models[{at}] ({type(model).__name__})" for at, model in enumerate(self.models)]
+            return scores, names_of_models(self.models)
         refuse_masked(caller, "S", S)
         least = 2 if reset else 1  # one document alone has nothing to be ranked against
         matrix: FloatArray = validate_data(
@@ -359,6 +359,6 @@ class SoftBlender(BaseEstimator):  # type: ignore[misc]
         scores = self._scale.apply(caller, matrix, queries)
         if queries.order is None:
             return scores
-        rows = np.empty(scores.shape)
+        rows = np.empty(scores.shape, order="F")  # as scores are: the other one adds up to other last digits
         rows[queries.order] = scores
         return rows

@@ -29,6 +29,11 @@ def check_models(caller: str, models: Any) -> None:
             raise TypeError(f"{caller}: models[{at}] must have a method predict; got {model!r}")
 
 
+def names_of_models(models: Any) -> list[str]:
+    """What they are called in messages and pictures."""
+    return [f"models[{at}] ({type(model).__name__})" for at, model in enumerate(models)]
+
+
 def _predict(model: Any, X: Any) -> Any:
     # a Booster of XGBoost predicts from a DMatrix only, but for this method of its own
     return model.inplace_predict(X) if hasattr(model, "inplace_predict") else model.predict(X)

@@ -305,7 +305,8 @@ def _draw_lines(axes: Axes, curves: Sequence[_Curve]) -> None:
         points: dict[str, Any] = {"marker": "o", "ms": 3.5} if steps.size <= FEW_STEPS else {}
         axes.plot(steps, curve.mean, color=curve.colour, solid_capstyle="round", **(points | curve.style))
         best = best_step(curve.track, curve.metric)
-        axes.plot(steps[best], curve.mean[best], "o", ms=7, mfc="white", mec=curve.colour, mew=1.6, zorder=5)
+        ring: dict[str, Any] = {"ms": 7, "mfc": "white", "mec": curve.colour, "mew": 1.6}
+        axes.plot(steps[best], curve.mean[best], "o", **ring, zorder=5, clip_on=False)
     frame(axes)
     tree_axis(axes, [curve.track.steps for curve in curves])
 

@@ -73,7 +73,7 @@ def track_figure(track: TreeTrack, metric: MetricChoice | None = None, *, level:
     figure.suptitle(heading, x=0.01, ha="left", fontsize=14, color=INK)
     said = fill(f"{advice[:1].upper()}{advice[1:]}", _LETTERS_OF_ADVICE)
     top.set_title(said, loc="left", fontsize=10.5, color=INK, pad=18)  # over the name of a line that ends at the top
-    if effects.queries > 1:  # one alone gives no interval
+    if effects.queries > 1 and track.n_steps > 1:  # one query alone gives no interval, one step no choice
         _mark_best(top, effects, PALETTE[0])
     return figure
 

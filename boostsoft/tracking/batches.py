@@ -237,7 +237,7 @@ class _Measure:
             missing: dict[str, Any] = dict.fromkeys(names, np.nan)
             problem = f"{type(result).__name__}: {reason(result)}"
             return BatchValue(**known, **missing, n_trees=0, problem=problem), self.soft * np.nan
-        after = result.scores
+        after = result.scores if result.n_trees else self.scores  # a tree without a split moves all alike, and rounds
         gain, hard = _moved(self.soft, self.per_query(after)), _moved(self.hard, self.per_query(after, hard=True))
         error, hard_error = (float(mean_errors(values[None], self.counted)[0]) for values in (gain, hard))
         change, reach = self.mean(gain), np.inf if np.isnan(error) else self.t * error
