@@ -8,9 +8,9 @@ import sys
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import partial, wraps
 from types import FrameType
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -23,6 +23,8 @@ from .objectives import Objective, SoftObjective
 from .pooling import in_score_units, mean_sums, needs_spread, pooled_mean, pooled_spread, refuse_undivided, spread_sums
 from .query_groups import QueryGroups
 
+_Given = ParamSpec("_Given")
+_Built = TypeVar("_Built")
 _FRAMES = 8  # between a Booster and what it calls: a library's own wrappers, and a user's
 # Label sets remembered at a time, and how many, of so many documents together, if they are small: the training and
 # validation sets of a cross-validation take turns, and one that is forgotten is prepared anew at every tree.
@@ -60,6 +62,22 @@ class PreparedCache:
 def stock_unit(rule: Objective) -> float:
     """By what gradient and curvature are multiplied: ours, for stock parameters made for some .25 per document."""
     return STOCK_UNIT if isinstance(rule, SoftObjective) else 1.0
+
+
+def built(build: Callable[_Given, _Built]) -> Callable[_Given, _Built]:
+    """A builder of objectives, which says so where a booster calls it in place of what it builds."""
+
+    @wraps(build)
+    def checked(*args: _Given.args, **options: _Given.kwargs) -> _Built:
+        if len(args) > 1:
+            name = f"{build.__module__}.{build.__name__}"
+            raise TypeError(
+                f"{name}: takes one argument by position, what to train on; got {len(args)}: a booster takes what "
+                f"{name}(...) returns"
+            )
+        return build(*args, **options)
+
+    return checked
 
 
 def as_written(labels: Any) -> Any:

@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .adapters import MetricList
+from .adapters import MetricList, built
 from .arguments import as_flag
 from .lightgbm_callback import LightGBMTrack
 from .lightgbm_calls import LightGBMMetrics as LightGBMMetrics  # as: the classes are to be had from here as well
@@ -47,6 +47,7 @@ __all__ = [
 ]
 
 
+@built
 def objective(
     metric: str | Metric = "ndcg@10",
     *,
@@ -135,6 +136,7 @@ def objective(
     )
 
 
+@built
 def sklearn_objective(
     metric: str | Metric = "ndcg@10",
     *,
@@ -202,6 +204,7 @@ def sklearn_objective(
     )
 
 
+@built
 def reference_objective(kind: str, **options: Any) -> LightGBMObjective:
     """Build an objective of the literature for ``params["objective"]``, by its name, to compare with.
 
@@ -236,6 +239,7 @@ def reference_objective(kind: str, **options: Any) -> LightGBMObjective:
     return LightGBMObjective(_reference(kind, **options), "reference_objective")
 
 
+@built
 def sklearn_reference_objective(kind: str, **options: Any) -> SklearnObjective:
     """Build an objective of the literature for ``lgb.LGBMRanker(objective=..., metric="None")``.
 

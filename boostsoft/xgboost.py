@@ -22,7 +22,7 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from .adapters import MetricList, as_booster, first_whole
+from .adapters import MetricList, as_booster, built, first_whole
 from .metrics.hard import Metric
 from .metrics.soft import AnyMetric, MetricWeights, SoftMetric, watched_soft
 from .objectives import SoftObjective
@@ -41,6 +41,7 @@ __all__ = ["TrackCallback", "custom_metric", "objective", "reference_objective",
 LEAST_SIGMA = 0.03  # below it XGBoost loses splits: NDCG was .001 lower at .03, .016 at .001, .13 at .0001
 
 
+@built
 def objective(
     metric: str | Metric = "ndcg@10",
     *,
@@ -138,6 +139,7 @@ def objective(
     return XGBoostObjective(rule)
 
 
+@built
 def reference_objective(kind: str, **options: Any) -> XGBoostObjective:
     """Build an objective of the literature for ``obj=``, by its name, to compare with.
 

@@ -452,3 +452,17 @@ def test_the_depth_of_a_tree_bounds_its_leaves(data):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         lgb.train({**options, "max_depth": 1}, data.dataset(weight=light), 1)
+
+
+@pytest.mark.parametrize("build", [bl.objective, bl.sklearn_objective], ids=lambda build: build.__name__)
+def test_an_objective_is_built_before_it_is_given(build, data):
+    name = f"boostsoft.lightgbm.{build.__name__}"
+    with pytest.raises(TypeError, match=rf"^{name}: takes one argument by position.* a booster takes what {name}\("):
+        train(data, build)
+    with pytest.raises(TypeError, match=rf"^{name}: takes one argument"):
+        build("ndcg@10", "gumbel")
+
+
+def test_a_reference_objective_is_built_before_it_is_given(data):
+    with pytest.raises(TypeError, match=r"^boostsoft.lightgbm.reference_objective: takes one argument by position"):
+        train(data, bl.reference_objective)

@@ -1224,7 +1224,69 @@ def test_trees_that_read_another_value_as_missing_are_refused(data):
         fit(ranker("xgboost"), data, init_model=model)
 
 
-def test_a_model_of_several_classes_does_not_go_on(data):
-    model = xgb.XGBClassifier(n_estimators=1).fit(data.X, data.y)
-    with pytest.raises(ValueError, match="fit: model must have one score per document; got an XGBoost model with"):
-        fit(ranker("xgboost"), data, init_model=model)
+@both
+def test_a_model_of_several_classes_does_not_go_on(booster, data):
+    quiet = {"n_estimators": 1} | ({"verbose": -1} if booster == "lightgbm" else {})
+    model = {"lightgbm": lgb.LGBMClassifier, "xgboost": xgb.XGBClassifier}[booster](**quiet).fit(data.X, data.y)
+    wanted = r"SoftRanker.fit: init_model: model must have one score per document; got an? \w+ model "
+    with pytest.raises(ValueError, match=wanted):
+        fit(ranker(booster), data, init_model=model)
+
+
+@both
+def test_a_file_that_holds_no_model_does_not_go_on(booster, data, tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"fit: init_model must be a model or an existing file; got '.*none'"):
+        fit(ranker(booster), data, init_model=tmp_path / "none")
+    (tmp_path / "note").write_text("hello")
+    wanted = f"^SoftRanker.fit: init_model must be a file that {booster} has written; got '.*note': "
+    with pytest.raises(ValueError, match=wanted) as error:
+        fit(ranker(booster), data, init_model=str(tmp_path / "note"))
+    assert "\n" not in str(error.value)
+
+
+def test_a_booster_of_named_features_goes_on_from_a_frame_in_xgboost(data):
+    frame = pd.DataFrame(data.X, columns=list("abcd"))
+    start = ranker("xgboost").fit(frame, data.y, qid=data.qid).booster_
+    with pytest.raises(
+        ValueError, match=r"fit: X must be a frame, .* whose features have names, 'a' and so on; got none"
+    ):
+        fit(ranker("xgboost"), data, init_model=start)
+
+
+def test_a_model_of_categories_does_not_go_on_from_their_codes_in_xgboost(data):
+    kinds = pd.Categorical(data.y % 3)
+    frame = pd.DataFrame({"kind": kinds, "x": data.X[:, 0]})
+    model = xgb.XGBRanker(n_estimators=2, enable_categorical=True).fit(frame, data.y, qid=data.qid)
+    for codes in (frame.assign(kind=kinds.codes), np.column_stack([kinds.codes, data.X[:, 0]])):
+        with pytest.raises(ValueError, match=r"fit: init_model must have been trained without .*XGBRanker"):
+            ranker("xgboost").fit(codes, data.y, qid=data.qid, init_model=model)
+
+
+# ---- queries without documents -----------------------------------------------------------------------------------
+
+
+@both
+@pytest.mark.parametrize("n_boosters", [1, 2])
+def test_a_query_without_documents_keeps_its_weight_in_what_is_evaluated(booster, n_boosters, data):
+    sizes = np.insert(data.sizes, 3, 0)
+    weights = np.random.default_rng(0).uniform(1, 2, sizes.size)
+    weights[3] = 9.0
+    model = ranker(booster, n_boosters=n_boosters, eval_metric="ndcg@10")
+    pair = {"eval_set": [(data.X, data.y)], "eval_group": [sizes], "eval_query_weight": [weights]}
+    model.fit(data.X, data.y, qid=data.qid, **pair)
+    wanted = model.score(data.X, data.y, group=sizes, query_weight=weights)
+    assert model.best_score_ == pytest.approx(wanted, abs=1e-6)
+    if n_boosters == 1:
+        assert model.evals_result_["valid_0"]["ndcg_hard@10"][-1] == pytest.approx(wanted, abs=1e-6)
+
+
+@both
+@pytest.mark.parametrize("n_boosters", [1, 3])
+def test_curves_of_trees_that_split_nothing(booster, n_boosters, data):
+    """As many values as trees: XGBoost's that split nothing are none, LightGBM keeps one."""
+    flat = data._replace(X=np.ones((len(data.y), 2)))
+    with pytest.warns(UserWarning, match="no tree has a split"):
+        model = fit(ranker(booster, n_boosters=n_boosters), flat, eval_set=[(flat.X, flat.y)], eval_qid=[flat.qid])
+    values = [len(curve) for curves in model.evals_result_.values() for curve in curves.values()]
+    assert sum(values) == model.n_iter_
+    assert 0.0 < model.best_score_ < 1.0

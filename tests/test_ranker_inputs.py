@@ -242,6 +242,20 @@ def test_labels_are_checked(booster, y, error, message, data):
         ranker(booster).fit(data.X, values.get(y, bad), qid=data.qid)
 
 
+@both
+def test_what_is_wrong_with_an_evaluation_set_is_said_of_it(booster, data):
+    infinite = data.X.copy()
+    infinite[3, 1] = np.inf
+    for X, message in (
+        (infinite, "Input X contains infinity"),
+        (data.X[:, :3], "X has 3 features, but SoftRanker is expecting 4"),
+        (data.X[:0], "Found array with 0 sample"),
+        (None, "Expected 2D array"),
+    ):
+        with pytest.raises(ValueError, match=rf"^SoftRanker\.fit: eval_set\[1\]: {message}"):
+            fit(ranker(booster), data, eval_set=[(data.X, data.y), (X, data.y)], eval_qid=[data.qid, data.qid])
+
+
 def test_a_column_of_labels_is_flattened(data):
     from sklearn.exceptions import DataConversionWarning
 

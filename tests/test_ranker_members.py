@@ -314,10 +314,71 @@ def test_nothing_to_split_by(booster, data):
     assert np.ptp(model.predict(flat.X)) == 0.0
 
 
+@pytest.mark.parametrize("scale", [1e-3, 1e-6, 1e-12])
+def test_small_labels_lose_no_booster(scale, data):
+    """Gains of splits fall with the square of what is fitted, and XGBoost takes none below 1e-6."""
+    metric = Metric("ndcg@10", gain="linear")
+    options = {**OPTIONS, "metric": metric, "n_boosters": 4}
+    usual = fit(ranker("xgboost", **options), data).predict(data.X)
+    small = fit(ranker("xgboost", **options), data._replace(y=data.y * scale)).predict(data.X)
+    np.testing.assert_allclose(small, usual, atol=2e-3 * np.ptp(usual))
+
+
+@both
+@pytest.mark.parametrize("name", ["err", "pfound", "ndcg"])
+def test_labels_are_worth_what_the_metric_says(booster, name, data):
+    """Where a higher label is worse, boosters on the labels, and the order of the whole list, would work against it."""
+    table = [0.9, 0.4, 0.1, 0.0]
+    worth = {"gain": table} if name == "ndcg" else {"p_rel": table}
+    metric = Metric(f"{name}@10", **worth)
+    assert check_settings(SoftRanker(metric=metric)).objective.mix == ()
+    assert Member(False, True).objective(SoftObjective(metric)) == QueryRMSEObjective(gain=table)
+    options = {**OPTIONS, "metric": metric, "n_boosters": 4, "mix": "auto"}
+    model = fit(ranker(booster, **options), data)
+    its = parts(model, data)
+    assert all(metric(data.y, part, qid=data.qid) > metric(data.y, -part, qid=data.qid) for part in its)
+    assert metric(data.y, model.predict(data.X), qid=data.qid) > metric(data.y, np.zeros(len(data.y)), qid=data.qid)
+
+
+def test_what_labels_are_worth_by_default():
+    for metric in (Metric("err"), Metric("pfound"), Metric("err", p_rel="label"), Metric("map")):
+        assert Member(False, True).objective(SoftObjective(metric)) == QueryRMSEObjective()
+    rising = Metric("err", p_rel=[0.0, 0.1, 0.1, 0.9])
+    assert check_settings(SoftRanker(metric=rising)).objective.mix == ((Metric("kendall"), 0.3),)
+
+
+@both
+@pytest.mark.parametrize(
+    ("n_boosters", "options", "copies"),
+    [
+        (4, {}, 0),
+        (6, {}, 2),
+        (4, {"num_leaves": 2}, 2),
+        (6, {"random_trees": True}, 0),
+        (6, {"subsample": 0.9}, 0),
+        (6, {"colsample": 0.9}, 0),
+        (6, {"booster_params": {"max_bin": 15}}, 0),
+    ],
+    ids=str,
+)
+def test_boosters_that_are_copies(booster, n_boosters, options, copies, data):
+    plain = {"num_leaves": 12, "n_estimators": 3, "random_trees": False, **options}
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        fit(ranker(booster, n_boosters=n_boosters, **plain), data)
+    wanted = f"{copies} of {n_boosters} boosters are copies of others, since nothing in them is drawn at random"
+    found = [warning for warning in said if wanted in str(warning.message)]
+    assert len(found) == bool(copies)
+    assert all(f"give n_boosters={n_boosters - copies}," in str(warning.message) for warning in found)
+    assert all(warning.filename == __file__ for warning in found)
+    if not copies:
+        assert not any("copies" in str(warning.message) for warning in said)
+
+
 @both
 def test_a_booster_that_splits_nothing_is_left_out(booster, data):
     """Labels that hardly differ give nothing to split by, what the metric makes of them does."""
-    limit = {"min_gain_to_split": 1e-3} if booster == "lightgbm" else {"gamma": 1e-3}
+    limit = {"min_gain_to_split": 1e-3} if booster == "lightgbm" else {"gamma": 0.5}
     faint = data._replace(y=(data.y > 0) * 1e-4)
     options = {**OPTIONS, "metric": Metric("map", relevant_from=5e-5), "booster_params": limit}
     with pytest.warns(

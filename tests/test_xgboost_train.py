@@ -353,3 +353,10 @@ def test_a_single_weighted_query_is_enough_to_be_refused(data):
     one = xgb.DMatrix(X[:20], y[:20], group=[20], weight=[2.0])
     with pytest.raises(ValueError, match="'rmse' must not be evaluated on 'one', whose weights are"):
         bx.train({"eval_metric": "rmse"}, data, 2, evals=[(one, "one")], verbose_eval=False)
+
+
+@pytest.mark.parametrize("build", [bx.objective, bx.reference_objective], ids=lambda build: build.__name__)
+def test_an_objective_is_built_before_it_is_given(build, data):
+    name = f"boostsoft.xgboost.{build.__name__}"
+    with pytest.raises(TypeError, match=rf"^{name}: takes one argument by position.* a booster takes what {name}\("):
+        xgb.train({"base_score": 0}, data, 2, obj=build)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
+from ..extras import reason
 from ..frames import is_frame
 from .features import Encoder
 from .settings import FIT
@@ -27,17 +29,36 @@ def beginning(own: Any, X: Any, init_model: Any, trees: Trees, encoder: Encoder)
             f"{FIT}: X has columns of categories, whose codes only a SoftRanker remembers: give it as init_model; "
             f"got {type(init_model).__name__}"
         )
-    start = trees.load(init_model)
+    start = _load(trees, init_model)
     if start is None:
         raise TypeError(
             f"{FIT}: init_model must be a SoftRanker, a Booster of {trees.NAME}, an estimator that has one or a "
             f"file; got {init_model!r}"
         )
-    if (
-        is_frame(X) and not encoder.categories and getattr(start, "pandas_categorical", None)
-    ):  # LightGBM would take numbers for codes
+    if not encoder.categories and "c" in (getattr(start, "feature_types", None) or ()):  # XGBoost's
+        raise ValueError(
+            f"{FIT}: init_model must have been trained without categories, whose codes only a SoftRanker remembers; "
+            f"got {type(init_model).__name__}"
+        )
+    # LightGBM would take numbers for codes
+    if is_frame(X) and not encoder.categories and getattr(start, "pandas_categorical", None):
         raise ValueError(
             f"{FIT}: init_model must know no categories by name, since X is a frame of numbers: continue a SoftRanker "
             f"that was fitted on categories; got {type(init_model).__name__}"
         )
     return start, encoder
+
+
+def _load(trees: Trees, init_model: Any) -> Any:
+    if not isinstance(init_model, (str, os.PathLike)):
+        return trees.load(init_model)
+    if not os.path.isfile(init_model):
+        raise FileNotFoundError(f"{FIT}: init_model must be a model or an existing file; got {str(init_model)!r}")
+    try:
+        return trees.load(init_model)
+    except Exception as error:
+        if str(error).startswith(FIT):  # ours, of a model that cannot be continued
+            raise
+        raise ValueError(
+            f"{FIT}: init_model must be a file that {trees.NAME} has written; got {str(init_model)!r}: {reason(error)}"
+        ) from error

@@ -47,7 +47,8 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         What to train on and what :meth:`score` measures: any metric with an exact expectation.
     mix : "auto", mapping or None
         What else to train on (:class:`boostsoft.objectives.SoftObjective`): "auto" is ``{"kendall": 0.3}``, the order
-        of the whole list, or nothing if the metric is about it already; None is the metric alone.
+        of the whole list, or nothing if the metric is about it already, or if its ``gain`` or ``p_rel`` is a table in
+        which a higher label is worth less; None is the metric alone.
     losses : "auto", mapping or None
         Convex losses to train on beside the metrics (:class:`boostsoft.objectives.SoftObjective`), by their weights;
         "auto" is ``{"xendcg": 0.5, "ranknet": 0.5}`` for NDCG with ``gain="exp2"`` or a table of 2^label - 1, from
@@ -290,14 +291,16 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
             within a query; no order of the documents is better than another; early stopping has nothing to watch, or
             ``eval_set`` no queries although training has; or ``init_model`` was fitted on other columns, or given to
             several boosters.
+        FileNotFoundError
+            If ``init_model`` is a path to no file.
         ImportError
             If XGBoost is asked for and not installed.
 
         Warns
         -----
         UserWarning
-            If neither ``group`` nor ``qid`` is given; if no tree has a split; or if no order of the documents that
-            early stopping watches is better than another.
+            If neither ``group`` nor ``qid`` is given; if no tree has a split; if some of several boosters have none, or
+            are copies of others; or if no order of the documents that early stopping watches is better than another.
         """
         fitted = copy(self)  # a fit that fails leaves the ranker as it was
         beside = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
@@ -11,13 +12,15 @@ from ..arguments import FloatArray
 from ..metrics.spread import spread
 from ..objectives import Objective
 from ..progress import bar
-from .members import Member, members
+from .members import Member, members, n_copies
 from .regularization import first_curvature, leaf_l2
 from .rows import Rows
 from .settings import FIT, Settings
 from .shown import Shown
 from .training import Job, Trees, refuse_other_features, warn_of_lost_boosters, warn_of_no_split
 from .watch import Watch
+
+Curves = dict[str, dict[str, list[float]]]
 
 
 @dataclass(frozen=True)
@@ -38,7 +41,7 @@ class Grown:
     kept: int
     grown: int
     reg_lambda: float
-    curves: dict[str, dict[str, list[float]]]
+    curves: Curves
     best_value: float | None
 
 
@@ -69,11 +72,25 @@ def _grow(
     found = _train(trees, replace(first, share=share, settings=_at_rate(settings, share)))
     own = spread_of(train, trees.predict(found.booster, train.features, settings.n_jobs)) / share if n > 1 else 0.0
     kinds = members(n, train.groups.n_docs, bool(settings.random_trees))
+    _warn_of_copies(settings, kinds)
     splits = [trees.n_splits(found.booster)]
     for at, member in enumerate(kinds[1:], start=1):
-        found = _add(found, trees, first, member, at, share * member.unit(own, _spread_fitted(first, member)))
+        found = _add(found, trees, first, member, at, share, own)
         splits.append(trees.n_splits(found.booster))
     return first, found, splits
+
+
+def _warn_of_copies(settings: Settings, kinds: Sequence[Member]) -> None:
+    """Warn of boosters that take their time and change nothing; what further parameters may draw is not known."""
+    if settings.subsample < 1.0 or settings.colsample < 1.0 or settings.more:
+        return
+    copies = n_copies(kinds, settings.num_leaves, bool(settings.random_trees))
+    if copies:
+        warnings.warn(
+            f"{FIT}: {copies} of {len(kinds)} boosters are copies of others, since nothing in them is drawn at random: "
+            f"give n_boosters={len(kinds) - copies}, or subsample or colsample below 1",
+            stacklevel=6,
+        )
 
 
 def _job(settings: Settings, trees: Trees, objective: Objective, train: Rows, sets: Sequence[Rows], start: Any) -> Job:
@@ -86,9 +103,14 @@ def _job(settings: Settings, trees: Trees, objective: Objective, train: Rows, se
     return Job(settings, objective, curvature, train, valid, start, watch)
 
 
-def _add(found: Grown, trees: Trees, first: Job, member: Member, at: int, share: float) -> Grown:
-    """Another booster's trees behind those that are there; none, if they have no split."""
+def _add(found: Grown, trees: Trees, first: Job, member: Member, at: int, share: float, own: float) -> Grown:
+    """Another booster's trees behind those that are there; none, if they have no split.
+
+    ``share`` is by what each booster's scores are multiplied in the mean, ``own`` the spread of the first one's.
+    """
     settings = first.settings
+    fitted = _spread_fitted(first, member)
+    share *= member.unit(own, fitted)
     sets = [rows for _, rows in first.valid]
     its = replace(
         _at_rate(settings, share),
@@ -99,15 +121,22 @@ def _add(found: Grown, trees: Trees, first: Job, member: Member, at: int, share:
     job = _job(its, trees, member.objective(settings.objective), first.train, sets, found.booster)
     if first.shown is not None:
         first.shown.begin(at)
-    more = _train(trees, replace(job, data=first.data, shown=first.shown, share=share, later=True))
-    curves = {
-        name: {metric: [*values, *more.curves.get(name, {}).get(metric, [])] for metric, values in by_metric.items()}
-        for name, by_metric in found.curves.items()
-    }
-    both = replace(found, grown=found.grown + more.grown, curves=curves)
+    more = _train(trees, replace(job, data=first.data, shown=first.shown, share=share, later=True, fitted=fitted))
+    both = replace(found, grown=found.grown + more.grown, curves=_joined(found.curves, more.curves))
     if trees.n_splits(more.booster) == trees.n_splits(found.booster):
         return both
     return replace(both, booster=more.booster, kept=more.kept)
+
+
+def _joined(first: Curves, more: Curves) -> Curves:
+    """Curves one after another; either may be empty, of trees that were none."""
+    return {
+        name: {
+            metric: [*first.get(name, {}).get(metric, []), *more.get(name, {}).get(metric, [])]
+            for metric in {**first.get(name, {}), **more.get(name, {})}
+        }
+        for name in {**first, **more}
+    }
 
 
 def _spread_fitted(first: Job, member: Member) -> float:

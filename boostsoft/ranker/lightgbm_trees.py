@@ -13,9 +13,19 @@ import numpy as np
 from scipy import sparse
 
 from .. import lightgbm as adapter
-from ..adapters import STOCK_UNIT, stock_unit
+from ..adapters import STOCK_UNIT, MetricList, as_booster, stock_unit
 from ..arguments import FloatArray
-from ..lightgbm_data import BOOSTING, CATEGORIES, OBJECTIVE, STOPPING, THREADS, main_names
+from ..lightgbm_data import (
+    BOOSTING,
+    CATEGORIES,
+    OBJECTIVE,
+    STOPPING,
+    THREADS,
+    library,
+    main_names,
+    refuse_classes,
+    threads,
+)
 from ..objectives import Objective
 from .features import Features
 from .random_trees import RANDOM_TREES
@@ -26,6 +36,8 @@ from .training import Job, OwnScores, usable_names
 
 NAME = "lightgbm"
 LIMITS = "min_sum_hessian_in_leaf, min_gain_to_split"
+WANTS_NAMES = False
+MOST_LEAVES = 131_072
 STOCK_CATEGORY_L2 = 10.0
 ZERO = 1e-35  # what is not farther from 0 is 0 to LightGBM
 
@@ -69,6 +81,8 @@ SETTLED = by_alias(
 def check(settings: Settings) -> None:
     """Raise if further parameters clash with the ranker's or are none of LightGBM's, which would ignore them."""
     refuse_clashes(settings.more, TAKEN, SETTLED)
+    if settings.num_leaves > MOST_LEAVES:
+        raise ValueError(f"{FIT}: num_leaves must be at most {MOST_LEAVES:,} in LightGBM; got {settings.num_leaves:,}")
     known = main_names()
     for name in settings.more:
         if known and name not in known:
@@ -125,11 +139,16 @@ def load(source: Any) -> Any:
     """A booster from a booster, up to its best iteration, or from an estimator or a file."""
     import lightgbm
 
-    if isinstance(source, (str, os.PathLike)):
-        return lightgbm.Booster(model_file=source)
     if isinstance(source, lightgbm.LGBMModel):
         source = source.booster_
-    return lightgbm.Booster(model_str=source.model_to_string()) if isinstance(source, lightgbm.Booster) else None
+    if isinstance(source, (str, os.PathLike)):
+        found = lightgbm.Booster(model_file=source)
+    elif isinstance(source, lightgbm.Booster):
+        found = lightgbm.Booster(model_str=source.model_to_string())
+    else:
+        return None
+    refuse_classes(f"{FIT}: init_model", found)
+    return found
 
 
 def data(settings: Settings, train: Rows, sets: Sequence[Rows]) -> Any:
@@ -145,7 +164,7 @@ def train(job: Job) -> Any:
 
     train, valid = job.data
     given = arguments(job.settings, job.objective, job.curvature)
-    params, feval = given["params"], given["feval"]
+    params, feval = given["params"], _evaluation(job, valid)
     # of a later one of several boosters LightGBM would show the scores of all, and predict those before for every set
     shown = [] if job.later else valid
     return lightgbm.train(
@@ -217,6 +236,20 @@ def gains(booster: Any) -> FloatArray:
 def n_splits(booster: Any) -> int:
     """How many splits all trees have."""
     return int(booster.feature_importance("split").sum())
+
+
+def _evaluation(job: Job, valid: Sequence[Any]) -> Callable[[Any, Any], list[tuple[str, float, bool]]]:
+    """The metrics on validation sets: a data set has no place for the weight of a query without documents."""
+    metrics = MetricList(FIT, job.settings.evaluated)
+    sets = [(data, rows) for data, (_, rows) in zip(valid, job.valid, strict=True)]
+
+    def values(scores: Any, data: Any) -> list[tuple[str, float, bool]]:
+        rows = next(rows for known, rows in sets if known is data)
+        with as_booster(threads(data), library()):
+            found = metrics.values(rows.labels, rows.groups, scores, rows.query_weight)
+        return [(name, value, True) for name, value in found]
+
+    return values
 
 
 def _measured(job: Job, feval: Any, valid: Sequence[Any]) -> Callable[[Any], list[Any]]:

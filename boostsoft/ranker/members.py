@@ -10,9 +10,13 @@ booster holds them all, and its scores are their mean.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
-from ..metrics.spec import is_exp2
+from ..metrics.hard import Metric
+from ..metrics.registry import REGISTRY
+from ..metrics.spec import TableOption, is_exp2
 from ..objectives import Objective, QueryRMSEObjective, SoftObjective
 from .convex_losses import FEW
 
@@ -46,8 +50,7 @@ class Member:
         """What it is trained on."""
         if self.on_metric:
             return objective
-        gain = objective.metric.gain  # the user's own says what labels are worth; otherwise they are numbers themselves
-        return QueryRMSEObjective(gain="linear" if is_exp2(gain) else gain)
+        return QueryRMSEObjective(gain=worth(objective.metric) or "linear")
 
     def unit(self, scores: float, targets: float) -> float:
         """By what its scores are multiplied to be about as far apart as the first booster's.
@@ -55,6 +58,18 @@ class Member:
         ``scores`` is the spread of those, ``targets`` that of what query-RMSE fits: labels, or the user's own gains.
         """
         return 1.0 if self.on_metric or scores == 0.0 else scores / (_FITTED * targets)
+
+
+def worth(metric: Metric) -> TableOption | None:
+    """What the user says that labels are worth, by the option that the metric reads; None if they are numbers."""
+    said = metric.p_rel if "p_rel" in REGISTRY[metric.metric].options else metric.gain
+    return None if isinstance(said, str) or is_exp2(said) else said
+
+
+def is_turned(metric: Metric) -> bool:
+    """Whether a higher label is worth less somewhere in the user's table."""
+    table = worth(metric)
+    return isinstance(table, tuple) and any(after < before for before, after in pairwise(table))
 
 
 _TURNS = (Member(True, False), Member(False, True), Member(True, True), Member(False, False))
@@ -65,6 +80,12 @@ def members(n: int, n_docs: int, random: bool) -> list[Member]:
     """The kinds of n boosters on so many documents, where trees are ``random`` or not."""
     turns = _TURNS if n_docs < FEW or not random else (_TURNS[0], _PLAIN, *_TURNS[1:])
     return [turns[at % len(turns)] for at in range(n)]
+
+
+def n_copies(kinds: Sequence[Member], num_leaves: int, random: bool) -> int:
+    """How many of the boosters repeat an earlier one where nothing is drawn at random but ``random`` trees."""
+    drawn = [member for member in kinds if not random or member.plain]
+    return len(drawn) - len({(member.on_metric, member.leaves(num_leaves)) for member in drawn})
 
 
 def chosen(n_docs: int, random: bool) -> int:

@@ -198,13 +198,17 @@ def _n_boosters(value: Any) -> int | None:
 
 
 def _mix(ranker: Any) -> MetricWeights | None:
-    """What is trained on besides the metric; by default the order of the whole list, unless the metric is about it."""
+    """What is trained on besides the metric; by default the order of the whole list.
+
+    Nothing if the metric is about that already, or if its own table has higher labels worth less.
+    """
     mix = ranker.mix
     if not isinstance(mix, str):
         given: MetricWeights | None = mix
         return given
     refuse_other_text(FIT, "mix", mix, AUTO, "a mapping from metrics to weights")
-    return None if REGISTRY[as_metric(FIT, ranker.metric, {}).metric].pairwise else WHOLE_ORDER
+    metric = as_metric(FIT, ranker.metric, {})
+    return None if REGISTRY[metric.metric].pairwise or members.is_turned(metric) else WHOLE_ORDER
 
 
 def _beside(objective: SoftObjective, losses: Mapping[str, float]) -> SoftObjective:
@@ -256,7 +260,9 @@ def check_threads(caller: str, value: Any) -> int | None:
 
 def _narrow_number(caller: str, argument: str, value: Any, least: int) -> int:
     """A whole number of 32 bits, which is what boosters keep: LightGBM takes what is over without a word."""
-    number = whole_number(caller, argument, value, least)
+    number = whole_number(caller, argument, value, -_LARGEST - 1)
+    if number < least:
+        raise ValueError(f"{caller}: {argument} must be from {least} to 2^31 - 1; got {value!r}")
     if number > _LARGEST:
         raise ValueError(f"{caller}: {argument} must be up to 2^31 - 1; got {value!r}")
     return number

@@ -74,6 +74,7 @@ class Job:
     data : what the booster's module has made of ``train`` and ``valid`` (``Trees.data``).
     share : by what the scores of these trees are multiplied, where they are one booster of several.
     later : there, whether they are not the first: the trees of ``start`` are other boosters', from which none goes on.
+    fitted : how far labels, or gains, that the objective fits are apart; of no matter where it is a metric's.
     """
 
     settings: Settings
@@ -87,6 +88,7 @@ class Job:
     data: Any = None
     share: float = 1.0
     later: bool = False
+    fitted: float = 1.0
 
     @property
     def is_seen(self) -> bool:
@@ -114,6 +116,7 @@ class Trees(Protocol):
 
     NAME: str
     LIMITS: str  # its parameters besides the ranker's that keep leaves from being split
+    WANTS_NAMES: bool  # whether a booster whose features have names refuses some without
 
     def check(self, settings: Settings) -> None:
         """Raise if the booster is not installed or its further parameters clash with the ranker's."""
@@ -200,6 +203,11 @@ def refuse_other_features(job: Job, trees: Trees) -> None:
     if had != has:
         raise ValueError(f"{FIT}: init_model must have been trained on the {has} features of X; got one of {had}")
     knew, knows = trees.feature_names(job.start), trees.names_of(job.train.features)
+    if knew and not knows and trees.WANTS_NAMES:
+        raise ValueError(
+            f"{FIT}: X must be a frame, as that of init_model was, whose features have names, {knew[0]!r} and so on; "
+            "got none"
+        )
     if knew and knows and knew != knows:
         at = next(at for at in range(has) if knew[at] != knows[at])
         raise ValueError(

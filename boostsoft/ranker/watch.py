@@ -48,6 +48,11 @@ class Watch:
             self.best_trees, self.best_value, self._highest, self._waited = trees, self.last, value, 0
         return self.rounds is not None and self._waited >= self.rounds
 
+    def forget(self) -> None:
+        """Take back all values: the trees were none."""
+        self.curves.clear()
+        self.best_trees, self.best_value = None, float("-inf")
+
     @property
     def last(self) -> float:
         """The last value of the first metric."""

@@ -30,7 +30,8 @@ from .training import Job, OwnScores, usable_names
 
 NAME = "xgboost"
 LIMITS = "gamma"
-_NEAR_NOTHING = 1e-15  # a sigma whose square still divides a curvature within XGBoost's float32
+WANTS_NAMES = True
+_NEAR_NOTHING = 1e-15  # a size whose square still divides a curvature within XGBoost's float32
 
 TAKEN = by_alias(
     {
@@ -52,6 +53,8 @@ TAKEN = by_alias(
 SETTLED = by_alias(
     {
         "the ranker trains on its metric": "objective base_score disable_default_eval_metric scale_pos_weight",
+        "the ranker gives a document one score": "num_class num_target multi_strategy",
+        "the ranker grows new trees": "process_type",
         "the ranker has warnings and nothing else shown": "verbosity",
         "the ranker's trees add up: gbtree": "booster",
     }
@@ -108,9 +111,9 @@ def _refuse_what_exact_ignores(settings: Settings) -> None:
         )
 
 
-def arguments(settings: Settings, objective: Objective, curvature: float) -> dict[str, Any]:
+def arguments(settings: Settings, objective: Objective, curvature: float, fitted: float = 1.0) -> dict[str, Any]:
     """What ``xgb.train`` is given besides data: the first metric comes last, where XGBoost's early stopping looks."""
-    unit = unit_of(objective)
+    unit = unit_of(objective, fitted)
     return {
         "params": parameters(settings, curvature, unit),
         "num_boost_round": settings.n_estimators,
@@ -120,10 +123,13 @@ def arguments(settings: Settings, objective: Objective, curvature: float) -> dic
     }
 
 
-def unit_of(objective: Objective) -> float:
-    """By what gradient and curvature are multiplied: gains fall with sigma^2, and XGBoost takes none below 1e-6."""
-    sigma = objective.sigma if isinstance(objective, SoftObjective) else 1.0
-    return stock_unit(objective) / min(max(sigma, _NEAR_NOTHING) / adapter.LEAST_SIGMA, 1.0) ** 2
+def unit_of(objective: Objective, fitted: float = 1.0) -> float:
+    """By what gradient and curvature are multiplied: gains fall with sigma^2, and XGBoost takes none below 1e-6.
+
+    Of an objective that fits labels, with the square of how far these are apart, ``fitted``.
+    """
+    size = objective.sigma if isinstance(objective, SoftObjective) else fitted
+    return stock_unit(objective) / min(max(size, _NEAR_NOTHING) / adapter.LEAST_SIGMA, 1.0) ** 2
 
 
 def load(source: Any) -> Any:
@@ -149,7 +155,7 @@ def load(source: Any) -> Any:
         return None
     config = json.loads(found.save_config())["learner"]
     refuse_other_kinds(FIT, "init_model", config)
-    refuse_several_scores(FIT, config)
+    refuse_several_scores(f"{FIT}: init_model", config)
     if served is not None and int(served) + 1 < found.num_boosted_rounds():
         found = found[: int(served) + 1]
     found = xgboost.Booster(model_file=found.save_raw("ubj"))
@@ -178,7 +184,7 @@ def _train(job: Job) -> Any:
     valid = [(matrix, name) for matrix, (name, _) in zip(matrices, job.valid, strict=True)]
     metrics = adapter.custom_metric(*settings.evaluated)
     recorded = _Recorded(job.at_own_scores(metrics), valid)
-    given = arguments(settings, job.objective, job.curvature)
+    given = arguments(settings, job.objective, job.curvature, job.fitted)
     params = given["params"]
     if job.start is not None:
         del params["base_score"]  # its own stays, in units of its own link: under some 0 is minus infinity
@@ -198,6 +204,7 @@ def _train(job: Job) -> Any:
     )
     if job.start is None and n_splits(booster) == 0:
         # trees without a split: their leaves hold what rounding left of gradients that add up to 0
+        job.watch.forget()
         return xgboost.train(params, data, 0)
     return booster
 
