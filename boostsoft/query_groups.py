@@ -10,7 +10,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .arguments import FloatArray, IntArray, as_array, finite_vector, refuse_negative, shown, whole_numbers
+from .arguments import (
+    FloatArray,
+    IntArray,
+    as_array,
+    finite_vector,
+    refuse_negative,
+    shown,
+    whole_number,
+    whole_numbers,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,13 +225,14 @@ def query_weights(caller: str, weights: Any, groups: QueryGroups) -> FloatArray:
 
 def _offsets_from_sizes(caller: str, argument: str, sizes: Any, n_docs: int | None) -> IntArray:
     counts = whole_numbers(caller, argument, sizes)
+    wanted = None if n_docs is None else whole_number(caller, "n_docs", n_docs, 0)
     if counts.size == 0:
         raise ValueError(f"{caller}: {argument} must not be empty")
     refuse_negative(caller, argument, counts)
     offsets: IntArray = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
-    if n_docs is not None and offsets[-1] != n_docs:
+    if wanted is not None and offsets[-1] != wanted:
         raise ValueError(
-            f"{caller}: {argument} must add up to the number of documents, {n_docs}; "
+            f"{caller}: {argument} must add up to the number of documents, {wanted}; "
             f"got {counts.size} sizes that add up to {offsets[-1]}"
         )
     return offsets
@@ -247,7 +257,7 @@ def read_ids(caller: str, qid: Any) -> NDArray[Any]:
     if not isinstance(qid, (list, tuple)):
         return ids
     texts = ids.dtype.kind in "US" and not all(isinstance(one, (str, bytes)) for one in qid)
-    rounded = ids.dtype.kind == "f" and all(isinstance(one, (int, np.integer)) for one in qid)
+    rounded = ids.dtype.kind == "f" and any(isinstance(one, (int, np.integer)) and abs(one) > 2**53 for one in qid)
     return np.array(qid, dtype=object) if texts or rounded else ids
 
 

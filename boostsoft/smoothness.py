@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.polynomial import chebyshev
 from scipy.signal import savgol_filter
 
 from .arguments import FloatArray, finite_vector, one_of, whole_number
 
 __all__ = ["ApproximationError", "approximation_error", "smoothness_error"]
 
+_MOST_LOST = 1e-6  # of a polynomial between -1 and 1
 KINDS = ("variation", "variance", "polynomial")
 
 
@@ -44,7 +47,8 @@ def smoothness_error(y: Any, kind: str = "variation", *, window: int = 11, degre
     window : int
         Points that a polynomial is fitted to: an odd number above ``degree``. Of ``"polynomial"`` only.
     degree : int
-        Of the polynomial, from 0. Of ``"polynomial"`` only.
+        Of the polynomial, from 0; above 3 not in very long windows, above 5 in short ones only, where it is fitted to
+        1e-6 of its height. Of ``"polynomial"`` only.
 
     Returns
     -------
@@ -152,8 +156,22 @@ def _polynomial(caller: str, curve: FloatArray, window: int, degree: int) -> flo
         raise ValueError(f"{caller}: window must be odd and above degree={degree}; got {window}")
     if curve.size < window:
         raise ValueError(f"{caller}: y must have at least window={window} values; got {curve.size}")
+    _refuse_lost_digits(caller, window, degree)
     centred = curve - curve[0]  # a constant curve is then exactly its own polynomial
     return float(((centred - savgol_filter(centred, window, degree)) ** 2).mean())
+
+
+def _refuse_lost_digits(caller: str, window: int, degree: int) -> None:
+    """SciPy fits powers of the place in a window, which tell themselves hardly apart where they are many and high."""
+    probe = chebyshev.chebvander(np.linspace(-1.0, 1.0, window), degree)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that of NumPy, of the same
+        off = np.abs(savgol_filter(probe, window, degree, axis=0) - probe).max()
+    if not off <= _MOST_LOST:
+        raise ValueError(
+            f"{caller}: degree must be lower for a window of {window}, in which polynomials of {degree} are fitted to "
+            f"no more than {off:.0e}; got {degree}"
+        )
 
 
 def _ratio(numerator: float, denominator: float) -> float:

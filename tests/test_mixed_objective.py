@@ -60,6 +60,12 @@ def test_nothing_mixed_in_is_the_metric_alone():
         np.testing.assert_array_equal(found, expected)
 
 
+def test_a_metric_that_is_there_twice_weighs_both_times():
+    twice = SoftObjective("ndcg@2", mix={"kendall": 0.25, Metric("kendall"): 0.5, "map": 1.0})
+    assert twice == SoftObjective("ndcg@2", mix={"kendall": 0.75, "map": 1.0})
+    assert twice.mix == ((Metric("kendall"), 0.75), (Metric("map"), 1.0))
+
+
 def test_it_is_a_value():
     one, same = SoftObjective("ndcg@2", mix=MIX), SoftObjective("ndcg@2", mix={Metric("kendall"): 0.3, "map@3": 2})
     assert one == same

@@ -217,6 +217,11 @@ def test_wrong_offsets(offsets, error, text):
         QueryGroups.from_offsets(offsets)
 
 
+def test_what_sizes_add_up_to_is_a_number():
+    with pytest.raises(TypeError, match=r"^QueryGroups.from_sizes: n_docs must be a whole number; got '5'"):
+        QueryGroups.from_sizes([2, 3], "5")
+
+
 def test_sums_beyond_int64_do_not_wrap_around():
     with pytest.raises(
         ValueError, match=r"^QueryGroups: offsets must be whole numbers up to 2\^53; got 18014398509481984"
@@ -346,3 +351,4 @@ def test_ids_of_a_list_are_what_they_are():
         assert read((2**63 + 1, 2**63, 1)).n_queries == 3
         assert read(["a", "b", "b"]).sizes.tolist() == [1, 2]
         assert read([1, 2.5, 2.5]).sizes.tolist() == [1, 2]
+        assert read([2**53, 2**53 + 1, 2**53 + 1, 0.5]).sizes.tolist() == [1, 2, 1]

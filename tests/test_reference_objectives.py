@@ -200,6 +200,17 @@ def test_lightgbm_grows_the_same_model_with_it_as_with_its_own():
         np.testing.assert_allclose(models[1].predict(X), models[0].predict(X, raw_score=True), atol=1e-4)
 
 
+def test_queryrmse_of_scores_whose_difference_is_no_number():
+    labels, groups = [1, 0, 0], QueryGroups.from_sizes([3])
+    for scores in ([1e308, -1.7e308, 1e308], [-1.7e308, 1e308, 1e308], [0.0, 1.7e308, -1.7e308]):
+        gradient, curvature = evaluate(QueryRMSEObjective(), labels, np.array(scores), groups, None)
+        assert np.array_equal(np.argsort(gradient), np.argsort(-np.array(scores)))
+        assert np.isfinite(gradient).all()
+        assert np.array_equal(curvature, np.ones(3))
+        both = SoftObjective("ndcg", losses={"queryrmse": 1.0})
+        assert all(np.isfinite(part).all() for part in evaluate(both, labels, np.array(scores), groups, None))
+
+
 def test_queryrmse_goes_where_catboosts_goes():
     """One tree of one leaf for each document, one gradient step: what CatBoost adds to the scores."""
     catboost = pytest.importorskip("catboost")
@@ -502,6 +513,7 @@ def test_xgboost_learns_from_it(kind):
         ("xendcg", {"gamma": "half"}, ValueError, "gamma must be one of 'uniform', 'expected'; got 'half'"),
         ("xendcg", {"gamma": [0.1, 1.5]}, ValueError, "gamma must be from 0 to 1; got 0.1 to 1.5"),
         ("xendcg", {"gamma": [-0.1, 0.5]}, ValueError, "gamma must be from 0 to 1; got -0.1 to 0.5"),
+        ("xendcg", {"terms": 0}, ValueError, "terms must be from 1 to 3; got 0"),
         ("xendcg", {"terms": 4}, ValueError, "terms must be from 1 to 3; got 4"),
         ("xendcg", {"seed": -1}, ValueError, r"seed must be from 0 to 2\^53; got -1"),
         ("softlambda", {"metric": "map"}, ValueError, "metric must be a sum of gain x discount over ranks, .*map"),

@@ -56,6 +56,22 @@ def test_polynomial_is_the_one_fitted_to_every_window(window, degree, n):
     assert found == pytest.approx(polynomial_per_window(y, window, degree), rel=1e-9)
 
 
+@pytest.mark.parametrize(("window", "degree"), [(51, 7), (31, 9), (101, 5), (1001, 3)])
+def test_no_error_of_a_polynomial_itself(window, degree):
+    x = np.linspace(-1, 1, 2001)
+    assert smoothness_error(1 + x - x**2 + 0.5 * x**3, "polynomial", window=window, degree=degree) < 1e-10
+
+
+@pytest.mark.parametrize(("window", "degree"), [(51, 15), (73, 9), (179, 7), (19, 15), (5001, 4)])
+def test_a_degree_that_scipy_cannot_fit_is_refused(window, degree):
+    """Of the polynomial above it would find 1e-6 to 6 times the variance, and warn in other words."""
+    x = np.linspace(-1, 1, 6001)
+    with pytest.raises(
+        ValueError, match=f"^smoothness_error: degree must be lower for a window of {window}, .* got {degree}$"
+    ):
+        smoothness_error(1 + x - x**2 + 0.5 * x**3, "polynomial", window=window, degree=degree)
+
+
 def test_polynomial_by_default_is_cubic_over_eleven_points():
     y = curve(seed=3)
     assert smoothness_error(y, "polynomial") == pytest.approx(polynomial_per_window(y, 11, 3), rel=1e-9)

@@ -25,6 +25,7 @@ from .shares import claim, longest_query
 from .simd import LANES, keep_alive, lane_sum, load, pointer, splat, store
 
 _LEAST_SUM = 1e-15  # of the targets
+_FARTHEST = 1e300  # that two scores are apart: their mean's difference from either is a number
 _PARTS = 7  # arrays that a query needs, each as long as it and a vector
 
 
@@ -132,8 +133,8 @@ def squares_queries(scores, targets, weights, offsets, ranges, grad):
             low, high = offsets[q], offsets[q + 1]
             share, mean = 0.0, 0.0
             for i in range(low, high):
-                # scores far from 0 lose no digits of their differences
-                grad[i] = targets[i] - (scores[i] - scores[low])
+                # scores far from 0 lose no digits of their differences, which may be none that a float can hold
+                grad[i] = targets[i] - min(max(scores[i] - scores[low], -_FARTHEST), _FARTHEST)
                 share += weights[i]
                 if weights[i] > 0.0:
                     mean += (grad[i] - mean) * (weights[i] / share)

@@ -237,8 +237,8 @@ class XENDCGObjective(Objective):
     def __init__(
         self, *, gamma: Any = "uniform", seed: int = 0, terms: int = 3, gain: Any = "exp2", query_weight: Any = None
     ) -> None:
-        kept = whole_number(CALLER, "terms", terms, 1)
-        if kept > _MOST_TERMS:
+        kept = whole_number(CALLER, "terms", terms, -(2**53))
+        if not 1 <= kept <= _MOST_TERMS:
             raise ValueError(f"{CALLER}: terms must be from 1 to {_MOST_TERMS}; got {terms!r}")
         checked = {
             "gamma": _as_gamma(gamma),

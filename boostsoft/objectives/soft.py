@@ -302,10 +302,11 @@ def checked_mix(caller: str, mix: Any) -> tuple[tuple[Metric, float], ...]:
         return ()
     if not isinstance(mix, Mapping):
         raise TypeError(f"{caller}: mix must be a mapping from metrics to weights; got {mix!r}")
-    return tuple(
-        (_trainable(f"{caller}: mix", metric), positive_number(caller, f"mix[{metric!r}]", weight))
-        for metric, weight in mix.items()
-    )
+    found: dict[Metric, float] = {}
+    for given, weight in mix.items():
+        metric = _trainable(f"{caller}: mix", given)  # by its name or not, it is one metric
+        found[metric] = found.get(metric, 0.0) + positive_number(caller, f"mix[{given!r}]", weight)
+    return tuple(found.items())
 
 
 def _prepared(caller: str, metric: Metric, y_true: Any, groups: QueryGroups) -> PreparedQueries:
