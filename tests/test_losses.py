@@ -184,7 +184,8 @@ def test_errors(losses, error, says):
 @pytest.mark.parametrize("name", ["xendcg", "ranknet"])
 def test_labels_that_a_loss_refuses_are_named_by_the_objective(name):
     objective = SoftObjective("auc", losses={name: 1.0})
-    with pytest.raises(ValueError, match=r"^SoftObjective\.prepare: ndcg needs gains of at least 0; got -0\.5"):
+    wanted = rf"^SoftObjective\.prepare: losses\['{name}'\]: ndcg needs gains of at least 0; got -0\.5"
+    with pytest.raises(ValueError, match=wanted):
         objective.prepare([-1, 1], QueryGroups.from_sizes([2]))
 
 

@@ -143,7 +143,8 @@ class SoftObjective(Objective):
         """
         queries = _prepared(caller, self.metric, y_true, groups)
         further = [_prepared(caller, metric, y_true, groups) for metric, _ in self.mix]
-        further += [LOSSES[name].prepare(y_true, groups, part=True, caller=caller) for name, _ in self.losses]
+        for name, _ in self.losses:
+            further.append(LOSSES[name].prepare(y_true, groups, part=True, caller=f"{caller}: losses[{name!r}]"))
         weights = query_weights(caller, self.query_weight, groups)
         if not part and not np.any(_learnable(queries) & (weights > 0)):
             raise NothingToLearnError(NOTHING.format(caller, repr(self.metric)))
