@@ -316,6 +316,7 @@ def test_a_bar_is_shown_where_somebody_looks(data, monkeypatch, capsys, call, te
     call(S, y, group=sizes)
     assert capsys.readouterr() == ("", "")
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    monkeypatch.setattr("boostsoft.progress._PATIENCE", 0.0)
     monkeypatch.setenv("COLUMNS", "120")
     call(S, y, group=sizes)
     out, err = capsys.readouterr()

@@ -8,11 +8,11 @@ import time
 
 import numpy as np
 import pytest
-from joblib import Parallel, delayed
 
 from boostsoft import progress
 from boostsoft.progress import bar, shows
 
+from .processes import passes_alone
 from .ranker_cases import both, ranker, task
 
 
@@ -30,15 +30,21 @@ def terminal(monkeypatch):
     monkeypatch.setenv("COLUMNS", "120")
 
 
-def shown_in_a_terminal():
-    progress._on_terminal = lambda: True  # of this process alone
-    return shows("fit", "auto")
-
-
 def lines(err):
     """What a bar said, one line after another, without colours and moves of the cursor."""
     plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", err)
     return [line.strip("━╸╺ ") for line in re.split(r"[\r\n]+", plain) if line.strip()]
+
+
+IN_A_CHILD = """
+from multiprocessing import get_context
+from boostsoft import progress
+
+progress._on_terminal = lambda: True  # of the child too, which is a copy
+with get_context("fork").Pool(1) as pool:
+    assert [pool.apply(progress.shows, ("fit", given)) for given in ("auto", True)] == [False, True]
+assert progress.shows("fit", "auto")
+"""
 
 
 # ---- where --------------------------------------------------------------------------------------------------------
@@ -58,8 +64,7 @@ def test_workers_show_none_by_default(terminal):
     thread.start()
     thread.join()
     assert found == [False, True]
-    with Parallel(2) as parallel:
-        assert parallel(delayed(shown_in_a_terminal)() for _ in range(2)) == [False, False]
+    passes_alone(IN_A_CHILD)
 
 
 @pytest.mark.parametrize("given", [None, 1, "yes"], ids=str)

@@ -624,6 +624,7 @@ def test_a_bar_is_shown_where_somebody_looks(monkeypatch, capsys):
     track_trees(model, X, Y, **small(progress="auto"))
     assert capsys.readouterr() == ("", "")
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    monkeypatch.setattr("boostsoft.progress._PATIENCE", 0.0)
     shown = track_trees(model, X, Y, **small(progress="auto"))
     out, err = capsys.readouterr()
     assert not out
