@@ -100,9 +100,10 @@ def objective(
     TypeError, ValueError
         If an argument is not as described.
     ValueError
-        While training: if the Dataset has no groups or has positions, if folds of ``lgb.cv`` cut through queries
-        (pass ``folds=GroupKFold(n)``), if no order of the documents is better than another, if weights are negative
-        or all 0, or if ``bagging_by_query`` is on, with which LightGBM trains stumps under any custom objective.
+        While training: if the Dataset has no groups, has positions or labels that the metric does not take, if folds of
+        ``lgb.cv`` cut through queries (pass ``folds=GroupKFold(n)``), if no order of the documents is better than
+        another, if weights are negative or all 0, or if ``bagging_by_query`` is on, with which LightGBM trains stumps
+        under any custom objective.
 
     Notes
     -----

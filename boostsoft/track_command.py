@@ -74,7 +74,7 @@ def add_track(commands: Any) -> None:
         type=metric_name,
         action="append",
         metavar="NAME@K",
-        help="metric to track, hard and soft; may be repeated (ndcg@10)",
+        help="metric to track, hard and, if it has an exact expectation, soft; may be repeated (ndcg@10)",
     )
     add("--noise", choices=list(LAWS), default="gaussian", help="what softens the metric (gaussian)")
     add("--sigma", type=positive, default=0.2, metavar="X", help="its scale, in spreads of the scores (0.2)")

@@ -89,13 +89,14 @@ def objective(
     TypeError, ValueError
         If an argument is not as described.
     ValueError
-        While training: if the DMatrix has no groups, if its weights are all 0, or if no order of the documents
-        is better than another.
+        While training: if the DMatrix has no groups or labels that the metric does not take, if its weights are all 0,
+        or if no order of the documents is better than another.
 
     Warns
     -----
     UserWarning
-        If sigma is below .03.
+        If sigma is below .03. While training: if all documents together have less curvature than ``min_child_weight``
+        asks of two leaves.
 
     Notes
     -----

@@ -30,8 +30,8 @@ A run has six columns (topic Q0 document rank score run), judgements have four (
 a table is CSV, or Parquet if pyarrow is installed, with a row for each query and document. Files may be gzip.
 Queries without labels are fused with the weights that the others give. What a model is worth alone is not what
 trec_eval gives: documents that it does not have are ranked by chance below its own, where trec_eval leaves them out,
-and topics that it did not answer count with what chance earns. Written are weights.json, curve.png,
-weights.png and fused.run.
+and topics that it did not answer count with what chance earns. Written are weights.json, weights.png,
+fused.run and, of metrics with an exact expectation, curve.png.
 """
 _ALL = "all"
 _FILES = ("weights.json", "weights.png", "curve.png", "fused.run")

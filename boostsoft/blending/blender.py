@@ -36,7 +36,7 @@ class SoftBlender(BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     metric : str or Metric
-        What to train on and what :meth:`score` measures: any metric with an exact expectation.
+        What to train on and what :meth:`score` measures: with ``method="soft"`` any metric with an exact expectation.
     noise : "gaussian", "gumbel" or "logistic"
         Law of the noise.
     sigma : "auto", float or falling floats
@@ -49,7 +49,7 @@ class SoftBlender(BaseEstimator):  # type: ignore[misc]
     mix : "auto", mapping or None
         What else to maximise, under the same noise: ``{"kendall": 0.3}`` adds .3 times Kendall's tau to the metric.
         "auto" is tau by 30 / n of n training queries that tell rankings apart, at most 1, times the c above: few
-        queries say more about the order of whole lists than about their top. It is nothing below .1, from some 300
+        queries say more about the order of whole lists than about their top. It is nothing below .1, from some 300 c
         queries on; where c is below .5, from some 330 documents on for k = 10; and for metrics of pairs. None is the
         metric alone.
     normalize : "rank", "zscore", "minmax" or "none"

@@ -300,7 +300,8 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         -----
         UserWarning
             If neither ``group`` nor ``qid`` is given; if no tree has a split; if some of several boosters have none, or
-            are copies of others; or if no order of the documents that early stopping watches is better than another.
+            are copies of others; or if of the queries that early stopping watches fewer than five have documents whose
+            order matters.
         """
         fitted = copy(self)  # a fit that fails leaves the ranker as it was
         beside = {
