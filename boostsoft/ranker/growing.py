@@ -116,6 +116,7 @@ def _add(found: Grown, trees: Trees, first: Job, member: Member, at: int, share:
         _at_rate(settings, share),
         num_leaves=member.leaves(settings.num_leaves),
         random_trees=bool(settings.random_trees) and not member.plain,
+        sampled=not member.on_metric,
         seed=(settings.seed + at) % 2**31,
     )
     job = _job(its, trees, member.objective(settings.objective), first.train, sets, found.booster)

@@ -28,7 +28,7 @@ from ..lightgbm_data import (
 )
 from ..objectives import Objective
 from .features import Features
-from .random_trees import RANDOM_TREES
+from .random_trees import FEATURES, RANDOM_TREES, ROWS
 from .regularization import leaf_l2
 from .rows import Rows
 from .settings import FIT, Settings, by_alias, refuse_clashes
@@ -38,6 +38,9 @@ NAME = "lightgbm"
 LIMITS = "min_sum_hessian_in_leaf, min_gain_to_split"
 WANTS_NAMES = False
 MOST_LEAVES = 131_072
+BY_NODE = ("feature_fraction_bynode", "sub_feature_bynode", "colsample_bynode")
+SAMPLING = ("data_sample_strategy", "pos_bagging_fraction", "pos_sub_row", "pos_subsample", "pos_bagging",
+            "neg_bagging_fraction", "neg_sub_row", "neg_subsample", "neg_bagging")  # fmt: skip
 STOCK_CATEGORY_L2 = 10.0
 ZERO = 1e-35  # what is not farther from 0 is 0 to LightGBM
 
@@ -114,12 +117,18 @@ def parameters(settings: Settings, curvature: float, unit: float = STOCK_UNIT) -
         "min_data_in_leaf": settings.min_child_samples,
         "lambda_l2": leaf_l2(settings, curvature),
         "feature_fraction": settings.colsample,
-        **(RANDOM_TREES[NAME] if settings.random_trees else {}),
+        **(RANDOM_TREES[NAME] if settings.random_trees and not settings.sampled else {}),
         "seed": settings.seed,
         "verbosity": -1,
     }
-    if settings.subsample < 1.0:
-        found |= {"bagging_fraction": settings.subsample, "bagging_freq": 1}
+    share = settings.subsample
+    if settings.random_trees and settings.sampled:
+        if not any(name in settings.more for name in BY_NODE):
+            found["feature_fraction_bynode"] = FEATURES
+        if not any(name in settings.more for name in SAMPLING):  # goss draws rows itself, and suffers no other
+            share *= ROWS
+    if share < 1.0:
+        found |= {"bagging_fraction": share, "bagging_freq": 1}
     if settings.n_jobs is not None:
         found["num_threads"] = settings.n_jobs
     return found

@@ -11,9 +11,10 @@ PLENTY = 50_000  # documents, from which on random trees gained nothing: they ra
 PLENTY_RELEVANT = 5_000
 # Thresholds at random; XGBoost has none, and trees that see a part of the rows, nodes a part of the features, take
 # their place
+ROWS, FEATURES = 0.7, 0.5
 RANDOM_TREES: Mapping[str, Mapping[str, Any]] = {
     "lightgbm": {"extra_trees": True},
-    "xgboost": {"subsample": 0.7, "colsample_bynode": 0.5},
+    "xgboost": {"subsample": ROWS, "colsample_bynode": FEATURES},
 }
 
 

@@ -50,6 +50,7 @@ class Settings:
     learning_rate : how far a tree goes; None until the training data is known.
     reg_lambda : how many documents' curvature is added to a leaf's.
     random_trees : whether splits are chosen among random ones; None until the training data is known.
+    sampled : whether random trees are so by the rows and features that they see where thresholds could be random too.
     n_boosters : how many boosters there are; None until the training data is known.
     more : the booster's own further parameters.
     early_stopping_rounds, validation_fraction : as given.
@@ -79,6 +80,7 @@ class Settings:
     n_jobs: int | None
     progress: bool
     seed: int
+    sampled: bool = False
 
     def on(self, labels: FloatArray, groups: QueryGroups, continued: bool = False) -> Settings:
         """The same for training data of these labels and queries, with a booster that is ``continued`` or none."""
