@@ -146,7 +146,8 @@ def on_labels_parameters(num_leaves, seed):
     return {
         "objective": bl.reference_objective("queryrmse"), "metric": "None", "verbosity": -1, "num_threads": 1,
         "deterministic": True, "force_row_wise": True, "num_leaves": num_leaves, "seed": seed, "bagging_fraction": 0.7,
-        "bagging_freq": 1, "feature_fraction_bynode": 0.5, "min_data_in_leaf": 5, "lambda_l2": 10.0, "learning_rate": 0.1,
+        "bagging_freq": 1, "feature_fraction_bynode": 0.5, "min_data_in_leaf": 5, "lambda_l2": 10.0,
+        "learning_rate": 0.1,
     }  # fmt: skip
 
 
