@@ -85,7 +85,7 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         per feature (``extra_trees``); XGBoost, which cannot, gives a tree 7/10 of the rows that ``subsample`` leaves
         and a node half of the features, and so does LightGBM in boosters on the labels (``n_boosters``): random
         thresholds tell features of few values, counts and codes, hardly apart. With ``n_boosters=1`` and such features
-        say False, and ``subsample=0.7``. On small data random trees were worth more than any choice of the objective
+        say False, and ``subsample=0.7``, and make codes columns of categories. On small data random trees were worth more than any choice of the objective
         (notebooks/08_objectives.ipynb); "auto" is True below 50,000 documents to train on, or with fewer
         than 5,000 relevant ones, above the least label of their query.
     n_boosters : int or "auto"
