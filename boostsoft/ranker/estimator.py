@@ -85,9 +85,9 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         per feature (``extra_trees``); XGBoost, which cannot, gives a tree 7/10 of the rows that ``subsample`` leaves
         and a node half of the features, and so does LightGBM in boosters on the labels (``n_boosters``): random
         thresholds tell features of few values, counts and codes, hardly apart. With ``n_boosters=1`` and such features
-        say False, and ``subsample=0.7``, and make codes columns of categories. On small data random trees were worth more than any choice of the objective
-        (notebooks/08_objectives.ipynb); "auto" is True below 50,000 documents to train on, or with fewer
-        than 5,000 relevant ones, above the least label of their query.
+        say False, and ``subsample=0.7``, and make codes columns of categories. On small data random trees were worth
+        more than any choice of the objective (notebooks/08_objectives.ipynb); "auto" is True below 50,000 documents to
+        train on, or with fewer than 5,000 relevant ones, above the least label of their query.
     n_boosters : int or "auto"
         Boosters whose scores are averaged, each of ``n_estimators`` trees and trained by itself from zero: the first on
         ``metric``, the second on the labels (query-RMSE) with a quarter of the leaves, the third on ``metric`` with a
