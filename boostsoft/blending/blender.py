@@ -36,7 +36,8 @@ class SoftBlender(BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     metric : str or Metric
-        What to train on and what :meth:`score` measures: with ``method="soft"`` any metric with an exact expectation.
+        What to train on and what :meth:`score` measures: with ``method="soft"`` any metric with an exact
+        expectation, with the others any.
     noise : "gaussian", "gumbel" or "logistic"
         Law of the noise.
     sigma : "auto", float or falling floats
