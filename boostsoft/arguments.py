@@ -5,8 +5,10 @@ Everything behind it may assume contiguous float64 arrays and finite values.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from copy import copy
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -54,7 +56,7 @@ def finite_number(caller: str, argument: str, value: Any) -> float:
     """Return a finite float."""
     number = _number(caller, argument, value)
     if not np.isfinite(number):
-        raise ValueError(f"{caller}: {argument} must be finite; got {_short(value)}")
+        raise ValueError(f"{caller}: {argument} must be finite; got {short(value)}")
     return number
 
 
@@ -62,7 +64,7 @@ def positive_number(caller: str, argument: str, value: Any) -> float:
     """Return a finite float above 0."""
     number = _number(caller, argument, value)
     if not 0.0 < number < np.inf:
-        raise ValueError(f"{caller}: {argument} must be finite and above 0; got {_short(value)}")
+        raise ValueError(f"{caller}: {argument} must be finite and above 0; got {short(value)}")
     return number
 
 
@@ -70,7 +72,7 @@ def non_negative_number(caller: str, argument: str, value: Any) -> float:
     """Return a finite float of at least 0."""
     number = finite_number(caller, argument, value)
     if number < 0.0:
-        raise ValueError(f"{caller}: {argument} must not be negative; got {value!r}")
+        raise ValueError(f"{caller}: {argument} must not be negative; got {short(value)}")
     return number
 
 
@@ -78,16 +80,16 @@ def fraction(caller: str, argument: str, value: Any) -> float:
     """Return a float above 0 and below 1, such as the level of an interval."""
     number = positive_number(caller, argument, value)
     if number >= 1.0:
-        raise ValueError(f"{caller}: {argument} must be below 1; got {value!r}")
+        raise ValueError(f"{caller}: {argument} must be below 1; got {short(value)}")
     return number
 
 
 def whole_number(caller: str, argument: str, value: Any, least: int) -> int:
     """Return an int from ``least`` to 2^53."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
-        raise TypeError(f"{caller}: {argument} must be a whole number; got {value!r}")
+        raise TypeError(f"{caller}: {argument} must be a whole number; got {short(value)}")
     if not least <= value <= _LARGEST_WHOLE:
-        raise ValueError(f"{caller}: {argument} must be from {least} to 2^53; got {value!r}")
+        raise ValueError(f"{caller}: {argument} must be from {least} to 2^53; got {short(value)}")
     return int(value)
 
 
@@ -101,21 +103,28 @@ def of_type(caller: str, argument: str, value: Any, kind: type) -> Any:
 def one_of(caller: str, argument: str, value: Any, known: Any) -> str:
     """One of the known names."""
     if not isinstance(value, str) or value not in known:
-        raise ValueError(f"{caller}: {argument} must be one of {', '.join(map(repr, known))}; got {value!r}")
+        raise ValueError(f"{caller}: {argument} must be one of {', '.join(map(repr, known))}; got {short(value)}")
     return str(value)
 
 
 def refuse_other_text(caller: str, argument: str, value: str, only: str, otherwise: str) -> None:
     """Raise if a text is not the only one that an argument, which takes more than texts, knows."""
     if value != only:
-        raise ValueError(f"{caller}: {argument} must be {only!r} or {otherwise}; got {value!r}")
+        raise ValueError(f"{caller}: {argument} must be {only!r} or {otherwise}; got {short(value)}")
 
 
 def as_flag(caller: str, argument: str, value: Any) -> bool:
     """True or False."""
     if not isinstance(value, (bool, np.bool_)):
-        raise TypeError(f"{caller}: {argument} must be True or False; got {value!r}")
+        raise TypeError(f"{caller}: {argument} must be True or False; got {short(value)}")
     return bool(value)
+
+
+def as_path(caller: str, argument: str, path: Any) -> Path:
+    """A path, of a text or a path object."""
+    if not isinstance(path, (str, os.PathLike)):
+        raise TypeError(f"{caller}: {argument} must be a path; got {short(path)}")
+    return Path(path)
 
 
 def set_fields(frozen: object, values: Mapping[str, Any]) -> None:
@@ -143,7 +152,7 @@ def seed_of(caller: str, random_state: Any, most: int = 2**32 - 1) -> int:
     if not whole or not 0 <= random_state <= most:
         raise ValueError(
             f"{caller}: random_state must be a seed from 0 to 2^{most.bit_length()} - 1, a RandomState or a Generator; "
-            f"got {random_state!r}"
+            f"got {short(random_state)}"
         )
     return int(random_state)
 
@@ -157,7 +166,7 @@ def generator_of(caller: str, random_state: Any) -> np.random.Generator:
 
 def _number(caller: str, argument: str, value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
-        raise TypeError(f"{caller}: {argument} must be a number; got {value!r}")
+        raise TypeError(f"{caller}: {argument} must be a number; got {short(value)}")
     try:
         return float(value)
     except OverflowError:  # an int of more than 308 digits
@@ -167,7 +176,7 @@ def _number(caller: str, argument: str, value: Any) -> float:
 def refuse_masked(caller: str, argument: str, values: Any) -> None:
     """Raise if entries of a NumPy array are masked: what lies under the mask would be read."""
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
-        raise ValueError(f"{caller}: {argument} must not have masked entries; got {_short(values)}")
+        raise ValueError(f"{caller}: {argument} must not have masked entries; got {short(values)}")
 
 
 def refuse_lazy(caller: str, argument: str, values: Any) -> None:
@@ -188,7 +197,7 @@ def as_array(caller: str, argument: str, values: Any) -> NDArray[Any]:
     try:
         array = np.asarray(values)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"{caller}: {argument} must be an array; got {_short(values)}: {error}") from error
+        raise ValueError(f"{caller}: {argument} must be an array; got {short(values)}: {error}") from error
     own = getattr(getattr(values, "dtype", None), "numpy_dtype", None)
     return array if array.dtype != object or own is None or own.kind not in "fiub" else _numbers_of_column(values, own)
 
@@ -223,6 +232,7 @@ def shown(array: NDArray[Any]) -> str:
     return f"[{first}{', ...' if array.size > 5 else ''}]"
 
 
-def _short(value: Any) -> str:
+def short(value: Any) -> str:
+    """A value as Python writes it, or the beginning of that, for messages."""
     text = repr(value)
-    return text if len(text) <= 80 else f"{text[:77]}..."
+    return text if len(text) <= 200 else f"{text[:197]}..."

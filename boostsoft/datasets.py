@@ -112,8 +112,8 @@ def load_letor(
     ('A', 'B', 'C')
     >>> folder.cleanup()
     """
-    paths = [*as_paths(path), *as_paths(more_paths)]
-    group_paths = as_paths(group)
+    paths = [*as_paths("load_letor", "path", path), *as_paths("load_letor", "path", more_paths)]
+    group_paths = as_paths("load_letor", "group", group)
     _check_letor_arguments(paths, group, group_paths, n_features, absent)
     comments = as_flag("load_letor", "comments", comments)
     reader = _letor.Reader("load_letor", with_qid=group is None, n_features=n_features, comments=comments)
@@ -206,7 +206,7 @@ def _check_letor_arguments(
         raise ValueError(f"load_letor: group must name one file per data file ({len(paths)}); got {len(group_paths)}")
     if n_features is not None:
         whole_number("load_letor", "n_features", n_features, 1)
-    if not isinstance(absent, Real) or math.isinf(absent):
+    if isinstance(absent, bool) or not isinstance(absent, Real) or math.isinf(absent):
         raise ValueError(f"load_letor: absent must be a finite number or nan; got {absent!r}")
 
 

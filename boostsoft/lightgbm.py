@@ -377,8 +377,10 @@ def track_callback(
         What to measure on all ``valid_sets``; without any, ndcg@10, hard and soft, with noise of a fifth of the
         scores' spread.
     every : int
-        Record after every so many rounds, and after the last one. A step is a number of trees: a round that finds no
-        split, as of random trees, grows none and is no step.
+        Record after every so many rounds, and after the last of the rounds asked for. What is logged in between is the
+        record before, which looks like no gain to ``lgb.early_stopping``: beside it leave this at 1, or let it watch
+        something else with ``first_metric_only=True``. A step is a number of trees: a round that finds no split, as of
+        random trees, grows none and is no step.
     stop : int or StoppingRule, optional
         Stop when the last ``stop`` trees together no longer improve what is watched, at this confidence (see
         :class:`boostsoft.tracks.StoppingRule`), or as many rounds have grown no tree. ``best_iteration`` is then the

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .arguments import of_type
+
 _DOCID = re.compile(r"\bdocid\s*=\s*(\S+)")
 
 
@@ -33,6 +35,8 @@ class RankingData:
 
     Raises
     ------
+    TypeError
+        If one of the first four is no array.
     ValueError
         If the shapes disagree, a size is below 1, or a query's rows have different ids.
 
@@ -54,6 +58,8 @@ class RankingData:
     feature_names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        for name in ("X", "y", "qid", "sizes"):
+            of_type("RankingData", name, getattr(self, name), np.ndarray)
         if self.X.ndim != 2:
             raise ValueError(f"RankingData: X must have two dimensions; got shape {self.X.shape}")
         n_docs, n_features = self.X.shape

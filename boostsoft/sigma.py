@@ -77,7 +77,7 @@ def choose_sigma(
     smoothness_weight: float = 0.2,
     n_folds: int = 5,
     l2: float = 1.0,
-    random_state: int = 0,
+    random_state: Any = 0,
     progress: Any = "auto",
 ) -> SigmaChoice:
     r"""Choose the noise of a soft metric for these scores.

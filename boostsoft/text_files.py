@@ -6,12 +6,14 @@ import gzip
 import os
 import re
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
+from .arguments import as_path, short
 
 PathLike: TypeAlias = str | os.PathLike[str]
 
@@ -26,11 +28,14 @@ class LineError(ValueError):
     """What is wrong with one line; the caller adds which file and line it is."""
 
 
-def as_paths(paths: PathLike | Sequence[PathLike] | None) -> list[Path]:
+def as_paths(caller: str, argument: str, paths: PathLike | Sequence[PathLike] | None) -> list[Path]:
     """One path, several, or none, as a list."""
     if paths is None:
         return []
-    return [Path(paths)] if isinstance(paths, (str, os.PathLike)) else [Path(path) for path in paths]
+    several = [paths] if isinstance(paths, (str, os.PathLike)) else paths
+    if not isinstance(several, Iterable):
+        raise TypeError(f"{caller}: {argument} must be a path or several; got {short(several)}")
+    return [as_path(caller, argument, path) for path in several]
 
 
 def written(name: str) -> str:

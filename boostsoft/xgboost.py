@@ -23,6 +23,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .adapters import MetricList, as_booster, built, first_whole
+from .arguments import as_flag
 from .metrics.hard import Metric
 from .metrics.soft import AnyMetric, MetricWeights, SoftMetric, watched_soft
 from .objectives import SoftObjective
@@ -297,7 +298,7 @@ def train(
     metrics = watched_metrics(custom_metric, rule)
     settled, evals = settle(params, arguments.get("xgb_model")), list(evals or ())
     refuse_metrics_of_documents(settled, arguments.get("xgb_model"), evals)
-    if not maximize:
+    if not as_flag("boostsoft.xgboost.train", "maximize", maximize):
         raise ValueError("boostsoft.xgboost.train: maximize must be True: every metric here is to be maximised")
     callbacks = list(arguments.pop("callbacks", None) or ())  # they may come once only, from an iterator
     refuse_minimising(callbacks, evals, metrics)

@@ -15,7 +15,6 @@ from .arguments import FloatArray
 from .query_groups import QueryGroups, query_weights
 
 THREADS = ("nthread", "n_jobs")
-_STOCK_LEAST = 1.0  # min_child_weight
 
 
 def groups_and_weights(caller: str, dmatrix: Any) -> tuple[QueryGroups, FloatArray]:
@@ -63,8 +62,6 @@ def warn_if_no_split(caller: str, curvature: float) -> None:
 
     XGBoost shows no Booster: it is looked for among those who have called. A dart or a gblinear says nothing.
     """
-    if curvature >= 2.0 * _STOCK_LEAST:
-        return  # who asks for more than that knows of it
     booster_type = getattr(sys.modules.get("xgboost.core"), "Booster", ())
     for seen in callers():
         booster = seen.get("self")

@@ -318,13 +318,15 @@ def test_wrong_names_and_kinds_are_refused(curve, surface, data):
         (plot_blend_curve, curve, 2), (blend_curve_figure, curve, 2), (plot_blend_surface, surface, 3),
         (blend_surface_figure, surface, 3), (plot_weights, blender, 3), (weights_figure, blender, 3),
     ):  # fmt: skip
-        for names in (["a"], ["a", "b", "c", "d"], "abc"[:n]):
+        for names in (["a"], ["a", "b", "c", "d"], "abc"[:n], 5):
             with pytest.raises(ValueError, match=rf"^plot_\w+: names must be one for each of {n} models; got "):
                 plot(found, names=names)
     with pytest.raises(ValueError, match=r"^plot_blend_curve: kinds must be one of 'hard', 'soft'; got 'hrd'$"):
         plot_blend_curve(curve, kinds=["hrd"])
     with pytest.raises(ValueError, match=r"^plot_blend_curve: kinds must hold 'hard' or 'soft'; got none$"):
         plot_blend_curve(curve, kinds=[])
+    with pytest.raises(TypeError, match=r"^plot_blend_curve: kinds must be a Sequence; got int$"):
+        plot_blend_curve(curve, kinds=5)
     with pytest.raises(ValueError, match=r"^plot_blend_surface: kind must be one of 'hard', 'soft'; got 'hrd'$"):
         plot_blend_surface(surface, "hrd")
     for plot in (plot_weights, weights_figure):
@@ -338,6 +340,7 @@ def test_wrong_names_and_kinds_are_refused(curve, surface, data):
         (plot_blend_curve, "plot_blend_curve: curve must be a BlendCurve; got int"),
         (plot_blend_surface, "plot_blend_surface: surface must be a BlendSurface; got int"),
         (plot_sigma_choice, "plot_sigma_choice: choice must be a SigmaChoice; got int"),
+        (plot_weights, "plot_weights: blender must be a SoftBlender; got int"),
     ],
 )
 def test_what_is_drawn_must_be_that(plot, message):

@@ -33,7 +33,7 @@ SMALL = {
     "__init__.py": "",
     "f.py": "from .compile import kernel\nfrom .g import g\n\n\n@kernel\ndef f(x):\n    return g(x) + 1\n",
     "g.py": "from .compile import kernel\n\n\n@kernel\ndef g(x):\n    return x * 10\n",
-    **{name: (FOLDER / name).read_text(encoding="utf-8") for name in ("compile.py", "cache.py")},
+    **{name: (FOLDER / name).read_text(encoding="utf-8") for name in ("compile.py", "cache.py", "interrupts.py")},
 }
 CALL = """
 from small.cache import warn_if_not_kept

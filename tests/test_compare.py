@@ -491,7 +491,7 @@ def test_metrics_of_tracks_by_name():
     assert [row.metric for row in compare(first, less).rows] == ["ndcg@10"]
     with pytest.raises(ValueError, match=r"compare: b must have been measured with SoftMetric"):
         compare(first, less, metrics=SPREAD)
-    with pytest.raises(ValueError, match="metric must be one of"):
+    with pytest.raises(ValueError, match="compare: metrics must be one of"):
         compare(first, second, metrics="map")
     with pytest.raises(ValueError, match="metrics must name one at least, and none twice"):
         compare(first, second, metrics=[0, "ndcg@10"])
@@ -597,6 +597,9 @@ def test_what_is_refused():
     with pytest.raises(TypeError, match="a metric must be a string, a Metric or a SoftMetric; got 3"):
         compare(a, b, y_true=y, group=SIZES, metrics=[3])
     track = track_of(np.zeros((1, 1, 60)))
+    for wrong in (2.5, [2.5]):
+        with pytest.raises(TypeError, match=r"^compare: metrics must be a position, a name or a metric; got 2\.5$"):
+            compare(track, track, metrics=wrong)
     with pytest.raises(TypeError, match="two tracks or two score vectors; got one of each"):
         compare(track, b, y_true=y, group=SIZES)
     with pytest.raises(TypeError, match="belong to score vectors; tracks have theirs"):

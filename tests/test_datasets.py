@@ -57,6 +57,12 @@ def test_ranking_data_refuses_what_does_not_fit(changes, message):
         make_data(**changes)
 
 
+@pytest.mark.parametrize("name", ["X", "y", "qid", "sizes"])
+def test_ranking_data_is_of_arrays(name):
+    with pytest.raises(TypeError, match=rf"^RankingData: {name} must be a ndarray; got list$"):
+        make_data(**{name: getattr(make_data(), name).tolist()})
+
+
 @pytest.mark.parametrize(
     ("queries", "rows", "sizes"),
     [

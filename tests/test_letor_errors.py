@@ -49,7 +49,10 @@ write = letor_cases.write  # a fixture
         (b"1 qid:1 1e0:2", "a feature must be written index:value; got '1e0:2'"),
         (b"1 qid:1 1:1,2:1", "a feature must be written index:value; got '1:1,2:1'"),
         (b"1 qid:1 %s:1" % (b"9" * 5000), "a feature must be written index:value; got '9999"),
-        (b"1 qid:1 0:1", r"feature indices must be within 1\.\.2147483647; got '0:1'"),
+        (
+            b"1 qid:1 0:1",
+            r"feature indices must be within 1\.\.2147483647; got '0:1' \(scikit-learn's dump_svmlight_file .* with zero_based=False\)",
+        ),
         (b"1 qid:1 -1:1", r"feature indices must be within 1\.\.2147483647; got '-1:1'"),
         (b"1 qid:1 2147483648:1", r"feature indices must be within 1\.\.\d+; got '2147483648:1'"),
         (b"1 qid:1 4294967298:1", r"feature indices must be within 1\.\.\d+; got '4294967298:1'"),
@@ -238,6 +241,9 @@ def test_group_sum_names_both_numbers(write):
         ({"n_features": True}, "n_features must be a whole number; got True"),
         ({"absent": np.inf}, "absent must be a finite number or nan; got inf"),
         ({"absent": "0"}, "absent must be a finite number or nan; got '0'"),
+        ({"absent": True}, "absent must be a finite number or nan; got True"),
+        ({"group": 5}, "group must be a path or several; got 5"),
+        ({"group": [5]}, "group must be a path; got 5"),
     ],
 )
 def test_bad_argument_is_named(write, arguments, message):

@@ -81,6 +81,14 @@ def test_lightgbm_without_its_private_method(data, valid, monkeypatch):
         np.testing.assert_array_equal(found[0][name], found[1][name])
 
 
+def test_a_record_that_was_never_due_is_told(data, valid):
+    callback = tracked(every=ROUNDS)
+    train(data, valid, [callback, lgb.early_stopping(2, verbose=False)])
+    match = f"nothing is recorded yet; the first record was due after {ROUNDS} rounds, and there were 3"
+    with pytest.raises(ValueError, match=match):
+        _ = callback.track
+
+
 def test_lightgbm_continues_a_model(data, valid):
     first = train(data, valid, [], rounds=4)
     callback = tracked()

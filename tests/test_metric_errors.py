@@ -65,6 +65,15 @@ def test_wrong_cutoffs_in_a_spec(build, cutoff):
     refused(ValueError, text, build, f"ndcg@{cutoff}")
 
 
+def test_errors_are_no_longer_than_a_line_or_two():
+    lists = [0.5] * 10**5
+    for build, arguments in ((Metric, {"k": lists}), (SoftMetric, {"sigma": lists}), (SoftMetric, {"noise": lists})):
+        with pytest.raises((TypeError, ValueError)) as caught:
+            build("ndcg", **arguments)
+        assert len(str(caught.value)) < 300
+        assert str(caught.value).endswith("...")
+
+
 @pytest.mark.parametrize(
     ("k", "error", "text"),
     [

@@ -173,16 +173,24 @@ def test_what_is_mixed_in_by_default():
 @pytest.mark.parametrize(
     ("n_docs", "n_relevant", "n_estimators", "random", "expected"),
     [
-        (50_000, 5_000, 100, "auto", 0.2),
-        (50_000, 5_000, 1, "auto", 0.2),
-        (50_000, 5_000, 160, "auto", 0.125),
-        (50_000, 5_000, 200, "auto", 0.1),
-        (50_000, 5_000, 800, "auto", 0.1),
-        (50_000, 5_000, 100, False, 0.2),
-        (50_000, 5_000, 100, True, 0.1),
-        (49_999, 9_000, 100, "auto", 0.1),
-        (49_999, 9_000, 100, False, 0.1),
-        (50_000, 4_999, 100, False, 0.1),
+        (200_000, 5_000, 100, "auto", 0.2),
+        (10**6, 9_000, 100, "auto", 0.2),
+        (200_000, 5_000, 1, "auto", 0.2),
+        (200_000, 5_000, 160, "auto", 0.125),
+        (200_000, 5_000, 200, "auto", 0.1),
+        (200_000, 5_000, 800, "auto", 0.1),
+        (200_000, 5_000, 100, False, 0.2),
+        (200_000, 5_000, 100, True, 0.1),
+        (112_500, 9_000, 100, False, 0.15),
+        (112_500, 9_000, 1, False, 0.15),
+        (112_500, 9_000, 125, False, 0.12),
+        (112_500, 9_000, 150, False, 0.1),
+        (100_000, 9_000, 100, False, 0.02**0.5),
+        (50_000, 9_000, 100, False, 0.02**0.5),
+        (50_000, 9_000, 125, False, 0.8 * 0.02**0.5),
+        (50_000, 9_000, 142, False, 0.1),
+        (49_999, 9_000, 1, False, 0.1),
+        (200_000, 4_999, 100, False, 0.1),
     ],
 )
 def test_rate_by_default_is_higher_where_data_is_plenty_and_trees_are_few(
@@ -200,7 +208,7 @@ def test_rate_by_default_is_higher_where_data_is_plenty_and_trees_are_few(
 @both
 def test_the_rate_that_was_taken_is_told(booster):
     """Half a tree's way at .2 is that of a tree at .1, on the same data."""
-    y, groups = labelled([10] * 5_000, 5_000)
+    y, groups = labelled([10] * 20_000, 5_000)
     X = np.random.default_rng(3).normal(size=(y.size, 1)) + y[:, None]
     models = [
         SoftRanker(booster, n_estimators=1, learning_rate=rate, metric="ndcg@3", mix=None, losses=None)

@@ -604,6 +604,17 @@ def test_names_with_spaces_are_kept(data):
     assert model.feature_names_in_.tolist() == ["a b", "a_b", "d", "g"]
 
 
+def test_a_name_that_lightgbm_refuses_does_not_cost_the_others_theirs(data):
+    frame = pd.DataFrame(data.X, columns=['bm25[title]:{"k1",1}', "tab\tnew\nline\0", "d", "g"])
+    model = ranker().fit(frame, data.y, qid=data.qid)
+    assert model.booster_.feature_name() == ["bm25_title____k1__1_", "tab_new_line_", "d", "g"]
+    np.testing.assert_array_equal(model.predict(frame), ranker().fit(data.X, data.y, qid=data.qid).predict(data.X))
+    again = lgb.Booster(model_str=model.booster_.model_to_string())
+    assert again.feature_name() == model.booster_.feature_name()
+    unnamed = pd.DataFrame(data.X, columns=["", "b", "c", "d"])
+    assert ranker().fit(unnamed, data.y, qid=data.qid).booster_.feature_name()[1] == "Column_1"
+
+
 def test_a_frame_of_dask_must_be_computed(data):
     dd = pytest.importorskip("dask.dataframe")
     frame = dd.from_pandas(pd.DataFrame(data.X, columns=list("abcd")), npartitions=2)

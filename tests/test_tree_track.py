@@ -682,6 +682,14 @@ def test_other_types_are_refused(match, wrong):
         track(**wrong)
 
 
+def test_methods_name_what_they_refuse():
+    for method in ("save", "load"):
+        with pytest.raises(TypeError, match=rf"^TreeTrack\.{method}: path must be a path; got 5$"):
+            getattr(track(), method)(5)
+    with pytest.raises(TypeError, match=r"^TreeTrack\.to_frame: per_query must be True or False; got 'all'$"):
+        track().to_frame(per_query="all")
+
+
 @pytest.mark.parametrize(
     ("call", "match"),
     [

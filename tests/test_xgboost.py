@@ -530,6 +530,9 @@ def test_where_no_leaf_can_have_its_least_curvature_it_is_told(data):
         xgb.train({**settings, "base_score": 0, "booster": "dart"}, matrix, 1, obj=bx.objective("ndcg@5"))
         matrix.set_weight(np.ones(len(data.sizes)))
         bx.train({}, matrix, 2, obj="ndcg@5", verbose_eval=False)
+    with pytest.warns(UserWarning, match=f"no tree can be split with min_child_weight={total:.6g}, since"):
+        stump = bx.train({"min_child_weight": total}, matrix, 2, obj="ndcg@5", verbose_eval=False)
+    assert (stump.trees_to_dataframe().Feature == "Leaf").all()
 
 
 def test_of_the_part_of_one_worker_nothing_is_told(data, monkeypatch):

@@ -25,6 +25,9 @@ def legal(scores: NDArray[np.float64]) -> None:
     bl.sklearn_objective(mix=by_value)
     bx.objective(mix=by_either, losses={"xendcg": 1})
     bx.objective(mix={"kendall": 1})
+    bl.objective(mix={bs.Metric("kendall"): 0.3, "auc": 0.2})
+    bs.blend_surface([[1.0, 2.0, 3.0]], [1.0], group=[1], models=[0, 1, 2], random_state=None)
+    bs.blend_curve([[1.0, 2.0]], [1.0], group=[1], random_state=np.random.default_rng(0))
     soft = bs.SoftMetric("ndcg@10", sigma=1, gain="linear")
     metrics: list[bs.Metric | bs.SoftMetric] = [soft, soft.hard]
     for metric in metrics:

@@ -143,7 +143,8 @@ def _parse_pair(field: bytes, previous: int) -> tuple[int, float]:
         raise LineError(f"a feature must be finite, or NULL or nan where missing; got {show(field)}")
     index = int(left)
     if not 1 <= index <= MAX_INDEX:
-        raise LineError(f"feature indices must be within 1..{MAX_INDEX}; got {show(field)}")
+        remedy = " (scikit-learn's dump_svmlight_file counts from 1 with zero_based=False)" if index == 0 else ""
+        raise LineError(f"feature indices must be within 1..{MAX_INDEX}; got {show(field)}{remedy}")
     if index <= previous:
         raise LineError(f"feature indices must increase within a line; got {show(field)} after {previous}")
     return index, value

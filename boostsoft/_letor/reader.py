@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
@@ -151,12 +152,10 @@ def _widest(block: Block) -> tuple[int, int]:
 
 def available_memory() -> int | None:
     """Bytes that can be had without swapping: on Linux what the kernel estimates, else all there is, if known."""
-    try:
+    with suppress(OSError):  # only Linux has it
         for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
             if line.startswith("MemAvailable:"):
                 return int(line.split()[1]) * 1024
-    except OSError:
-        pass
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, OSError, ValueError):  # not on Windows

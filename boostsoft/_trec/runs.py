@@ -7,13 +7,12 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import methodcaller
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arguments import FloatArray, as_array, finite_number, finite_vector, one_of, whole_number
+from ..arguments import FloatArray, as_array, as_path, finite_number, finite_vector, one_of, whole_number
 from ..atomic import write_whole
 from ..query_groups import refuse_missing_ids, run_sizes
 from ..text_files import PathLike, as_paths
@@ -130,13 +129,13 @@ def load_trec_runs(
     >>> folder.cleanup()
     """
     caller = "load_trec_runs"
-    paths = [*as_paths(path), *as_paths(more_paths)]
+    paths = [*as_paths(caller, "path", path), *as_paths(caller, "path", more_paths)]
     if not paths:
         raise ValueError(f"{caller}: path must name at least one file; got an empty list")
     one_of(caller, "pool", pool, POOLS)
     one_of(caller, "topics", topics, TOPICS)
     label = finite_number(caller, "unjudged", unjudged)
-    judgements = None if qrels is None else Path(qrels)
+    judgements = None if qrels is None else as_path(caller, "qrels", qrels)
     table = read_table(paths, judgements, caller, pool=pool, topics=topics, unjudged=label)
     return TrecRuns(*table)
 
@@ -186,7 +185,7 @@ def write_trec_run(
     _words(caller, "run", [run], 1)
     _refuse_twice(caller, *columns)
     content = run_text(columns[0], columns[1], values, run, depth)
-    target = Path(path)
+    target = as_path(caller, "path", path)
     content = gzip.compress(content, mtime=0) if target.suffix == ".gz" else content
     write_whole(target, methodcaller("write_bytes", content))
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
+from ..arguments import short
 from ..drawing import INK, brief, literal, metric_title
 
 if TYPE_CHECKING:
@@ -30,9 +31,10 @@ def title(found: BlendCurve | BlendSurface) -> str:
 
 def model_names(caller: str, names: Sequence[str] | None, otherwise: Sequence[str], most: int = 26) -> list[str]:
     """What the models are called, one name each of at most so many letters."""
-    if isinstance(names, str) or (names is not None and len(names) != len(otherwise)):
-        raise ValueError(f"{caller}: names must be one for each of {len(otherwise)} models; got {names!r}")
-    return [literal(name) for name in brief([str(name) for name in (otherwise if names is None else names)], most)]
+    given = otherwise if names is None else names
+    if isinstance(given, str) or not isinstance(given, Collection) or len(given) != len(otherwise):
+        raise ValueError(f"{caller}: names must be one for each of {len(otherwise)} models; got {short(given)}")
+    return [literal(name) for name in brief([str(name) for name in given], most)]
 
 
 def head(figure: Figure, text: str) -> None:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from ..arguments import of_type
+from ..blending import SoftBlender
 from ..blending.interval import LEVEL
 from ..blending.models import names_of_models
 from ..drawing import BLUE, INK, QUIET, VERMILION, frame, new_axes, new_figure
@@ -16,8 +18,6 @@ from .shared import head, model_names
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-    from ..blending import SoftBlender
 
 
 def weights_figure(blender: SoftBlender, *, names: Sequence[str] | None = None) -> Figure:
@@ -79,7 +79,7 @@ def plot_weights(blender: SoftBlender, *, names: Sequence[str] | None = None, ax
     >>> [label.get_text() for label in plot_weights(blender, names=("BM25", "trees", "dense")).get_yticklabels()]
     ['BM25', 'trees', 'dense']
     """
-    check_is_fitted(blender)
+    check_is_fitted(of_type("plot_weights", "blender", blender, SoftBlender))
     weights = blender.weights_
     labels = model_names("plot_weights", names, _known_names(blender), 40)
     axes = new_axes(8.0, 1.6 + 0.27 * len(weights)) if ax is None else ax

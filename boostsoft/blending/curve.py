@@ -90,7 +90,7 @@ def blend_curve(
     sigma: Any = "auto",
     sigma_unit: str = "spread",
     n_boot: int = N_BOOT,
-    random_state: int = 0,
+    random_state: Any = 0,
     progress: Any = "auto",
 ) -> BlendCurve:
     """Hard and soft metric along the mixture of two models, with the best mixture of each.

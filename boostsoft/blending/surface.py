@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -76,7 +77,7 @@ def blend_surface(
     sample_weight: Any = None,
     query_weight: Any = None,
     metric: str | AnyMetric = "ndcg@10",
-    models: tuple[int, int, int] = (0, 1, 2),
+    models: Sequence[int] = (0, 1, 2),
     n: int = 21,
     normalize: str = "none",
     lower_is_better: Any = False,
@@ -84,7 +85,7 @@ def blend_surface(
     sigma: Any = "auto",
     sigma_unit: str = "spread",
     n_boot: int = N_BOOT,
-    random_state: int = 0,
+    random_state: Any = 0,
     progress: Any = "auto",
 ) -> BlendSurface:
     """Hard and soft metric over mixtures of three models, with the best mixture of each.

@@ -17,6 +17,7 @@ from typing import Any
 from numba import njit
 
 from .cache import keep
+from .interrupts import uninterrupted
 
 _RECIPE: dict[str, Any] = {
     "nogil": True,
@@ -29,7 +30,7 @@ _UNREACHABLE: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": 
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a function on its first call and keep the result on disk."""
-    return keep(njit(**_RECIPE)(function))
+    return keep(uninterrupted(njit(**_RECIPE)(function)))
 
 
 def routine(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -39,7 +39,7 @@ FAINT_TERMS = 3  # powers of small odds that count
 def odds_reach(law):
     """How far above a threshold a document's odds reach MOST_ODDS."""
     if law == GAUSSIAN:
-        return 3.719
+        return 3.719  # where the Gaussian tail is 1 / (1 + MOST_ODDS)
     elif law == GUMBEL:
         return math.log(math.log(MOST_ODDS))
     return math.log(MOST_ODDS)

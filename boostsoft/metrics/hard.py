@@ -81,14 +81,14 @@ class Metric:
         The least label that counts as relevant in binary metrics: graded labels are cut there, at 1 by default. Labels
         that miss it by no more than single precision leaves of a fraction, as boosters keep them, have not missed it.
     p : float
-        Persistence of rbp, in (0, 1).
+        Persistence of rbp, in (0, 1); .8 by default.
     p_rel : "exp2", "label", table or callable
         Probability that a document satisfies: (2^label - 1) / 2^max_label (err's default), the label itself
         (pfound's), ``table[label]`` as for ``gain``, or a function of the array of labels. Outside [0, 1] it raises.
     max_label : float
-        The largest grade that err's formula expects, from 0 to 1000.
+        The largest grade that err's formula expects, from 0 to 1000; 4 by default.
     p_break : float
-        Probability that the reader of pfound gives up after a document, in [0, 1].
+        Probability that the reader of pfound gives up after a document, in [0, 1]; .15 by default.
     normalizer : "relevant", "min", "retrieved" or "k"
         What divides map@k: the query's relevant documents (trec_eval), or k if that is less, those among the
         first k, or k.

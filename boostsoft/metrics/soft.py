@@ -298,8 +298,9 @@ class SoftMetric:
 
 
 AnyMetric = Metric | SoftMetric
-# a mapping's keys are of one type to type checkers: a dict[str, float] is none of the last kind
-MetricWeights = Mapping[str, float] | Mapping[Metric, float] | Mapping[str | Metric, float]
+# of metrics or their names; Any, since keys are of one type to type checkers: {Metric("kendall"): .3, "auc": .2} is a
+# dict[object, float], and no dict[str, float] a mapping from str | Metric
+MetricWeights = Mapping[Any, float]
 
 
 def watched_soft(metric: str | Metric, noise: str = "gaussian") -> SoftMetric:

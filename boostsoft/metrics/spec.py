@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import as_array, as_flag, finite_number, finite_vector, fraction, one_of
+from ..arguments import as_array, as_flag, finite_number, finite_vector, fraction, one_of, short
 from .registry import REGISTRY
 
 
@@ -47,21 +47,21 @@ _SPEC = re.compile(r"([A-Za-z_][A-Za-z_0-9]*)(?:@(.*))?", re.DOTALL)
 def parse_spec(caller: str, spec: Any) -> tuple[str, int | None]:
     """Split ``name`` or ``name@k`` into the metric's name and its cutoff."""
     if not isinstance(spec, str):
-        raise TypeError(f"{caller}: metric must be a string such as 'ndcg@10'; got {spec!r}")
+        raise TypeError(f"{caller}: metric must be a string such as 'ndcg@10'; got {short(spec)}")
     match = _SPEC.fullmatch(spec.strip())
     if match is None or match[1] not in REGISTRY:
         with_cutoff = [name for name, entry in REGISTRY.items() if not entry.pairwise]
         whole = [name for name, entry in REGISTRY.items() if entry.pairwise]
         raise ValueError(
-            f"{caller}: unknown metric {spec!r}; known are {', '.join(with_cutoff)}, each with or without @k, "
+            f"{caller}: unknown metric {short(spec)}; known are {', '.join(with_cutoff)}, each with or without @k, "
             f"and {', '.join(whole)}"
         )
     if match[2] is None:
         return match[1], None
     if REGISTRY[match[1]].pairwise:
-        raise ValueError(f"{caller}: {match[1]} counts pairs of the whole list and takes no cutoff; got {spec!r}")
+        raise ValueError(f"{caller}: {match[1]} counts pairs of the whole list and takes no cutoff; got {short(spec)}")
     if not re.fullmatch(r"[0-9]{1,16}", match[2]) or not 0 < int(match[2]) <= _DEEPEST:
-        raise ValueError(f"{caller}: the cutoff behind @ must be a whole number from 1 to 2^53; got {spec!r}")
+        raise ValueError(f"{caller}: the cutoff behind @ must be a whole number from 1 to 2^53; got {short(spec)}")
     return match[1], int(match[2])
 
 
@@ -80,7 +80,7 @@ def check_cutoff(caller: str, k: Any) -> Cutoff:
         return None
     array = as_array(caller, "k", k)
     if array.dtype.kind not in "iu" or array.ndim > 1 or array.size == 0:
-        raise TypeError(f"{caller}: k must be a whole number or one for each query; got {k!r}")
+        raise TypeError(f"{caller}: k must be a whole number or one for each query; got {short(k)}")
     if np.any(array <= 0) or np.any(array > _DEEPEST):
         wrong = int(array.min() if np.any(array <= 0) else array.max())
         raise ValueError(f"{caller}: k must be from 1 to 2^53; got {wrong}")
@@ -104,7 +104,9 @@ def _values_in_order(caller: str, argument: str, table: Mapping[Any, Any]) -> li
     point, first = ("rank", 1) if argument == "discount" else ("label", 0)
     points = range(first, first + len(table))
     if set(table) != set(points):
-        raise ValueError(f"{caller}: {argument} must have a value for every {point} from {first} on; got {table!r}")
+        raise ValueError(
+            f"{caller}: {argument} must have a value for every {point} from {first} on; got {short(table)}"
+        )
     return [table[at] for at in points]
 
 

@@ -57,8 +57,9 @@ class LambdaObjective(Objective):
 
     Notes
     -----
-    Gradient and curvature equal LightGBM's to 1e-6 of the largest: its table of the logistic function, 2^20 steps
-    over 50 / sigmoid, is read the same way, and it adds up in float32. The cost is O(truncation_level x n).
+    Gradient and curvature of lambdarank equal LightGBM's to 1e-6 of the largest: its table of the logistic function,
+    2^20 steps over 50 / sigmoid, is read the same way, and it adds up in float32. The cost is O(truncation_level x n)
+    for lambdarank, O(n^2) for ranknet.
 
     Examples
     --------

@@ -205,8 +205,12 @@ def feature_names(booster: Any) -> list[str] | None:
 
 
 def names_of(features: Features) -> list[str] | None:
-    """What LightGBM would call the features, None if they have no names that it takes."""
-    return usable_names(features.names, '[]{}:,"', space="_")
+    """What LightGBM calls the features, None if they have no names, or two would have one.
+
+    What it refuses becomes what it makes of a space itself: one such column would cost all the others their names.
+    """
+    names = features.names
+    return usable_names(None if names is None else [re.sub(r'[\[\]{}:,"\s\0]', "_", name) for name in names], "")
 
 
 def first(booster: Any, n: int) -> Any:

@@ -181,18 +181,17 @@ class Trees(Protocol):
         ...
 
 
-def usable_names(names: tuple[str, ...] | None, forbidden: str, space: str) -> list[str] | None:
+def usable_names(names: Sequence[str] | None, forbidden: str) -> list[str] | None:
     """Names of features as a booster keeps them, None if it refuses any: it then counts its columns.
 
-    ``space`` is what it makes of a space; other blanks would break the lines of a model's text.
+    Blanks but for a space would break the lines of a model's text.
     """
-    kept = [name.replace(" ", space) for name in names or ()]
-    if names is None or "" in kept or len(set(kept)) < len(kept):
+    if names is None or "" in names or len(set(names)) < len(names):
         return None
     refused = {*forbidden, "\0"}  # which ends a text in C
-    if any(refused & set(name) or any(map(str.isspace, name.replace(" ", ""))) for name in kept):
+    if any(refused & set(name) or any(map(str.isspace, name.replace(" ", ""))) for name in names):
         return None
-    return kept
+    return list(names)
 
 
 def refuse_other_features(job: Job, trees: Trees) -> None:

@@ -227,7 +227,7 @@ def feature_names(booster: Any) -> list[str] | None:
 
 def names_of(features: Features) -> list[str] | None:
     """What XGBoost would call the features, None if they have no names that it takes."""
-    return usable_names(features.names, "[]<", space=" ")
+    return usable_names(features.names, "[]<")
 
 
 def first(booster: Any, n: int) -> Any:

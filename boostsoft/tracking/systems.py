@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +16,7 @@ from ..metrics.spread import spread
 from ..query_groups import query_weights, resolve_groups
 from ..tracks import TreeTrack
 from ..tracks.builder import as_metrics
-from ..tracks.checks import check_step
+from ..tracks.checks import check_step, place_of
 from ..tracks.words import amount
 
 CALLER = "compare"
@@ -132,8 +133,8 @@ def _common(a: TreeTrack, b: TreeTrack, metrics: Any) -> list[tuple[int, int]]:
         if not places:
             raise ValueError(f"{CALLER}: a and b must share a metric; got {a.names} and {b.names}")
         return places
-    one = isinstance(metrics, (int, str, Metric, SoftMetric))
-    chosen = [a.index(metric) for metric in ([metrics] if one else metrics)]
+    several = isinstance(metrics, Iterable) and not isinstance(metrics, str)
+    chosen = [place_of(CALLER, "metrics", a.metrics, metric) for metric in (metrics if several else [metrics])]
     if not chosen or len(set(chosen)) < len(chosen):
         raise ValueError(f"{CALLER}: metrics must name one at least, and none twice; got {metrics!r}")
     for at in chosen:

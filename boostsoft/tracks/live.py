@@ -170,6 +170,8 @@ class LiveTrack:
         """A TreeTrack of what is recorded so far for each data set."""
         if self._grew == 0:
             why = "no tree was grown" if self._done else "train with this callback first"
+            if 0 < self._done < self.every and self._done != self._rounds:
+                why = f"the first record was due after {self.every} rounds, and there were {self._done}"
             raise ValueError(f"{self.caller}: nothing is recorded yet; {why}")
         return {name: data.builder.track() for name, data in self._data.items() if data.n_trees > self._start}
 

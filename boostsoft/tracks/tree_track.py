@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arguments import FloatArray, IntArray, fraction, one_of, set_fields, whole_number
+from ..arguments import FloatArray, IntArray, as_flag, as_path, fraction, one_of, set_fields, whole_number
 from ..frames import as_frame
 from ..metrics.soft import AnyMetric
 from ..query_groups import QueryGroups
@@ -305,6 +305,7 @@ class TreeTrack:
         ImportError
             If the library is not installed.
         """
+        per_query = as_flag("TreeTrack.to_frame", "per_query", per_query)
         shape = self.per_query.shape
         repeats = shape[2] if per_query else 1
         columns: dict[str, Any] = {
@@ -327,7 +328,8 @@ class TreeTrack:
         ValueError, as does another suffix, or ids that are neither all numbers nor all texts. A Parquet file of more
         than some 3 million documents written by pyarrow before 16 is read by :meth:`load` only.
         """
-        return files.save({field.name: getattr(self, field.name) for field in fields(self)}, path)
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return files.save(values, as_path("TreeTrack.save", "path", path))
 
     @classmethod
     def load(cls, path: str | Path) -> TreeTrack:
@@ -347,7 +349,7 @@ class TreeTrack:
         ImportError
             If it is a Parquet file and pyarrow is not installed.
         """
-        return cls(**files.load(path))
+        return cls(**files.load(as_path("TreeTrack.load", "path", path)))
 
     def __repr__(self) -> str:
         named = f"{self.label!r}, " if self.label else ""
