@@ -406,9 +406,9 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         y : (n_docs,)
             Labels of the data set to train on: what "auto" stands for, and ``reg_lambda`` in the booster's own units,
             depend on them and the queries.
-        group : (n_queries,) or qid : (n_docs,)
+        group, qid : (n_queries,) or (n_docs,)
             Its queries, one of the two; rows of a query must be adjacent.
-        sample_weight : (n_docs,), query_weight : (n_queries,), optional
+        sample_weight, query_weight : (n_docs,) or (n_queries,), optional
             The weights that it has, one per row's query or by query. Let their mean over the rows be 1, as ``fit``
             does: the boosters' limits on the curvature of a leaf are plain numbers. And leave out queries of weight 0.
 
