@@ -14,12 +14,17 @@ from .xgboost_data import groups_and_weights, is_empty, library, over_workers, t
 
 
 class XGBoostObjective:
-    """A callable ``(predt, dtrain) -> gradient, hessian`` of what XGBoost minimises."""
+    """A callable ``(predt, dtrain) -> gradient, hessian`` of what XGBoost minimises.
 
-    def __init__(self, rule: Objective, built_by: str = "objective", unit: float | None = None) -> None:
+    ``warns`` is whether it tells of trees that cannot be split, which SoftRanker does in terms of its own parameters.
+    """
+
+    def __init__(
+        self, rule: Objective, built_by: str = "objective", unit: float | None = None, warns: bool = True
+    ) -> None:
         self.rule, self.caller = rule, f"boostsoft.xgboost.{built_by}"
         self._unit = stock_unit(rule) if unit is None else unit
-        self._cache = PreparedCache()
+        self._cache, self._warns = PreparedCache(), warns
 
     def __call__(self, predt: Any, dtrain: Any) -> tuple[FloatArray, FloatArray]:
         """Gradient and curvature of what is minimised."""
@@ -32,7 +37,7 @@ class XGBoostObjective:
         rows = groups.per_document(weights) if np.any(weights != 1.0) else None
         with as_booster(threads(), library()):
             gradient, curvature = self.rule.unchecked(queries, scores, rows)
-        if not part and np.all(scores == scores[:1]):
+        if self._warns and not part and np.all(scores == scores[:1]):
             warn_if_no_split(self.caller, self._unit * float(curvature.sum()))
         return np.multiply(gradient, -self._unit, out=gradient), np.multiply(curvature, self._unit, out=curvature)
 

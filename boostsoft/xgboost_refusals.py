@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .xgboost_calls import XGBoostMetrics
+from .xgboost_data import import_xgboost
 
 # the names that XGBoost's EarlyStopping takes for metrics to maximise if it is not told
 _MAXIMISED_BY_NAME = ("auc", "pre", "map", "ndcg")
@@ -22,7 +23,7 @@ def refuse_metrics_of_documents(params: Mapping[str, Any], start: Any, evals: Se
     weighted = [name for data, name in evals if data.get_weight().size and data.get_uint_info("group_ptr").size]
     if not weighted:
         return
-    by_default = () if params["disable_default_eval_metric"] or start is not None else "rmse"
+    by_default = () if params["disable_default_eval_metric"] else _own_metric(start)
     given = params.get("eval_metric") or by_default
     found = [given] if isinstance(given, str) else list(given)
     if hasattr(start, "save_config"):  # in memory it keeps its own
@@ -34,6 +35,16 @@ def refuse_metrics_of_documents(params: Mapping[str, Any], start: Any, evals: Se
             "query: XGBoost would end the process; leave it out of eval_metric, and give a model that is continued as "
             "xgb.Booster(model_file=model.save_raw()), without its metrics"
         )
+
+
+def _own_metric(start: Any) -> str:
+    """What XGBoost evaluates unless told otherwise: the metric of the objective that it knows of."""
+    if start is None:
+        return "rmse"
+    if not hasattr(start, "save_config"):
+        start = import_xgboost("boostsoft.xgboost.train").Booster(model_file=start)
+    objective = json.loads(start.save_config())["learner"]["objective"]["name"]
+    return "ndcg" if objective.startswith("rank:") else f"the metric of {objective}"
 
 
 def refuse_minimising(callbacks: Sequence[Any], evals: Sequence[tuple[Any, str]], metrics: XGBoostMetrics) -> None:

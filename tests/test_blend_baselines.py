@@ -180,6 +180,26 @@ def test_the_grid_is_every_blend_once(m, constraint):
     assert any(np.allclose(solution.weights, w) for w, v in zip(blends, values, strict=True) if v > max(values) - 1e-9)
 
 
+@every_constraint
+def test_of_equally_good_blends_the_grid_keeps_the_first(constraint):
+    """All of them: the cutoff is the whole list."""
+    groups, metric = QueryGroups.from_sizes([3, 3]), Metric("recall@3")
+    y = np.array([1.0, 0.0, 0.0, 0.0, 0.0, 1.0])
+    scores = np.random.default_rng(0).normal(size=(6, 2))
+    given = Problem(scores, prepare(metric, "t", y, groups), np.ones(2), metric, "gaussian", (0.5,), constraint, 0.0)
+    solution, _ = run("grid", given)
+    assert solution.value == 1.0
+    assert solution.weights.tolist() == ([-1.0, 0.0] if constraint == "free" else [0.0, 1.0])
+
+
+def test_the_best_blend_is_kept_as_it_was_tried():
+    weights = np.array([0.75, 0.25])
+    search = HardSearch(make_problem(2))
+    search.keep(weights, 0.5)
+    weights[:] = 0.0  # a search may go on in the same array
+    assert search.best.tolist() == [0.75, 0.25]
+
+
 def test_the_sizes_that_the_grid_states():
     assert [comb(20 + m - 1, m - 1) for m in (2, 3, 4)] == [21, 231, 1771]
     assert [len(grid.with_signs(grid.compositions(20, m))) for m in (2, 3, 4)] == [80, 1602, 21440]
@@ -289,6 +309,13 @@ def test_moving_one_column_is_the_whole_product(monkeypatch):
         moved = found + delta * np.eye(3)[model]
         assert problem.hard_value(moved) == pytest.approx(value, abs=1e-12)
     assert solution.value >= max(value for *_, value in seen) - 1e-12
+
+
+def test_five_starts_by_default():
+    problem = make_problem(n_queries=8)
+    found = METHODS["coordinate-ascent"](problem, np.random.default_rng(0))
+    assert found.evaluations == run("coordinate-ascent", problem, restarts=5)[0].evaluations
+    assert found.evaluations > run("coordinate-ascent", problem, restarts=4)[0].evaluations
 
 
 def test_more_starts_are_never_worse_and_the_first_starts_at_equal_weights():

@@ -191,6 +191,7 @@ def test_summit_of_a_stepped_curve():
     assert summit(np.array([0.0, 2.0, 1.0, 2.0, 2.0, 2.0, 0.0])) == 4
     assert summit(np.array([2.0, 2.0, 1.0, 2.0, 2.0])) == 0
     assert summit(np.array([1.0])) == 0
+    assert summit(np.array([1e12, 1e12, 1e12 + 2.0**-13, 1e12 - 1.0])) == 1  # whose last digit is rounding
 
 
 # ---------------------------------------------------------------------------------------------------------
@@ -336,6 +337,16 @@ def test_the_best_mixture_of_a_surface_is_one_of_the_best():
     found = blend_surface(S, y, group=[3], metric="precision@1", n=11, n_boot=20, progress=False)
     assert found.hard_optimum.value == 1.0
     assert Metric("precision@1")(y, S @ found.hard_optimum.weights, group=[3]) == 1.0
+
+
+def test_of_many_best_mixtures_of_a_surface_it_is_the_middle_one():
+    """The ten of w_1 > .65, on a grid of tenths: their mean is a mixture too, (.8, .1, .1)."""
+    relevant_above = np.array([0.35, -0.65, -0.65])
+    S = np.vstack([relevant_above, np.zeros(3), relevant_above, np.zeros(3), np.eye(3)])
+    y = np.array([1, 0, 1, 0, 0, 0, 0])
+    found = blend_surface(S, y, group=[2, 2, 3], metric="precision@1", n=11, n_boot=20)
+    np.testing.assert_allclose(found.hard_optimum.weights, [0.8, 0.1, 0.1], rtol=0, atol=1e-12)
+    assert np.count_nonzero(found.hard == found.hard_optimum.value) == 10
 
 
 def test_no_state_is_the_first(data):

@@ -158,7 +158,9 @@ def test_without_queries_rows_are_placed_among_those_of_fit():
     np.testing.assert_allclose(blender.predict(S[2:4]), blender.predict(S)[2:4], atol=1e-12)
     with pytest.warns(UserWarning, match="all rows are one query"):
         blender.set_params(normalize="rank").fit(S, y)
-    ranks = (norm.cdf(-blender.normalize_scores(S)) * y.size + 0.5)[:, 1]
+    ranks = norm.cdf(-blender.normalize_scores(S)) * y.size + 0.5
+    assert ranks[3, 0] == pytest.approx(y.size)  # the only one without a score is the last
+    ranks = ranks[:, 1]
     np.testing.assert_allclose(np.sort(ranks), np.arange(1, y.size + 1), atol=1e-9)
     between = np.sort(S[:, 1])[::-1][[4, 5]].mean()  # half-way between ranks 5 and 6
     new = blender.normalize_scores(np.array([[0.0, between, 0.0], [0.0, 1e9, np.nan]]))
@@ -181,6 +183,15 @@ def test_queries_are_asked_for_again(data, fitted):
 # ---------------------------------------------------------------------------------------------------------
 # Intervals, models, other methods
 # ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_interval_is_of_the_weights_that_queries_had_in_fit(data):
+    """It is computed when it is asked for: the user's array may be another one by then."""
+    S, y, sizes = data
+    weights = np.random.default_rng(4).lognormal(size=sizes.size)
+    kept, changed = (SoftBlender(n_boot=20).fit(S, y, group=sizes, query_weight=given) for given in (+weights, weights))
+    weights[:] = weights[::-1].copy()
+    np.testing.assert_array_equal(changed.weights_interval_, kept.weights_interval_)
 
 
 def test_interval_is_that_of_weights_on_resampled_queries(data):

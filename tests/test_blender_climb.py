@@ -15,7 +15,7 @@ from boostsoft.blending.annealing import automatic_sigma, counting_queries, room
 from boostsoft.blending.baselines.grid import compositions
 from boostsoft.blending.problem import Problem
 from boostsoft.blending.soft_value import SoftValue
-from boostsoft.blending.solve import climb, soft_ascent
+from boostsoft.blending.solve import climb, soft_ascent, starts
 from boostsoft.metrics.prepared import prepare
 
 from . import blender_cases
@@ -137,6 +137,35 @@ def test_free_weights_of_one_ranking_have_the_better_sign(quality, copies):
         alone = problem("free", sigmas=(1.0, 0.5), quality=(quality,), seed=seed)
         found = soft_ascent(replace(alone, scores=np.repeat(alone.scores, copies, axis=1)), np.random.default_rng(0))
         np.testing.assert_allclose(found.weights, np.full(copies, np.sign(quality) / copies), rtol=1e-12)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 6])
+def test_there_are_as_many_starts_as_asked_for(n):
+    found = starts(SoftValue(problem(), 0.5), np.random.default_rng(0), n)
+    assert len(found) == len({weights.tobytes() for weights in found}) == n
+    assert found[0].tolist() == [1 / 3] * 3
+
+
+def test_starts_may_be_said_among_the_parameters_of_the_method(data):
+    S, y, sizes = data
+    one, five, said = (
+        SoftBlender(sigma=0.5, n_boot=0, **given).fit(S, y, group=sizes)
+        for given in ({}, {"n_starts": 5}, {"method_params": {"n_starts": 5}})
+    )
+    assert said.n_evaluations_ == five.n_evaluations_ > one.n_evaluations_
+    np.testing.assert_array_equal(said.weights_, five.weights_)
+
+
+@pytest.mark.parametrize("n", [1, 2, 5])
+def test_where_models_cancel_no_climb_starts(n):
+    """What is left of a model and its reverse at equal weights is rounding, which would pass for a ranking."""
+    given = problem()
+    column = given.scores[:, 0]
+    both = replace(given, scores=np.asfortranarray(np.column_stack([column, -column])))
+    found = starts(SoftValue(both, 0.5), np.random.default_rng(0), n)
+    assert 1 <= len(found) <= n
+    assert found[0].tolist() == [0.75, 0.25]  # the better one by itself, half of the blend
+    assert all(abs(weights[0] - weights[1]) > 1e-6 for weights in found)
 
 
 def test_a_climb_without_a_slope_ends_where_it_starts():

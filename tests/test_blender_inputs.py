@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy.stats import norm
@@ -11,6 +13,7 @@ from boostsoft.blending import SoftBlender
 from boostsoft.blending.scores import normal_scores
 
 from . import blender_cases
+from .blender_cases import blends
 
 data, fitted = blender_cases.data, blender_cases.fitted  # fixtures
 
@@ -265,6 +268,36 @@ def test_bad_types(options, message, data):
     S, y, sizes = data
     with pytest.raises(TypeError, match=message):
         SoftBlender(**options).fit(S, y, group=sizes)
+
+
+def test_models_that_differ_in_queries_without_weight_alone_are_copies(data):
+    S, y, sizes = data
+    alike, weights = np.column_stack([S[:, 0], S[:, 1], S[:, 0]]), np.ones(sizes.size)
+    alike[-sizes[-1] :, 2] = S[-sizes[-1] :, 2]
+    weights[-1] = 0.0
+    with pytest.warns(UserWarning, match="column 0 and column 2 rank all documents alike"):
+        SoftBlender(n_boot=0, sigma=0.5).fit(alike, y, group=sizes, query_weight=weights)
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0], ids=["copy", "reverse"])
+def test_copies_are_found_in_many_documents(sign):
+    """Of which the first ones tell most columns apart; and where all of them are alike but a late query is not."""
+    S, y, sizes = blends(n_queries=300)
+    alike = np.column_stack([S[:, 0], S[:, 1], sign * S[:, 0]])
+    wanted = "column 0 and column 2 rank all documents alike" if sign > 0 else "column 2 ranks all documents in the opp"
+    with pytest.warns(UserWarning, match=wanted):
+        SoftBlender(n_boot=0, sigma=0.5).fit(alike, y, group=sizes)
+    alike[-sizes[-1] :, 2] = alike[-sizes[-1] :, 1]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        SoftBlender(n_boot=0, sigma=0.5).fit(alike, y, group=sizes)
+
+
+@pytest.mark.parametrize("sigma", [[0.5, 0.5], [0.2, 0.4], []])
+def test_sigmas_fall(sigma, data):
+    S, y, sizes = data
+    with pytest.raises(ValueError, match=r"^SoftBlender\.fit: sigma must fall from stage to stage; got "):
+        SoftBlender(sigma=sigma).fit(S, y, group=sizes)
 
 
 @pytest.mark.parametrize("constraint", ["simplex", "free"])

@@ -135,6 +135,14 @@ def test_bx_train(name, data, seen):
     assert only(seen) == OURS
 
 
+def test_a_callback_of_xgboost_sees_them(data, seen):
+    matrix = xgb.DMatrix(*data, group=SIZES)
+    for n in (1, 2):
+        callback = bx.TrackCallback(matrix, *METRICS, progress=False)
+        xgb.train({"objective": "rank:ndcg", "nthread": n}, matrix, 2, callbacks=[callback])
+        assert only(seen) == n
+
+
 def test_xgb_train_shows_its_parameters_to_nobody(data, seen, monkeypatch):
     """Of what it calls; its global configuration and OpenMP's variable can be seen."""
     matrix = xgb.DMatrix(*data, group=SIZES)

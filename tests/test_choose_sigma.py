@@ -7,6 +7,7 @@ import polars
 import pytest
 
 from boostsoft import Metric, SoftMetric
+from boostsoft import sigma as module
 from boostsoft.blending import SoftBlender, blend_curve
 from boostsoft.sigma import choose_sigma
 from boostsoft.smoothness import approximation_error, smoothness_error
@@ -429,3 +430,20 @@ def test_every_method_refuses_what_it_does_not_read_too(data, wrong, told):
     for method in ("residual", "sensitivity"):
         with pytest.raises(ValueError, match=f"choose_sigma: {told}"):
             choose_sigma(S, y, method=method, group=sizes, **wrong)
+
+
+def test_held_out_blends_go_from_wide_to_narrow(data, monkeypatch):
+    """Each from where the one before ended, the first from equal weights, anew in every fold."""
+    S, y, sizes = data
+    seen, real = [], module.climb
+
+    def watched(value, weights):
+        found = real(value, weights)
+        seen.append((value.sigma, np.array(weights), np.array(found)))
+        return found
+
+    monkeypatch.setattr(module, "climb", watched)
+    choose_sigma(S, y, group=sizes, sigmas=[0.2, 0.8, 0.4], n_folds=3)
+    assert [sigma for sigma, _, _ in seen] == 3 * [0.8, 0.4, 0.2]
+    for at, (_, begin, _) in enumerate(seen):
+        np.testing.assert_array_equal(begin, seen[at - 1][2] if at % 3 else np.full(S.shape[1], 1 / S.shape[1]))

@@ -12,6 +12,7 @@ import pytest
 from scipy import stats
 
 from boostsoft import Metric, QueryGroups, SoftMetric
+from boostsoft.metrics.hard import twin_in
 from boostsoft.tracking.compared import ComparedMetric
 from boostsoft.tracking.comparison import compare
 from boostsoft.tracks import TreeTrack
@@ -469,6 +470,31 @@ def test_control_of_b_when_only_its_scores_are_known():
     assert control.difference == pytest.approx((values[1] - shrunk).mean(), rel=1e-9)
 
 
+def test_differences_of_a_billionth_are_rounding_however_small_the_values_are():
+    base = np.linspace(0.1, 0.5, 9)[None, None]
+    assert compare(track_of(base), track_of(base + 0.9e-9)).rows[0].identical
+    assert not compare(track_of(base), track_of(base + 1.1e-9)).rows[0].identical
+
+
+def test_metrics_of_tracks_that_stand_in_another_order():
+    values = np.random.default_rng(0).random((2, 1, 3, 40))
+    a = track_of(values[0], metrics=("ndcg@10", "map", "mrr"))
+    b = track_of(values[1], metrics=("mrr", "ndcg@10", "map"))
+    found = compare(a, b, metrics=["map", "mrr"])
+    gaps = values[1, 0, [2, 0]].mean(axis=1) - values[0, 0, [1, 2]].mean(axis=1)
+    assert [row.metric for row in found.rows] == ["map", "mrr"]
+    assert [row.difference for row in found.rows] == pytest.approx(gaps.tolist())
+    assert [row.metric for row in compare(a, b).rows] == ["ndcg@10", "map", "mrr"]
+    assert compare(a, b).rows[0].difference == pytest.approx((values[1, 0, 1] - values[0, 0, 0]).mean())
+
+
+def test_half_of_three_queries_is_one():
+    """Two of three queries agree with their sum; of the three pairs one would."""
+    base = np.full((1, 1, 3), 0.5)
+    row = compare(track_of(base), track_of(base + np.array([0.1, 0.1, -0.15])), n_boot=4000).rows[0]
+    assert row.agrees_half == pytest.approx(2 / 3, abs=0.03)
+
+
 def test_tracks_of_other_lengths():
     values = np.random.default_rng(0).random((5, 1, 40))
     found = compare(track_of(values[:2]), track_of(values, spread=np.arange(1.0, 6.0)), step_a=0, step_b=3)
@@ -615,6 +641,14 @@ def test_an_infinite_value_of_a_query_of_weight_0():
     left_out = compare(a[2:], b[2:], y_true=y[2:], group=group[1:], metrics="pnr").row("pnr")
     assert found.n == 2
     assert (found.difference, found.error, found.low) == (left_out.difference, left_out.error, left_out.low)
+
+
+def test_of_two_twins_it_is_the_one_that_the_soft_metric_names():
+    named = Metric("ndcg@10", name="mine")
+    for metrics, at in (([named, Metric("ndcg@10")], 1), ([Metric("ndcg@10"), named], 0), ([Metric("map"), named], 1)):
+        assert twin_in(metrics, SoftMetric("ndcg@10")) == at
+    assert twin_in([named, Metric("ndcg@10")], SoftMetric(named)) == 0
+    assert twin_in([Metric("map")], SoftMetric("ndcg@10")) is None
 
 
 def test_a_twin_may_have_a_name_of_its_own_or_stand_where_another_has_its_name():

@@ -199,12 +199,36 @@ def test_steps_that_cannot_be_the_best_are_not_picked_from():
     assert among.lost_by_chance == alone.lost_by_chance < 0.1
 
 
+def test_a_loss_is_counted_from_the_last_step_where_that_cannot_be_the_best():
+    """Six steps of one height, the last far below: a bootstrap of its own, of the highest one above the last one."""
+    rng = np.random.default_rng(1)
+    values = np.array([np.zeros(60), *(10.0 + rng.normal(size=(6, 60))), 5.0 + rng.normal(size=60)])
+    effects = tree_effects(track_of(values), n_boot=4000)
+    rows = [*range(effects.best_low, effects.best_high + 1), 7]
+    assert effects.best_high < 7
+    assert len(rows) > 4
+    drawn, own = np.random.default_rng(99), []
+    for _ in range(4000):
+        at = drawn.integers(60, size=60)
+        moved = [values[row][at].mean() - values[row].mean() for row in rows]
+        own.append(max(moved) - moved[-1])
+    assert effects.lost_by_chance == pytest.approx(sorted(own)[3800], rel=0.05)
+    assert effects.lost_by_chance > 1.1 * stats.t.ppf(0.95, 59) * effects.lost_error  # of a step that was not picked
+
+
 def test_of_equal_steps_the_fewest_trees_are_best_in_every_resample():
     """A matrix product rounds equal rows differently, depending on where they stand."""
     rows = np.random.default_rng(0).random(200)
     for n in (37, 300, 501):
         effects = tree_effects(track_of([rows * 0.5, *[rows] * n]))
         assert (effects.best, effects.best_low, effects.best_high) == (1, 1, 1)
+
+
+@pytest.mark.parametrize("falls", [10, 11])
+def test_ten_steps_that_hurt_are_listed_and_more_are_said_to_be_more(falls):
+    values = 1.0 - np.outer(np.arange(falls + 1), [0.01, 0.011, 0.012])
+    listed = "1, 2, 3, 4, 5, 6, 7, 8, 9, 10" + (", ..." if falls > 10 else "")
+    assert f"steps that hurt: {falls} of {falls} (to {listed}); by chance" in str(tree_effects(track_of(values)))
 
 
 def test_the_level_moves_keep():

@@ -11,6 +11,7 @@ import sklearn.datasets
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from boostsoft import progress
 from boostsoft._letor import chunk, reader
 from boostsoft._letor.lines import Lines
 from boostsoft.datasets import RankingData, load_letor, read_group_file
@@ -301,3 +302,20 @@ def test_a_bar_over_the_bytes_of_all_files(tmp_path, capsys, monkeypatch):
     assert re.findall(r"(\d+)%", err) == ["34", "84"]  # after 2,048 of the 3,000 lines of each
     with pytest.raises(ValueError, match="load_letor: progress must be True, False or 'auto'; got 'no'"):
         load_letor(*files, progress="no")
+
+
+@pytest.mark.parametrize(("least", "given", "shown"), [(1000, "auto", False), (10, "auto", True), (1000, True, True)])
+def test_on_a_terminal_a_bar_is_shown_for_large_files_only(tmp_path, monkeypatch, least, given, shown):
+    seen = []
+
+    def watched(is_shown, *arguments):
+        seen.append(is_shown)
+        return progress.bar(False, *arguments)
+
+    monkeypatch.setattr(progress, "_on_terminal", lambda: True)
+    monkeypatch.setattr("boostsoft.datasets.bar", watched)
+    monkeypatch.setattr("boostsoft.datasets._LONG", least)
+    file = tmp_path / "a.txt"
+    file.write_text("1 qid:1 1:2\n", encoding="utf-8")
+    load_letor(file, progress=given)
+    assert seen == [shown]

@@ -147,6 +147,19 @@ def test_training_data_that_refers_to_other_data_is_known_for_what_it_is(data):
     )  # evaluated as if it were others
 
 
+def test_where_no_booster_is_seen_the_dataset_tells_what_it_is(data, valid):
+    """A user may call a metric: validation data refers to training data, which alone is refused."""
+    params = {"boosting": "dart", "objective": "none", "verbose": -1}
+    dataset = data.dataset(params=params).construct()
+    other = valid.dataset(params=params, reference=dataset).construct()
+    rng = np.random.default_rng(0)
+    scores = rng.normal(size=valid.y.size)
+    expected = bs.Metric("ndcg@5")(valid.y, scores, group=valid.sizes)
+    assert bl.feval("ndcg@5")(scores, other) == [("ndcg_hard@5", pytest.approx(expected), True)]
+    with pytest.raises(ValueError, match=r"feval: the training data must not be evaluated with boosting='dart'"):
+        bl.feval("ndcg@5")(np.zeros(data.y.size), dataset)
+
+
 def test_a_wrapped_metric_may_have_the_training_data_at_hand(data, valid):
     """Where dart shows it validation data only."""
     dataset, evaluate = data.dataset(), bl.feval("ndcg@5")
@@ -156,6 +169,31 @@ def test_a_wrapped_metric_may_have_the_training_data_at_hand(data, valid):
         return evaluate(predictions, shown)
 
     train(dataset, params={"boosting": "dart"}, valid_sets=[valid.dataset(reference=dataset)], feval=wrapped)
+
+
+@pytest.mark.filterwarnings("ignore:The argument 'eval_set' is deprecated")
+def test_the_training_is_seen_through_functions_around_ours(data):
+    """A user may log or time what is called: the Booster is then some calls further away."""
+
+    def inside(call, times):
+        return (lambda *given: inside(call, times - 1)(*given)) if times else call
+
+    def around(y_true, y_pred, weight, group):
+        return inside(metrics, 1)(y_true, y_pred, weight, group)
+
+    metrics = bl.sklearn_eval_metric("ndcg@5")
+    ranker, seen = rank_again(data, boosting_type="dart"), {"eval_group": [data.sizes], "eval_metric": around}
+    with pytest.raises(ValueError, match="the training data must not be evaluated with boosting='dart'"):
+        ranker.fit(data.X, data.y, group=data.sizes, eval_set=[(data.X, data.y)], **seen)
+
+    objective = bl.sklearn_objective("ndcg@5")
+
+    def around_objective(y_true, y_pred, weight, group):
+        return inside(objective, 1)(y_true, y_pred, weight, group)
+
+    bagged = rank_again(data, bagging_by_query=True, objective=around_objective)
+    with pytest.raises(ValueError, match="bagging_by_query=True trains stumps"):
+        bagged.fit(data.X, data.y, group=data.sizes)
 
 
 @pytest.mark.filterwarnings("ignore:The argument 'eval_set' is deprecated")
@@ -452,6 +490,18 @@ def test_the_depth_of_a_tree_bounds_its_leaves(data):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         lgb.train({**options, "max_depth": 1}, data.dataset(weight=light), 1)
+
+
+def test_each_level_of_a_tree_doubles_its_leaves(data):
+    """All have room for ten leaves: for the eight of three levels, not for the sixteen of four."""
+    _, curvature = bl.sklearn_objective("ndcg@5")(data.y, np.zeros(data.y.size), None, data.sizes)
+    light = data.dataset(weight=np.full(data.y.size, 2 * 10 * 1e-3 / curvature.sum()))
+    options = {**SMALL, "num_leaves": 31, "min_data_in_leaf": 1, "objective": bl.objective("ndcg@5")}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        lgb.train({**options, "max_depth": 3}, light, 1)
+    with pytest.warns(UserWarning, match="may leave a tree fewer than 16 leaves"):
+        lgb.train({**options, "max_depth": 4}, light, 1)
 
 
 @pytest.mark.parametrize("build", [bl.objective, bl.sklearn_objective], ids=lambda build: build.__name__)

@@ -252,3 +252,12 @@ def test_results_do_not_alias_the_predictions(data):
     assert kept[2] == before[2] == evaluate(given, dataset)
     assert np.abs(other[0] - kept[0]).max() > 1e-3
     assert evaluate(buffer, dataset) != kept[2]
+
+
+@pytest.mark.parametrize("build", [bl.objective, bl.sklearn_objective], ids=lambda build: build.__name__)
+def test_the_objective_has_every_option(build):
+    options = {
+        "mix": {"kendall": 0.5}, "losses": {"xendcg": 0.5}, "noise": "gumbel", "sigma": 2.0, "hessian": "exact",
+        "query_weight": [1.0, 2.0], "accuracy": "high",
+    }  # fmt: skip
+    assert build("map", **options).rule == SoftObjective("map", **options)

@@ -15,6 +15,7 @@ from sklearn.model_selection import GroupKFold
 
 import boostsoft as bs
 import boostsoft.lightgbm as bl
+from boostsoft import lightgbm_callback
 from boostsoft.query_groups import QueryGroups
 from boostsoft.tracks.stopping import StoppingRule
 
@@ -396,6 +397,14 @@ def test_a_cross_validation_that_ends_without_stopping_has_a_best_tree_too(data)
     assert [found.best_iteration, *(booster.best_iteration for booster in found.boosters)] == 3 * [best]
 
 
+def test_a_continued_cross_validation_counts_the_trees_that_it_continues_among_the_best(data, valid):
+    folds = list(GroupKFold(2).split(data.X, groups=np.repeat(np.arange(data.sizes.size), data.sizes)))
+    first, callback = train(data, valid, [], rounds=4), tracked(stop=1000)
+    lgb.cv(SMALL, data.dataset(), 5, folds=folds, callbacks=[callback], init_model=first)
+    pooled = np.concatenate([track.per_query[:, 1] for track in callback.tracks.values()], axis=1).mean(axis=1)
+    assert callback.live.best_trees == 4 + np.argmax(pooled) + 1
+
+
 @pytest.mark.parametrize(("objective", "first"), [("binary", 800.0), ("binary", -800.0), ("poisson", -800.0)])
 def test_predictions_that_are_rounded_to_their_bounds_have_a_score(data, valid, objective, first):
     data, valid = (Ranking(d.X, np.minimum(d.y, 1), d.sizes) for d in (data, valid))
@@ -530,6 +539,25 @@ def test_a_cross_validation_that_evaluates_its_training_data(data):
                 )
     lgb.cv(SMALL, data.dataset(), 3, **{**options, "callbacks": [callback := tracked(training=True)]})
     assert list(callback.tracks)[3:] == ["training fold 0", "training fold 1", "training fold 2"]
+
+
+@pytest.mark.parametrize("evaluated", [False, True])
+def test_a_cross_validation_shows_scores_of_its_training_data_that_dart_drops_no_trees_for(
+    data, evaluated, monkeypatch
+):
+    """Those of the data among the validation sets, if LightGBM evaluates it: asked for its own, dart drops trees."""
+    seen, real = [], lightgbm_callback._Source
+
+    def source(booster, index):
+        seen.append(index)
+        return real(booster, index)
+
+    monkeypatch.setattr(lightgbm_callback, "_Source", source)
+    folds = list(GroupKFold(3).split(data.X, groups=np.repeat(np.arange(data.sizes.size), data.sizes)))
+    callback = tracked(training=True)
+    lgb.cv(SMALL, data.dataset(), 2, folds=folds, eval_train_metric=evaluated, callbacks=[callback])
+    assert "training fold 2" in callback.tracks
+    assert seen == (3 * [2] + 3 * [1] if evaluated else 3 * [1] + 3 * [0])
 
 
 @pytest.mark.parametrize("cv", [False, True])

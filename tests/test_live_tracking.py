@@ -43,10 +43,11 @@ def test_by_default_stopping_is_sure_of_nine_in_ten(valid):
 
 def test_labels_of_a_booster_are_read_as_they_were_written():
     """In its float32 .7 is a little less."""
-    recorded = live(bs.Metric("precision@1", relevant_from=0.7))
+    recorded = live(bs.Metric("precision@1", relevant_from=0.7), bs.Metric("dcg@1", gain="linear"))
     recorded.add("valid", np.array([0.0, 0.7], np.float32), bs.QueryGroups.from_sizes([2]), [0.0, 1.0])
     recorded.step(1, lambda _: np.array([0.0, 1.0]))
-    assert recorded.evals_result["valid"]["precision_hard@1"] == [1.0]
+    assert recorded.evals_result["valid"] == {"precision_hard@1": [1.0], "dcg_hard@1": [0.7]}
+    assert recorded.tracks()["valid"].y_true.tolist() == [0.0, 0.7]
 
 
 class Scalars(list):

@@ -357,3 +357,21 @@ def test_the_last_step_is_that_of_its_trees_where_another_callback_ends_the_trai
     [log] = callback.evals_result["valid"].values()
     assert len(log) == 7
     assert log[-1] == callback.track.mean[-1, 0]
+
+
+@pytest.mark.parametrize("ended", [False, True])
+@pytest.mark.parametrize("every", [1, 4, 40])
+def test_a_continued_model_has_one_value_per_round_whoever_ends_the_training(data, valid, every, ended):
+    first = boost(data, [], rounds=3)
+    callback = bx.TrackCallback(valid.matrix(), HARD, every=every)
+    stop = [xgb.callback.EarlyStopping(rounds=6, maximize=True, data_name="train")] if ended else []
+    booster = xgb.train(
+        {"disable_default_eval_metric": True}, data.matrix(), 30 if ended else 7, evals=[(data.matrix(), "train")],
+        xgb_model=first, custom_metric=lambda *_: ("constant", 0.0), callbacks=[*stop, callback], verbose_eval=False,
+    )  # fmt: skip
+    assert booster.num_boosted_rounds() == 3 + 7
+    assert callback.track.steps[-1] == 3 + 7
+    [log] = callback.evals_result["valid"].values()
+    assert len(log) == 7
+    margins = booster.predict(valid.matrix(), output_margin=True)
+    assert log[-1] == callback.track.mean[-1, 0] == pytest.approx(HARD(valid.y, margins, group=valid.sizes), abs=1e-9)

@@ -45,6 +45,32 @@ def test_every_loss_pulls_as_much_as_its_weight_says(weights, mix):
     np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-11)
 
 
+def test_a_weight_whose_reciprocal_is_no_number_is_as_good_as_none():
+    objective = SoftObjective("ndcg@2", losses=LOSSES)
+    queries = objective.prepare(Y, GROUPS)
+    nearly, none = (
+        objective.gradient_curvature(queries, S, GROUPS.per_document(np.array([1.0, 2.0, least, 3.0])))
+        for least in (1e-310, 0.0)
+    )
+    np.testing.assert_allclose(nearly, none, rtol=1e-12, atol=1e-300)
+
+
+def test_weights_of_rows_and_of_queries_multiply():
+    weights, rows = np.array([1.0, 2.0, 0.5, 3.0]), GROUPS.per_document(np.array([2.0, 1.0, 3.0, 0.25]))
+    plain, weighed = (SoftObjective("ndcg@2", losses=LOSSES, query_weight=given) for given in (None, weights))
+    found = weighed.gradient_curvature(weighed.prepare(Y, GROUPS), S, rows)
+    wanted = plain.gradient_curvature(plain.prepare(Y, GROUPS), S, rows * GROUPS.per_document(weights))
+    np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-11)
+
+
+def test_scores_that_are_beyond_all_numbers_in_units_of_sigma():
+    """Documents are then as far apart as can be."""
+    losses = {name: weight for name, weight in LOSSES.items() if name != "queryrmse"}  # whose pull is the distance
+    objective = SoftObjective("ndcg@2", losses=losses, sigma=1e-300)
+    found = objective.gradient_curvature(objective.prepare(Y, GROUPS), 1e10 * S)
+    assert np.isfinite(found).all()
+
+
 def test_a_part_of_the_data_need_not_teach_the_losses_either():
     objective = SoftObjective("ndcg@2", losses=LOSSES)
     gradient, _ = objective.gradient_curvature(objective.prepare(np.ones(19), GROUPS, part=True), S)

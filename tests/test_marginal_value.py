@@ -128,6 +128,11 @@ def test_first_is_a_share_of_resamples():
     assert [batch.first for batch in same.batches] == [0.5, 0.5]
 
 
+def test_batches_that_differ_by_rounding_share_the_first_place():
+    changes = np.random.default_rng(0).normal(size=30) + np.array([[0.0], [1e-12], [-5.0]])
+    np.testing.assert_array_equal(module._firsts(changes, np.ones(30), 200, 0), [0.5, 0.5, 0.0])
+
+
 def test_one_query_ranks_batches_without_a_share():
     """All of its resamples are the same: none is another draw."""
     found = value(lightgbm_model(), candidates(), query_weight=[1] + 19 * [0])

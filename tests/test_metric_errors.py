@@ -372,6 +372,7 @@ def test_a_misspelt_argument_of_a_soft_metric_is_told(metric):
 def test_the_largest_grade_is_bounded(max_label):
     with pytest.raises(ValueError, match=r"^Metric: max_label must be from 0 to 1000; got "):
         Metric("err", max_label=max_label)
+    assert [Metric("err", max_label=bound).max_label for bound in (0, 1000)] == [0.0, 1000.0]
 
 
 @pytest.mark.parametrize(

@@ -352,3 +352,9 @@ def test_ids_of_a_list_are_what_they_are():
         assert read(["a", "b", "b"]).sizes.tolist() == [1, 2]
         assert read([1, 2.5, 2.5]).sizes.tolist() == [1, 2]
         assert read([2**53, 2**53 + 1, 2**53 + 1, 0.5]).sizes.tolist() == [1, 2, 1]
+
+
+@pytest.mark.parametrize("ids", [[-(2**53), -(2**53) - 1, 0.5], [2**53, 2**53 + 1, 0.5], [b"1", 1, 2], ["1", 1, 2]])
+def test_ids_of_a_list_that_numpy_would_make_one_stay_apart(ids):
+    assert len(set(np.array(ids).tolist())) == 2
+    assert resolve_groups("f", 3, qid=ids).n_queries == 3

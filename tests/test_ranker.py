@@ -160,6 +160,10 @@ def test_what_is_mixed_in_by_default():
     assert check_settings(SoftRanker()).objective == SoftObjective("ndcg@10", mix={"kendall": 0.3}, noise="gumbel")
     for metric in ("kendall", "auc", "pnr", "spearman"):
         assert check_settings(SoftRanker(metric=metric)).objective.mix == ()
+    for turned in (Metric("ndcg@10", gain=[0, 3, 1]), Metric("err", p_rel=[0.0, 0.5, 0.4])):  # tau would say otherwise
+        assert check_settings(SoftRanker(metric=turned)).objective.mix == ()
+    for rising in (Metric("ndcg@10", gain=[0, 3, 3]), Metric("err", p_rel=[0.0, 0.5, 0.5])):
+        assert check_settings(SoftRanker(metric=rising)).objective.mix == ((Metric("kendall"), 0.3),)
     assert check_settings(SoftRanker(mix=None)).objective.mix == ()
     assert check_settings(SoftRanker(mix={"map": 2})).objective.mix == ((Metric("map"), 2.0),)
     with pytest.raises(ValueError, match=r"SoftRanker.fit: mix must be 'auto' or a mapping .*'kendall'"):
@@ -378,6 +382,12 @@ def test_threads_below_0_are_counted_from_behind():
     assert [check_settings(SoftRanker(n_jobs=n)).n_jobs for n in (-1, -2, -cpus)] == [cpus, max(cpus - 1, 1), 1]
 
 
+def test_a_number_of_threads_is_meant_as_it_stands_whoever_calls():
+    """joblib itself gives one to a worker among workers; what is counted from behind goes by it."""
+    with joblib.parallel_config(backend="sequential"):
+        assert [check_settings(SoftRanker(n_jobs=n)).n_jobs for n in (3, -1)] == [3, 1]
+
+
 def test_depth_without_a_limit():
     settings = check_settings(SoftRanker(max_depth=-1))
     assert lightgbm_trees.parameters(settings, 0.25)["max_depth"] == -1
@@ -422,6 +432,29 @@ def test_what_lightgbm_does_not_know_is_refused(data, monkeypatch):
     fit(ranker(booster_params={"min_split_gain": 0.0, "max_bin": 9, "monotonic_cst": [0, 0, 0, 1]}), data)
     monkeypatch.delattr("lightgbm.basic._ConfigAliases._get_all_param_aliases")  # another version's way
     fit(ranker(booster_params={"min_gain_to_spilt": 1e9}), data)
+
+
+def test_the_most_leaves_that_lightgbm_takes(data):
+    most = {"num_leaves": 131_072, "n_estimators": 1}
+    assert ranker(**most).fit(data.X, data.y, qid=data.qid).booster_.num_trees() == 1
+    with pytest.raises(ValueError, match=r"num_leaves must be at most 131,072 in LightGBM; got 131,073"):
+        ranker(**{**most, "num_leaves": 131_073}).fit(data.X, data.y, qid=data.qid)
+
+
+def test_xgboost_reads_data_on_the_threads_that_it_is_given(data):
+    model = ranker("xgboost").fit(data.X, data.y, qid=data.qid)
+    features = model._encoded("test", data.X)[1]
+    assert xgboost_trees.as_dmatrix(features, 1).nthread == 1
+
+
+def test_histograms_by_column_are_had_for_the_asking(data):
+    """By row they are otherwise: LightGBM would try which is faster, and add up in another order."""
+    given = {"force_col_wise": True}
+    usual = lightgbm_trees.parameters(check_settings(SoftRanker()), 0.01)
+    assert (usual["force_row_wise"], usual["deterministic"]) == (True, True)
+    assert "force_row_wise" not in lightgbm_trees.parameters(check_settings(SoftRanker(booster_params=given)), 0.01)
+    by_column, by_row = (ranker(booster_params=more).fit(data.X, data.y, qid=data.qid) for more in (given, {}))
+    np.testing.assert_allclose(by_column.predict(data.X), by_row.predict(data.X), rtol=1e-6, atol=1e-9)
 
 
 def test_what_exact_trees_of_xgboost_ignore_is_refused(data):
@@ -575,7 +608,7 @@ def test_trees_without_a_split_are_warned_of(booster, data):
 
 
 @both
-@pytest.mark.parametrize("value", [0.0, 1e-40, np.nan], ids=str)
+@pytest.mark.parametrize("value", [0.0, 1e-40, 1e-35, -1e-35, float(np.float32(1e-35)), np.nan], ids=str)
 def test_columns_of_one_value_are_no_error(booster, value, data):
     with pytest.warns(UserWarning, match="no tree has a split"):
         ones = ranker(booster).fit(np.ones((len(data.y), 2)), data.y, qid=data.qid)

@@ -14,7 +14,7 @@ import xgboost as xgb
 from scipy import sparse
 
 from boostsoft import Metric, QueryGroups, SoftRanker
-from boostsoft.queries import read_queries, split_queries
+from boostsoft.queries import read_queries, split_queries, weigh
 from boostsoft.query_groups import read_ids
 
 from .ranker_cases import both, ranker, shuffled, task
@@ -505,6 +505,17 @@ def test_lightgbm_reads_frames_by_the_names_of_their_categories(data, tmp_path):
     assert ranker().fit(days, y, qid=data.qid).booster_.pandas_categorical is None
 
 
+def test_query_ids_that_are_categories_are_none_of_the_features(data):
+    """The booster alone reads a frame without them, whose categories are then those of the other columns."""
+    colour, y = colours(data)
+    features = pd.DataFrame({"colour": pd.Categorical(colour), "x": data.X[:, 0]})
+    frame = pd.concat([pd.Series(data.qid, name="query").astype("category"), features], axis=1)
+    model = ranker(qid_column="query", booster_params={"min_data_per_group": 5}).fit(frame, y)
+    expected = ranker(booster_params={"min_data_per_group": 5}).fit(features, y, qid=data.qid).predict(features)
+    np.testing.assert_array_equal(model.predict(frame), expected)
+    np.testing.assert_allclose(model.booster_.predict(features), expected, rtol=1e-12)
+
+
 @both
 def test_values_of_another_type_than_the_categories_are_refused(booster, data):
     """Codes in place of names, say: as values that fit has not seen they would all be missing."""
@@ -535,6 +546,8 @@ def test_labels_that_are_one_in_float32_are_refused(booster, data):
         ranker(booster, metric="kendall").fit(data.X, data.y + 1.7e9, qid=data.qid)
     with pytest.raises(ValueError, match=r"y must differ in float32, as which boosters keep it: .*; got 16777217"):
         ranker(booster, metric="kendall").fit(data.X, data.y + (2**24 - 1), qid=data.qid)
+    with pytest.raises(ValueError, match=r"y must differ in float32, as which boosters keep it: .*; got -17"):
+        ranker(booster, metric="kendall").fit(data.X, data.y - 1.7e9, qid=data.qid)
     ranker(booster, metric="kendall").fit(data.X, data.y * 2.0**40, qid=data.qid)
 
 
@@ -555,6 +568,9 @@ def test_frames_are_checked(data):
     numbers = frame.assign(colour=frame.colour.cat.codes)
     with pytest.raises(ValueError, match="must know no categories by name, since X is a frame of numbers"):
         ranker().fit(numbers, y, qid=data.qid, init_model=booster)
+    codes = numbers.to_numpy(dtype=float)  # an array has no names that LightGBM could go by
+    stages = list(ranker().fit(codes, y, qid=data.qid, init_model=booster).staged_predict(codes))
+    np.testing.assert_allclose(stages[0], booster.predict(codes), rtol=1e-12)
     with pytest.raises(ValueError, match="fitted on the columns of X, in their order"):
         ranker().fit(frame[["colour", "x"]], y, qid=data.qid, init_model=model)
     when = pd.Series(pd.date_range("2020", periods=len(y)))
@@ -708,6 +724,23 @@ def test_weights_of_an_evaluation_set_count_by_their_ratios(booster, data, scale
         for unit in (1.0, scale)
     )
     assert one.best_score_ == pytest.approx(other.best_score_, rel=1e-6)
+
+
+def test_a_query_without_rows_has_no_weight_where_rows_have():
+    for sizes, rows, expected in (
+        ([2, 0, 2], [1.0, 1.0, 3.0, 3.0], [1.0, 0.0, 3.0]),
+        ([0, 3, 0], [2.0, 2.0, 2.0], [0.0, 2.0, 0.0]),
+    ):
+        _, weights = weigh("f", read_queries("f", len(rows), sizes, None), rows)
+        assert weights.tolist() == expected
+
+
+def test_queries_of_ids_that_are_objects_are_in_the_order_of_these():
+    """Whatever the order of the rows, so that what is drawn of queries is too."""
+    ids = np.array(["c", "a", "b", "a", "c"], dtype=object)
+    found = read_queries("f", 5, None, ids)
+    assert found.ids.tolist() == ["a", "b", "c"]
+    assert found.order.tolist() == [1, 3, 2, 0, 4]
 
 
 def test_large_ids_beside_negative_ones_stay_apart():

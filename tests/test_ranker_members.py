@@ -16,7 +16,7 @@ import boostsoft.xgboost as bx
 from boostsoft import Metric, QueryGroups, SoftMetric, SoftRanker
 from boostsoft.objectives import QueryRMSEObjective, SoftObjective
 from boostsoft.ranker import lightgbm_trees, xgboost_trees
-from boostsoft.ranker.members import Member, members
+from boostsoft.ranker.members import Member, members, n_copies
 from boostsoft.ranker.settings import check_settings
 from boostsoft.ranker.training import Own
 
@@ -232,6 +232,22 @@ def test_weights_and_row_order_are_those_of_one_booster(booster, data):
 
 
 @both
+def test_weight_2_is_the_query_twice_for_all_boosters(booster, data):
+    """How far apart scores and labels are, by which later boosters are brought to one scale, is by weight too."""
+    times = np.where(data.qid % 5 == 0, 4, 1)
+    rows = np.concatenate([np.flatnonzero(times > time) for time in range(4)])
+    copies = np.concatenate([np.full(int((times > time).sum()), 1000 * time) for time in range(4)])
+    # LightGBM counts rows in a leaf, of which weights make none more; each value is a bin of its own
+    bins = {"max_bin": 1000, **({"min_data_in_bin": 1} if booster == "lightgbm" else {})}
+    plain = {"n_boosters": 4, "num_leaves": 12, "n_estimators": 3, "min_child_samples": 0, "booster_params": bins}
+    coarse = data._replace(X=np.round(data.X, 1))
+    many = coarse.rows(rows)
+    weighted = fit(ranker(booster, **plain), coarse, sample_weight=times)
+    twice = ranker(booster, **plain).fit(many.X, many.y, qid=many.qid + copies)
+    np.testing.assert_allclose(weighted.predict(coarse.X), twice.predict(coarse.X), rtol=1e-4, atol=1e-5)
+
+
+@both
 def test_sigma_is_the_unit_of_the_scores_of_all(booster, data):
     one, ten = (fit(ranker(booster, n_boosters=4, sigma=sigma, **OPTIONS), data).predict(data.X) for sigma in (1, 8))
     np.testing.assert_allclose(8 * one, ten, rtol=1e-3, atol=1e-3)
@@ -406,6 +422,13 @@ def test_boosters_that_are_copies(booster, n_boosters, options, copies, data):
     assert all(warning.filename == __file__ for warning in found)
     if not copies:
         assert not any("copies" in str(warning.message) for warning in said)
+
+
+def test_copies_among_plain_boosters_beside_random_ones():
+    """Of seven on many documents the second and the seventh are plain and on the metric; random ones are all drawn."""
+    assert n_copies(members(6, 20_000, True), 31, True) == 0
+    assert n_copies(members(7, 20_000, True), 31, True) == 1
+    assert n_copies(members(12, 20_000, True), 31, True) == 2
 
 
 @both

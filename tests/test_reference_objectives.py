@@ -574,3 +574,22 @@ def test_they_are_values(kind):
     assert hash(one) == hash(reference_objective(kind, query_weight=[1, 2], **EVERY[kind]))
     assert one != reference_objective(kind, **EVERY[kind])
     assert str(bl.reference_objective(kind)).startswith("boostsoft.lightgbm.reference_objective(")
+
+
+def test_what_is_kept_of_the_labels_is_of_one_temperature():
+    labels, scores = ranking()
+    cold, warm = ListNetObjective(temperature=0.5), ListNetObjective(temperature=2.0)
+    queries = cold.prepare(labels, GROUPS)
+    for objective in (cold, warm, cold):
+        found = objective.gradient_curvature(queries, scores)
+        np.testing.assert_array_equal(found[0], evaluate(objective, labels, scores)[0])
+    assert not np.allclose(*(each.gradient_curvature(queries, scores)[0] for each in (cold, warm)))
+
+
+def test_a_query_on_which_the_metric_is_undefined_pulls_at_nothing():
+    """No gain above 0, though they differ: DCG leaves it out."""
+    objective = SoftLambdaObjective(Metric("dcg@10", gain="linear"))
+    labels, groups = [-1.0, 0.0, 1.0, 0.0], QueryGroups.from_sizes([2, 2])
+    gradient, _ = evaluate(objective, labels, np.zeros(4), groups)
+    assert gradient[:2].tolist() == [0.0, 0.0]
+    assert gradient[2] > 0 > gradient[3]

@@ -62,7 +62,7 @@ def test_no_error_of_a_polynomial_itself(window, degree):
     assert smoothness_error(1 + x - x**2 + 0.5 * x**3, "polynomial", window=window, degree=degree) < 1e-10
 
 
-@pytest.mark.parametrize(("window", "degree"), [(51, 15), (73, 9), (179, 7), (19, 15), (5001, 4)])
+@pytest.mark.parametrize(("window", "degree"), [(51, 15), (73, 9), (179, 7), (19, 15), (5001, 4), (201, 6)])
 def test_a_degree_that_scipy_cannot_fit_is_refused(window, degree):
     """Of the polynomial above it would find 1e-6 to 6 times the variance, and warn in other words."""
     x = np.linspace(-1, 1, 6001)
@@ -118,6 +118,9 @@ def test_a_constant_curve_and_one_that_comes_back():
         assert smoothness_error([value] * 20, "polynomial") == 0.0
     assert smoothness_error([0.1, 0.7, 0.1], "variation") == math.inf
     assert smoothness_error([0.1, 0.7, 0.1], "variance") == math.inf
+    for seed in range(20):  # whose steps add up to no more than rounding
+        steps = np.random.default_rng(seed).random(50)
+        assert smoothness_error([*steps, steps[0]], "variance") == math.inf
 
 
 @pytest.mark.parametrize("kind", KINDS)

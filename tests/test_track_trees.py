@@ -192,8 +192,9 @@ def test_dart_of_xgboost_before_and_after_it_became_a_gbtree():
     learner = json.loads(model.save_config())["learner"]
     later = {"dart_train_param": {"rate_drop": "0.5", "one_drop": "0"}, "name": "gbtree"}
     never = {"dart_train_param": {"rate_drop": "0", "one_drop": "0"}, "name": "gbtree"}
-    kinds = [booster_kind(given) for given in (learner, {"gradient_booster": later}, {"gradient_booster": never})]
-    assert kinds == ["dart", "dart", "gbtree"]
+    always = {"dart_train_param": {"rate_drop": "0", "one_drop": "1"}, "name": "gbtree"}
+    kinds = [booster_kind({"gradient_booster": given}) for given in (later, never, always)]
+    assert [booster_kind(learner), *kinds] == ["dart", "dart", "gbtree", "dart"]
 
 
 @pytest.mark.parametrize("kind", ["CatBoost", "CatBoostRanker", "CatBoostClassifier"])
@@ -237,6 +238,13 @@ def test_a_ranker_finds_the_query_ids_in_its_own_column():
 
 
 filled = np.nan_to_num(X)
+
+
+def test_two_boosters_are_several():
+    small = {"n_estimators": 2, "num_leaves": 5, "min_child_samples": 5, "n_jobs": 1}
+    two = SoftRanker(**small, n_boosters=2).fit(X, Y, qid=QID)
+    with pytest.warns(UserWarning, match="^track_trees: the model is the mean of 2 boosters, .*n_boosters=1"):
+        track_trees(two, X, Y, qid=QID)
 
 
 def test_scores_are_those_of_staged_predict():

@@ -104,7 +104,7 @@ def test_the_builder_keeps_more_steps_than_it_has_room_for():
     last = builder.track()
     buffer[:] = 7.0
     assert last.per_query[:, 0, 0].tolist() == [1.0 if trees % 2 else 0.75 for trees in range(1, 40)]
-    assert last.scores.tolist() == [0.0, 1.0]
+    assert last.scores.tolist() == builder.track().scores.tolist() == [0.0, 1.0]
     assert last.spread.tolist() == [0.5 * (trees % 2) for trees in range(1, 40)]
 
 
@@ -386,7 +386,7 @@ def test_a_parquet_file_is_a_table_for_others(tmp_path):
 OLD_ARROW = left_out(pyarrow.__version__, (16, 0), "pyarrow before 16 writes the footer's text a second time, in one")
 
 
-@pytest.mark.parametrize("n_docs", [pytest.param(9_000_000, marks=OLD_ARROW), 20])
+@pytest.mark.parametrize("n_docs", [pytest.param(10_000_000, marks=OLD_ARROW), 20])
 def test_a_parquet_file_of_many_documents_is_read_by_anyone(tmp_path, n_docs):
     """Readers take texts of 100 MB, and what is not per query is one of the footer's."""
     found = track(y_true=np.zeros(n_docs), scores=None, groups=None)
@@ -460,6 +460,14 @@ def test_larger_ids_cannot_be_saved(tmp_path, ids):
         track(qid=np.array(ids, dtype=object)).save(tmp_path / "a.npz")
 
 
+def test_whole_numbers_among_fractions_are_saved_if_floats_hold_them(tmp_path):
+    ids = np.array([0.5, 2**53, 2, 3, 4, 5], dtype=object)
+    assert TreeTrack.load(track(qid=ids).save(tmp_path / "a.npz")).qid.tolist() == ids.tolist()
+    ids[1] += 1  # as a float it would be another query
+    with pytest.raises(ValueError, match=r"qid must hold only numbers or only texts; got 0.5 of type float and 90071"):
+        track(qid=ids).save(tmp_path / "a.npz")
+
+
 def test_ids_of_other_types_cannot_be_saved(tmp_path):
     ids = np.empty(6, dtype=object)
     ids[:] = [(1, 2)] * 6
@@ -522,6 +530,10 @@ def test_other_files_are_refused(tmp_path):
     np.savez(tmp_path / "later.npz", about=np.array(json.dumps({"version": 2})))
     with pytest.raises(ValueError, match=r"later\.npz must be of version 1; got 2"):
         TreeTrack.load(tmp_path / "later.npz")
+    for about, got in (({}, "None"), ({"version": 0}, "0")):
+        np.savez(tmp_path / "earlier.npz", about=np.array(json.dumps(about)))
+        with pytest.raises(ValueError, match=rf"earlier\.npz must be of version 1; got {got}"):
+            TreeTrack.load(tmp_path / "earlier.npz")
 
 
 DAMAGED = {
@@ -637,6 +649,12 @@ def test_a_track_can_be_changed_into_another():
     assert replace(track(), label="other").label == "other"
 
 
+def with_nan(step, metric, query):
+    per_query = track().per_query.copy()
+    per_query[step, metric, query] = np.nan
+    return per_query
+
+
 REFUSED = {
     "steps must rise from above start=1; got 1 at position 0": {"steps": [1, 3, 5, 8]},
     "steps must rise from above start=1; got 3 at position 2": {"steps": [2, 3, 3, 8]},
@@ -658,6 +676,9 @@ REFUSED = {
     "start must be from 0": {"start": -1},
     "per_query must be NaN at all steps or at none; query 4 of ndcg@10 differs from the beginning at step 0": {
         "per_query": np.ones((4, 2, 6))
+    },
+    "per_query must be NaN at all steps or at none; query 2 of ndcg_gaussian@10 differs from the beginning at step 3": {
+        "per_query": with_nan(step=3, metric=1, query=2)
     },
 }
 

@@ -521,6 +521,11 @@ def test_where_no_leaf_can_have_its_least_curvature_it_is_told(data):
     with pytest.warns(UserWarning, match=told + r"\S+, and an L2 far below that curvature") as told_of:
         stump = bx.train({}, matrix, 2, obj="ndcg@5", verbose_eval=False)
     assert (stump.trees_to_dataframe().Feature == "Leaf").all()
+    matrix.set_weight(np.full(len(data.sizes), 1.9 / total))  # enough for one leaf, and not for two
+    with pytest.warns(UserWarning, match="no tree can be split with min_child_weight=1, since .* a curvature of 1.9;"):
+        stump = bx.train({}, matrix, 1, obj="ndcg@5", verbose_eval=False)
+    assert (stump.trees_to_dataframe().Feature == "Leaf").all()
+    matrix.set_weight(np.full(len(data.sizes), 1.0 / total))
     least = float(str(told_of[0].message).split("give min_child_weight=")[1].split(",")[0])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -533,6 +538,23 @@ def test_where_no_leaf_can_have_its_least_curvature_it_is_told(data):
     with pytest.warns(UserWarning, match=f"no tree can be split with min_child_weight={total:.6g}, since"):
         stump = bx.train({"min_child_weight": total}, matrix, 2, obj="ndcg@5", verbose_eval=False)
     assert (stump.trees_to_dataframe().Feature == "Leaf").all()
+
+
+def test_a_training_that_comes_to_rest_is_told_nothing(data):
+    """Curvature falls as documents come apart: that the first trees had splits is what counts."""
+    matrix, objective, seen = data.matrix(), bx.objective("ndcg@5"), []
+
+    def watched(predt, dtrain):
+        gradient, curvature = objective(predt, dtrain)
+        seen.append(float(curvature.sum()))
+        return gradient, curvature
+
+    total = objective(np.zeros(data.y.size), matrix)[1].sum()
+    matrix.set_weight(np.full(len(data.sizes), 2.5 / total))  # XGBoost's default asks 1 of each leaf
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        xgb.train({"base_score": 0, "disable_default_eval_metric": True, "eta": 1, "lambda": 0}, matrix, 8, obj=watched)
+    assert seen[0] > 2.0 > seen[-1]
 
 
 def test_of_the_part_of_one_worker_nothing_is_told(data, monkeypatch):

@@ -322,6 +322,7 @@ def weighted(seed):
     [
         ({"eval_metric": "rmse"}, "rmse"),
         ({"eval_metric": ["ndcg@5", "mae"]}, "mae"),
+        ({"eval_metric": ["map@5", "mape"]}, "mape"),
         ({"disable_default_eval_metric": False}, "rmse"),
     ],
 )
@@ -340,6 +341,24 @@ def test_the_metrics_of_a_model_that_is_continued_are_seen(data):
         bx.train({}, queries, 2, evals=[(queries, "valid")], xgb_model=plain, verbose_eval=False)
     bare = xgb.Booster(model_file=plain.save_raw())
     assert bx.train({}, queries, 2, evals=[(queries, "valid")], xgb_model=bare, verbose_eval=False) is not None
+
+
+@pytest.mark.parametrize("saved", [False, True])
+def test_the_metric_of_its_objective_is_refused_where_a_model_is_continued(saved, data, tmp_path):
+    queries, on = weighted(1), {"disable_default_eval_metric": False}
+    for objective, refused in (("ours", True), ("rank:ndcg", False), ("rank:pairwise", False), ("reg:logistic", True)):
+        labels = xgb.DMatrix(ranking(0)[0], (data.get_label() > 0).astype(float), group=SIZES)
+        first = bx.train({}, data, 2, verbose_eval=False) if objective == "ours" else None
+        first = first or xgb.train({"objective": objective}, labels, 2)
+        first.save_model(path := tmp_path / "model.json")
+        start = str(path) if saved else xgb.Booster(model_file=path)
+        given = {"evals": [(queries, "valid")], "xgb_model": start, "verbose_eval": False}
+        bx.train({}, queries, 2, **given)
+        if refused:
+            with pytest.raises(ValueError, match=r"train: 'the metric of reg:\w+' must not be evaluated on 'valid'"):
+                bx.train(on, queries, 2, **given)
+        else:
+            bx.train(on, queries, 2, **given)
 
 
 def test_mape_is_not_taken_for_map(data):

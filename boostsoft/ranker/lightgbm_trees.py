@@ -42,7 +42,7 @@ BY_NODE = ("feature_fraction_bynode", "sub_feature_bynode", "colsample_bynode")
 SAMPLING = ("data_sample_strategy", "pos_bagging_fraction", "pos_sub_row", "pos_subsample", "pos_bagging",
             "neg_bagging_fraction", "neg_sub_row", "neg_subsample", "neg_bagging")  # fmt: skip
 STOCK_CATEGORY_L2 = 10.0
-ZERO = 1e-35  # what is not farther from 0 is 0 to LightGBM
+ZERO = float(np.float32(1e-35))  # what is not farther from 0 is 0 to LightGBM
 
 # the ranker's own parameter -> LightGBM's name and its aliases
 TAKEN = by_alias(

@@ -117,7 +117,7 @@ def arguments(settings: Settings, objective: Objective, curvature: float, fitted
     return {
         "params": parameters(settings, curvature, unit),
         "num_boost_round": settings.n_estimators,
-        "obj": XGBoostObjective(objective, unit=unit),
+        "obj": XGBoostObjective(objective, unit=unit, warns=False),
         "custom_metric": adapter.custom_metric(*reversed(settings.evaluated)),
         "maximize": True,
     }
