@@ -8,6 +8,7 @@ import threading
 
 import pytest
 from numba import types
+from numba.core.caching import NullCache
 from numba.extending import intrinsic
 
 from boostsoft.kernels.compile import kernel
@@ -26,6 +27,17 @@ def _twice(number):
     return 2.0 * _interrupted(number)
 
 
+_twice._cache = NullCache()  # what was kept would not be compiled
+
+
+@pytest.fixture(autouse=True)
+def _handled():
+    """As Python does by itself, but not in a shell's background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def test_a_kernel_is_compiled_whole_and_then_interrupted():
     handler = signal.getsignal(signal.SIGINT)
     with pytest.raises(KeyboardInterrupt):
@@ -37,18 +49,15 @@ def test_a_kernel_is_compiled_whole_and_then_interrupted():
 
 def test_the_programs_own_handler_is_called_behind_the_block():
     seen = []
-    before = signal.signal(signal.SIGINT, lambda number, frame: seen.append(number))
-    try:
-        with held_back():
-            os.kill(os.getpid(), signal.SIGINT)
-            os.kill(os.getpid(), signal.SIGINT)
-            assert seen == []
-        assert seen == [signal.SIGINT]
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-        with held_back():
-            assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
-    finally:
-        signal.signal(signal.SIGINT, before)
+    signal.signal(signal.SIGINT, lambda number, frame: seen.append(number))
+    with held_back():
+        os.kill(os.getpid(), signal.SIGINT)
+        os.kill(os.getpid(), signal.SIGINT)
+        assert seen == []
+    assert seen == [signal.SIGINT]
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with held_back():
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
 
 
 def test_other_threads_leave_handlers_alone():
