@@ -323,9 +323,11 @@ def test_wrong_names_and_kinds_are_refused(curve, surface, data):
                 plot(found, names=names)
     with pytest.raises(ValueError, match=r"^plot_blend_curve: kinds must be one of 'hard', 'soft'; got 'hrd'$"):
         plot_blend_curve(curve, kinds=["hrd"])
+    for kinds in ({"hard"}, np.array(["hard"]), ("hard",)):
+        plot_blend_curve(curve, kinds=kinds)
     with pytest.raises(ValueError, match=r"^plot_blend_curve: kinds must hold 'hard' or 'soft'; got none$"):
         plot_blend_curve(curve, kinds=[])
-    with pytest.raises(TypeError, match=r"^plot_blend_curve: kinds must be a Sequence; got int$"):
+    with pytest.raises(TypeError, match=r"^plot_blend_curve: kinds must be a Collection; got int$"):
         plot_blend_curve(curve, kinds=5)
     with pytest.raises(ValueError, match=r"^plot_blend_surface: kind must be one of 'hard', 'soft'; got 'hrd'$"):
         plot_blend_surface(surface, "hrd")

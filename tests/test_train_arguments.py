@@ -192,3 +192,15 @@ def test_parameters_are_checked_as_in_fit():
         SoftRanker(num_leaves=1).train_arguments([0, 1], group=[2])
     with pytest.raises(ValueError, match=r"booster_params must not hold 'objective'"):
         SoftRanker(booster_params={"objective": "lambdarank"}).train_arguments([0, 1], group=[2])
+
+
+@both
+def test_where_no_tree_can_be_split_the_objective_tells(booster, data):
+    """``fit`` says so in terms of the ranker; here nobody else does."""
+    given = SoftRanker(booster, **SMALL).train_arguments(data.y, group=data.sizes)
+    if booster == "lightgbm":
+        given["params"]["min_sum_hessian_in_leaf"] = 1e9
+    else:
+        given["params"]["min_child_weight"] = 1e9
+    with pytest.warns(UserWarning, match="no tree can be split with min_.*=1e.09"):
+        grown(booster, given, data)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -99,7 +99,7 @@ def plot_blend_curve(
     caller = "plot_blend_curve"
     of_type(caller, "curve", curve, BlendCurve)
     called = model_names(caller, names, _TWO)
-    kinds = [one_of(caller, "kinds", kind, (HARD, SOFT)) for kind in of_type(caller, "kinds", kinds, Sequence)]
+    kinds = [one_of(caller, "kinds", kind, (HARD, SOFT)) for kind in of_type(caller, "kinds", kinds, Collection)]
     if not kinds:
         raise ValueError(f"{caller}: kinds must hold 'hard' or 'soft'; got none")
     axes = new_axes(8.5, 5.0) if ax is None else ax

@@ -111,13 +111,15 @@ def _refuse_what_exact_ignores(settings: Settings) -> None:
         )
 
 
-def arguments(settings: Settings, objective: Objective, curvature: float, fitted: float = 1.0) -> dict[str, Any]:
+def arguments(
+    settings: Settings, objective: Objective, curvature: float, fitted: float = 1.0, warns: bool = True
+) -> dict[str, Any]:
     """What ``xgb.train`` is given besides data: the first metric comes last, where XGBoost's early stopping looks."""
     unit = unit_of(objective, fitted)
     return {
         "params": parameters(settings, curvature, unit),
         "num_boost_round": settings.n_estimators,
-        "obj": XGBoostObjective(objective, unit=unit, warns=False),
+        "obj": XGBoostObjective(objective, unit=unit, warns=warns),
         "custom_metric": adapter.custom_metric(*reversed(settings.evaluated)),
         "maximize": True,
     }
@@ -184,7 +186,7 @@ def _train(job: Job) -> Any:
     valid = [(matrix, name) for matrix, (name, _) in zip(matrices, job.valid, strict=True)]
     metrics = adapter.custom_metric(*settings.evaluated)
     recorded = _Recorded(job.at_own_scores(metrics), valid)
-    given = arguments(settings, job.objective, job.curvature, job.fitted)
+    given = arguments(settings, job.objective, job.curvature, job.fitted, warns=False)
     params = given["params"]
     if job.start is not None:
         del params["base_score"]  # its own stays, in units of its own link: under some 0 is minus infinity
