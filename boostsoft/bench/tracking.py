@@ -20,12 +20,7 @@ from .settings import Settings
 from .timing import Contender, Watcher, interleave, ratio, timed
 
 FINISHED = Target(3.0, "<= 3x")
-TRACK, PREDICTION, STAGED, CALLS = (
-    "track_trees",
-    "one prediction with all trees",
-    "scores after each tree alone",
-    "calls",
-)
+TRACK, PREDICTION, STAGED = "track_trees", "one prediction with all trees", "scores after each tree alone"
 _QUIET = {"verbosity": -1}
 _SAMPLE = 20  # steps that stand for all in the timing of metric calls
 _FINISHED_COLUMNS = (

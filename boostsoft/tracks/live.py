@@ -85,7 +85,7 @@ class LiveTrack:
 
     def begin(self, start: int, rounds: int | None) -> None:
         """Forget everything: a model of ``start`` trees is about to get so many rounds more, or nobody knows."""
-        self._start, self._rounds, self._done, self._recorded, self._grew = start, rounds, 0, 0, 0
+        self._start, self._rounds, self._done, self._grew = start, rounds, 0, 0
         self._data: dict[str, _DataSet] = {}
         self._training: set[str] = set()
         self._looked_at: tuple[str, ...] = ()
@@ -188,7 +188,6 @@ class LiveTrack:
                 data.values, data.n_trees = data.builder.add(n_trees, scores(name)), n_trees
                 self._grew = self._done
                 added.append(name)
-        self._recorded = self._done
         if self._stopping is not None:
             self.stopped = self._gives_up(self._stopping)
         self._show(last=self.stopped or self._done == self._rounds)
