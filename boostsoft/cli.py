@@ -22,7 +22,7 @@ from .datasets import RankingData, load_digits_ranking, load_letor
 from .drawing import png
 from .experiment import N_PARTS, Plan, run_folds, run_split
 from .kernels.noise import LAWS
-from .lightgbm_data import main_names
+from .lightgbm_data import MOST_LEAVES, main_names
 from .options import (
     FAILED,
     add_command,
@@ -62,7 +62,6 @@ Of --folds DIR, parts S1 to S5 (.txt or .txt.gz) are read; fold f trains on part
 number of trees on f+3 and is tested on f+4, cyclically, so that every query is tested once per seed. No model is kept.
 """
 _LARGEST_LABEL = 30  # lambdarank has gains of so many
-_MOST_LEAVES = 131_072  # of LightGBM
 _TYPES = {"int": "a whole number", "double": "a number"}  # as LightGBM calls them
 # LightGBM's parameters that the command decides on.
 _SETTLED = {
@@ -166,7 +165,7 @@ def _add_training(parser: argparse.ArgumentParser) -> None:
     add("--mix", **beside, help="metrics that boostsoft trains on beside it, kendall=0.3 say")
     add("--losses", **beside, help="convex losses that it trains on beside it, xendcg=0.5 ranknet=0.5 say")
     add("--learning-rate", type=positive, default=0.1, metavar="X", help="learning rate (0.1)")
-    add("--leaves", type=whole(2, _MOST_LEAVES), default=31, metavar="N", help="leaves per tree (31)")
+    add("--leaves", type=whole(2, MOST_LEAVES), default=31, metavar="N", help="leaves per tree (31)")
     add(
         "--early-stopping",
         type=whole(0),

@@ -23,6 +23,7 @@ CATEGORIES = ("categorical_feature", "cat_feature", "categorical_column", "cat_c
 _CUSTOM = ("none", "null", "custom", "na")  # what it calls an objective that is not its own
 _MACHINES = ("num_machines", "num_machine")
 THREADS = ("num_threads", "num_thread", "nthread", "nthreads", "n_jobs")
+MOST_LEAVES = 131_072  # that it takes
 
 # Boosters that an objective was called for: their trees do not tell, for they count those of an init_model
 _begun: weakref.WeakSet[Any] = weakref.WeakSet()

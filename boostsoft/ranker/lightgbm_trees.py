@@ -18,6 +18,7 @@ from ..arguments import FloatArray
 from ..lightgbm_data import (
     BOOSTING,
     CATEGORIES,
+    MOST_LEAVES,
     OBJECTIVE,
     STOPPING,
     THREADS,
@@ -37,7 +38,6 @@ from .training import Job, OwnScores, usable_names
 NAME = "lightgbm"
 LIMITS = "min_sum_hessian_in_leaf, min_gain_to_split"
 WANTS_NAMES = False
-MOST_LEAVES = 131_072
 BY_NODE = ("feature_fraction_bynode", "sub_feature_bynode", "colsample_bynode")
 SAMPLING = ("data_sample_strategy", "pos_bagging_fraction", "pos_sub_row", "pos_subsample", "pos_bagging",
             "neg_bagging_fraction", "neg_sub_row", "neg_subsample", "neg_bagging")  # fmt: skip
