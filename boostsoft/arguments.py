@@ -19,7 +19,7 @@ IntArray = NDArray[np.int64]
 Frozen = TypeVar("Frozen")
 
 _LARGEST_WHOLE = 2.0**53  # beyond, floats are no whole numbers any more and sums may overflow
-_LARGEST_DRAWN = 2**31 - 1  # what every booster and generator takes as a seed
+LARGEST_INT32 = 2**31 - 1  # what every booster takes as a whole number, and every generator as a seed
 
 
 def finite_vector(caller: str, argument: str, values: Any, n: int | None = None, what: str = "document") -> FloatArray:
@@ -145,9 +145,9 @@ def seed_of(caller: str, random_state: Any, most: int = 2**32 - 1) -> int:
     if random_state is None:
         return 0
     if isinstance(random_state, np.random.Generator):
-        return int(random_state.integers(_LARGEST_DRAWN))
+        return int(random_state.integers(LARGEST_INT32))
     if isinstance(random_state, np.random.RandomState):
-        return int(random_state.randint(_LARGEST_DRAWN))
+        return int(random_state.randint(LARGEST_INT32))
     whole = isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool)
     if not whole or not 0 <= random_state <= most:
         raise ValueError(

@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+from .arguments import LARGEST_INT32
 from .metrics.spec import parse_spec
 
 FAILED, INTERRUPTED = 2, 130
-LARGEST = 2**31 - 1  # whole number that every booster takes
 
 
 def stop(message: str, code: int) -> int:
@@ -45,7 +45,7 @@ def add_command(
     return parser
 
 
-def whole(least: int, most: int = LARGEST) -> Callable[[str], int]:
+def whole(least: int, most: int = LARGEST_INT32) -> Callable[[str], int]:
     """Build the parser of a whole number from ``least`` to ``most``."""
 
     def parse(text: str) -> int:

@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arguments import LARGEST_INT32
 from ..text_files import INTEGER, LineError, number_in, show
 from .lines import Lines
 
-MAX_INDEX = 2**31 - 1
 _SPACES = bytes.maketrans(b"\t", b" ")
 _NUMBER_BYTES = b"0123456789.+-eEnaNA"  # of a finite number or nan: deleting them leaves the punctuation
 
@@ -90,7 +90,7 @@ def _index_fits(index: NDArray[np.int64] | None, counts: NDArray[np.int64], n_fe
     rising[1:] = index[1:] > index[:-1]
     starts = (np.cumsum(counts) - counts)[counts > 0]
     rising[starts] = index[starts] >= 1
-    return bool(rising.all() and (index <= (MAX_INDEX if n_features is None else n_features)).all())
+    return bool(rising.all() and (index <= (LARGEST_INT32 if n_features is None else n_features)).all())
 
 
 def parse_careful(lines: Lines, with_qid: bool, n_features: int | None, place: str) -> Block:
@@ -142,9 +142,9 @@ def _parse_pair(field: bytes, previous: int) -> tuple[int, float]:
     if math.isinf(value):
         raise LineError(f"a feature must be finite, or NULL or nan where missing; got {show(field)}")
     index = int(left)
-    if not 1 <= index <= MAX_INDEX:
+    if not 1 <= index <= LARGEST_INT32:
         remedy = " (scikit-learn's dump_svmlight_file counts from 1 with zero_based=False)" if index == 0 else ""
-        raise LineError(f"feature indices must be within 1..{MAX_INDEX}; got {show(field)}{remedy}")
+        raise LineError(f"feature indices must be within 1..{LARGEST_INT32}; got {show(field)}{remedy}")
     if index <= previous:
         raise LineError(f"feature indices must increase within a line; got {show(field)} after {previous}")
     return index, value

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..adapters import MetricList
 from ..arguments import (
+    LARGEST_INT32,
     FloatArray,
     as_flag,
     finite_number,
@@ -29,7 +30,6 @@ from ..query_groups import QueryGroups
 from . import convex_losses, members, random_trees, rate
 
 FIT = "SoftRanker.fit"
-_LARGEST = 2**31 - 1  # number of 32 bits
 BOOSTERS = ("lightgbm", "xgboost")
 AUTO = "auto"
 WHOLE_ORDER: MetricWeights = {"kendall": 0.3}
@@ -143,7 +143,7 @@ def check_settings(ranker: Any) -> Settings:
         validation_fraction=None if share is None else fraction(FIT, "validation_fraction", share),
         n_jobs=check_threads(FIT, ranker.n_jobs),
         progress=shows(FIT, ranker.progress),
-        seed=seed_of(FIT, ranker.random_state, _LARGEST),
+        seed=seed_of(FIT, ranker.random_state, LARGEST_INT32),
     )
 
 
@@ -253,7 +253,7 @@ def check_threads(caller: str, value: Any) -> int | None:
         return None
     from joblib import effective_n_jobs  # type: ignore[import-untyped]
 
-    n_jobs = _narrow_number(caller, "n_jobs", value, -(2**31))
+    n_jobs = _narrow_number(caller, "n_jobs", value, -LARGEST_INT32 - 1)
     if n_jobs == 0:
         raise ValueError(f"{caller}: n_jobs must not be 0; got 0")
     # joblib counts from behind below 0, and gives 1 to a worker among workers; a plain number is meant as it stands
@@ -262,9 +262,9 @@ def check_threads(caller: str, value: Any) -> int | None:
 
 def _narrow_number(caller: str, argument: str, value: Any, least: int) -> int:
     """A whole number of 32 bits, which is what boosters keep: LightGBM takes what is over without a word."""
-    number = whole_number(caller, argument, value, -_LARGEST - 1)
+    number = whole_number(caller, argument, value, -LARGEST_INT32 - 1)
     if number < least:
         raise ValueError(f"{caller}: {argument} must be from {least} to 2^31 - 1; got {value!r}")
-    if number > _LARGEST:
+    if number > LARGEST_INT32:
         raise ValueError(f"{caller}: {argument} must be up to 2^31 - 1; got {value!r}")
     return number
