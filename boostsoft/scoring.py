@@ -14,6 +14,7 @@ from .labels import read_labels
 from .metrics.hard import Metric, mean_of, refuse_cutoffs_per_query
 from .metrics.soft import as_metric
 from .queries import read_queries, weigh
+from .ranker.fitted import query_ids
 
 __all__ = ["RankingScorer", "make_ranking_scorer"]
 
@@ -153,4 +154,4 @@ def _ids_within(estimator: Any, X: Any) -> Any:
         return _ids_within(estimator.steps[-1][1], X)
     if hasattr(estimator, "best_estimator_"):
         return _ids_within(estimator.best_estimator_, X)
-    return estimator._query_ids(X) if hasattr(estimator, "_query_ids") else None
+    return query_ids(estimator, X) if hasattr(estimator, "qid_column") else None

@@ -24,6 +24,7 @@ from boostsoft.kernels.curvature import CURVATURES
 from boostsoft.objectives import SoftObjective
 from boostsoft.queries import n_relevant
 from boostsoft.ranker import lightgbm_trees, xgboost_trees
+from boostsoft.ranker.fitted import encoded
 from boostsoft.ranker.rows import Rows
 from boostsoft.ranker.settings import check_settings
 from boostsoft.ranker.watch import Watch
@@ -443,7 +444,7 @@ def test_the_most_leaves_that_lightgbm_takes(data):
 
 def test_xgboost_reads_data_on_the_threads_that_it_is_given(data):
     model = ranker("xgboost").fit(data.X, data.y, qid=data.qid)
-    features = model._encoded("test", data.X)[1]
+    features = encoded("test", model, data.X)[1]
     assert xgboost_trees.as_dmatrix(features, 1).nthread == 1
 
 

@@ -16,6 +16,7 @@ from scipy import sparse
 from boostsoft import Metric, QueryGroups, SoftRanker
 from boostsoft.queries import read_queries, split_queries, weigh
 from boostsoft.query_groups import read_ids
+from boostsoft.ranker.fitted import encoded
 
 from .ranker_cases import both, ranker, shuffled, task
 
@@ -322,11 +323,11 @@ def test_frames_of_float32_take_no_more_memory_than_that(booster, kind, data):
     X = frame.to_numpy(dtype=np.float32)
     given = {"pandas": frame, "nullable": frame.convert_dtypes(), "polars": pl.from_pandas(frame)}
     model = ranker(booster).fit(given[kind], data.y, qid=data.qid)
-    assert model._encoded("test", given[kind])[1].matrix.nbytes == X.nbytes
+    assert encoded("test", model, given[kind])[1].matrix.nbytes == X.nbytes
     wide = ranker(booster).fit(X.astype(np.float64), data.y, qid=data.qid)
     assert np.array_equal(model.predict(given[kind]), wide.predict(X.astype(np.float64)))
     for wide in (0.1, np.int32(2**24 + 1), np.uint32(2**24 + 1)):  # no float32
-        found = model._encoded("test", frame.assign(few=wide))[1].matrix
+        found = encoded("test", model, frame.assign(few=wide))[1].matrix
         assert (found.dtype, found[0, 5]) == (np.float64, wide)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import sklearn
 from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score, cross_validate
 from sklearn.naive_bayes import GaussianNB
@@ -122,6 +123,8 @@ def test_query_ids_in_a_column_are_found_within(data):
     # the column is one of what reaches the ranker
     turned = reversed_columns.fit(X, data.y)
     assert scorer(turned, X, data.y) == pytest.approx(scorer(turned, X, data.y, qid=data.qid), abs=1e-15)
+    fitted = model.fit(X, data.y)
+    assert scorer(FrozenEstimator(fitted), X, data.y) == scorer(fitted, X, data.y)
     with pytest.raises(NotFittedError, match="This SoftRanker instance is not fitted"):
         scorer(make_pipeline(FunctionTransformer(), ranker(qid_column=0)), X, data.y)
     with pytest.raises(ValueError, match=r"qid is missing: .* or a SoftRanker with qid_column"):

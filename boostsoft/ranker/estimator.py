@@ -19,17 +19,15 @@ from ..metrics.hard import Metric, mean_of
 from ..metrics.soft import as_metric
 from ..queries import weigh
 from ..query_groups import warn_of_one_query
-from . import lightgbm_trees, xgboost_trees
 from .beginning import beginning
 from .evaluation import check_watched, evaluation_sets, hold_out, warn_of_blind_stopping
-from .features import Encoder, Features, checked_columns, find_column, ids_in
+from .features import Encoder, checked_columns, find_column
+from .fitted import TREES, encoded
 from .growing import grow
 from .rows import find_queries, read_rows
 from .settings import FIT, Settings, check_settings, check_threads
 from .train_arguments import train_arguments
 from .training import Trees, normalised
-
-BOOSTERS: dict[str, Trees] = {"lightgbm": lightgbm_trees, "xgboost": xgboost_trees}
 
 
 class SoftRanker(BaseEstimator):  # type: ignore[misc]
@@ -329,13 +327,13 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         ValueError
             If the ranker is not fitted, or X has other columns than in fit or infinite values.
         """
-        trees, features = self._encoded("SoftRanker.predict", X)
+        trees, features = encoded("SoftRanker.predict", self, X)
         return trees.predict(self.booster_, features, check_threads("SoftRanker.predict", self.n_jobs))
 
     def staged_predict(self, X: Any, *, every: int = 1) -> Iterator[FloatArray]:
         """Scores after every so many trees; the last are those of :meth:`predict`, whose errors it raises."""
         caller = "SoftRanker.staged_predict"
-        trees, features = self._encoded(caller, X)
+        trees, features = encoded(caller, self, X)
         steps = range(whole_number(caller, "every", every, 1), self.best_iteration_, every)
         n_jobs = check_threads(caller, self.n_jobs)
         yield from trees.staged(self.booster_, features, steps, n_jobs)
@@ -443,7 +441,7 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
     def feature_importances_(self) -> FloatArray:
         """Share of each column of X in the gain of all splits; they add up to 1, or to 0 without a split."""
         check_is_fitted(self)
-        return self._encoder.spread_out(normalised(BOOSTERS[self._trees].gains(self.booster_)))
+        return self._encoder.spread_out(normalised(TREES[self._trees].gains(self.booster_)))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -455,20 +453,9 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
 
     def _checked(self) -> tuple[Settings, Trees]:
         settings = check_settings(self)
-        trees = BOOSTERS[settings.booster]
+        trees = TREES[settings.booster]
         trees.check(settings)
         return settings, trees
-
-    def _encoded(self, caller: str, X: Any) -> tuple[Trees, Features]:
-        check_is_fitted(self)
-        return BOOSTERS[self._trees], self._encoder.encode(caller, checked_columns(caller, self, X, reset=False))
-
-    def _query_ids(self, X: Any) -> Any:
-        """The query ids in X if a column of it holds them: what a scorer asks."""
-        check_is_fitted(self)
-        if self._encoder.qid_column is None:
-            return None
-        return ids_in("SoftRanker", checked_columns("SoftRanker", self, X, reset=False), self._encoder.qid_column)
 
     def _fit(self, X: Any, y: Any, queries: tuple[Any, ...], validation: tuple[Any, ...], init_model: Any) -> None:
         settings, trees = self._checked()

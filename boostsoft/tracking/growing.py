@@ -204,13 +204,10 @@ class RankerGrower:
 
     def grow(self, batch: Batch) -> Grown:
         """Fit on the batch, from the fitted trees."""
-        from ..ranker.estimator import BOOSTERS
-
         rows = None if batch.weights is None else batch.groups.per_document(batch.weights)
         queries = {} if self.ranker.qid_column is not None else {"group": batch.groups}
         self.ranker.fit(batch.X, batch.labels, sample_weight=rows, init_model=self.model, **queries)
-        first = BOOSTERS[self.model._trees].n_trees(self.model.booster_)
-        return Grown(self.ranker.predict(self.pool), _splits(self.ranker.booster_, first))
+        return Grown(self.ranker.predict(self.pool), _splits(self.ranker.booster_, self.model.best_iteration_))
 
 
 def _check_params(params: Mapping[str, Any]) -> None:

@@ -15,6 +15,9 @@ from numpy.typing import NDArray
 
 from ..arguments import FloatArray, as_array, finite_vector, refuse_lazy, refuse_masked
 from ..query_groups import QueryGroups, resolve_groups
+from ..ranker import xgboost_trees
+from ..ranker.fitted import encoded, query_ids
+from ..ranker.settings import check_threads
 from . import staged_lightgbm, staged_other, staged_xgboost
 
 KNOWN = (
@@ -80,7 +83,7 @@ def find_queries(
     """The queries by ``group``, by ``qid`` or by a SoftRanker's column of X, and what the user calls each."""
     if group is None and qid is None:
         ranker = soft_ranker(model)
-        qid = ranker._query_ids(X) if hasattr(ranker, "_encoder") else None
+        qid = query_ids(ranker, X) if hasattr(ranker, "booster_") else None
         if qid is None:
             raise ValueError(f"{caller}: group= (documents per query) or qid= (one id per document) must be given")
     groups = resolve_groups(caller, n_docs, group, qid)
@@ -90,18 +93,12 @@ def find_queries(
 def threads_of(model: Any) -> int | None:
     """The threads that a SoftRanker was given, None for its default and other models."""
     ranker = soft_ranker(model)
-    if ranker is None:
-        return None
-    from ..ranker.settings import check_threads
-
-    return check_threads("track_trees", ranker.n_jobs)
+    return None if ranker is None else check_threads("track_trees", ranker.n_jobs)
 
 
 def _of_ranker(caller: str, ranker: Any, X: Any) -> tuple[int, Iterator[FloatArray]]:
     """The ranker's booster on the features that it makes of X."""
-    from ..ranker import xgboost_trees
-
-    trees, features = ranker._encoded(caller, X)
+    trees, features = encoded(caller, ranker, X)
     threads = threads_of(ranker)
     if trees.NAME == "lightgbm":
         return staged_lightgbm.stages(caller, ranker.booster_, features.matrix, None, threads)
