@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import boostsoft.lightgbm as bl
-from boostsoft.bench import accuracy, children, cold_start, nodes, peers, training_cost
+from boostsoft.bench import accuracy, child_tasks, children, cold_start, nodes, peers, training_cost
 from boostsoft.bench.boosting import CATBOOST_ITERATIONS, CatBoostIterations, LightGBMIterations, XGBoostIterations
 from boostsoft.bench.objective_cost import LIGHTGBM, REFERENCE, measure_objectives
 from boostsoft.bench.peers import Peers, find_peers
@@ -427,15 +427,15 @@ def test_a_child_reports_and_a_failing_one_is_named():
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems cannot start the peak anew")
 def test_memory_that_is_given_back_counts():
     np.ones(20_000_000)  # an earlier peak of 160 MB must not hide a later one
-    before = children._restart_peak()
+    before = child_tasks._restart_peak()
     np.ones(8_000_000)
-    assert 55 < children._peak() - before < 90
+    assert 55 < child_tasks._peak() - before < 90
 
 
 def test_memory_is_unknown_where_the_system_does_not_tell(monkeypatch, tmp_path):
-    monkeypatch.setattr(children, "_SELF", tmp_path / "none")
+    monkeypatch.setattr(child_tasks, "_SELF", tmp_path / "none")
     monkeypatch.setitem(sys.modules, "resource", None)  # as on Windows
-    assert np.isnan(children._memory(10, "gaussian", 1.0)["megabytes"])
+    assert np.isnan(child_tasks._memory(10, "gaussian", 1.0)["megabytes"])
 
 
 @pytest.mark.parametrize("brought", [False, True])
