@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-INK, QUIET, HAIR = "#222222", "#6B6B6B", "#E3E3E3"
+INK, QUIET, GREY, HAIR = "#222222", "#6B6B6B", "#999999", "#E3E3E3"
 BLUE, VERMILION, GREEN = "#0072B2", "#D55E00", "#009E73"
 PINK, SKY, ORANGE = "#CC79A7", "#56B4E9", "#E69F00"
 DPI = 200

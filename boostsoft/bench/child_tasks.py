@@ -31,7 +31,7 @@ def _nothing() -> dict[str, Any]:
     return {}
 
 
-def _first_gradient(noise: str = "gaussian", installed: bool = True) -> dict[str, Any]:
+def _first_gradient(installed: bool = True) -> dict[str, Any]:
     """Seconds of the first value, gradient and curvature in a process, and of the second."""
     _use_shipped(installed)
     from ..objectives import SoftObjective
@@ -40,7 +40,7 @@ def _first_gradient(noise: str = "gaussian", installed: bool = True) -> dict[str
     pool = synthetic_pool(queries=2, documents=20)
 
     def call() -> None:
-        objective = SoftObjective("ndcg@10", noise=noise)
+        objective = SoftObjective("ndcg@10")
         objective.gradient_curvature(objective.prepare(pool.labels, pool.groups), pool.scores)
 
     return {"first": _seconds(call), "second": _seconds(call)}

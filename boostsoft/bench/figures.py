@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..drawing import BLUE, GREEN, INK, QUIET, SKY, VERMILION, frame, new_figure
+from ..drawing import BLUE, GREEN, GREY, INK, QUIET, SKY, VERMILION, frame, new_figure
 from ..experiment import OURS
 from .growth import GAUSSIAN, GUMBEL, LAMBDARANK, NAMES, XGBOOST
 from .results import Section, significant
@@ -23,7 +23,6 @@ _LINES: dict[str, dict[str, Any]] = {
     LAMBDARANK: {"color": VERMILION, "marker": "^"},
     XGBOOST: {"color": GREEN, "marker": "v"},
 }
-_OTHER = "#999999"
 
 
 def cost_figure(section: Section) -> Figure:
@@ -42,7 +41,7 @@ def plot_costs(section: Section, *, ax: Axes) -> Axes:
     for place, row in zip(places, rows, strict=True):
         cost: Spread = row["cost"]
         mine = str(row["name"]).startswith(OURS)
-        ax.barh(place, cost.median, height=0.7, color=BLUE if mine else _OTHER)
+        ax.barh(place, cost.median, height=0.7, color=BLUE if mine else GREY)
         ax.plot([max(cost.low, 1e-3), cost.high], [place, place], color=INK, lw=1.2)
         ax.annotate(f" {significant(cost.median)}", (cost.high, place), va="center", fontsize=9, color=INK)
     labels = [row["name"] + (f", sigma {row['sigma']:g}" if "sigma" in row else "") for row in rows]

@@ -18,12 +18,11 @@ from .pools import Pool, synthetic_pool
 from .results import Column, Section, Target
 from .settings import Settings
 from .timing import Contender, Spread, Watcher, interleave, ratio
-from .training_cost import lightgbm_parameters, xgboost_parameters
+from .training_cost import lightgbm_data, lightgbm_parameters, xgboost_data, xgboost_parameters
 
 LIVE = Target(1.05, "<= 1.05x")
 INSIDE = Target(0.05, "itself <= .05")
 CALLBACK, OWN = ", tracked", ", its own ndcg@10"
-_QUIET = {"verbosity": -1}
 _COLUMNS = (
     Column("name", "training"),
     Column("tree", "ms per tree", "ms"),
@@ -166,8 +165,7 @@ class _Clock:
 def _lightgbm_data(pool: Pool, X: Any, valid: Pool) -> tuple[Any, Any]:
     import lightgbm as lgb
 
-    parameters = {**_QUIET, "num_threads": n_threads()}
-    train = lgb.Dataset(X, pool.labels, group=pool.sizes, params=parameters).construct()
+    train, parameters = lightgbm_data(pool, X), {"verbosity": -1, "num_threads": n_threads()}
     other = lgb.Dataset(valid.features(), valid.labels, group=valid.sizes, reference=train, params=parameters)
     return train, other.construct()
 
@@ -175,5 +173,4 @@ def _lightgbm_data(pool: Pool, X: Any, valid: Pool) -> tuple[Any, Any]:
 def _xgboost_data(pool: Pool, X: Any, valid: Pool) -> tuple[Any, Any]:
     import xgboost as xgb
 
-    train = xgb.QuantileDMatrix(X, pool.labels, group=pool.sizes, nthread=n_threads())
-    return train, xgb.DMatrix(valid.features(), valid.labels, group=valid.sizes, nthread=n_threads())
+    return xgboost_data(pool, X), xgb.DMatrix(valid.features(), valid.labels, group=valid.sizes, nthread=n_threads())

@@ -41,8 +41,8 @@ class _Runs:
         self.models: dict[str, Any] = {}
         X = pool.features()
         self.n_features = X.shape[1]
-        self._lightgbm = cache(lambda: _lightgbm_data(pool, X))
-        self._xgboost = cache(lambda: _xgboost_data(pool, X))
+        self._lightgbm = cache(lambda: lightgbm_data(pool, X))
+        self._xgboost = cache(lambda: xgboost_data(pool, X))
 
     def contender(self, name: str, objective: Any) -> Contender:
         """A run of the booster that the name begins with; five trees warm up."""
@@ -144,14 +144,16 @@ def leaves_per_tree(model: str) -> float:
     return len(re.findall(r":leaf=", model)) / max(trees, 1)
 
 
-def _lightgbm_data(pool: Pool, X: Any) -> Any:
+def lightgbm_data(pool: Pool, X: Any) -> Any:
+    """The pool as LightGBM trains on it, binned."""
     import lightgbm as lgb
 
     parameters = {"verbosity": -1, "num_threads": n_threads()}
     return lgb.Dataset(X, pool.labels, group=pool.sizes, params=parameters).construct()
 
 
-def _xgboost_data(pool: Pool, X: Any) -> Any:
+def xgboost_data(pool: Pool, X: Any) -> Any:
+    """The pool as XGBoost trains on it, binned."""
     import xgboost as xgb
 
     return xgb.QuantileDMatrix(X, pool.labels, group=pool.sizes, nthread=n_threads())

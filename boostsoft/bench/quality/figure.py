@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ...drawing import BLUE, INK, QUIET, frame, new_figure
+from ...drawing import BLUE, GREY, INK, QUIET, frame, new_figure
 from ..results import Section
 from .methods import METHODS
 
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_OTHER = "#999999"
 _COLUMNS = 3
 
 
@@ -40,7 +39,7 @@ def plot_differences(section: Section, *, ax: Axes) -> Axes:
     for place, row in zip(range(len(rows), 0, -1), rows, strict=True):
         mean, low, high = row["to_lambdarank_interval"]
         ours = METHODS[row["method"]].ours
-        colour = BLUE if ours else _OTHER
+        colour = BLUE if ours else GREY
         ax.plot([low, high], [place, place], color=colour, lw=2.6 if ours else 1.8, solid_capstyle="round")
         ax.plot(mean, place, "o", ms=7, color=colour)
         ax.annotate(

@@ -24,14 +24,12 @@ QUALITY_ONLY: Mapping[str, Any] = {
     "tune_only": False,
 }
 OUT = Path("boostsoft-quality")
-# trials, seeds, trees, and folds of a data set at most
-_FULL: tuple[int, int, int, int | None] = (20, 5, 500, None)
-_QUICK: tuple[int, int, int, int | None] = (2, 1, 30, 2)
+_QUICK: Mapping[str, Any] = {"trials": 2, "seeds": 1, "trees": 30, "folds": 2}
 
 
 @dataclass(frozen=True)
 class Options:
-    """A comparison.
+    """A comparison; the defaults are those of the full one.
 
     Attributes
     ----------
@@ -97,24 +95,22 @@ def read_options(given: argparse.Namespace) -> Options:
         raise ValueError("--tune-only: chooses settings, and --settings gives them; use one of the two")
     if given.trials and given.settings is not None:
         raise ValueError("--trials: is of the search for settings, and --settings gives them; use one of the two")
-    trials, seeds, trees, folds = _QUICK if given.quick else _FULL
-    trials, average = given.trials or trials, given.average or 1
-    if given.settings is None and average > trials:
-        raise ValueError(f"--average: must be at most the number of --trials; got {average} of {trials}")
-    return Options(
+    named = {name: getattr(given, name) for name in ("trials", "seeds", "average", "trees", "jobs")}
+    sizes = {name: value for name, value in named.items() if value is not None}
+    options = Options(
         data=tuple(given.data),
         out=out,
         methods=_methods(given.methods),
-        trials=trials,
-        seeds=given.seeds or seeds,
-        average=average,
-        trees=given.trees or trees,
-        jobs=given.jobs or 1,
         seed=given.seed,
-        folds=folds,
         settings=given.settings,
         tune_only=given.tune_only,
+        **{**(_QUICK if given.quick else {}), **sizes},
     )
+    if options.settings is None and options.average > options.trials:
+        raise ValueError(
+            f"--average: must be at most the number of --trials; got {options.average} of {options.trials}"
+        )
+    return options
 
 
 def refuse_others(what: str, given: argparse.Namespace, others: Mapping[str, Any]) -> None:
