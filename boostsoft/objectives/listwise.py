@@ -24,8 +24,29 @@ GAMMAS = ("uniform", "expected")
 _MOST_TERMS = 3
 
 
+class _OfGains(Objective):
+    """An objective that asks nothing of its labels but gains."""
+
+    metric: Metric
+    query_weight: tuple[float, ...] | None
+
+    def prepare(
+        self, y_true: Any, groups: QueryGroups, *, part: bool = False, caller: str | None = None
+    ) -> PreparedQueries:
+        """Check the labels once for all iterations.
+
+        Raises
+        ------
+        ValueError
+            If no query has documents of different gain (unless this is but ``part`` of the data), labels do not suit
+            the gain, or ``query_weight`` does not suit the queries.
+        """
+        caller = caller or f"{type(self).__name__}.prepare"
+        return prepare_labels(self.metric, caller, y_true, groups, self.query_weight, part)
+
+
 @dataclass(frozen=True, init=False, eq=True)
-class ListNetObjective(Objective):
+class ListNetObjective(_OfGains):
     """ListNet (Cao et al. 2007): cross-entropy of the labels' and the scores' chances to be first.
 
     The loss of a query is -sum P_i log rho_i with P = softmax(gain / temperature) and rho = softmax(scores).
@@ -77,19 +98,6 @@ class ListNetObjective(Objective):
         }
         set_fields(self, checked)
 
-    def prepare(
-        self, y_true: Any, groups: QueryGroups, *, part: bool = False, caller: str = "ListNetObjective.prepare"
-    ) -> PreparedQueries:
-        """Check the labels once for all iterations.
-
-        Raises
-        ------
-        ValueError
-            If no query has documents of different gain (unless this is but ``part`` of the data), labels do not suit
-            the gain, or ``query_weight`` does not suit the queries.
-        """
-        return prepare_labels(self.metric, caller, y_true, groups, self.query_weight, part)
-
     def unchecked(
         self, queries: PreparedQueries, scores: FloatArray, row_weight: FloatArray | None = None
     ) -> tuple[FloatArray, FloatArray]:
@@ -105,7 +113,7 @@ class ListNetObjective(Objective):
 
 
 @dataclass(frozen=True, init=False, eq=True)
-class SoftmaxObjective(Objective):
+class SoftmaxObjective(_OfGains):
     """Softmax cross-entropy (Bruch et al. 2019): that of the gains' shares and of the scores' chances to be first.
 
     The loss of a query is -sum P_i log rho_i with P = gain / sum gain and rho = softmax(scores); 0 without a gain.
@@ -152,19 +160,6 @@ class SoftmaxObjective(Objective):
             "query_weight": kept_weights(CALLER, query_weight),
         }
         set_fields(self, checked)
-
-    def prepare(
-        self, y_true: Any, groups: QueryGroups, *, part: bool = False, caller: str = "SoftmaxObjective.prepare"
-    ) -> PreparedQueries:
-        """Check the labels once for all iterations.
-
-        Raises
-        ------
-        ValueError
-            If a gain is negative, no query has documents of different gain (unless this is but ``part`` of the data),
-            labels do not suit the gain, or ``query_weight`` does not suit the queries.
-        """
-        return prepare_labels(self.metric, caller, y_true, groups, self.query_weight, part)
 
     def unchecked(
         self, queries: PreparedQueries, scores: FloatArray, row_weight: FloatArray | None = None
@@ -278,7 +273,7 @@ class XENDCGObjective(Objective):
 
 
 @dataclass(frozen=True, init=False, eq=True)
-class QueryRMSEObjective(Objective):
+class QueryRMSEObjective(_OfGains):
     """The query-RMSE (CatBoost's QueryRMSE): squared error once each query's mean residual is taken off.
 
     The loss of a query is sum w_i (r_i - mean r)^2 / 2 with r = gain - score, w the weights of its documents and
@@ -324,19 +319,6 @@ class QueryRMSEObjective(Objective):
             "query_weight": kept_weights(CALLER, query_weight),
         }
         set_fields(self, checked)
-
-    def prepare(
-        self, y_true: Any, groups: QueryGroups, *, part: bool = False, caller: str = "QueryRMSEObjective.prepare"
-    ) -> PreparedQueries:
-        """Check the labels once for all iterations.
-
-        Raises
-        ------
-        ValueError
-            If no query has documents of different gain (unless this is but ``part`` of the data), labels do not suit
-            the gain, or ``query_weight`` does not suit the queries.
-        """
-        return prepare_labels(self.metric, caller, y_true, groups, self.query_weight, part)
 
     def unchecked(
         self, queries: PreparedQueries, scores: FloatArray, row_weight: FloatArray | None = None
