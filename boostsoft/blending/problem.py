@@ -115,16 +115,22 @@ class Solution:
 
     Attributes
     ----------
-    weights : (n_models,), normalised (:func:`unit`).
-    value : the hard metric on the training queries.
     evaluations : how often a metric of a blend was computed, hard or soft.
-    path : the stages of the search that led to the weights, the last one being those.
+    path : the stages of the search; the last one is what was found.
     """
 
-    weights: FloatArray
-    value: float
     evaluations: int
     path: tuple[Stage, ...]
+
+    @property
+    def weights(self) -> FloatArray:
+        """Those found, (n_models,), normalised (:func:`unit`)."""
+        return self.path[-1].weights
+
+    @property
+    def value(self) -> float:
+        """The hard metric on the training queries."""
+        return self.path[-1].hard
 
 
 def blended(scores: FloatArray, weights: FloatArray) -> FloatArray:

@@ -54,7 +54,7 @@ def soft_ascent(problem: Problem, rng: np.random.Generator, tell: Progress = sil
         path.append(_stage(value, weights))
         evaluations += value.evaluations
     tell(1.0)
-    return Solution(weights, path[-1].hard, evaluations, tuple(path))
+    return Solution(evaluations, tuple(path))
 
 
 def climb(value: SoftValue, start: FloatArray, tell: Progress = silent, tolerance: float = TOLERANCE) -> FloatArray:

@@ -48,7 +48,7 @@ def coordinate_ascent(
         if not best or path[-1].hard > best[-1].hard:
             best = path
         tell((start + 1) / restarts)
-    return Solution(best[-1].weights, best[-1].hard, search.evaluations, tuple(best))
+    return Solution(search.evaluations, tuple(best))
 
 
 def _climb(search: HardSearch, weights: FloatArray, rng: np.random.Generator, tolerance: float) -> list[Stage]:

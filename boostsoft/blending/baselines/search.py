@@ -51,7 +51,10 @@ class HardSearch:
 
     def of_weights(self, weights: FloatArray) -> float:
         """Mean over the queries of the metric of a blend, which is kept if it is the best."""
-        return self.keep(weights, self.of_scores(self.blend(weights)))
+        value = self.of_scores(self.blend(weights))
+        if value > self.best_value:
+            self.best, self.best_value = np.array(weights), value
+        return value
 
     def of_many(self, weights: FloatArray, tell: Callable[[float], None]) -> None:
         """Try the rows of (n_blends, n_models)."""
@@ -60,19 +63,13 @@ class HardSearch:
                 self.of_weights(row)
             tell(end / len(weights))
 
-    def keep(self, weights: FloatArray, value: float) -> float:
-        """Remember the blend if it is better than all before; its value."""
-        if value > self.best_value:
-            self.best, self.best_value = np.array(weights), value
-        return value
-
     def stage(self) -> Stage:
         """The best blend so far as a step of the path."""
         return Stage(np.nan, unit(self.best), np.nan, self.best_value)
 
     def solution(self, *earlier: Stage) -> Solution:
         """The best blend, after the stages that came before it."""
-        return Solution(unit(self.best), self.best_value, self.evaluations, (*earlier, self.stage()))
+        return Solution(self.evaluations, (*earlier, self.stage()))
 
 
 def drawn_weights(problem: Problem, rng: np.random.Generator, n: int) -> FloatArray:
