@@ -13,7 +13,6 @@ from ..arguments import FloatArray, one_of, positive_number, set_fields, whole_n
 from ..kernels.expected import ACCURACY
 from ..kernels.families import PLAIN
 from ..kernels.noise import LAWS
-from ..query_groups import QueryGroups
 from .expectation import Expectation, expectation, sampled_expectation, softrank_expectation
 from .hard import Metric, check_call, read_metric
 from .prepared import PreparedQueries, prepare
@@ -241,13 +240,9 @@ class SoftMetric:
         groups, scores, weights = check_call(caller, y_true, y_score, group, qid, query_weight)
         return self._derivatives(prepare(self.metric, caller, y_true, groups), scores, weights, derive=2)
 
-    def scale(self, groups: QueryGroups, scores: FloatArray, weights: FloatArray) -> float:
-        """Sigma in units of the scores."""
-        return self.sigma if self.sigma_unit == "score" else self.sigma * spread(groups, scores, weights)
-
     def evaluate(self, prepared: PreparedQueries, scores: FloatArray, weights: FloatArray) -> FloatArray:
         """Values of the queries on checked scores: what the methods above and the boosters' adapters call."""
-        sigma = self.scale(prepared.members, scores, weights)
+        sigma = self.sigma * (1.0 if self.sigma_unit == "score" else spread(prepared.members, scores, weights))
         if sigma == 0.0:
             return expected_ties(self.metric).evaluate(prepared, scores, weights)
         queries = prepared.weigh(weights)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -63,10 +63,6 @@ class BatchValue:
     def failed(self) -> bool:
         """Whether training failed."""
         return bool(self.problem and np.isnan(self.spread))
-
-    def placed_first(self, share: float) -> BatchValue:
-        """The same with how often it comes first."""
-        return replace(self, first=share)
 
 
 @dataclass(frozen=True, eq=False)

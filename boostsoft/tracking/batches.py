@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -267,7 +267,7 @@ def _values(
 ) -> BatchValues:
     rows, changes = zip(*(measure.batch(*pair) for pair in zip(batches, grown, strict=True)), strict=True)
     firsts = _firsts(np.stack(changes), measure.counted, n_boot, seed)
-    found = tuple(row.placed_first(share) for row, share in zip(rows, firsts.tolist(), strict=True))
+    found = tuple(replace(row, first=share) for row, share in zip(rows, firsts.tolist(), strict=True))
     return BatchValues(
         batches=found,
         changes=np.stack(changes),
