@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from . import lightgbm as soft_lightgbm
-from .adapters import logged_name
 from .arguments import FloatArray
 from .datasets import RankingData
 from .lightgbm_data import is_dart, is_forest
+from .metric_lists import logged_name
 from .metrics import Metric, SoftMetric
 from .metrics.soft import AnyMetric, MetricWeights, watched_soft
 from .metrics.spec import refuse_pnr

@@ -22,13 +22,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .adapters import MetricList, built
+from .adapters import built
 from .arguments import as_flag
 from .lightgbm_callback import LightGBMTrack
 from .lightgbm_calls import LightGBMMetrics as LightGBMMetrics  # as: the classes are to be had from here as well
 from .lightgbm_calls import LightGBMObjective as LightGBMObjective
 from .lightgbm_calls import SklearnMetrics as SklearnMetrics
 from .lightgbm_calls import SklearnObjective as SklearnObjective
+from .metric_lists import MetricList
 from .metrics.hard import Metric
 from .metrics.soft import AnyMetric, MetricWeights
 from .objectives import SoftObjective

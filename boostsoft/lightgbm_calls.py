@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .adapters import MetricList, PreparedCache, as_booster
+from .adapters import as_booster
 from .arguments import FloatArray, finite_vector
 from .lightgbm_data import (
     Training,
@@ -25,6 +25,7 @@ from .lightgbm_data import (
     training_behind,
 )
 from .lightgbm_warnings import warn_of_few_leaves, warn_of_what_is_not_read
+from .metric_lists import MetricList, PreparedCache
 from .metrics.hard import Metric
 from .metrics.registry import REGISTRY
 from .objectives import Objective

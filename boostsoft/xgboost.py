@@ -22,8 +22,9 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from .adapters import MetricList, as_booster, built, first_whole
+from .adapters import as_booster, built, first_whole
 from .arguments import as_flag
+from .metric_lists import MetricList
 from .metrics.hard import Metric
 from .metrics.soft import AnyMetric, MetricWeights, SoftMetric, watched_soft
 from .objectives import SoftObjective

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from .adapters import MetricList, PreparedCache, as_booster, stock_unit
+from .adapters import as_booster, stock_unit
 from .arguments import FloatArray, finite_vector
+from .metric_lists import MetricList, PreparedCache
 from .objectives import Objective
 from .xgboost_data import groups_and_weights, is_empty, library, over_workers, threads, warn_if_no_split
 

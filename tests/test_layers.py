@@ -27,6 +27,7 @@ LAYERS = [
     ("ahead",),
     ("pooling",),
     ("statistics",),
+    ("metric_lists",),
     ("adapters",),
     ("tracks",),
     ("pictures",),

@@ -15,8 +15,8 @@ import pytest
 from sklearn.model_selection import GroupKFold
 
 import boostsoft as bs
-import boostsoft.adapters
 import boostsoft.lightgbm as bl
+import boostsoft.metric_lists
 from boostsoft.datasets import load_digits_ranking
 from boostsoft.kernels.curvature import CURVATURES
 
@@ -302,13 +302,13 @@ def test_the_users_object_is_untouched_by_training(data):
 
 def test_labels_are_prepared_once_per_data_set(data, monkeypatch):
     """Also in a cross-validation, where as many sets as folds take turns."""
-    calls, prepare = [], boostsoft.adapters.prepare
+    calls, prepare = [], boostsoft.metric_lists.prepare
 
     def counted(*arguments):
         calls.append(arguments)
         return prepare(*arguments)
 
-    monkeypatch.setattr(boostsoft.adapters, "prepare", counted)
+    monkeypatch.setattr(boostsoft.metric_lists, "prepare", counted)
     lgb.cv(
         {**SMALL, "objective": bl.objective("ndcg@5")},
         data.dataset(),
@@ -355,7 +355,7 @@ def test_parameters_are_read_as_lightgbm_reads_them(params, told, data):
 def test_more_sets_than_usual_are_remembered_if_they_are_small():
     """As a cross-validation of many folds has them, in turn."""
     for n_docs, n_sets, n_built in ((10, 100, 100), (10, 129, 258), (200_000, 33, 66)):
-        cache, calls, groups = boostsoft.adapters.PreparedCache(), [], bs.QueryGroups.from_sizes([n_docs])
+        cache, calls, groups = boostsoft.metric_lists.PreparedCache(), [], bs.QueryGroups.from_sizes([n_docs])
         labels = np.zeros(n_docs)
         for at in (*range(n_sets), *range(n_sets)):
             labels[0] = at

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import boostsoft as bs
-import boostsoft.adapters
 import boostsoft.lightgbm as bl
 from boostsoft.kernels.curvature import CURVATURES
 from boostsoft.objectives import SoftObjective

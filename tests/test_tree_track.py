@@ -19,7 +19,7 @@ import pyarrow.parquet
 import pytest
 
 from boostsoft import Metric, QueryGroups, SoftMetric
-from boostsoft.adapters import logged_name
+from boostsoft.metric_lists import logged_name
 from boostsoft.tracks import TreeTrack, WorstQuery
 from boostsoft.tracks.builder import TrackBuilder, as_metrics
 

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
-from ..adapters import MetricList, as_booster, logged_name
+from ..adapters import as_booster
 from ..arguments import FloatArray
+from ..metric_lists import MetricList, logged_name
 from ..metrics.spread import spread
 from ..objectives import Objective
 from ..progress import bar

@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from .. import lightgbm as adapter
-from ..adapters import STOCK_UNIT, MetricList, as_booster, stock_unit
+from ..adapters import STOCK_UNIT, as_booster, stock_unit
 from ..arguments import FloatArray
 from ..lightgbm_data import (
     BOOSTING,
@@ -27,6 +27,7 @@ from ..lightgbm_data import (
     refuse_classes,
     threads,
 )
+from ..metric_lists import MetricList
 from ..objectives import Objective
 from .features import Features
 from .random_trees import FEATURES, RANDOM_TREES, ROWS

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..adapters import MetricList
 from ..arguments import (
     LARGEST_INT32,
     FloatArray,
@@ -20,6 +19,7 @@ from ..arguments import (
     seed_of,
     whole_number,
 )
+from ..metric_lists import MetricList
 from ..metrics.hard import refuse_cutoffs_per_query
 from ..metrics.registry import REGISTRY
 from ..metrics.soft import AnyMetric, MetricWeights, as_metric, watched_soft

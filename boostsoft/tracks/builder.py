@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..adapters import read_metrics, refuse_equal_names
 from ..arguments import FloatArray, finite_vector
+from ..metric_lists import read_metrics, refuse_equal_names
 from ..metrics.hard import Metric
 from ..metrics.prepared import prepare
 from ..metrics.soft import AnyMetric, SoftMetric, watched_soft

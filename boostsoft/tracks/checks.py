@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..adapters import logged_name, refuse_equal_names
 from ..arguments import FloatArray, IntArray, as_array, refuse_negative, whole_number, whole_numbers
+from ..metric_lists import logged_name, refuse_equal_names
 from ..metrics.hard import Metric
 from ..metrics.soft import AnyMetric, SoftMetric
 from ..query_groups import QueryGroups, query_weights

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ..adapters import as_written, logged_name, refuse_equal_names
 from ..arguments import FloatArray, fraction, whole_number
+from ..metric_lists import as_written, logged_name, refuse_equal_names
 from ..metrics.soft import AnyMetric, SoftMetric
 from ..progress import MetricBar
 from ..query_groups import QueryGroups, query_weights

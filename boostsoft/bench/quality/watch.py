@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ...adapters import MetricList
 from ...arguments import FloatArray
 from ...datasets import RankingData
+from ...metric_lists import MetricList
 from ...metrics import Metric
 from ...metrics.soft import watched_soft
 from ...metrics.spread import spread

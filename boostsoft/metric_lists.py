@@ -1,0 +1,135 @@
+"""Metrics under distinct names, evaluated together, on labels that are prepared once for many iterations."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from .arguments import FloatArray, finite_vector
+from .metrics.hard import Metric
+from .metrics.prepared import PreparedQueries, prepare
+from .metrics.soft import AnyMetric, SoftMetric, as_metric
+from .pooling import in_score_units, mean_sums, needs_spread, pooled_mean, pooled_spread, refuse_undivided, spread_sums
+from .query_groups import QueryGroups
+
+# Label sets remembered at a time, and how many, of so many documents together, if they are small: the training and
+# validation sets of a cross-validation take turns, and one that is forgotten is prepared anew at every tree.
+_KEPT, _KEPT_SMALL, _KEPT_DOCUMENTS = 32, 128, 4_000_000
+
+
+class PreparedCache:
+    """The last few label sets and what was made of them; empty in copies and pickles."""
+
+    def __init__(self) -> None:
+        self._entries: list[tuple[Any, QueryGroups, PreparedQueries]] = []
+
+    def get(
+        self, labels: Any, groups: QueryGroups, build: Callable[[Any, QueryGroups], PreparedQueries]
+    ) -> PreparedQueries:
+        """What ``build`` made of these labels, made now if it is the first time."""
+        for known_labels, known_groups, queries in self._entries:
+            if known_groups == groups and np.array_equal(known_labels, labels):
+                return queries
+        queries = build(as_written(labels), groups)
+        entries = [(np.array(labels), groups, queries), *self._entries]
+        many = sum(its.n_docs for _, its, _ in entries) > _KEPT_DOCUMENTS
+        self._entries = entries[: _KEPT if many else _KEPT_SMALL]
+        return queries
+
+    def __reduce__(self) -> tuple[type[PreparedCache], tuple[()]]:
+        return PreparedCache, ()
+
+
+def as_written(labels: Any) -> Any:
+    """Labels as the user wrote them: in a booster's float32, .7 is a little less and misses ``relevant_from=0.7``."""
+    array = np.asarray(labels)
+    if array.dtype != np.float32 or np.array_equal(array, np.floor(array)):
+        return array
+    distinct, places = np.unique(array, return_inverse=True)
+    return np.array([float(str(label)) for label in distinct])[places]
+
+
+def logged_name(metric: AnyMetric) -> str:
+    """The name in a booster's log: hard metrics say so, not to collide with the booster's own."""
+    if isinstance(metric, SoftMetric) or metric.custom_name is not None:
+        return metric.name
+    return metric.label("hard")
+
+
+def read_metrics(caller: str, metrics: Iterable[Any]) -> list[AnyMetric]:
+    """Metrics from specs, Metrics and SoftMetrics, one at least."""
+    found: list[AnyMetric] = []
+    for metric in metrics:
+        if isinstance(metric, str):
+            found.append(as_metric(caller, metric, {}))
+        elif isinstance(metric, (Metric, SoftMetric)):
+            found.append(metric)
+        else:
+            got = repr(metric)
+            if hasattr(metric, "shape") and caller.startswith("boostsoft."):  # a booster called the adapter itself
+                got = f"an array; a booster takes what {caller}('ndcg@10') returns"
+            raise TypeError(f"{caller}: a metric must be a string, a Metric or a SoftMetric; got {got}")
+    if not found:
+        raise ValueError(f"{caller}: give at least one metric, such as 'ndcg@10'")
+    return found
+
+
+def refuse_equal_names(caller: str, names: Iterable[str]) -> None:
+    """Raise if two metrics have one name."""
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        raise ValueError(f"{caller}: two metrics are called {twice[0]!r}; tell them apart with name=")
+
+
+class MetricList:
+    """Metrics under distinct names, evaluated together on one data set after another."""
+
+    def __init__(self, caller: str, metrics: Sequence[str | AnyMetric]) -> None:
+        self.caller = caller
+        self.metrics = read_metrics(caller, metrics)
+        self.names = [logged_name(metric) for metric in self.metrics]
+        refuse_equal_names(caller, self.names)
+        self._caches = [PreparedCache() for _ in self.metrics]
+
+    def __repr__(self) -> str:
+        return f"{self.caller}({', '.join(map(repr, self.metrics))})"
+
+    def values(self, labels: Any, groups: QueryGroups, scores: Any, weights: FloatArray) -> list[tuple[str, float]]:
+        """Name and mean of each metric."""
+        checked = finite_vector(self.caller, "predictions", scores, groups.n_docs)
+        found = []
+        for name, metric, cache in zip(self.names, self.metrics, self._caches, strict=True):
+            queries = cache.get(labels, groups, partial(prepare, metric.hard, self.caller))
+            found.append((name, queries.mean(metric.evaluate(queries, checked, weights), weights)))
+        return found
+
+    def pooled_values(
+        self,
+        labels: Any,
+        groups: QueryGroups | None,
+        scores: Any,
+        weights: FloatArray,
+        total: Callable[[FloatArray], FloatArray],
+    ) -> list[tuple[str, float]]:
+        """Name and mean of each metric over all parts of the data, of which this is one, or none if ``groups`` is None.
+
+        ``total`` adds up a part's sums over all parts. Every part calls it as often, in the same order.
+        """
+        for metric in self.metrics:
+            refuse_undivided(self.caller, metric)
+        nothing, over_all = np.zeros(2), 0.0
+        checked = np.zeros(0) if groups is None else finite_vector(self.caller, "predictions", scores, groups.n_docs)
+        if any(needs_spread(metric) for metric in self.metrics):
+            over_all = pooled_spread(total(nothing if groups is None else spread_sums(groups, checked, weights)))
+        found = []
+        for name, metric, cache in zip(self.names, self.metrics, self._caches, strict=True):
+            sums = nothing
+            if groups is not None:
+                queries = cache.get(labels, groups, partial(prepare, metric.hard, self.caller))
+                sums = mean_sums(in_score_units(metric, over_all), queries, checked, weights)
+            found.append((name, pooled_mean(total(sums))))
+        return found
