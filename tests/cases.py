@@ -12,8 +12,9 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from boostsoft import Metric, SoftMetric
+from boostsoft import Metric, QueryGroups, SoftMetric
 from boostsoft.kernels import threads
+from boostsoft.metrics.prepared import prepare
 from boostsoft.metrics.registry import REGISTRY
 
 from . import oracle
@@ -98,9 +99,10 @@ def log_discount(rank):
     return 1 / math.log2(1 + rank)
 
 
-def query(kind, n, seed):
-    """Labels and scores of one of the oracle's kinds."""
-    return oracle.random_query(np.random.default_rng(seed), n, kind)
+def natural_scale(metric, labels):
+    """The largest gradient that one change of places could give, in units of 1 / sigma; of a value the change."""
+    prepared = prepare(metric.hard, "test", labels, QueryGroups.from_sizes([len(labels)]))
+    return np.ptp(prepared.gains) * prepared.discount[0] / prepared.divisor[0]
 
 
 DYADIC_KINDS = ("generic", "ties", "clustered")
@@ -108,7 +110,7 @@ DYADIC_KINDS = ("generic", "ties", "clustered")
 
 def dyadic_query(kind, n, seed=0):
     """Labels and scores; the scores are multiples of 1/1024, so that sums and shifts are exact."""
-    labels, scores = query(kind, n, seed)
+    labels, scores = oracle.query(kind, n, seed)
     return labels, np.round(scores * 1024) / 1024
 
 

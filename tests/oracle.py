@@ -55,7 +55,7 @@ from .oracle_orders import (
     plackett_luce,
 )
 from .oracle_pairs import average_ranks, pair_form, unequal_pairs
-from .oracle_queries import KINDS, random_query
+from .oracle_queries import KINDS, query, random_query
 from .oracle_reference import (
     cross_entropy,
     draws,
@@ -118,6 +118,7 @@ __all__ = [
     "pnr_of_discordant",
     "probability_of",
     "quad_integrator",
+    "query",
     "queryrmse",
     "random_query",
     "ranknet",

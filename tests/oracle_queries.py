@@ -31,3 +31,8 @@ def random_query(rng: np.random.Generator, n: int, kind: str = "generic") -> tup
         "clustered": 6.0 * rng.integers(0, 3, n) + 1e-3 * normal,
     }.get(kind, normal)
     return labels, scores
+
+
+def query(kind: str, n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Labels and scores of a kind, which the seed decides."""
+    return random_query(np.random.default_rng(seed), n, kind)

@@ -47,3 +47,7 @@ PLAIN = {"mix": None, "losses": None, "noise": "gaussian", "random_trees": False
 def ranker(booster="lightgbm", **parameters):
     small = {"n_estimators": 8, "num_leaves": 6, "min_child_samples": 5, "n_jobs": 1}
     return SoftRanker(booster, **{**PLAIN, **small, **parameters})
+
+
+def fit(model, data, **arguments):
+    return model.fit(data.X, data.y, qid=data.qid, **arguments)

@@ -15,6 +15,8 @@ from boostsoft.metrics.prepared import prepare
 from boostsoft.metrics.registry import REGISTRY
 
 from . import oracle
+from .cases import natural_scale
+from .oracle import query
 
 NOISES = ("gaussian", "gumbel", "logistic")
 RATIOS = (1e-3, 0.1, 1.0, 4.0, 30.0, 1e3)  # spread of the scores over sigma
@@ -28,18 +30,8 @@ def options_of(name):
     return {"p_rel": [level / 5 for level in range(5)]} if name == "pfound" else {}
 
 
-def query(kind, n, seed=0):
-    return oracle.random_query(np.random.default_rng(seed), n, kind)
-
-
 def spread_of(scores):
     return float(np.std(scores)) or 1.0
-
-
-def natural_scale(metric, labels):
-    """The largest value that a single change of places could be worth: range of gains times D(1) / divisor."""
-    prepared = prepare(metric, "test", labels, bs.QueryGroups.from_sizes([len(labels)]))
-    return max(np.ptp(prepared.gains) * prepared.discount[0] / prepared.divisor[0], 1e-300)
 
 
 def assert_within(got, wanted, natural, tol, floor):

@@ -48,7 +48,7 @@ def plant(folder, file, text, replacement):
     """Copy the package and this suite's engine tests into a folder, with one text replaced once."""
     shutil.copytree(Path(boostsoft.__file__).parent, folder / "boostsoft", ignore=shutil.ignore_patterns("__pycache__"))
     (folder / "tests").mkdir()
-    for helper in (*HERE.glob("oracle*.py"), HERE / "test_engine.py"):
+    for helper in (*HERE.glob("oracle*.py"), HERE / "cases.py", HERE / "test_engine.py"):
         shutil.copy(helper, folder / "tests")
     source = (folder / "boostsoft" / file).read_text(encoding="utf-8")
     assert source.count(text) == 1, f"{file} no longer holds {text!r} once: renew the fault"

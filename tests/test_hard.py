@@ -17,7 +17,8 @@ from boostsoft.kernels.hard import TIES
 from boostsoft.metrics.registry import REGISTRY
 
 from . import oracle
-from .cases import TABLE, by_definition, cutoffs_of, every_metric, every_tie, log_discount, metric, of_all_orders, query
+from .cases import TABLE, by_definition, cutoffs_of, every_metric, every_tie, log_discount, metric, of_all_orders
+from .oracle import query
 from .oracle_hard import discount_of
 from .tie_means import mean_over_ties
 

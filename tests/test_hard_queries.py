@@ -13,7 +13,8 @@ from boostsoft.kernels.hard import TIES
 from boostsoft.metrics.registry import REGISTRY
 
 from . import oracle
-from .cases import every_metric, every_ranked, every_tie, log_discount, metric, of_all_orders, of_order, query
+from .cases import every_metric, every_ranked, every_tie, log_discount, metric, of_all_orders, of_order
+from .oracle import query
 
 # Empty queries
 

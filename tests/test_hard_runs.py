@@ -15,7 +15,8 @@ from boostsoft.kernels.families import ABSORBING, PLAIN
 from boostsoft.metrics.prepared import prepare
 from boostsoft.metrics.registry import REGISTRY
 
-from .cases import every_metric, every_ranked, every_tie, metric, on_threads, query
+from .cases import every_metric, every_ranked, every_tie, metric, on_threads
+from .oracle import query
 
 # Size
 

@@ -15,6 +15,7 @@ from boostsoft.kernels import threads
 from boostsoft.objectives import LambdaObjective
 
 from . import oracle
+from .lightgbm_cases import training_data
 from .test_oracle_lambdarank import lightgbm_derivatives
 
 SIZES = [1, 7, 12, 5, 20, 40]
@@ -92,13 +93,6 @@ def test_gradient_and_hessian_are_lightgbms_to_a_millionth(norm, sigmoid, level,
     assert known.mean() > 0.7
     np.testing.assert_allclose(-ours[0], theirs[0], rtol=0, atol=1e-6 * np.abs(theirs[0]).max())
     np.testing.assert_allclose(ours[1][known], theirs[1][known], rtol=0, atol=1e-6 * theirs[1][known].max())
-
-
-def training_data():
-    rng = np.random.default_rng(4)
-    X = rng.normal(size=(400, 6))
-    y = np.clip(np.round(X[:, 0] + X[:, 1] * X[:, 2] + rng.normal(scale=0.5, size=400)), 0, 4)
-    return X, y, [20] * 20
 
 
 def test_lightgbm_grows_the_same_model_with_it_as_with_its_own():

@@ -22,6 +22,7 @@ from .oracle import (
     expected_derivatives,
     expected_orders,
     hard,
+    query,
 )
 
 NOISE_NAMES = sorted(NOISES)
@@ -31,10 +32,6 @@ MEANS = [name for name in HARD if name != "pnr"]
 
 def log_discount(rank):
     return 1 / math.log2(1 + rank)
-
-
-def query(kind, n, seed):
-    return oracle.random_query(np.random.default_rng(seed), n, kind)
 
 
 def options_for(name):

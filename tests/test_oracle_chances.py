@@ -10,14 +10,19 @@ import numpy as np
 import pytest
 
 from . import oracle
-from .oracle import DISCOUNT_FAMILY, KINDS, NOISES, PAIR_FAMILY, expected_orders, expected_pairs, pair_probability
+from .oracle import (
+    DISCOUNT_FAMILY,
+    KINDS,
+    NOISES,
+    PAIR_FAMILY,
+    expected_orders,
+    expected_pairs,
+    pair_probability,
+    query,
+)
 
 NOISE_NAMES = sorted(NOISES)
 GAPS = [0.0, 1e-12, 1e-3, 0.3, 0.999, 1.0, 1.001, 2.0, 7.0, 19.0, 36.0]
-
-
-def query(kind, n, seed):
-    return oracle.random_query(np.random.default_rng(seed), n, kind)
 
 
 # The chance of a pair

@@ -11,15 +11,11 @@ from scipy.stats import kendalltau, spearmanr
 from sklearn.metrics import average_precision_score, dcg_score, f1_score, ndcg_score, roc_auc_score
 
 from . import oracle
-from .oracle import DISCOUNT_FAMILY, HARD, KINDS, PAIR_FAMILY, hard
+from .oracle import DISCOUNT_FAMILY, HARD, KINDS, PAIR_FAMILY, hard, query
 
 
 def log_discount(rank):
     return 1 / math.log2(1 + rank)
-
-
-def query(kind, n, seed):
-    return oracle.random_query(np.random.default_rng(seed), n, kind)
 
 
 # A. Hard metrics

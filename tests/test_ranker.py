@@ -29,7 +29,7 @@ from boostsoft.ranker.rows import Rows
 from boostsoft.ranker.settings import check_settings
 from boostsoft.ranker.watch import Watch
 
-from .ranker_cases import PLAIN, both, ranker, task
+from .ranker_cases import PLAIN, both, fit, ranker, task
 from .releases import IS_QUIET, older
 
 xgb = pytest.importorskip("xgboost")
@@ -45,10 +45,6 @@ def data():
 @pytest.fixture(scope="module")
 def valid():
     return task(1, 12)
-
-
-def fit(model, data, **arguments):
-    return model.fit(data.X, data.y, qid=data.qid, **arguments)
 
 
 def watched(booster, data, valid, **parameters):
@@ -600,9 +596,9 @@ def test_where_no_tree_splits_all_scores_are_0(booster, data):
 def test_trees_without_a_split_are_warned_of(booster, data):
     told = r"^SoftRanker.fit: no tree has a split, so that {}: .* \d+ documents .* min_child_samples, which is 10000,"
     with pytest.warns(UserWarning, match=told.format("all scores are equal")) as caught:
-        fit(ranker(booster, min_child_samples=10_000), data)
+        ranker(booster, min_child_samples=10_000).fit(data.X, data.y, qid=data.qid)
     assert len(caught) == 1
-    assert caught[0].filename == __file__  # the line that calls fit
+    assert caught[0].filename == __file__
     start = fit(ranker(booster), data)
     with pytest.warns(UserWarning, match=told.format("init_model is as it was")):
         fit(ranker(booster, min_child_samples=10_000), data, init_model=start)

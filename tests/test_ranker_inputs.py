@@ -18,7 +18,7 @@ from boostsoft.queries import read_queries, split_queries, weigh
 from boostsoft.query_groups import read_ids
 from boostsoft.ranker.fitted import encoded
 
-from .ranker_cases import both, ranker, shuffled, task
+from .ranker_cases import both, fit, ranker, shuffled, task
 
 pytest.importorskip("xgboost")
 
@@ -26,10 +26,6 @@ pytest.importorskip("xgboost")
 @pytest.fixture(scope="module")
 def data():
     return task(0)
-
-
-def fit(model, data, **arguments):
-    return model.fit(data.X, data.y, qid=data.qid, **arguments)
 
 
 # ---- queries -----------------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from boostsoft.ranker.members import Member, members, n_copies
 from boostsoft.ranker.settings import check_settings
 from boostsoft.ranker.training import Own
 
-from .ranker_cases import PLAIN, Task, both, ranker, task
+from .ranker_cases import PLAIN, Task, both, fit, ranker, task
 
 xgb = pytest.importorskip("xgboost")
 OPTIONS = {"num_leaves": 12, "n_estimators": 10, "random_trees": True, "noise": "gumbel"}
@@ -34,10 +34,6 @@ def data():
 @pytest.fixture(scope="module")
 def valid():
     return task(1, 20)
-
-
-def fit(model, data, **arguments):
-    return model.fit(data.X, data.y, qid=data.qid, **arguments)
 
 
 def spread(values, qid):
@@ -414,7 +410,7 @@ def test_boosters_that_are_copies(booster, n_boosters, options, copies, data):
     plain = {"num_leaves": 12, "n_estimators": 3, "random_trees": False, **options}
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
-        fit(ranker(booster, n_boosters=n_boosters, **plain), data)
+        ranker(booster, n_boosters=n_boosters, **plain).fit(data.X, data.y, qid=data.qid)
     wanted = f"{copies} of {n_boosters} boosters are copies of others, since nothing in them is drawn at random"
     found = [warning for warning in said if wanted in str(warning.message)]
     assert len(found) == bool(copies)

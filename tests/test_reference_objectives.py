@@ -26,6 +26,7 @@ from boostsoft.objectives import (
 from boostsoft.objectives.draws import uniform_draws
 
 from . import oracle
+from .lightgbm_cases import training_data
 from .test_oracle_lambdarank import lightgbm_derivatives
 
 SIZES = [1, 7, 0, 12, 5, 20]
@@ -176,13 +177,6 @@ class LightGBMsGammas:
         self.iteration += 1
         gammas = oracle.lightgbm_gammas(self.sizes, self.iteration)
         return bl.reference_objective("xendcg", gamma=gammas)(preds, data)
-
-
-def training_data():
-    rng = np.random.default_rng(4)
-    X = rng.normal(size=(400, 6))
-    y = np.clip(np.round(X[:, 0] + X[:, 1] * X[:, 2] + rng.normal(scale=0.5, size=400)), 0, 4)
-    return X, y, [20] * 20
 
 
 QUIET = {"verbose": -1, "num_threads": 1, "deterministic": True, "force_row_wise": True, "num_leaves": 7}

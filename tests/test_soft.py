@@ -13,9 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from boostsoft import Metric, QueryGroups, SoftMetric
+from boostsoft import Metric, SoftMetric
 from boostsoft.kernels.noise import LAWS
-from boostsoft.metrics.prepared import prepare
 from boostsoft.metrics.registry import REGISTRY
 
 from . import oracle
@@ -29,8 +28,10 @@ from .cases import (
     dyadic_query,
     every_exact,
     every_metric,
+    log_discount,
     mean_of_all_orders,
     metric,
+    natural_scale,
     of_all_orders,
     of_order,
     soft_metric,
@@ -42,16 +43,6 @@ few = settings(deadline=None, derandomize=True, max_examples=25)
 every_exact_with_cutoff = pytest.mark.parametrize("name", [name for name in EXACT if not REGISTRY[name].pairwise])
 every_noise = pytest.mark.parametrize("noise", LAWS)
 every_accuracy = pytest.mark.parametrize("accuracy", TOLERANCE)
-
-
-def log_discount(rank):
-    return 1 / math.log2(1 + rank)
-
-
-def natural_scale(metric, labels):
-    """The largest gradient that one change of places could give, in units of 1 / sigma."""
-    prepared = prepare(metric.hard, "test", labels, QueryGroups.from_sizes([len(labels)]))
-    return np.ptp(prepared.gains) * prepared.discount[0] / prepared.divisor[0]
 
 
 def assert_close(found, wanted, relative, absolute=0.0):

@@ -27,7 +27,7 @@ def soft(name, **options):
 @pytest.mark.parametrize("kind", oracle.KINDS)
 def test_values_are_those_of_the_literal_recursion(name, noise, kind):
     for seed, (n, k, sigma) in enumerate([(2, None, 1.0), (6, 3, 0.4), (9, None, 3.0), (20, 5, 0.7), (17, 30, 0.02)]):
-        labels, scores = oracle.random_query(np.random.default_rng(seed), n, kind)
+        labels, scores = oracle.query(kind, n, seed)
         wanted = oracle.softrank(name, labels, scores, noise, sigma, k)
         found = soft(name, k=k, noise=noise, sigma=sigma)(labels, scores, group=[n])
         assert found == pytest.approx(wanted, rel=1e-11, abs=1e-14)
@@ -38,7 +38,7 @@ def test_values_are_those_of_the_literal_recursion(name, noise, kind):
 @pytest.mark.parametrize("spread", [0.3, 1.0, 30.0])
 def test_derivatives_are_differences_of_the_literal_recursion(noise, k, spread):
     """Eleven documents: two blocks of targets; at the wide spread, some are certain of their places."""
-    labels, scores = oracle.random_query(np.random.default_rng(5), 11, "generic")
+    labels, scores = oracle.query("generic", 11, 5)
     scores, sigma, step = spread * scores, 0.8, 2e-4
     scores[3] = scores[8]
 
@@ -71,7 +71,7 @@ def test_two_documents_are_the_exact_expectation(noise):
 
 @pytest.mark.parametrize("noise", NOISES)
 def test_without_ties_little_noise_leaves_the_hard_metric_and_with_ties_it_does_not(noise):
-    labels, scores = oracle.random_query(np.random.default_rng(1), 9, "generic")
+    labels, scores = oracle.query("generic", 9, 1)
     hard = bs.Metric("ndcg@5")(labels, scores, group=[9])
     assert soft("ndcg@5", noise=noise, sigma=1e-9)(labels, scores, group=[9]) == pytest.approx(hard, rel=1e-12)
     # every rank is 1 + Binomial(119, 1/2): ten ranks at the top are out of its reach
@@ -101,7 +101,7 @@ def test_long_queries_keep_rows_in_segments_and_many_queries_their_places():
 
 
 def test_spread_units_and_names():
-    labels, scores = oracle.random_query(np.random.default_rng(1), 9, "generic")
+    labels, scores = oracle.query("generic", 9, 1)
     metric = soft("ndcg@5", sigma=0.3, sigma_unit="spread")
     assert metric.name == "ndcg_softrank@5"
     assert metric(labels, 7.0 * scores, group=[9]) == pytest.approx(metric(labels, scores, group=[9]), rel=1e-12)
