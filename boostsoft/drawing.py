@@ -53,6 +53,11 @@ def new_axes(width: float, height: float) -> Axes:
     return axes
 
 
+def head(figure: Figure, text: str) -> None:
+    """Write a heading."""
+    figure.suptitle(text, x=0.01, ha="left", fontsize=14, color=INK)
+
+
 def frame(axes: Axes, grid: Any = "y") -> None:
     """A quiet frame: the lower edge and hairlines."""
     axes.spines[["top", "right", "left"]].set_visible(False)

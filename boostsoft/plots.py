@@ -19,6 +19,7 @@ from .drawing import (
     VERMILION,
     EndLabel,
     frame,
+    head,
     label_ends,
     metric_title,
     new_axes,
@@ -53,7 +54,7 @@ def curves_figure(split: Split, *, part: str = "valid") -> Figure:
     plot_curve(split, "soft", part=part, ax=soft)
     soft.tick_params(labelleft=False)
     title = f"{metric_title(split.plan.metric)} on the {_PART_WORDS[part]} queries, tree by tree"
-    figure.suptitle(title, x=0.01, ha="left", fontsize=14, color=INK)
+    head(figure, title)
     return figure
 
 
@@ -106,7 +107,7 @@ def differences_figure(folds: Folds) -> Figure:
     figure = new_figure(8.5, 4.6)
     plot_fold_differences(folds, ax=figure.add_subplot())
     title = f"Test {metric_title(folds.plan.metric)}: {OURS} minus {BASELINE}"
-    figure.suptitle(title, x=0.01, ha="left", fontsize=14, color=INK)
+    head(figure, title)
     return figure
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..drawing import BLUE, GREEN, GREY, INK, QUIET, SKY, VERMILION, frame, new_figure
+from ..drawing import BLUE, GREEN, GREY, INK, QUIET, SKY, VERMILION, frame, head, new_figure
 from ..experiment import OURS
 from .growth import GAUSSIAN, GUMBEL, LAMBDARANK, NAMES, XGBOOST
 from .results import Section, significant
@@ -29,7 +29,7 @@ def cost_figure(section: Section) -> Figure:
     """Bars of the cost per query, the dearest below; ours at a cutoff of 10."""
     figure = new_figure(9.0, 6.8)
     plot_costs(section, ax=figure.add_subplot())
-    figure.suptitle(section.title, x=0.01, ha="left", fontsize=14, color=INK)
+    head(figure, section.title)
     return figure
 
 
@@ -64,7 +64,7 @@ def growth_figure(sections: Sequence[Section]) -> Figure:
         axes.set_axis_off()
     handles = {line.get_label(): line for axes in panels for line in axes.get_lines()}
     panels[-1].legend(handles.values(), handles.keys(), loc="center", frameon=False, labelcolor=INK)
-    figure.suptitle("µs per query and boosting iteration, less the tree's", x=0.01, ha="left", fontsize=14, color=INK)
+    head(figure, "µs per query and boosting iteration, less the tree's")
     return figure
 
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from ..arguments import FloatArray, of_type, one_of
 from ..blending import BlendCurve, BlendSurface
-from ..drawing import BLUE, INK, QUIET, VERMILION, frame, inches, new_axes, new_figure
-from .shared import HARD, SOFT, head, model_names, noise_words, title
+from ..drawing import BLUE, INK, QUIET, VERMILION, frame, head, inches, new_axes, new_figure
+from .shared import HARD, SOFT, model_names, noise_words, title
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

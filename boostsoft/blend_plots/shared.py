@@ -1,4 +1,4 @@
-"""What the plots of blends share: colours of the hard and the soft metric, and headings."""
+"""What the plots of blends share: the two kinds of metric, and words on noise, metric and models."""
 
 from __future__ import annotations
 
@@ -6,11 +6,9 @@ from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from ..arguments import short
-from ..drawing import INK, brief, literal, metric_title
+from ..drawing import brief, literal, metric_title
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from ..blending import BlendCurve, BlendSurface
 
 HARD, SOFT = "hard", "soft"
@@ -35,8 +33,3 @@ def model_names(caller: str, names: Sequence[str] | None, otherwise: Sequence[st
     if isinstance(given, str) or not isinstance(given, Collection) or len(given) != len(otherwise):
         raise ValueError(f"{caller}: names must be one for each of {len(otherwise)} models; got {short(given)}")
     return [literal(name) for name in brief([str(name) for name in given], most)]
-
-
-def head(figure: Figure, text: str) -> None:
-    """Write a heading."""
-    figure.suptitle(text, x=0.01, ha="left", fontsize=14, color=INK)

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arguments import of_type
-from ..drawing import BLUE, GREEN, INK, QUIET, VERMILION, frame, new_axes, new_figure
+from ..drawing import BLUE, GREEN, INK, QUIET, VERMILION, frame, head, new_axes, new_figure
 from ..sigma import SigmaChoice
-from .shared import head
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -12,8 +12,8 @@ from ..arguments import of_type
 from ..blending import SoftBlender
 from ..blending.interval import LEVEL
 from ..blending.models import names_of_models
-from ..drawing import BLUE, INK, QUIET, VERMILION, frame, new_axes, new_figure
-from .shared import head, model_names
+from ..drawing import BLUE, INK, QUIET, VERMILION, frame, head, new_axes, new_figure
+from .shared import model_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arguments import FloatArray, fraction, one_of
-from ..drawing import INK, QUIET, EndLabel, frame, label_ends, literal, new_axes, new_figure, value_range
+from ..drawing import QUIET, EndLabel, frame, head, label_ends, literal, new_axes, new_figure, value_range
 from ..metrics import SoftMetric
 from ..metrics.hard import twin_in
 from ..metrics.soft import AnyMetric
@@ -238,9 +238,7 @@ def hard_soft_figure(tracks: Tracks, *, band: str | None = "paired", level: floa
         axes.set_xlabel("trees", color=QUIET)
     panels[0].set_ylabel("mean over queries", color=QUIET)
     panels[1].tick_params(labelleft=False)
-    figure.suptitle(
-        f"{literal(found[0].names[pairs[0][0]])} after each tree", x=0.01, ha="left", fontsize=14, color=INK
-    )
+    head(figure, f"{literal(found[0].names[pairs[0][0]])} after each tree")
     figure.supxlabel(_caption(bands), fontsize=9, color=QUIET)
     return figure
 

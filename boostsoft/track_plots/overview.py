@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..drawing import INK, brief, literal, new_figure
+from ..drawing import INK, brief, head, literal, new_figure
 from ..tracks.checks import first_soft
 from ..tracks.effects import TreeEffects, effects_of
 from ..tracks.tree_track import TreeTrack
@@ -70,7 +70,7 @@ def track_figure(track: TreeTrack, metric: MetricChoice | None = None, *, level:
     draw_changes(bottom, effects)
     advice = literal(effects.advice.replace("+-", "\N{PLUS-MINUS SIGN}"))
     heading = literal(*brief([track.label or "What each tree adds"], _LETTERS))
-    figure.suptitle(heading, x=0.01, ha="left", fontsize=14, color=INK)
+    head(figure, heading)
     said = fill(f"{advice[:1].upper()}{advice[1:]}", _LETTERS_OF_ADVICE)
     top.set_title(said, loc="left", fontsize=10.5, color=INK, pad=18)  # over the name of a line that ends at the top
     if effects.queries > 1 and track.n_steps > 1:  # one query alone gives no interval, one step no choice

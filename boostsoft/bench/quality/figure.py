@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ...drawing import BLUE, GREY, INK, QUIET, frame, new_figure
+from ...drawing import BLUE, GREY, INK, QUIET, frame, head, new_figure
 from ..results import Section
 from .methods import METHODS
 
@@ -29,7 +29,7 @@ def quality_figure(sections: Sequence[Section]) -> Figure:
     for axes in panels[len(shown) :]:
         axes.set_axis_off()
     title = "Test NDCG@10 less LightGBM lambdarank's"
-    figure.suptitle(title, x=0.01, ha="left", fontsize=14, color=INK)
+    head(figure, title)
     return figure
 
 
