@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import FloatArray, one_of, positive_number, set_fields, whole_number
+from ..arguments import FloatArray, changed, one_of, positive_number, set_fields, whole_number
 from ..kernels.expected import ACCURACY
 from ..kernels.families import PLAIN
 from ..kernels.noise import LAWS
@@ -356,4 +356,4 @@ def as_metric(caller: str, metric: str | Metric, options: dict[str, Any]) -> Met
 
 def expected_ties(metric: Metric) -> Metric:
     """The limit of the soft metric as sigma falls to 0."""
-    return Metric(metric.spec, **{**metric.options, "ties": "expected"})
+    return changed(metric, ties="expected")

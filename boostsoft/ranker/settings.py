@@ -10,6 +10,7 @@ from ..arguments import (
     LARGEST_INT32,
     FloatArray,
     as_flag,
+    changed,
     finite_number,
     fraction,
     non_negative_number,
@@ -90,7 +91,8 @@ class Settings:
             random = random_trees.helps(groups.n_docs, relevant)
         objective = self.objective
         if self.losses_by_data:
-            objective = _beside(objective, convex_losses.chosen(objective.metric, groups, relevant, random))
+            losses = convex_losses.chosen(objective.metric, groups, relevant, random)
+            objective = changed(objective, losses=tuple(losses.items()))
         several = self.n_boosters
         if several is None:
             several = 1 if continued else members.chosen(groups.n_docs, random)
@@ -211,18 +213,6 @@ def _mix(ranker: Any) -> MetricWeights | None:
     refuse_other_text(FIT, "mix", mix, AUTO, "a mapping from metrics to weights")
     metric = as_metric(FIT, ranker.metric, {})
     return None if REGISTRY[metric.metric].pairwise or members.is_turned(metric) else WHOLE_ORDER
-
-
-def _beside(objective: SoftObjective, losses: Mapping[str, float]) -> SoftObjective:
-    """The objective with these convex losses."""
-    return SoftObjective(
-        objective.metric,
-        mix=dict(objective.mix),
-        losses=losses,
-        noise=objective.noise,
-        sigma=objective.sigma,
-        hessian=objective.hessian,
-    )
 
 
 def _depth(value: Any) -> int:
