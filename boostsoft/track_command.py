@@ -309,7 +309,4 @@ def _idle_features(X: FloatArray) -> int:
 def _cells(figures: MetricFigures, sign: str) -> list[str]:
     error = "" if np.isnan(figures.value_error) else f" {sign} {figures.value_error:.4f}"
     cells = [figures.name, f"{figures.value:.4f}{error}", f"{figures.value_at_best:.4f}"]
-    effects = figures.effects
-    if effects is None:
-        return [*cells, "-", "-", "-"]
-    return [*cells, effects.reach, f"{effects.keep:,}", f"{effects.hurting.size:,} of {effects.steps.size:,}"]
+    return [*cells, *figures.effect_cells("-")]

@@ -74,6 +74,13 @@ class MetricFigures:
             return float(self.track.beginning_mean[self.metric])
         return float(self.track.mean[self.best, self.metric])
 
+    def effect_cells(self, nothing: str) -> list[str]:
+        """Best number of trees, trees to keep and steps that hurt, for a table; ``nothing`` stands where none is."""
+        effects = self.effects
+        if effects is None:
+            return [nothing] * 3
+        return [effects.reach, f"{effects.keep:,}", f"{effects.hurting.size:,} of {effects.steps.size:,}"]
+
     @property
     def twin(self) -> int | None:
         """The position of the hard metric that this one softens, if it was tracked too."""

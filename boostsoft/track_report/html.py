@@ -46,22 +46,11 @@ def overview(named: Sequence[tuple[str, Sequence[MetricFigures]]]) -> str:
         for figures in all_figures:
             cells = [_cell(name, "word")] if several else []
             cells += [_cell(figures.name, "name"), _number_cell(figures.value), _number_cell(figures.value_error)]
-            cells += [_cell(text) for text in _effect_cells(figures)]
+            cells += [_cell(text) for text in figures.effect_cells(_NOTHING)]
             cells.append(_cell(figures.advice, "words"))
             rows.append(f"<tr>{''.join(cells)}</tr>\n")
     heads = ["model"] * several + ["metric", "mean", "standard error", "best with", "keep", "hurt", "advice"]
     return _table("overview", "All metrics, with all trees", heads, rows)
-
-
-def _effect_cells(figures: MetricFigures) -> list[str]:
-    effects = figures.effects
-    if effects is None:
-        return [_NOTHING] * 3
-    return [
-        effects.reach,
-        f"{effects.keep:,}",
-        f"{effects.hurting.size:,} of {effects.steps.size:,}",
-    ]
 
 
 def _cards(figures: MetricFigures) -> Iterable[str]:

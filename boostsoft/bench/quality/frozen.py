@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ...atomic import write_files
+from ...json_text import json_text
 from .methods import Setting
 from .store import RunLog
 from .tasks import Place, Task
@@ -72,7 +73,7 @@ def freeze(
     for place, entry in sorted(chosen.items(), key=lambda item: (item[0].method, item[0].data, item[0].fold)):
         settings.setdefault(place.method, {}).setdefault(place.data, {})[str(place.fold)] = entry
     searched = {section: protocol[section] for section in ("runs", "tuning") if section in protocol}
-    content = (json.dumps({"about": _ABOUT, "settings": settings, "protocol": searched}, indent=1) + "\n").encode()
+    content = json_text({"about": _ABOUT, "settings": settings, "protocol": searched}).encode()
     path = folder / FILE
     if path.is_file():
         if path.read_bytes() != content:

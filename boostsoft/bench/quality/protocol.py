@@ -13,6 +13,7 @@ from typing import Any
 import boostsoft
 
 from ...atomic import write_files
+from ...json_text import json_text
 from ..peers import Peers
 
 _FILE = "protocol.json"
@@ -49,7 +50,7 @@ class Protocol:
                 )
             return
         self.sections[section] = new
-        write_files(self._folder, {_FILE: (json.dumps(self.sections, indent=1) + "\n").encode()})
+        write_files(self._folder, {_FILE: json_text(self.sections).encode()})
 
 
 def versions(peers: Peers) -> dict[str, str]:
