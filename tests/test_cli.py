@@ -21,7 +21,7 @@ from PIL import Image
 
 import boostsoft as bs
 import boostsoft.lightgbm as bl
-from boostsoft import cli, terminal
+from boostsoft import cli, terminal, train_command
 from boostsoft.atomic import write_files
 from boostsoft.datasets import RankingData, load_digits_ranking, load_letor
 from boostsoft.experiment import Observer, Plan, run_folds, run_split, train_arm
@@ -350,7 +350,7 @@ def test_only_the_hard_metric_on_valid_stops_training(parts):
 
 def test_set_wins_over_the_folds_feature_fraction(parts, monkeypatch):
     plans = []
-    monkeypatch.setattr(cli, "_compare_folds", lambda plan, *_: plans.append(plan))
+    monkeypatch.setattr(train_command, "_compare_folds", lambda plan, *_: plans.append(plan))
     assert cli.main(["train", "--folds", str(parts)]) == 0
     assert cli.main(["train", "--folds", str(parts), "--set", "colsample_bytree=0.5"]) == 0
     assert [plan.booster_parameters("lambdarank")["feature_fraction"] for plan in plans] == ["0.8", "0.5"]
@@ -367,7 +367,7 @@ def test_defaults_are_those_that_the_help_tells(parts, monkeypatch):
                 found += 1
     assert found > 20
     seeds = []
-    monkeypatch.setattr(cli, "_compare_folds", lambda _, __, n_seeds, ___: seeds.append(n_seeds))
+    monkeypatch.setattr(train_command, "_compare_folds", lambda _, __, n_seeds, ___: seeds.append(n_seeds))
     assert cli.main(["train", "--folds", str(parts)]) == 0
     assert seeds == [1]
 
@@ -533,7 +533,7 @@ def test_a_lack_of_memory_is_one_line(parts, capsys, monkeypatch):
     def too_much(*_):
         raise MemoryError("Unable to allocate 7 TiB")
 
-    monkeypatch.setattr(cli, "_read_folder", too_much)
+    monkeypatch.setattr(train_command, "_read_folder", too_much)
     assert cli.main(["train", "--folds", str(parts)]) == 2
     assert capsys.readouterr().err == "boostsoft: not enough memory: Unable to allocate 7 TiB\n"
 
@@ -605,7 +605,7 @@ def test_a_list_that_does_not_fit_the_features_is_one_line(setting, parts, tmp_p
 
 @pytest.mark.parametrize("setting", ["feature_fraction=0.5", "monotone_constraints=1,0,0,0", "max_bin=15"])
 def test_a_value_that_lightgbm_takes_is_silent(setting, capfd):
-    cli._check_tree_parameters(cli._tree_parameters([setting]))
+    train_command._check_tree_parameters(train_command._tree_parameters([setting]))
     assert capfd.readouterr() == ("", "")
 
 
@@ -651,7 +651,7 @@ def test_an_interrupt_while_training_leaves_nothing(tmp_path, capsys, monkeypatc
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cli, "run_split", interrupted)
+    monkeypatch.setattr(train_command, "run_split", interrupted)
     assert cli.main(["demo", "--out", str(tmp_path / "out")]) == 130
     assert capsys.readouterr().err == "boostsoft: interrupted; no file is half written\n"
     assert list(tmp_path.iterdir()) == []
@@ -661,7 +661,7 @@ def test_an_error_of_lightgbm_is_one_line(tmp_path, capsys, monkeypatch):
     def fails(*_):
         raise lgb.basic.LightGBMError("it\nfailed")
 
-    monkeypatch.setattr(cli, "run_split", fails)
+    monkeypatch.setattr(train_command, "run_split", fails)
     assert cli.main(["demo", "--out", str(tmp_path / "out")]) == 2
     assert capsys.readouterr().err == "boostsoft: it failed\n"
 
@@ -688,8 +688,8 @@ def test_an_interrupt_while_the_commands_are_loaded_is_one_line():
 def test_to_be_terminated_is_to_be_interrupted():
     code = (
         "import os, signal, sys, time\n"
-        "from boostsoft import __main__, cli\n"
-        "cli._demo = lambda options: (os.kill(os.getpid(), signal.SIGTERM), time.sleep(60))\n"
+        "from boostsoft import __main__, train_command\n"
+        "train_command.demo = lambda options: (os.kill(os.getpid(), signal.SIGTERM), time.sleep(60))\n"
         "sys.argv = ['boostsoft', 'demo']\n"
         "sys.exit(__main__.run())\n"
     )
@@ -710,7 +710,7 @@ def test_a_closed_stream_changes_no_exit_code(closed, parts, tmp_path):
 @pytest.mark.skipif(not hasattr(os, "symlink") or os.name == "nt", reason="links need rights on Windows")
 @pytest.mark.parametrize("target", ["nothing", "link"])
 def test_a_link_to_nothing_is_refused_before_training(target, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(cli, "_compare", None)
+    monkeypatch.setattr(train_command, "_compare", None)
     link = tmp_path / "link"
     link.symlink_to(tmp_path / target)
     for place in (link, link / "deep"):
@@ -768,9 +768,9 @@ def test_folds_and_splits_have_folders_of_their_own(parts, tmp_path, monkeypatch
 
 def test_without_lightgbms_list_of_names_parameters_stay_as_they_are(monkeypatch):
     """It is private, and may move."""
-    assert cli._tree_parameters(["num_leaf=5"]) == {"num_leaves": "5"}
+    assert train_command._tree_parameters(["num_leaf=5"]) == {"num_leaves": "5"}
     monkeypatch.delattr("lightgbm.basic._ConfigAliases._get_all_param_aliases")
-    assert cli._tree_parameters(["num_leaf=5"]) == {"num_leaf": "5"}
+    assert train_command._tree_parameters(["num_leaf=5"]) == {"num_leaf": "5"}
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -59,6 +59,7 @@ LAYERS = [
     ("track_report",),
     ("options",),
     ("bench",),
+    ("train_command",),
     ("track_command",),
     ("blend_command",),
     ("cli",),
@@ -66,8 +67,8 @@ LAYERS = [
 ]
 # what trains or reads a booster
 TRAINERS = (
-    "bench", "cli", "dask", "experiment", "lightgbm_callback", "lightgbm_data", "ranker", "track_command", "tracking",
-    "xgboost", "xgboost_callback", "xgboost_data", "xgboost_refusals",
+    "bench", "dask", "experiment", "lightgbm_callback", "lightgbm_data", "ranker", "track_command", "tracking",
+    "train_command", "xgboost", "xgboost_callback", "xgboost_data", "xgboost_refusals",
 )  # fmt: skip
 # what others wrote: the benchmark compares with it
 PEERS = ("catboost", "ranx", "pytrec_eval")
