@@ -7,7 +7,7 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -293,7 +293,7 @@ def _compare_folds(plan: Plan, folder: Path, n_seeds: int, out: Path) -> None:
     finish(folds_report(folds), out, files)
 
 
-def _check_labels(plan: Plan, parts: Any) -> None:
+def _check_labels(plan: Plan, parts: Iterable[RankingData]) -> None:
     if not plan.baseline:
         return
     for part in parts:

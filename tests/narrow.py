@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import re
 from collections import Counter
+
+from rich.console import Console
 
 WIDTHS = (80, 60, 40)
 
@@ -14,6 +17,13 @@ def on_a_terminal(monkeypatch, width):
     monkeypatch.setenv("TERM", "dumb")
     monkeypatch.setenv("COLUMNS", str(width))
     monkeypatch.setenv("LINES", "50")
+
+
+def text_of(shown, width=80):
+    """What a console of so many columns shows."""
+    stream = io.StringIO()
+    Console(file=stream, width=width).print(shown)
+    return stream.getvalue()
 
 
 def assert_no_number_is_cut(narrow, wide, width):

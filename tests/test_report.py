@@ -15,7 +15,7 @@ from boostsoft.experiment import Arm, FoldRun, Folds, Plan, Split
 from boostsoft.statistics import PairedInterval
 from boostsoft.tree_bars import TreeBars
 
-from .narrow import WIDTHS, assert_no_number_is_cut
+from .narrow import WIDTHS, assert_no_number_is_cut, text_of
 
 NAN = float("nan")
 HARD, SOFT = "ndcg_hard@10", "ndcg_gaussian@10"
@@ -51,12 +51,6 @@ def folds_of(ours, theirs):
     n = len(next(iter(ours.values())))
     parts = tuple(data_of(n, first=10 * part) for part in range(1, 6))
     return Folds(Plan(), parts, tuple(ours), tuple(runs))
-
-
-def text_of(shown, width=80):
-    stream = io.StringIO()
-    Console(file=stream, width=width).print(shown)
-    return stream.getvalue()
 
 
 # ---------------------------------------------------------------------------------------------------------

@@ -9,13 +9,7 @@ from rich.console import Console
 
 from boostsoft.terminal import Field, ResultTable, page, plus_minus
 
-from .narrow import assert_no_number_is_cut, on_a_terminal
-
-
-def text_of(shown, width):
-    stream = io.StringIO()
-    Console(file=stream, width=width).print(shown)
-    return stream.getvalue()
+from .narrow import assert_no_number_is_cut, on_a_terminal, text_of
 
 
 def table_of(*fields, labels=("part", "kind")):

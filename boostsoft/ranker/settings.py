@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 from ..arguments import (
     LARGEST_INT32,
@@ -31,6 +32,7 @@ from ..query_groups import QueryGroups
 from . import convex_losses, members, random_trees, rate
 
 FIT = "SoftRanker.fit"
+Checked = TypeVar("Checked")
 BOOSTERS = ("lightgbm", "xgboost")
 AUTO = "auto"
 WHOLE_ORDER: MetricWeights = {"kendall": 0.3}
@@ -131,15 +133,15 @@ def check_settings(ranker: Any) -> Settings:
         evaluated=evaluated,
         n_watched=len(evaluated) if given is None else 1,
         n_estimators=whole_number(FIT, "n_estimators", ranker.n_estimators, 1),
-        learning_rate=_learning_rate(ranker.learning_rate),
+        learning_rate=_unless_auto("learning_rate", ranker.learning_rate, "a number above 0", positive_number),
         num_leaves=_narrow_number(FIT, "num_leaves", ranker.num_leaves, 2),
         max_depth=_depth(ranker.max_depth),
         min_child_samples=_narrow_number(FIT, "min_child_samples", ranker.min_child_samples, 0),
         reg_lambda=non_negative_number(FIT, "reg_lambda", ranker.reg_lambda),
         colsample=_share("colsample", ranker.colsample),
         subsample=_share("subsample", ranker.subsample),
-        random_trees=_random_trees(ranker.random_trees),
-        n_boosters=_n_boosters(ranker.n_boosters),
+        random_trees=_unless_auto("random_trees", ranker.random_trees, "a flag, True or False", as_flag),
+        n_boosters=_unless_auto("n_boosters", ranker.n_boosters, "a whole number", partial(whole_number, least=1)),
         more=_more(ranker.booster_params),
         early_stopping_rounds=None if rounds is None else whole_number(FIT, "early_stopping_rounds", rounds, 1),
         validation_fraction=None if share is None else fraction(FIT, "validation_fraction", share),
@@ -180,25 +182,14 @@ def _evaluated(given: Any) -> tuple[AnyMetric, ...]:
     return metrics
 
 
-def _learning_rate(value: Any) -> float | None:
+def _unless_auto(
+    argument: str, value: Any, otherwise: str, check: Callable[[str, str, Any], Checked]
+) -> Checked | None:
+    """The value, checked; None for "auto", which the training data decides."""
     if isinstance(value, str):
-        refuse_other_text(FIT, "learning_rate", value, AUTO, "a number above 0")
+        refuse_other_text(FIT, argument, value, AUTO, otherwise)
         return None
-    return positive_number(FIT, "learning_rate", value)
-
-
-def _random_trees(value: Any) -> bool | None:
-    if isinstance(value, str):
-        refuse_other_text(FIT, "random_trees", value, AUTO, "a flag, True or False")
-        return None
-    return as_flag(FIT, "random_trees", value)
-
-
-def _n_boosters(value: Any) -> int | None:
-    if isinstance(value, str):
-        refuse_other_text(FIT, "n_boosters", value, AUTO, "a whole number")
-        return None
-    return whole_number(FIT, "n_boosters", value, 1)
+    return check(FIT, argument, value)
 
 
 def _mix(ranker: Any) -> MetricWeights | None:
