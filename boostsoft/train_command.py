@@ -23,6 +23,8 @@ from .lightgbm_data import MOST_LEAVES, main_names
 from .options import add_command, check_folder, folder_name, metric_name, named_once, positive, weighted, whole
 from .part_files import equally_wide, five_files
 from .plots import curves_figure, differences_figure
+from .ranker.convex_losses import BESIDE
+from .ranker.settings import WHOLE_ORDER
 from .report import folds_report, split_report
 from .report_csv import curve_csv, folds_csv, per_query_csv
 from .terminal import finish
@@ -210,9 +212,6 @@ def _silent_errors() -> Iterator[None]:
 
 def demo(options: argparse.Namespace) -> None:
     """Run the command on embedded data."""
-    from .ranker.convex_losses import BESIDE
-    from .ranker.settings import WHOLE_ORDER
-
     check_folder(options.out, *_SPLIT_FILES)
     plan = Plan(
         noise="gumbel", mix=WHOLE_ORDER, losses=BESIDE, trees=options.trees, early_stopping=0, seed=options.seed

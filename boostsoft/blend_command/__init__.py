@@ -9,13 +9,16 @@ from typing import Any
 
 import numpy as np
 
+from .._trec.runs import run_text
 from ..blending.baselines import METHODS
 from ..blending.scores import NORMALIZATIONS
 from ..blending.settings import CONSTRAINTS, SOFT
+from ..drawing import png
 from ..kernels.noise import LAWS
 from ..metrics.spec import refuse_pnr
 from ..options import add_command, check_folder, folder_name, metric_name, positive, whole
 from ..statistics import LEAST_RESAMPLES
+from ..terminal import finish
 from ..text_files import written
 from .scores import Names, Scores, listed, read_runs, read_table
 
@@ -104,8 +107,7 @@ def blend(options: argparse.Namespace) -> None:
     }
     settings["n_boot"] = options.resamples
     settings["lower_is_better"] = _lower(options.lower_is_better, scores.models)
-    from ..terminal import finish
-    from .report import as_json, report  # with scikit-learn and matplotlib, which other commands do without
+    from .report import as_json, report  # with scikit-learn, which other commands do without
     from .work import find_blend
 
     found = find_blend(scores, settings, options.folds, options.seed)
@@ -143,7 +145,6 @@ def _lower(names: tuple[str, ...] | None, models: tuple[str, ...]) -> bool | np.
 
 def _pictures(found: Any, scores: Scores) -> dict[str, bytes]:
     from ..blend_plots import blend_curve_figure, weights_figure
-    from ..drawing import png
 
     pictures = {"weights.png": png(weights_figure(found.blender, names=scores.models))}
     if found.curve is not None:
@@ -153,8 +154,6 @@ def _pictures(found: Any, scores: Scores) -> dict[str, bytes]:
 
 def _fused(found: Any, scores: Scores, tag: str, depth: int) -> bytes:
     """The run of all queries; documents that only the judgements have are in no run, and are left out."""
-    from .._trec.runs import run_text
-
     predicted = found.blender.predict(scores.S, group=scores.sizes)
     kept = ~np.isnan(scores.S).all(axis=1)
     return run_text(scores.qid[kept], scores.docid[kept], predicted[kept], tag, depth)
