@@ -61,7 +61,7 @@ _MOST_GROWTH, _GROWTH = 1e9, 1e14
 _ODDS_ERROR = 1e-10
 ODDS_DIGITS = 1e-8  # below this tolerance the odds are not exact enough: all documents go through rows
 _MOST_GAIN = 1e40
-_MISS = 1e-1  # how far a node may lie from its place, per tolerance and faintness
+MISS = 1e-1  # how far a node may lie from its place, per tolerance and faintness
 # documents that a block may meet for rows to cost less than odds: in a narrow cluster, which has few blocks, fewer, and
 # in a wide one more (width for Gaussian noise, and for that of the other laws, whose blocks reach far down)
 _MOST_IN_NARROW, _NARROW = 23, 6.0
@@ -327,7 +327,7 @@ def _query_expectation(
     heaviest, worth = ranks_worth(discount, ranks)
     faint = faintness(family, law, coef, gaps, discount, heaviest, ranks, n)
     h, eps = precision(family, law, worth, ranks, n, h, tol, faint)
-    fine = fineness(law, n, _MISS * tol * faint)
+    fine = fineness(law, n, MISS * tol * faint)
     growth, faint_below = _odds_limits(law, engine, coef, ranks, n, tol, faint)
     if not (smooth and tol > ODDS_DIGITS and tol * faint > _ODDS_ERROR):
         short = 0

@@ -20,6 +20,7 @@ from .noise import GAUSSIAN, GUMBEL, exponential, noise
 from .simd import larger, smaller, splat, where_negative
 
 SQRT_HALF = math.sqrt(0.5)
+LEAST_TAIL = 1e-30  # tails below are left out in metrics of pairs: as far as the noise reaches
 _SERIES_TERMS = 13  # below d = 1 a term is at most (1 / 2 pi)^2 of the one before
 
 

@@ -15,12 +15,11 @@ from .compile import kernel, routine
 from .curvature import NONE, to_curvature
 from .families import DISTANCES
 from .noise import GAUSSIAN, GUMBEL, brief_gaussian, exponential
-from .pair_law import SQRT_HALF, gaussian_pair, law_reach, logistic_pair
+from .pair_law import LEAST_TAIL, SQRT_HALF, gaussian_pair, law_reach, logistic_pair
 from .shares import claim, longest_query
 from .simd import LANES, keep_alive, lane_sum, load, magnitude, pointer, splat, store, where_negative
 from .sorting import falling_order
 
-_EPS = 1e-30  # as far as the noise reaches
 # up to how many pairs per document of a query this is cheaper than the grid
 _MOST_GAUSSIAN, _MOST_EXACT, _MOST_GUMBEL, _MOST_LOGISTIC = 170.0, 95.0, 3500.0, 170.0
 _FURTHEST = 8.0  # how many times its reach the scores may be apart: up to there exponentials of Gumbel are numbers
@@ -34,7 +33,7 @@ def _within_reach(law, scores, sigma):
     low, high = scores[0], scores[0]
     for j in range(1, scores.size):
         low, high = min(low, scores[j]), max(high, scores[j])
-    return (high - low) / sigma <= _FURTHEST * law_reach(law, _EPS)
+    return (high - low) / sigma <= _FURTHEST * law_reach(law, LEAST_TAIL)
 
 
 @routine

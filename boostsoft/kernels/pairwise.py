@@ -22,12 +22,10 @@ from .curvature import to_curvature
 from .families import DISTANCES, PAIRS
 from .hard import EXPECTED, ORDER, WORST
 from .pair_grid import all_pairs, dense_levels, grid_discordance, grid_pays
-from .pair_law import law_reach, pair_law
+from .pair_law import LEAST_TAIL, law_reach, pair_law
 from .shares import claim
 from .simd import LANES, lane_sum, larger, load, smaller, splat, store, where_negative
 from .sorting import whole_order
-
-_EPS = 1e-30  # tails below are left out
 
 
 @kernel
@@ -161,7 +159,7 @@ def _document_pairs(law, family, i, last, s, c, omega, place, sigma, derive, sum
 
 @kernel
 def _pairs_within_reach(law, s, n, sigma):
-    apart, last, pairs = law_reach(law, _EPS), 1, 0
+    apart, last, pairs = law_reach(law, LEAST_TAIL), 1, 0
     for i in range(n):
         while last < n and (s[i] - s[last]) / sigma <= apart:
             last += 1
@@ -186,7 +184,7 @@ def _soft_query(law, family, scores, gains, weights, sigma, derive, grad, push, 
         value -= grid_discordance(law, family, s, level, steps, omega, n, sigma, derive, sums)
     else:
         value = sorted_value(family, s[:n], c[:n], omega[:n], ORDER)
-        apart, last = law_reach(law, _EPS), 1
+        apart, last = law_reach(law, LEAST_TAIL), 1
         for i in range(n):
             while last < n and (s[i] - s[last]) / sigma <= apart:
                 last += 1

@@ -16,7 +16,7 @@ _ALONE, _FAR = math.sqrt(2.0), 60.0
 _BESIDE = 0.5  # documents this near behind another come up to the cutoff as often
 _TOGETHER = 1e-2  # documents this near to each other count as tied
 # what may be left out, per tolerance: so much of K / n, and so much
-_NEGLIGIBLE, _NEGLIGIBLE_IN_CASCADES = (0.15, 5e-3), (0.01, 3e-4)
+NEGLIGIBLE, _NEGLIGIBLE_IN_CASCADES = (0.15, 5e-3), (0.01, 3e-4)
 # of the K ranks those count that the first of them, or the best document of a cascade, leaves anything to: so many
 # times what all discounts are worth together, and so many
 _STEEPNESS, _MOST_IN_CASCADES = 2.25, 30.0
@@ -143,7 +143,7 @@ def faintness(family, law, coef, gaps, discount, heaviest, ranks, n):
 @merged
 def precision(family, law, worth, ranks, n, h, tol, faint):
     """The rule's step, and the probability of what is left out, for a query of this faintness."""
-    share, most = _NEGLIGIBLE if family == PLAIN else _NEGLIGIBLE_IN_CASCADES
+    share, most = NEGLIGIBLE if family == PLAIN else _NEGLIGIBLE_IN_CASCADES
     counted = min(ranks, _STEEPNESS * worth if family == PLAIN else _MOST_IN_CASCADES)
     eps = tol * min(share * counted / n, most) * faint
     # equal gains close together leave the rule's error where faint gradients are: these need more of its digits

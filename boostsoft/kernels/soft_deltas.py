@@ -21,9 +21,10 @@ import math
 import numpy as np
 
 from .compile import kernel, merged, routine
-from .expected import rule_shape, score_gap
+from .expected import MISS, rule_shape, score_gap
 from .lambdas import SOFT, lambda_query
 from .noise import GAUSSIAN, noise, pair_reach, reach
+from .precision import NEGLIGIBLE
 from .quadrature import (
     CERTAIN_SHARE,
     MORE_SCATTER,
@@ -37,9 +38,6 @@ from .quadrature import (
 )
 from .simd import LANES, lane_sum, load, splat, store
 from .workspace import MOST_BINS
-
-# what may be left out, per tolerance: so much of k / n, and so much; how far a node may lie from its place
-_SHARE, _MOST, _MISS = 0.15, 5e-3, 1e-1
 
 
 @routine
@@ -176,7 +174,8 @@ def discount_differences(law, scores, gains, ranks, smooth, discount, sigma, h, 
     u, placed, expected = np.zeros(n + LANES), np.zeros(n), np.zeros(n)
     for j in range(n):
         placed[j] = gains[order[j]]
-    eps = tol * min(_SHARE * ranks / n, _MOST)
+    share, most = NEGLIGIBLE
+    eps = tol * min(share * ranks / n, most)
     gap_allowed, wide = pair_reach(law, eps), LANES * (min(ranks, n) + 2)
     longest, last, first = 1, 1, 0
     while last <= n:
@@ -205,7 +204,7 @@ def discount_differences(law, scores, gains, ranks, smooth, discount, sigma, h, 
             for j in range(size, size + LANES):
                 u[j] = u[size - 1]
             _cluster(
-                law, u, placed, first, size, n, ranks, smooth, discount, h, eps, _MISS * tol, room, expected, apart
+                law, u, placed, first, size, n, ranks, smooth, discount, h, eps, MISS * tol, room, expected, apart
             )  # fmt: skip
         first = last
     for b in range(n):
