@@ -22,7 +22,7 @@ from .extras import optional, reason
 from .kernels.noise import LAWS
 from .metrics import Metric, SoftMetric
 from .metrics.registry import REGISTRY
-from .metrics.soft import AnyMetric
+from .metrics.soft import WATCHED_SIGMA, AnyMetric
 from .metrics.spec import refuse_pnr
 from .options import add_command, check_folder, folder_name, metric_name, positive, whole
 from .ranking_data import RankingData
@@ -77,7 +77,8 @@ def add_track(commands: Any) -> None:
         help="metric to track, hard and, if it has an exact expectation, soft; may be repeated (ndcg@10)",
     )
     add("--noise", choices=list(LAWS), default="gaussian", help="what softens the metric (gaussian)")
-    add("--sigma", type=positive, default=0.2, metavar="X", help="its scale, in spreads of the scores (0.2)")
+    words = f"its scale, in spreads of the scores ({WATCHED_SIGMA:g})"
+    add("--sigma", type=positive, default=WATCHED_SIGMA, metavar="X", help=words)
     add("--every", type=whole(1), default=1, metavar="N", help="measure after every N trees, and after the last (1)")
     add("--start", type=whole(0), default=0, metavar="N", help="begin behind so many trees (0)")
     add("--label", metavar="TEXT", help="what the model is called (its file's name)")

@@ -1,10 +1,11 @@
 """Side-by-side benchmarks against installed peers: ``python -m boostsoft bench``.
 
-Everything runs in one process and one run, interleaved round by round (``timing``), so that a busy machine slows all
-contenders alike; what is reported are medians over rounds and ratios within rounds. Layers: ``timing``, ``results`` and
-``pools`` know nothing of what is measured; a module for each part (``objective_cost``, ``direct``, ``training_cost``,
-``tracking``, ``live_cost``, ``hard_cost``, ``growth``, ``limits``, ``cold_start``) measures and returns ``Section``
-values; ``tables`` and ``figures`` show them; ``run`` puts them together and ``command`` is the command line. Peers are
-imported inside functions only. The package ``quality`` is another kind of bench: it compares how well what the
-objectives train ranks, over settings that are searched alike.
+Nearly everything runs in one process and one run, interleaved round by round (``timing``), so that a busy machine slows
+all contenders alike; what is reported are medians over rounds and ratios within rounds. Layers: ``timing``, ``results``
+and ``pools`` know nothing of what is measured; a module for each part (``objective_cost``, ``direct``,
+``training_cost``, ``tracking``, ``live_cost``, ``hard_cost``, ``growth``, ``limits``, ``cold_start``, ``blending``)
+measures and returns ``Section`` values, some of it in processes of their own (``children``); ``tables`` and ``figures``
+show them; ``run`` puts them together and ``command`` is the command line. Peers are imported inside functions only. The
+package ``quality`` is another kind of bench: it compares how well what the objectives train ranks, over settings that
+are searched alike.
 """
