@@ -6,8 +6,9 @@ Everything behind it may assume contiguous float64 arrays and finite values.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from copy import copy
+from numbers import Number
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -28,7 +29,7 @@ def finite_vector(caller: str, argument: str, values: Any, n: int | None = None,
     An array that is read-only, to Numba another type, would have the kernels compiled once more, and they rely on
     alignment: either is copied.
     """
-    array = as_array(caller, argument, values)
+    array = _of_numbers(as_array(caller, argument, values))
     if array.dtype.kind not in "fiub":
         raise TypeError(f"{caller}: {argument} must hold numbers; got dtype {array.dtype}")
     if array.ndim != 1:
@@ -127,6 +128,12 @@ def as_path(caller: str, argument: str, path: Any) -> Path:
     return Path(path)
 
 
+def refuse_absent(caller: str, argument: str, path: Path) -> None:
+    """Raise if there is no file at a path; a pipe is one."""
+    if not path.exists() or path.is_dir():
+        raise FileNotFoundError(f"{caller}: {argument} must name an existing file; got {str(path)!r}")
+
+
 def set_fields(frozen: object, values: Mapping[str, Any]) -> None:
     """Give a frozen dataclass its fields once they are checked; only its own constructor may."""
     for field, value in values.items():
@@ -198,6 +205,8 @@ def as_array(caller: str, argument: str, values: Any) -> NDArray[Any]:
         array = np.asarray(values)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{caller}: {argument} must be an array; got {short(values)}: {error}") from error
+    if array.ndim == 0 and array.dtype == object and isinstance(values, Iterable):
+        raise TypeError(f"{caller}: {argument} must be an array; got {short(values)}, of which list() makes one")
     own = getattr(getattr(values, "dtype", None), "numpy_dtype", None)
     return array if array.dtype != object or own is None or own.kind not in "fiub" else _numbers_of_column(values, own)
 
@@ -210,9 +219,20 @@ def _numbers_of_column(column: Any, own: np.dtype[Any]) -> NDArray[Any]:
     return found
 
 
+def _of_numbers(array: NDArray[Any]) -> NDArray[Any]:
+    """Objects that are numbers, as a frame of mixed columns hands them out, as an array of numbers."""
+    if array.dtype != object or not all(isinstance(value, (Number, np.bool_)) for value in array.flat):
+        return array
+    found: NDArray[Any] = np.array(array.tolist())
+    try:
+        return found.astype(np.float64) if found.dtype == object else found  # decimals, fractions
+    except (TypeError, ValueError, OverflowError):
+        return array
+
+
 def whole_numbers(caller: str, argument: str, values: Any) -> IntArray:
     """Return a vector of whole numbers up to 2^53."""
-    array = as_array(caller, argument, values)
+    array = _of_numbers(as_array(caller, argument, values))
     if array.ndim != 1:
         raise ValueError(f"{caller}: {argument} must be one-dimensional; got shape {array.shape}")
     if array.size and array.dtype.kind not in "iuf":

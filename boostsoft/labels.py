@@ -4,21 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from .arguments import FloatArray, as_array, finite_vector
 
 
 def read_labels(caller: str, y: Any, n_docs: int) -> FloatArray:
-    """Finite labels, one per row; objects and a single column are read as numbers."""
+    """Finite labels, one per row; a single column is read as a vector."""
     if y is None:
         raise ValueError(f"{caller} requires y to be passed, but the target y is None")
     array = as_array(caller, "y", y)
-    if array.dtype.kind == "O":
-        try:
-            array = array.astype(np.float64)
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"{caller}: y must hold numbers: {error}") from error
     if array.ndim == 2 and array.shape[1] == 1:
         from sklearn.utils import column_or_1d  # takes a second to load
 

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from .arguments import as_path, short
+from .arguments import as_path, refuse_absent, short
 
 PathLike: TypeAlias = str | os.PathLike[str]
 
@@ -64,8 +64,7 @@ def read_lines(path: Path, caller: str, tell: Callable[[int], None] | None = Non
 
     ``tell`` hears now and then how many bytes of the file have been read.
     """
-    if not path.exists() or path.is_dir():
-        raise FileNotFoundError(f"{caller}: path must name an existing file; got {str(path)!r}")
+    refuse_absent(caller, "path", path)
     number = 0
     with path.open("rb") as raw:
         zipped = is_gzip(raw.peek(2))

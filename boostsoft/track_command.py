@@ -14,7 +14,7 @@ import numpy as np
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from .arguments import FloatArray
+from .arguments import FloatArray, refuse_absent
 from .atomic import write_files
 from .datasets import load_letor
 from .drawing import png
@@ -153,8 +153,7 @@ def read_model(path: Path) -> tuple[Any, int]:
     """
     if path.is_dir():
         raise ValueError(f"track: MODEL must be a file; got the folder {path}")
-    if not path.exists():
-        raise FileNotFoundError(f"track: MODEL must name an existing file; got {str(path)!r}")
+    refuse_absent("track", "MODEL", path)
     # opened once, for it may be a pipe; and not every name that the system has is one to a booster
     with path.open("rb") as file:
         head = file.read(64)

@@ -1,4 +1,4 @@
-"""What an XGBoost DMatrix tells: its queries and their weights; the threads; and who else trains."""
+"""An XGBoost DMatrix, and what it tells: its queries and their weights; the threads; and who else trains."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from .adapters import callers, first_whole, warn_of_least_curvature
 from .arguments import FloatArray
+from .frames import is_frame, number_matrix
 from .query_groups import QueryGroups, query_weights
 
 THREADS = ("nthread", "n_jobs")
@@ -31,6 +33,34 @@ def groups_and_weights(caller: str, dmatrix: Any) -> tuple[QueryGroups, FloatArr
             return groups, np.zeros(groups.n_queries)
         raise ValueError(f"{caller}: weight of the DMatrix must not be 0 for all queries; got {weights.size} zeros")
     return groups, query_weights(caller, weights if weights.size else None, groups)
+
+
+def make_dmatrix(caller: str, X: Any, **options: Any) -> Any:
+    """A DMatrix of X; an error that names a number which is none in single precision, as which XGBoost keeps it."""
+    import xgboost
+
+    try:
+        return xgboost.DMatrix(X, **options)
+    except xgboost.core.XGBoostError:
+        _refuse_infinite(caller, number_matrix(X) if is_frame(X) else X)
+        raise
+
+
+def _refuse_infinite(caller: str, X: Any) -> None:
+    if sparse.issparse(X):
+        entries = X.tocoo()
+        values, columns = entries.data, entries.col
+    elif isinstance(X, np.ndarray):
+        values, columns = X, np.broadcast_to(np.arange(X.shape[1]), X.shape)
+    else:
+        return
+    with np.errstate(over="ignore"):
+        infinite = np.isinf(values.astype(np.float32))
+    if infinite.any():
+        raise ValueError(
+            f"{caller}: X must be within the range of float32, as which XGBoost keeps features; got "
+            f"{values[infinite][0]} in feature {columns[infinite][0]}, counted from 0"
+        )
 
 
 def over_workers() -> Callable[[FloatArray], FloatArray] | None:

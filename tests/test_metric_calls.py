@@ -8,6 +8,7 @@ import pickle
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from decimal import Decimal
 
 import numba
 import numpy as np
@@ -164,6 +165,18 @@ def test_forms_of_input(call, given):
     np.testing.assert_array_equal(found, call(np.array(LABELS), np.array(SCORES), group=np.array(SIZES)))
     for values, copied in zip(given, before, strict=True):
         np.testing.assert_array_equal(np.array(values), copied)
+
+
+def test_objects_that_are_numbers():
+    """As the array of a frame of mixed columns has them, or a database's decimals."""
+    mixed = pd.DataFrame({"y": LABELS, "s": SCORES, "title": "a"}).to_numpy()
+    sizes = np.array(SIZES, dtype=object)
+    assert mixed.dtype == sizes.dtype == object
+    expected = Metric("ndcg")(LABELS, SCORES, group=SIZES)
+    assert Metric("ndcg")(mixed[:, 0], mixed[:, 1], group=sizes) == expected
+    assert Metric("ndcg")([Decimal(label) for label in LABELS], SCORES, group=SIZES) == expected
+    with pytest.raises(TypeError, match=r"^Metric: group must be .*generator"):
+        Metric("ndcg")(LABELS, SCORES, group=(size for size in SIZES))
 
 
 class Boxed(pd.Series):

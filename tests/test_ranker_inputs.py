@@ -13,7 +13,7 @@ import pytest
 import xgboost as xgb
 from scipy import sparse
 
-from boostsoft import Metric, QueryGroups, SoftRanker
+from boostsoft import Metric, QueryGroups, SoftRanker, track_trees
 from boostsoft.queries import read_queries, split_queries, weigh
 from boostsoft.query_groups import read_ids
 from boostsoft.ranker.fitted import encoded
@@ -223,7 +223,7 @@ def test_fractions_of_rows(data):
         ("nan", ValueError, "y must be finite; got nan at position 3"),
         ("inf", ValueError, "y must be finite; got inf at position 3"),
         ("short", ValueError, r"y must have one value per row, \d+; got 5"),
-        ("text", ValueError, "y must hold numbers"),
+        ("text", TypeError, "y must hold numbers; got dtype object"),
         ("two", ValueError, "y must be one-dimensional"),
         ("equal", ValueError, r"^SoftRanker\.fit: there is nothing to learn"),
         (None, ValueError, "requires y to be passed, but the target y is None"),
@@ -251,6 +251,23 @@ def test_what_is_wrong_with_an_evaluation_set_is_said_of_it(booster, data):
     ):
         with pytest.raises(ValueError, match=rf"^SoftRanker\.fit: eval_set\[1\]: {message}"):
             fit(ranker(booster), data, eval_set=[(data.X, data.y), (X, data.y)], eval_qid=[data.qid, data.qid])
+
+
+def test_features_beyond_single_precision_are_named(data):
+    """LightGBM keeps features in double precision, XGBoost has an error from its C++ for them."""
+    X = data.X.astype(np.float64)
+    fitted = fit(ranker("xgboost"), data._replace(X=X))
+    X[5, 2] = -1e39
+    fit(ranker("lightgbm"), data._replace(X=X))
+    refused = r": X must be within the range of float32, .*; got -1e\+39 in feature 2, counted from 0$"
+    for given in (X, sparse.csr_array(X), pd.DataFrame(X, columns=list("abcd"))):
+        with pytest.raises(ValueError, match=rf"^SoftRanker\.fit{refused}"):
+            ranker("xgboost").fit(given, data.y, qid=data.qid)
+    with pytest.raises(ValueError, match=f"^SoftRanker{refused}"):
+        fitted.predict(X)
+    for given in (X, sparse.csr_array(X), pd.DataFrame(X)):
+        with pytest.raises(ValueError, match=f"^track_trees{refused}"):
+            track_trees(fitted.booster_, given, data.y, qid=data.qid)
 
 
 def test_a_column_of_labels_is_flattened(data):

@@ -590,9 +590,12 @@ def test_a_file_with_a_mark_of_encryption_is_damaged(tmp_path):
 
 
 @pytest.mark.parametrize("suffix", ["npz", "parquet"])
-def test_a_file_that_is_not_there_is_an_error_of_the_system(tmp_path, suffix):
-    with pytest.raises(FileNotFoundError, match="none"):
-        TreeTrack.load(tmp_path / f"none.{suffix}")
+def test_a_file_that_is_not_there(tmp_path, suffix):
+    (tmp_path / f"folder.{suffix}").mkdir()
+    for name in ("none", "folder"):
+        message = rf"^TreeTrack\.load: path must name an existing file; got '.*{name}\."
+        with pytest.raises(FileNotFoundError, match=message):
+            TreeTrack.load(tmp_path / f"{name}.{suffix}")
 
 
 @pytest.mark.parametrize("suffix", ["npz", "parquet"])

@@ -97,7 +97,7 @@ class Metric:
         weigh documents, and pairs by their product.
     ties : "expected", "order", "worst" or "corrected"
         Documents of equal score: the mean over their orders (scikit-learn), the order of the data (LightGBM), the
-        least relevant first (CatBoost), or, for kendall and spearman, shared ranks and a divisor that is smaller for
+        one of least gain first (CatBoost), or, for kendall and spearman, shared ranks and a divisor that is smaller for
         them (SciPy). Of pnr, whose mean may be infinite, "expected" is the ratio of the mean counts.
     empty : "zero", "one" or "skip"
         The value of a query on which the metric is undefined: 0 (scikit-learn, trec_eval), 1 (LightGBM, XGBoost), or

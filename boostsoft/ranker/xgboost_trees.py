@@ -20,7 +20,7 @@ from ..adapters import STOCK_UNIT, as_booster, stock_unit
 from ..arguments import FloatArray
 from ..objectives import Objective, SoftObjective
 from ..xgboost_calls import XGBoostObjective
-from ..xgboost_data import import_xgboost, refuse_other_kinds, refuse_several_scores
+from ..xgboost_data import import_xgboost, make_dmatrix, refuse_other_kinds, refuse_several_scores
 from .features import Features
 from .random_trees import RANDOM_TREES
 from .regularization import leaf_l2
@@ -322,8 +322,6 @@ def _after(values: Callable[[Any], list[Any]], job: Job) -> Any:
 
 def as_dmatrix(features: Features, n_jobs: int | None, rows: Rows | None = None) -> Any:
     """Features as a DMatrix, to predict from, or to train on with the labels, queries and weights of ``rows``."""
-    import xgboost
-
     options: dict[str, Any] = {}
     if rows is not None:
         options = {"label": rows.labels, "group": rows.groups.sizes, "weight": rows.weights}
@@ -331,7 +329,8 @@ def as_dmatrix(features: Features, n_jobs: int | None, rows: Rows | None = None)
     if features.categorical:
         types = ["c" if at in features.categorical else "float" for at in range(features.matrix.shape[1])]
         options["enable_categorical"] = True
-    return xgboost.DMatrix(
+    return make_dmatrix(
+        "SoftRanker" if rows is None else FIT,
         _matrix(features),
         nthread=n_jobs,
         feature_names=names_of(features),

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..arguments import FloatArray
-from ..xgboost_data import booster_kind, refuse_several_scores
+from ..xgboost_data import booster_kind, make_dmatrix, refuse_several_scores
 from .blocks import by_tree, refuse_no_trees, refuse_other_width, tree_blocks
 
 _BYTES_PER_LEAF = 16  # a float32 of XGBoost's, turned round, and an index
@@ -38,11 +38,11 @@ def on_data(caller: str, model: Any, X: Any) -> tuple[Any, Any]:
         options |= {"feature_names": booster.feature_names, "feature_types": booster.feature_types}
     elif hasattr(X, "get_columns"):  # polars, whose names older versions do not see
         options |= {"feature_names": list(X.columns)}
-    data = xgboost.DMatrix(X, **options)
+    data = make_dmatrix(caller, X, **options)
     if _categories(data) is None or (known := _categories(booster)) is None:
         return booster, data
     # predict goes by names of categories, but slices of the booster have forgotten them: give the codes of training
-    return booster, xgboost.DMatrix(X, **options, feature_types=known)
+    return booster, make_dmatrix(caller, X, **options, feature_types=known)
 
 
 def _categories(holder: Any) -> Any:

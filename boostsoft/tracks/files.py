@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arguments import shown
+from ..arguments import refuse_absent, shown
 from ..atomic import write_whole
 from ..extras import optional
 from ..metrics.hard import Metric
@@ -58,7 +58,9 @@ def save(track: Mapping[str, Any], path: str | Path) -> Path:
 def load(path: str | Path) -> dict[str, Any]:
     """Read the fields of a TreeTrack."""
     caller, path = "TreeTrack.load", Path(path)
-    about, arrays = {".npz": _read_npz, ".parquet": _read_parquet}[_suffix(caller, path)](caller, path)
+    read = {".npz": _read_npz, ".parquet": _read_parquet}[_suffix(caller, path)]
+    refuse_absent(caller, "path", path)
+    about, arrays = read(caller, path)
     if about.get("version") != _VERSION:
         raise ValueError(f"{caller}: {path} must be of version {_VERSION}; got {about.get('version')!r}")
     missing = [name for name in _NEEDED if name not in {**about, **arrays}]
