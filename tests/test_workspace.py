@@ -12,6 +12,7 @@ import pytest
 from boostsoft import SoftMetric
 from boostsoft.kernels import workspace as module
 from boostsoft.kernels.families import MARKED, PLAIN
+from boostsoft.kernels.simd import LANES
 from boostsoft.kernels.workspace import (
     ABSORBED,
     CASCADES,
@@ -125,3 +126,52 @@ def test_every_group_has_the_parts_that_kernels_take_from_it(engine, family):
     assert np.all(np.diff(at) >= wanted)
     assert at[-1] <= numbers.size
     assert places_at[-1] <= places.size
+
+
+CASES = {
+    "ndcg@10": (8, 33, 130, 256),  # in short clusters and by odds
+    "dcg@3": (9, 200),
+    "dcg@100": (161, 256),
+    "dcg@170": (180, 400),  # rows with ranks in their lanes
+    "dcg": (33, 64, 1025),  # by exponentials
+    "map": (9, 64, 1025),
+    "err": (9, 64, 1025),
+    "map@5": (16, 40, 256),
+    "err@5": (16, 40, 256),
+    "map@170": (180, 400),
+    "mrr@170": (180, 400),
+}
+FENCE = 64
+
+
+@pytest.mark.parametrize("noise", ["gaussian", "gumbel"])
+def test_kernels_stay_within_their_parts(noise, monkeypatch):
+    """Behind every part of a workspace there is what nobody may write to, and what no result may depend on."""
+    fences = []
+
+    def fenced(sizes, dtype):
+        padded = [-(-size // LANES) * LANES for size in sizes]
+        buffer = np.zeros(sum(padded) + FENCE * len(sizes) + LANES, dtype)
+        begin = -(buffer.ctypes.data // buffer.itemsize) % LANES + np.cumsum([0, *(size + FENCE for size in padded)])
+        for at, size in zip(begin, padded, strict=False):
+            fence = buffer[at + size : at + size + FENCE]
+            fence[:] = np.nan if dtype == np.float64 else -1
+            fences.append(fence)
+        return buffer, begin
+
+    monkeypatch.setattr(module, "_idle", deque())
+    on_threads(monkeypatch, 1)
+    rng = np.random.default_rng(0)
+    lists = [(spec, n) for spec, lengths in CASES.items() for n in lengths]
+    for (spec, n), sigma in itertools.product(lists, (1e-2, 0.3, 10.0)):
+        s, metric = rng.normal(size=n), SoftMetric(spec, noise=noise, sigma=sigma)
+        for y in (rng.integers(0, 3, n), np.arange(n) == n // 2):
+            wanted = metric.value_gradient_hessian(y, s, group=[n])
+            with monkeypatch.context() as changed:
+                changed.setattr(module, "_idle", deque())
+                changed.setattr(module, "_buffer", fenced)
+                found = metric.value_gradient_hessian(y, s, group=[n])
+            for got, expected in zip(found, wanted, strict=True):
+                np.testing.assert_array_equal(got, expected)
+            assert all(np.isnan(fence).all() if fence.dtype == np.float64 else (fence == -1).all() for fence in fences)
+            fences.clear()
