@@ -144,3 +144,16 @@ def test_what_nobody_reaches_changes_nothing(name):
     gradient = soft.gradient(labels, scores, group=[1500])
     np.testing.assert_allclose(gradient[:1000], soft.gradient(*top, group=[1000]), atol=1e-9)
     assert not gradient[1000:].any()
+
+
+@pytest.mark.parametrize("name", ["dcg", "map@5"])
+def test_queries_that_are_prepared_once_serve_every_accuracy(name):
+    """What is planned for one (engines, exponentials to its digits) is not what another needs."""
+    rng = np.random.default_rng(0)
+    labels, scores, groups = rng.integers(0, 3, 94), rng.normal(size=94), bs.QueryGroups.from_sizes([64, 30])
+    queries = prepare(bs.Metric(name), "test", labels, groups)
+    for accuracy in ("fast", "default", "high", "fast"):
+        fresh = prepare(bs.Metric(name), "test", labels, groups)
+        found, wanted = (expectation(given, scores, "gaussian", 0.3, accuracy, derive=1) for given in (queries, fresh))
+        np.testing.assert_array_equal(found.values, wanted.values)
+        np.testing.assert_array_equal(found.gradient, wanted.gradient)
