@@ -120,6 +120,17 @@ def test_sensitivity_weighs_queries():
     np.testing.assert_allclose(found.table["queries"], expected, rtol=1e-3)
 
 
+def test_sensitivity_does_not_change_with_the_size_of_the_gains(data):
+    S, y, sizes = data
+    plain, small = (
+        choose_sigma(
+            S, y, method="sensitivity", group=sizes, sigmas=GRID, metric=Metric("dcg@5", gain=(0, unit, 3 * unit))
+        )
+        for unit in (1.0, 1e-6)
+    )
+    np.testing.assert_allclose(small.table["queries"], plain.table["queries"], rtol=1e-6)
+
+
 def test_units_of_the_score_fail_the_control(data):
     S, y, sizes = data
     with pytest.raises(ValueError, match="sigma_unit='spread' does the latter"):

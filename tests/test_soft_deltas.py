@@ -76,6 +76,7 @@ def test_queries_too_long_for_all_their_pairs_are_refused(monkeypatch):
     labels, groups = np.arange(10_001) % 2, QueryGroups.from_sizes([10_001])
     with pytest.raises(ValueError, match=r"a query must have at most 10000 documents, .*; got 10001 for query 0"):
         SoftLambdaObjective().prepare(labels, groups)
+    SoftLambdaObjective().prepare(labels[1:], QueryGroups.from_sizes([10_000]))
     monkeypatch.setattr(costs, "LIMIT_SECONDS", 1e-3)
     with pytest.raises(ValueError, match=r"metric must have a smaller cutoff .*ndcg of query 1, n = 90 .*take ndcg@10"):
         SoftLambdaObjective("ndcg").prepare(labels[:92], QueryGroups.from_sizes([2, 90]))

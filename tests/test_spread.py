@@ -32,6 +32,7 @@ def test_the_spread_is_the_pooled_standard_deviation_within_queries():
     assert spread(groups, scores, weights) == pytest.approx(wanted, rel=1e-15)
     assert spread(groups, scores + 2.0**40, weights) == pytest.approx(wanted, rel=1e-15)
     assert spread(groups, scores, weights * 0) == 0
+    assert spread(groups, scores, np.full(4, 1.7e308)) == spread(groups, scores, np.ones(4))
 
 
 @pytest.mark.parametrize("factor", [2.0**1020, 2.0**-1074, 1e300, 1e-200])
@@ -41,6 +42,13 @@ def test_the_spread_of_huge_and_tiny_scores(factor):
     assert spread(groups, scores * factor, np.ones(3)) == pytest.approx(
         plain * factor, rel=0.03 if factor < 1e-300 else 1e-14
     )
+
+
+def test_the_spread_of_huge_scores_below_0():
+    """Whose sums over a query overflow."""
+    scores, groups = np.array([-1.0, -13.0, -13.0, -13.0]), QueryGroups.from_sizes([4])
+    wanted = spread(groups, scores, np.ones(1)) * 2.0**1020
+    assert spread(groups, scores * 2.0**1020, np.ones(1)) == pytest.approx(wanted, rel=1e-14)
 
 
 def test_the_spread_of_tiny_differences_beside_a_huge_score():
