@@ -282,6 +282,19 @@ def test_the_integral_and_the_sum_over_pairs_agree(name, noise, kind):
         assert goes_by_level(queries, LAWS[noise], scores, sigma) == (kind != "far_apart") or sigma != 1.0
 
 
+def test_the_integral_reaches_as_far_as_two_noises_do():
+    """A crowd ten sigma behind another one: each document's noise ends before, that of a pair does not."""
+    rng = np.random.default_rng(0)
+    labels, scores = np.repeat([0, 1], 20), np.repeat([10.0, 0.0], 20) + 0.1 * rng.normal(size=40)
+    queries = prepare(bs.Metric("auc"), "test", labels, bs.QueryGroups.from_sizes([40]))
+    raw, gradient, push, _ = by_the_grid(queries, scores, "gaussian", 1.0)
+    apart = scores[labels == 0] - scores[labels == 1, None]
+    density = np.exp(-0.25 * apart**2) / np.sqrt(4 * np.pi)
+    np.testing.assert_allclose(gradient, np.concatenate([-density.sum(axis=0), density.sum(axis=1)]), rtol=1e-9)
+    np.testing.assert_allclose(push[labels == 0], density.sum(axis=0), rtol=1e-9)
+    assert raw == pytest.approx(-400.0, rel=1e-9)
+
+
 def test_few_pairs_of_many_documents_go_by_level():
     """Which is cheaper hangs on how many pairs there are: two labels, one of them rare, have few."""
     rng = np.random.default_rng(3)

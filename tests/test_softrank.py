@@ -69,6 +69,23 @@ def test_two_documents_are_the_exact_expectation(noise):
         np.testing.assert_allclose(got, wanted, rtol=1e-10)
 
 
+@pytest.mark.parametrize(
+    ("noise", "gap", "chance"),
+    [
+        ("gaussian", 10.0, 0.5 * math.erfc(5.0)),
+        ("gumbel", 30.0, 1.0 / (1.0 + math.exp(30.0))),
+        ("logistic", 30.0, math.exp(-30.0) * (29.0 + math.exp(-30.0)) / (1.0 - math.exp(-30.0)) ** 2),
+    ],
+)
+def test_a_crowd_far_above_is_passed_by_its_chance_alone(noise, gap, chance):
+    """Eight documents below eight, which fill all ranks that count unless one of them changes places, or more do."""
+    above = np.arange(16) < 8
+    fewer = [sum(math.comb(7, c) for c in range(passed)) / 2.0**7 for passed in range(9)]
+    worth = sum(math.comb(8, passed) * chance**passed * fewer[passed] for passed in range(1, 9))
+    found = soft("cg@8", noise=noise, gain="linear")(~above, np.where(above, gap, 0.0), group=[16])
+    assert found == pytest.approx(8 * worth, rel=1e-9, abs=0)
+
+
 @pytest.mark.parametrize("noise", NOISES)
 def test_without_ties_little_noise_leaves_the_hard_metric_and_with_ties_it_does_not(noise):
     labels, scores = oracle.query("generic", 9, 1)
