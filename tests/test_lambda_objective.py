@@ -66,6 +66,16 @@ def test_ranknet_is_the_oracles(spread, sigmoid):
     np.testing.assert_allclose(found[1], wanted[1], rtol=0, atol=1e-12 * wanted[1].max())
 
 
+@pytest.mark.parametrize("far", [590.0, 650.0, 720.0, 1500.0])
+def test_ranknet_of_documents_far_below_another_one(far):
+    """Of the pair down there one is nearly sure to be wrong, though neither's exponential may be a number."""
+    labels, scores = np.array([0, 1, 2]), np.array([0.0, -far, -far - 4.0])
+    found = evaluate(LambdaObjective("ranknet"), labels, scores, QueryGroups.from_sizes([3]))
+    gradient, hessian = oracle.ranknet(labels, scores)
+    np.testing.assert_allclose(found[0], -gradient, rtol=1e-12, atol=1e-15)
+    np.testing.assert_allclose(found[1], hessian, rtol=1e-12, atol=1e-15)
+
+
 def test_ranknet_is_the_same_on_several_threads(monkeypatch):
     """Also where one range of queries holds scores too far apart for their exponentials."""
     labels, scores = ranking(2)

@@ -203,6 +203,8 @@ def test_queryrmse_of_scores_whose_difference_is_no_number():
         assert np.array_equal(curvature, np.ones(3))
         both = SoftObjective("ndcg", losses={"queryrmse": 1.0})
         assert all(np.isfinite(part).all() for part in evaluate(both, labels, np.array(scores), groups, None))
+    gradient, _ = evaluate(QueryRMSEObjective(), labels, np.array([3e299, 0.0, 0.0]), groups, None)
+    np.testing.assert_allclose(gradient, [-2e299, 1e299, 1e299], rtol=1e-14)
 
 
 def test_queryrmse_goes_where_catboosts_goes():
@@ -311,6 +313,13 @@ def test_targets_that_are_all_nothing_push_down_by_the_chance_to_be_first():
     objective = XENDCGObjective(gamma=[1.0, 1.0], terms=1)
     gradient, _ = alone(objective, [0, 0], [0.0, np.log(3.0)])
     np.testing.assert_allclose(gradient, [-0.25, -0.75], rtol=1e-14)
+
+
+def test_targets_of_next_to_nothing_have_their_shares():
+    labels, scores = [2, 0, 1], [0.3, -0.2, 0.0]
+    small = alone(XENDCGObjective(gamma=[1.0] * 3, terms=1, gain=(0.0, 1e-12, 2e-12)), labels, scores)
+    plain = alone(SoftmaxObjective(gain=(0.0, 1.0, 2.0)), labels, scores)
+    np.testing.assert_allclose(small, plain, rtol=1e-12)
 
 
 def test_softmax_has_nothing_to_say_where_nothing_gains():
