@@ -254,6 +254,15 @@ def test_coordinate_ascent_ends_where_no_single_move_helps(constraint):
                 assert problem.hard_value(moved) <= solution.value + 1e-12
 
 
+@pytest.mark.parametrize("seed", [1, 17])
+def test_coordinate_ascent_says_what_its_weights_are_worth_where_documents_are_tied(seed):
+    """Scores that are moved step by step drift apart by rounding, which breaks ties as if it knew the labels."""
+    problem = make_problem(seed=seed, n_queries=8)
+    problem = replace(problem, scores=np.round(problem.scores))
+    solution, _ = run("coordinate-ascent", problem, restarts=5)
+    assert solution.value == pytest.approx(problem.hard_value(solution.weights), abs=1e-12)
+
+
 @pytest.mark.parametrize("constraint", ["simplex", "nonnegative"])
 def test_coordinate_ascent_leaves_the_only_model_its_weight(constraint):
     """All documents tied would be better than any blend, but is none."""
