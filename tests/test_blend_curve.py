@@ -382,6 +382,9 @@ def test_rounding_is_no_ranking(data, how):
     chance = HARD(y, np.zeros(y.size), group=sizes)
     found = [middle.hard[1], middle.soft[1], surface.hard[at], surface.soft[at]]
     np.testing.assert_allclose(found, chance, rtol=1e-12)
+    faint = S[:, 1] * (1e-8 if how == "none" else 0.0)  # what is left of larger ones is a ranking, be it 1e-8 of them
+    left = blend_curve(np.column_stack([S[:, 0], faint - S[:, 0]]), y, **options)
+    assert left.hard[1] == pytest.approx(HARD(y, faint, group=sizes), rel=1e-12)
     tiny = blend_curve(mirrored * [1, 1, 1e-12], y, j=2, **options)
     np.testing.assert_allclose(tiny.hard[[0, 2]], [HARD(y, S[:, at], group=sizes) for at in (0, 1)], rtol=1e-12)
 

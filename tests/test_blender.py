@@ -123,6 +123,8 @@ def test_copies_among_many_documents_are_found_and_nothing_else():
     ahead = 1.0 - behind
     assert copies(S, groups, ahead, spreads(groups, S, ahead)) == ([[0, 2, 3, 5]], [(1, 4)])
     assert copies(S[:, [0, 1, 3]], groups, np.ones(400), units[[0, 1, 3]]) == ([], [])
+    two = np.column_stack([first, first + np.where(np.arange(4000) < 500, second, 0.0)])  # apart where none weighs
+    assert copies(two, groups, behind, spreads(groups, two, behind)) == ([[0, 1]], [])
 
 
 def test_models_that_agree_only_beside_a_huge_score_are_no_copies(data):

@@ -53,6 +53,7 @@ def test_value_is_the_metric_less_the_penalty(data):
     assert found.soft(weights) == pytest.approx(soft, abs=1e-6)
     assert found.value_and_gradient(weights)[0] == pytest.approx(soft - 0.3 * penalty, abs=1e-6)
     assert found.evaluations == 1  # the last weights are remembered
+    assert found.value_and_gradient(weights * [1.0, 1.0, 1.0 + 1e-9])[0] != found.value_and_gradient(weights)[0]
 
 
 def test_no_weights_are_equal_ones():

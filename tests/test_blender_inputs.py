@@ -77,8 +77,16 @@ def test_mirrored_ranks_are_opposite_to_the_last_digit(n):
 def test_normalised_scores_do_not_change_with_scale_and_offset(how, data):
     S, y, sizes = data
     blender = SoftBlender(normalize=how, sigma=1.0).fit(S, y, group=sizes)
-    far = blender.normalize_scores(S * [1e290, 1e-290, 4.0] + [0.0, 0.0, 8.0], group=sizes)
+    widest = 1.7e308 / np.abs(S[:, 0]).max()  # differences of such scores are no numbers
+    far = blender.normalize_scores(S * [widest, 1e-290, 4.0] + [0.0, 0.0, 8.0], group=sizes)
     np.testing.assert_allclose(far, blender.normalize_scores(S, group=sizes), rtol=1e-9, atol=1e-12)
+
+
+def test_a_missing_score_below_the_lowest_float_is_the_lowest_float():
+    query = np.array([[1.7e308, 0.0], [-1.7e308, 1.0], [np.nan, 2.0], [0.0, 0.0]])
+    S, y, sizes = np.vstack([query, query]), [1, 0, 0, 1] * 2, [4, 4]
+    blender = SoftBlender(normalize="none", method="equal").fit(S, y, group=sizes)
+    assert blender.normalize_scores(S, group=sizes)[2, 0] == np.finfo(float).min
 
 
 @pytest.mark.parametrize("options", [{"method": "equal"}, {"method": "rrf"}, {}], ids=str)
