@@ -332,6 +332,15 @@ def test_rounding_is_no_effect():
     assert effects.to_frame()["hurts"].tolist() == [False, False, True]
 
 
+def test_trees_that_rounding_alone_makes_better_are_given_up():
+    """Whatever the margin; not those that leave the mean alone and move its queries: they may be worth something."""
+    rows = np.array([[0.2, 0.3, 0.1, 0.4], [0.5, 0.7, 0.3, 0.9], [0.5, 0.7, 0.3, 0.9]])
+    rows[2] += 1e-13
+    assert tree_effects(track_of(rows), margin=0).keep == 1
+    rows[2] += [0.2, -0.2, -0.1, 0.1]
+    assert tree_effects(track_of(rows), margin=0).keep == 2
+
+
 def test_rounding_is_no_effect_on_one_query():
     effects = tree_effects(track_of([[0.1], [0.5], [0.5 + 1e-12]]))
     assert (effects.best, effects.keep) == (2, 1)

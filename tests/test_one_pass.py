@@ -11,7 +11,7 @@ from boostsoft.metrics.prepared import PreparedQueries
 from boostsoft.objectives import SoftObjective, reference_objective
 
 RNG = np.random.default_rng(8)
-SIZES = [7, 1, 40, 0, 6, 2, 9]
+SIZES = [7, 1, 40, 0, 6, 2, 9, 0]
 GROUPS = QueryGroups.from_sizes(SIZES)
 Y, S = RNG.integers(0, 3, GROUPS.n_docs), RNG.normal(size=GROUPS.n_docs)
 S[48:54] *= 3000.0  # exponentials of these scores are no numbers
