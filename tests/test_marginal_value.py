@@ -758,6 +758,20 @@ def test_equal_batches_are_worth_the_same_however_trees_are_sampled(sampled):
     assert {row.first for values in found for row in values.batches} == {0.5}
 
 
+def test_how_xgboost_draws_may_be_given(monkeypatch):
+    xgb = pytest.importorskip("xgboost")
+    model, real, seen = xgboost_model(), xgb.train, []
+
+    def train(params, *given, **options):
+        seen.append(params["seed_per_iteration"])
+        return real(params, *given, **options)
+
+    monkeypatch.setattr(xgb, "train", train)
+    for given in (None, {"seed_per_iteration": False}):
+        marginal_value(model, [candidates()["good"]], POOL, LABELS, group=SIZES, params=given)
+    assert seen == [True, False]
+
+
 def test_weights_of_queries_are_those_of_rows_where_xgboost_does_not_rank():
     xgb = pytest.importorskip("xgboost")
     X, y = documents(0)

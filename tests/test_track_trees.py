@@ -591,6 +591,17 @@ def test_models_of_several_scores_are_refused():
     refused(r"model must have one score per document, 240; got shape \(240, 2\)", Wide())
 
 
+def test_scores_of_a_model_that_writes_to_one_array_are_kept():
+    class OneArray:
+        def staged_predict(self, data):
+            scores = np.zeros(len(data))
+            for _ in range(3):
+                scores += 1.0
+                yield scores
+
+    np.testing.assert_array_equal(np.array(staged(OneArray()))[:, 0], [0.0, 1.0, 2.0, 3.0])
+
+
 def test_infinite_scores_are_refused():
     class Infinite:
         def staged_predict(self, data):

@@ -229,6 +229,16 @@ def test_the_worst_queries_come_first():
     assert second.change == found.per_query[1, 1, second.query] - found.per_query[0, 1, second.query]
 
 
+def test_queries_that_do_equally_badly_keep_their_order():
+    values = np.tile([0.5, 0.25, 1.0], 200)[None, None]
+    found = track(
+        np.ones(600), metrics=(SOFT,), steps=[1], per_query=values, beginning=values[0], start=0, spread=np.ones(1),
+        groups=None, y_true=None, scores=None, qid=None,
+    )  # fmt: skip
+    wanted = [*range(1, 600, 3), *range(0, 600, 3)]
+    assert [worst.query for worst in found.worst_queries(n=400)] == wanted
+
+
 def test_by_default_the_ten_worst_of_the_last_step_by_their_value_and_a_band_of_95_percent():
     values = np.random.default_rng(0).uniform(size=(3, 1, 12))
     found = track(

@@ -10,6 +10,8 @@ def number(value: float, digits: int = 4, sign: bool = False) -> str:
 
     >>> number(0.25), number(0.25, 2, sign=True), number(0.0), number(3e-7), number(float("nan")), number(float("inf"))
     ('0.2500', '+0.25', '0.0000', '3.0e-07', '-', 'inf')
+    >>> number(6e-5), number(4e-5)
+    ('0.0001', '4.0e-05')
     >>> number(812.5), number(8125.4321), number(812543.21), number(8125432.1), number(1e300)
     ('812.5000', '8,125.432', '812,543.2', '8,125,432', '1.0e+300')
     """
