@@ -37,7 +37,7 @@ def test_the_table_of_peers_names_the_sources():
 
 
 def test_the_table_lists_every_metric():
-    table = TEXT[TEXT.index("| metric |") : TEXT.index("Each as `name@k`")]
+    table = TEXT[TEXT.index("| metric |") : TEXT.index("Write each as `name@k`")]
     rows = re.findall(r"^\| `(\w+)` \| (.*) \| (.*) \|$", table, re.MULTILINE)
     assert [name for name, _, _ in rows] == list(REGISTRY)
     for name, formula, options in rows:
