@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .arguments import FloatArray, IntArray, finite_vector, generator_of, non_negative_number, one_of, whole_number
-from .blending.annealing import counting_queries, share_of_a_query
+from .blending.annealing import counting_queries, several_count, share_of_a_query
 from .blending.interval import percentiles
 from .blending.mixtures import Mixtures, read_mixtures
 from .blending.problem import Problem
@@ -267,7 +267,7 @@ def _effects(mixed: Mixtures, values: FloatArray) -> FloatArray:
 
 
 def _held_out(mixed: Mixtures, grid: FloatArray, rng: np.random.Generator, options: Mapping[str, Any]) -> Found:
-    if counting_queries(mixed.prepared, mixed.query_weight) < 2:
+    if not several_count(mixed.prepared, mixed.query_weight):
         raise ValueError("choose_sigma: two queries must have a relevant document to hold one of them out; got 1")
     sizes = spreads(mixed.prepared.members, mixed.scores, mixed.query_weight)
     problem = Problem(

@@ -365,6 +365,13 @@ def test_held_out_trains_by_weight():
     assert found.table["value"][0] == pytest.approx(Metric("ndcg@10")(y.ravel(), S[:, 0], **given), abs=0.01)
 
 
+def test_one_query_may_weigh_more_than_all_others(data):
+    S, y, sizes = data
+    weights = np.where(np.arange(sizes.size) == 0, 1e3, 1.0)  # 1.08 queries of equal weight, of 40 that count
+    found = choose_sigma(S, y, method="held-out", group=sizes, query_weight=weights, sigmas=[0.2, 0.5])
+    assert np.isfinite(found.table["value"]).all()
+
+
 def test_held_out_does_not_see_scores_of_weight_0(data):
     S, y, sizes = data
     weights = np.where(np.arange(sizes.size) > 2, 1, 0)
