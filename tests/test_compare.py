@@ -384,6 +384,17 @@ def test_samples_agree_by_weight():
     assert (row.agrees_half, row.agrees_small) == pytest.approx((0.5, 0.1), abs=0.03)
 
 
+def test_no_sample_holds_more_queries_than_count():
+    values = np.full((2, 1, 40), np.nan)
+    values[:, 0, :3] = [[0.5, 0.5, 0.5], [0.6, 0.7, 0.4]]
+    row = compare(track_of(values[:1]), track_of(values[1:])).rows[0]  # a tenth of the 40 are 4
+    assert row.n == 3
+    assert row.agrees_half == pytest.approx(2 / 3, abs=0.03)
+    assert math.isnan(row.agrees_small)  # all three agree with themselves
+    row = compare(track_of([[[0.2]]]), track_of([[[0.5]]])).rows[0]
+    assert math.isnan(row.agrees_half)  # the half of one query is none
+
+
 def test_one_query():
     row = compare(track_of([[[0.2]]]), track_of([[[0.5]]])).rows[0]
     assert (row.n, row.difference) == (1, pytest.approx(0.3))

@@ -50,8 +50,9 @@ class ComparedMetric:
         queries, 1 as many, and below 0 the two metrics disagree. Wide where the hard effect is near 0.
     agrees_half, agrees_small : float
         Share of samples of half of the queries, and of ``small`` ones, drawn without replacement, in which this metric
-        has the sign of the **hard** metric's difference on all queries; samples of difference 0 count half. The
-        hard metric has the advantage of sharing its own noise with that sign.
+        has the sign of the **hard** metric's difference on all queries; samples of difference 0 count half. NaN
+        where there is no such sample: one query alone counts, or fewer than ``small``. The hard metric has the
+        advantage of sharing its own noise with that sign.
     identical : bool
         Whether no query differs by more than rounding (1e-9): then the difference is 0, and what would divide by its
         standard deviation is NaN.

@@ -190,7 +190,11 @@ def _row(name: str, kind: str, paired: Paired, twin: Paired | None, plan: Plan) 
     t, p_t, p_wilcoxon = significance(paired)
     ratio = (np.nan, np.nan, np.nan) if twin is None or kind == "hard" else gain(paired, twin, plan.level)
     reference = np.nan if twin is None else twin.difference
-    half, small = (paired.sign_kept(sums, reference) for sums in sample_sums(paired, (paired.n // 2, plan.small), plan))
+    sizes = paired.n // 2, plan.small
+    half, small = (
+        paired.sign_kept(sums, reference) if 0 < size <= paired.n else np.nan
+        for size, sums in zip(sizes, sample_sums(paired, sizes, plan), strict=True)
+    )
     effect = paired.effect
     return ComparedMetric(
         metric=name, kind=kind, n=paired.n, a=float(paired.means[0]), b=float(paired.means[1]),
