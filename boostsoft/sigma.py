@@ -170,12 +170,12 @@ def choose_sigma(
         "l2": non_negative_number(caller, "l2", l2),
         "shown": shown,
     }
+    rng = generator_of(caller, random_state)
     if method == "residual":
         signs = directions(caller, lower_is_better, n_models)
         return _residual(caller, matrix, names, signs, group, qid, sample_weight, query_weight)
     if method == "held-out" and sigma_unit == "score":
         raise ValueError(f"{caller}: sigma_unit must be 'spread' with method='held-out', as in a blend; got 'score'")
-    rng = generator_of(caller, random_state)
     mixed = read_mixtures(
         caller, S, y, [("S", at) for at in range(n_models)], group=group, qid=qid, sample_weight=sample_weight,
         query_weight=query_weight, metric=metric, normalize=normalize, lower_is_better=lower_is_better, noise=noise,

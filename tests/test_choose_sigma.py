@@ -441,6 +441,7 @@ def test_a_copy_changes_no_tradeoff():
         ({"l2": -1}, "l2 must"),
         ({"n_folds": 0}, "n_folds must"),
         ({"smoothness_weight": -1}, "smoothness_weight must"),
+        ({"random_state": "today"}, "random_state must"),
     ],
 )
 def test_every_method_refuses_what_it_does_not_read_too(data, wrong, told):

@@ -413,6 +413,8 @@ def test_what_is_refused():
     for level in (0.0, 1.0):
         with pytest.raises(ValueError, match="tree_effects: level must be"):
             tree_effects(track, level=level)
+    with pytest.raises(ValueError, match=r"^tree_effects: metric must be one of 'ndcg@10'.*; got 'mrr'"):
+        tree_effects(track, "mrr")
     with pytest.raises(ValueError, match="tree_effects: n_boot must be from 20 "):
         tree_effects(track, n_boot=19)
     with pytest.raises(ValueError, match="ndcg@10 must count a query at least"):

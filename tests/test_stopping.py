@@ -134,6 +134,12 @@ def test_what_it_refuses(arguments, error, message):
         StoppingRule(*arguments)
 
 
+def test_an_unknown_metric_is_refused():
+    track = as_track(np.zeros((3, 4)), [1, 2])
+    with pytest.raises(ValueError, match=r"^StoppingRule\.stop_at: metric must be one of .*; got 'mrr'"):
+        StoppingRule(1).stop_at(track, "mrr")
+
+
 def test_a_change_of_one_query_has_no_error():
     with pytest.raises(ValueError, match="at least 2 queries must count, or the change has no error; got 1 of 3"):
         StoppingRule(5).begin(0, np.array([0.5, np.nan, 0.5]), np.array([1.0, 1.0, 0.0]))

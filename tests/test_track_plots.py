@@ -533,7 +533,13 @@ def test_a_new_figure_is_made_without_ax_and_pyplot_stays_out():
             TypeError,
             r"^plot_comparison: comparison must be what boostsoft\.compare returns; got TreeTrack",
         ),
-        (lambda: track_plots.plot_changes(track_of(), "map"), ValueError, r"must be one of 'ndcg@10'"),
+        (
+            lambda: track_plots.plot_changes(track_of(), "map"),
+            ValueError,
+            r"^plot_changes: metric must be one of 'ndcg@10'",
+        ),
+        (lambda: track_plots.plot_curves(track_of(), ["map"]), ValueError, r"^plot_curves: metrics must be one of"),
+        (lambda: track_plots.track_figure(track_of(), 0.5), TypeError, r"^track_figure: metric must be a position"),
         (lambda: track_plots.plot_changes(track_of(), level=0.0), ValueError, r"^plot_changes: level must be"),
         (lambda: track_plots.track_figure(CROWDS["infinite"]), ValueError, r"must be finite for every query"),
         (

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..drawing import BLUE, INK, QUIET, VERMILION, brief, frame, inches, literal, new_axes
-from ..tracks.checks import first_soft
+from ..tracks.checks import first_soft, place_of
 from ..tracks.effects import STILL, TreeEffects, effects_of
 from ..tracks.tree_track import TreeTrack
 from ..tracks.words import number, per_cent
@@ -68,7 +68,7 @@ def plot_changes(
     ('Change of ndcg_gaussian@10 by tree', ['0 help', '2 unsure', '0 hurt (by chance alone 0.05)'])
     """
     as_track("plot_changes", track)
-    chosen = first_soft(track.metrics) if metric is None else track.index(metric)
+    chosen = first_soft(track.metrics) if metric is None else place_of("plot_changes", "metric", track.metrics, metric)
     effects = effects_of("plot_changes", track, chosen, level)
     axes = new_axes(8.0, 3.6) if ax is None else ax
     draw_changes(axes, effects)

@@ -14,6 +14,7 @@ from ..metrics import SoftMetric
 from ..metrics.hard import twin_in
 from ..metrics.soft import AnyMetric
 from ..statistics import check_resamples
+from ..tracks.checks import place_of
 from ..tracks.tree_track import TreeTrack
 from ..tracks.words import amount, number, per_cent
 from .bands import BANDS, Band, band_of, best_step
@@ -267,7 +268,9 @@ def _chosen(track: TreeTrack, metrics: Any) -> list[int]:
     if metrics is None:
         return list(range(track.n_metrics))
     several = isinstance(metrics, Iterable) and not isinstance(metrics, str)
-    chosen = [track.index(metric) for metric in (metrics if several else [metrics])]
+    chosen = [
+        place_of("plot_curves", "metrics", track.metrics, metric) for metric in (metrics if several else [metrics])
+    ]
     if not chosen:
         raise ValueError(f"plot_curves: metrics must hold a metric at least; got {metrics!r}")
     return chosen

@@ -22,6 +22,7 @@ from ..query_means import (
     weighted_means,
 )
 from ..statistics import check_resamples
+from .checks import place_of
 from .tree_track import TreeTrack
 from .words import amount, number, per_cent
 
@@ -269,7 +270,7 @@ def tree_effects(
     caller = "tree_effects"
     if not isinstance(track, TreeTrack):
         raise TypeError(f"{caller}: track must be a TreeTrack; got {type(track).__name__}")
-    return effects_of(caller, track, track.index(metric), level, n_boot, seed, margin)
+    return effects_of(caller, track, place_of(caller, "metric", track.metrics, metric), level, n_boot, seed, margin)
 
 
 def effects_of(

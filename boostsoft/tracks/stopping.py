@@ -12,6 +12,7 @@ import numpy as np
 from ..arguments import FloatArray, fraction, non_negative_number, whole_number
 from ..metrics.soft import AnyMetric
 from ..query_means import counted_weights, mean_errors, weighted_means
+from .checks import place_of
 from .tree_track import TreeTrack
 
 
@@ -98,7 +99,7 @@ class StoppingRule:
         metric : int, str or metric
             By position, name or value; another raises, as in :meth:`TreeTrack.index`.
         """
-        at = track.index(metric)
+        at = place_of("StoppingRule.stop_at", "metric", track.metrics, metric)
         watch = self.begin(track.start, track.beginning[at], track.query_weight)
         for n_trees, values in zip(track.steps.tolist(), track.per_query[:, at], strict=True):
             if watch.see(n_trees, values):
