@@ -17,7 +17,7 @@ from ..query_groups import QueryGroups
 from ..query_means import mean_errors
 from ..track_plots.bands import BANDS, band_of_means, best_step
 from ..track_plots.changes import change_range, step_kinds
-from ..tracks.effects import TreeEffects, tree_effects
+from ..tracks.effects import STILL, TreeEffects, tree_effects
 from ..tracks.tree_track import TreeTrack, WorstQuery
 from ..tracks.words import amount
 
@@ -128,7 +128,7 @@ def metric_figures(track: TreeTrack, metric: int, level: float) -> MetricFigures
         value_error=float(mean_errors(track.per_query[[-1], metric], track.counted(metric))[0]),
         best=best_step(track, metric),
         worst=_worst(track, metric, "value", alike),
-        fallen=[query for query in _worst(track, metric, "change", alike) if query.change < 0],
+        fallen=[query for query in _worst(track, metric, "change", alike) if query.change < -STILL],
         alike=int(alike.sum()),
     )
 
