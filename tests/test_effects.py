@@ -10,6 +10,7 @@ import pytest
 from scipy import stats
 
 from boostsoft import Metric
+from boostsoft.track_plots.bands import best_step
 from boostsoft.tracks import TreeTrack
 from boostsoft.tracks.effects import tree_effects
 
@@ -343,8 +344,18 @@ def test_trees_that_rounding_alone_makes_better_are_given_up():
 
 def test_rounding_is_no_effect_on_one_query():
     effects = tree_effects(track_of([[0.1], [0.5], [0.5 + 1e-12]]))
-    assert (effects.best, effects.keep) == (2, 1)
+    assert (effects.best, effects.keep, effects.lost) == (1, 1, 0.0)
     assert effects.advice == "keep 1 tree: the next one changes nothing"
+
+
+def test_the_best_of_steps_that_rounding_tells_apart_is_the_first():
+    """As trees without a split are: the best number was not in its own interval."""
+    base = np.linspace(0.2, 0.8, 9)
+    track = track_of([base, base + 0.1, base + 0.1 + 1e-15, base + 0.1 + 2e-15, base + 0.1])
+    effects = tree_effects(track)
+    assert (effects.best_low, effects.best, effects.best_high) == (1, 1, 1)
+    assert effects.advice == "keep 1 tree: the next 3 change nothing"
+    assert best_step(track, 0) == 0
 
 
 def test_one_query_gives_no_errors():

@@ -104,6 +104,16 @@ def test_by_default_it_is_sure_of_nine_in_ten():
     assert StoppingRule(5) == StoppingRule(5, confidence=0.9, min_delta=0.0)
 
 
+def test_rounding_is_no_rise():
+    """As of trees without a split: however sure it is, and however often, it is neither a gain nor better."""
+    values = 0.5 + np.array([0.0, 0.1, 0.1 + 1e-15, 0.1 + 2e-15, 0.1 + 3e-15])[:, None] + np.arange(4.0) / 8
+    watch = StoppingRule(1).begin(0, values[0], np.ones(4))
+    assert not watch.see(1, values[1])
+    assert watch.see(2, values[2])
+    assert watch.gain == (0.0, 0.0)
+    assert (watch.see(3, values[3]), watch.see(4, values[4]), watch.best_trees) == (True, True, 1)
+
+
 def test_standing_still_stops_and_a_sure_rise_does_not():
     rule = StoppingRule(2, confidence=0.999)
     still, rising = np.full((5, 4), 0.5), np.arange(5.0)[:, None] + np.arange(4.0)

@@ -6,6 +6,7 @@ import numpy as np
 
 from ..arguments import FloatArray
 from ..query_means import central
+from ..tracks.effects import first_best
 from ..tracks.tree_track import TreeTrack
 
 BANDS = ("paired", "mean")
@@ -15,7 +16,7 @@ Band = tuple[FloatArray, FloatArray]
 def best_step(track: TreeTrack, metric: int) -> int:
     """Position of the step with the highest mean, the first if several have it; 0 where no mean is a number."""
     means = track.mean[:, metric]
-    return int(np.argmax(np.where(np.isnan(means), -np.inf, means)))
+    return first_best(np.where(np.isnan(means), -np.inf, means))
 
 
 def band_of(track: TreeTrack, metric: int, kind: str, level: float, n_boot: int = 1000) -> Band:

@@ -26,7 +26,7 @@ from ..query_means import (
 )
 from ..statistics import check_resamples
 from ..tracks.builder import as_metrics
-from ..tracks.effects import STILL
+from ..tracks.effects import STILL, moved
 from .batch_data import CALLER, Batch, read_batches
 from .batch_values import BatchValue, BatchValues
 from .blocks import refuse_other_width
@@ -238,7 +238,7 @@ class _Measure:
             problem = f"{type(result).__name__}: {reason(result)}"
             return BatchValue(**known, **missing, n_trees=0, problem=problem), self.soft * np.nan
         after = result.scores if result.n_trees else self.scores  # a tree without a split moves all alike, and rounds
-        gain, hard = _moved(self.soft, self.per_query(after)), _moved(self.hard, self.per_query(after, hard=True))
+        gain, hard = moved(self.soft, self.per_query(after)), moved(self.hard, self.per_query(after, hard=True))
         error, hard_error = (float(mean_errors(values[None], self.counted)[0]) for values in (gain, hard))
         change, reach = self.mean(gain), np.inf if np.isnan(error) else self.t * error
         problem = ""
@@ -256,7 +256,7 @@ class _Measure:
         grown = self._spread(after)
         if not (self.spread > 0 and grown > 0):
             return np.nan
-        return self.mean(_moved(self.soft, self.per_query(self.scores * (grown / self.spread))))
+        return self.mean(moved(self.soft, self.per_query(self.scores * (grown / self.spread))))
 
     def _spread(self, scores: FloatArray) -> float:
         return spread(self.pool.queries.members, scores, self.pool.weights)
@@ -288,10 +288,3 @@ def _firsts(changes: FloatArray, counted: FloatArray, n_boot: int, seed: int) ->
     best = means >= means.max(axis=1, keepdims=True) - STILL
     shares[trained] = (best / best.sum(axis=1, keepdims=True)).mean(axis=0)
     return shares
-
-
-def _moved(before: FloatArray, after: FloatArray) -> FloatArray:
-    """Differences without those that are rounding."""
-    with np.errstate(invalid="ignore"):  # of infinite values, which queries of weight 0 may have
-        differences = after - before
-    return np.where(np.abs(differences) <= STILL, 0.0, differences)

@@ -285,7 +285,7 @@ def effects_of(
     reach = np.where(np.isnan(error), np.inf, t_quantile((1.0 + level) / 2.0, freedom) * error)
     means = weighted_means(values, counted)
     trees = np.concatenate([[track.start], track.steps])
-    best = int(np.argmax(means))
+    best = first_best(means)
     margin = non_negative_number(caller, "margin", margin)
     allowed = margin * float(means[best] - means[0])
     keep = _fewest(means, values, counted, best, t_quantile(level, freedom), allowed)
@@ -297,16 +297,32 @@ def effects_of(
         low, high = _best_interval(trees, resampled, level)
         may_be_best = ((trees >= low) & (trees <= high)) | (trees == trees[-1])
         by_chance = max(_picked((resampled - means)[:, may_be_best], level), t_quantile(level, freedom) * shortfall[1])
-    moved = np.diff(means)
+    changes = np.diff(means)
     return TreeEffects(
         metric=track.names[at], level=level, allowed=allowed, queries=n_counted, freedom=freedom,
         start=track.start, steps=track.steps,
-        mean=means[1:], change=moved, error=error, low=moved - reach, high=moved + reach,
+        mean=means[1:], change=changes, error=error, low=changes - reach, high=changes + reach,
         best=int(trees[best]), best_low=low, best_high=high, keep=int(trees[keep]),
         given_up=float(means[best] - means[keep]), given_up_error=float(shortfall[0]),
-        lost=float(means[best] - means[-1]), lost_error=float(shortfall[1]),
+        lost=max(float(means[best] - means[-1]), 0.0), lost_error=float(shortfall[1]),
         lost_by_chance=float(by_chance),
     )  # fmt: skip
+
+
+def first_best(means: FloatArray) -> int:
+    """The place of the highest mean, the first of those that rounding alone tells apart.
+
+    >>> first_best(np.array([0.5, 0.75, 0.75 + 1e-15]))
+    1
+    """
+    return int(np.argmax(means >= means.max() - STILL))
+
+
+def moved(before: FloatArray, after: FloatArray) -> FloatArray:
+    """Differences without those that are rounding."""
+    with np.errstate(invalid="ignore"):  # of infinite values
+        differences = after - before
+    return np.where(np.abs(differences) <= STILL, 0.0, differences)
 
 
 def _check_counted(caller: str, name: str, values: FloatArray, counted: FloatArray) -> int:

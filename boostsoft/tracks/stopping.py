@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from statistics import NormalDist
 from typing import NamedTuple
 
-import numpy as np
-
 from ..arguments import FloatArray, fraction, non_negative_number, whole_number
 from ..metrics.soft import AnyMetric
 from ..query_means import counted_weights, mean_errors, weighted_means
 from .checks import place_of
+from .effects import STILL, moved
 from .tree_track import TreeTrack
 
 
@@ -57,7 +56,7 @@ class StoppingRule:
     tree, each time on its own: if m trees truly add g with error e, training stops at a given tree with probability
     Phi(z - g / e), so that a patience whose trees add less than a few errors ends by chance: at a rate of .05 one of 50
     was as good as the best of 300 trees on five sets, one of 20 lost .005 (notebooks/tracking.ipynb). What counts as
-    best is not part of the test: it is the highest mean seen.
+    best is not part of the test: it is the highest mean seen. A query that moves by less than 1e-9 stands still.
 
     Examples
     --------
@@ -136,7 +135,7 @@ class StoppingWatch:
         if n_trees <= self._seen[-1][0]:
             raise ValueError(f"StoppingRule: the number of trees must rise; got {n_trees} after {self._seen[-1][0]}")
         mean = float(weighted_means(values[None], self._counted)[0])
-        if self.best_trees is None or mean > self.best_mean:
+        if self.best_trees is None or mean > self.best_mean + STILL:
             self.best_trees, self.best_mean = n_trees, mean
         self._seen.append((n_trees, values))
         since = n_trees - self.rule.patience
@@ -145,7 +144,6 @@ class StoppingWatch:
         before, earlier = self._seen[0]
         if before > since:
             return False
-        with np.errstate(invalid="ignore"):  # infinite values
-            change = (values - earlier)[None]
+        change = moved(earlier, values)[None]
         self.gain = Gain(float(weighted_means(change, self._counted)[0]), float(mean_errors(change, self._counted)[0]))
         return self.rule.gives_up(self.gain)
