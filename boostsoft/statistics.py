@@ -77,7 +77,8 @@ def paired_interval(
     Parameters
     ----------
     a, b : (n_queries,)
-        One value per query and system; queries that are NaN in both are left out.
+        One value per query and system; queries that are NaN in both are left out. Values that agree to 1e-12 of the
+        largest are equal.
     level : float
         Confidence level, in (0, 1).
     n_boot : int
@@ -154,8 +155,10 @@ def _differences(caller: str, a: ArrayLike, b: ArrayLike) -> FloatArray:
     one_sided = np.isnan(first) != np.isnan(second)
     if one_sided.any():
         raise ValueError(f"{caller}: query {int(one_sided.argmax())} must be NaN in both or in neither")
-    differences: FloatArray = (first - second)[~np.isnan(first)]
-    return differences
+    counted = ~np.isnan(first)
+    differences: FloatArray = (first - second)[counted]
+    largest = float(np.abs([first[counted], second[counted]]).max(initial=0.0))
+    return np.where(np.abs(differences) <= _ROUNDING * largest, 0.0, differences) if largest < np.inf else differences
 
 
 def _values(caller: str, argument: str, values: ArrayLike) -> FloatArray:

@@ -49,6 +49,15 @@ def test_an_end_that_rounding_leaves_is_0():
     assert statistics.without_rounding(np.array([1e-13, 1e-11]), np.ones(1)).tolist() == [0.0, 1e-11]
 
 
+def test_values_that_rounding_alone_tells_apart_are_equal():
+    """As means over seeds are, added up in another order."""
+    values = np.random.default_rng(0).random(30)
+    found = paired_interval(values * (1 + 1e-15), values)
+    assert (found.mean, found.low, found.high, found.sign, found.differing) == (0.0, 0.0, 0.0, 0, 0)
+    found = paired_interval(values + 1e-9, values)
+    assert (found.sign, found.differing) == (1, 30)
+
+
 def test_an_infinite_difference_is_no_rounding():
     """A query whose pnr is infinite: nothing is small beside it."""
     found = statistics.without_rounding(np.array([-1.0, np.inf]), np.array([np.inf, -1.0]))
