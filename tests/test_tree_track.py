@@ -485,6 +485,15 @@ def test_ids_of_other_types_cannot_be_saved(tmp_path):
         track(qid=ids).save(tmp_path / "a.npz")
 
 
+def test_texts_that_would_become_others_cannot_be_saved(tmp_path):
+    ids = np.array(["a\0", "a", "b", "c\0d", "e", "f"], dtype=object)
+    match = r"TreeTrack\.save: qid must hold texts that do not end in a NUL character; got 'a\\x00'"
+    with pytest.raises(ValueError, match=match):
+        track(qid=ids).save(tmp_path / "a.npz")
+    ids[0] = "g"
+    assert TreeTrack.load(track(qid=ids).save(tmp_path / "a.npz")).qid.tolist() == ids.tolist()
+
+
 def test_ids_of_several_types_cannot_be_saved(tmp_path):
     ids = np.empty(6, dtype=object)
     ids[:] = ["x0", "x1", 7, "x3", "x4", "x5"]

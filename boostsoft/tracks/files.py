@@ -223,7 +223,11 @@ def _plain_ids(caller: str, qid: NDArray[Any]) -> NDArray[Any]:
         return qid
     values = qid.tolist()
     if all(isinstance(value, str) for value in values):
-        return np.array(values, np.str_)
+        texts = np.array(values, np.str_)
+        lost = next((value for value, text in zip(values, texts.tolist(), strict=True) if value != text), None)
+        if lost is not None:  # where NumPy's texts end
+            raise ValueError(f"{caller}: qid must hold texts that do not end in a NUL character; got {lost!r}")
+        return texts
     if all(isinstance(value, (int, np.integer)) for value in values):
         for dtype in (np.int64, np.uint64):
             if np.iinfo(dtype).min <= min(values) and max(values) <= np.iinfo(dtype).max:
