@@ -348,6 +348,8 @@ def test_more_than_seven_lines_have_looks_of_their_own():
 def test_the_first_soft_metric_is_shown_unless_said():
     track = track_of(metrics=(MAP, SOFT, HARD), every=5)
     assert track_plots.plot_changes(track)._left_title.get_text() == "Change of ndcg_gaussian@10 by step"
+    alone = track_of(n_steps=1, every=20)
+    assert track_plots.plot_changes(alone)._left_title.get_text() == "Change of ndcg_gaussian@10 by step"
     axes = track_plots.plot_changes(track_of(metrics=(MAP, HARD)))
     assert axes._left_title.get_text() == "Change of map by tree"
 

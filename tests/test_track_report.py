@@ -576,6 +576,15 @@ def test_hovering_tells_the_figures(browser, tmp_path):
     assert f"ndcg_gaussian@10 : {track.mean[trees - 1, 1]:.4f}  [" in told
 
 
+def test_the_change_of_several_trees_is_not_called_that_of_one(browser, tmp_path):
+    browser.open(write_report([track_of(), track_of(every=5)], tmp_path / "report.html"))
+    for number, words in enumerate(["tree %{x:,d}", "step to %{x:,d} trees"]):
+        browser.click(f"button[data-track='{number}']")
+        wait_for(browser, str(number), SOFT.name, "paired")
+        heading = "document.getElementById('plot')._fullLayout.xaxis2.unifiedhovertitle.text"
+        assert browser.ask(heading) == words
+
+
 def test_dragging_zooms_both_panels(browser, tmp_path):
     browser.open(write_report(track_of(), tmp_path / "report.html"))
     wait_for(browser, "0", SOFT.name, "paired")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arguments import IntArray
 from ..drawing import BLUE, INK, QUIET, VERMILION, brief, frame, inches, literal, new_axes
 from ..tracks.checks import first_soft, place_of
 from ..tracks.effects import STILL, TreeEffects, effects_of
@@ -91,6 +92,15 @@ def draw_changes(axes: Axes, effects: TreeEffects) -> None:
     _say_counts(axes, effects, kinds, raised=bool((effects.change > axes.get_ylim()[1]).any()))
 
 
+def tree_by_tree(start: int, steps: IntArray) -> bool:
+    """Whether every step is of one tree.
+
+    >>> tree_by_tree(0, np.array([1, 2])), tree_by_tree(0, np.array([20]))
+    (True, False)
+    """
+    return bool((np.diff(steps, prepend=start) == 1).all())
+
+
 def step_kinds(effects: TreeEffects) -> NDArray[np.str_]:
     """``"helps"``, ``"hurts"`` or ``"unsure"`` for each step: its interval above 0, below 0, or neither."""
     return np.where(effects.low > STILL, "helps", np.where(effects.high < -STILL, "hurts", "unsure"))
@@ -149,7 +159,7 @@ def _change_in_words(effects: TreeEffects, at: int) -> str:
 
 def _say_counts(axes: Axes, effects: TreeEffects, kinds: NDArray[np.str_], *, raised: bool) -> None:
     """One line over the picture, raised over a remark at its edge: what is drawn, and how many steps of each kind."""
-    what = "tree" if np.all(np.diff(effects.steps) == 1) else "step"
+    what = "tree" if tree_by_tree(effects.start, effects.steps) else "step"
     chance = f"{effects.by_chance:.0f}" if effects.by_chance >= 10 else f"{effects.by_chance:.2g}"
     wide = inches(axes) >= _INCHES_FOR_CHANCE
     by_chance = f" (by chance alone {chance})" if wide else ""

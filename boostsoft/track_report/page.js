@@ -116,7 +116,7 @@
       margin: { l: 64, r: 12, t: leastTop + extra.top, b: 44 }, height: extra.height + extra.top, paper_bgcolor: "#fff", plot_bgcolor: "#fff",
       hovermode: "x unified", hoverlabel: { font: { size: 12.5 } }, dragmode: "zoom",
       xaxis: { ...trees, anchor: "y", matches: "x2", showticklabels: false, unifiedhovertitle: { text: "%{x:,d} trees" } },
-      xaxis2: { ...trees, anchor: "y2", title: { text: "trees", font: { color: quiet, size: 13 } }, unifiedhovertitle: { text: "tree %{x:,d}" } },
+      xaxis2: { ...trees, anchor: "y2", title: { text: "trees", font: { color: quiet, size: 13 } }, unifiedhovertitle: { text: data.tracks[state.track].treeByTree ? "tree %{x:,d}" : "step to %{x:,d} trees" } },
       yaxis: { ...axis, domain: [stacked ? 0.5 : 0.47, 1], range, uirevision: `${state.metric} ${state.band}` },
       yaxis2: { ...axis, domain: [0, 0.385], range: effects ? effects.range : [-1, 1], tickformat: "~g", zeroline: true, zerolinecolor: ink, zerolinewidth: 1, uirevision: `${state.metric} ${state.track}` },
       legend: { ...legend, y: stacked ? 1.04 : 1.005 }, legend2: { ...legend, y: stacked ? 0.418 : 0.39 },

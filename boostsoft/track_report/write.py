@@ -12,7 +12,7 @@ from typing import Any
 from ..arguments import fraction, of_type
 from ..atomic import write_files
 from ..extras import optional
-from ..track_plots.changes import COLOURS
+from ..track_plots.changes import COLOURS, tree_by_tree
 from ..track_plots.labels import PALETTE, Tracks, as_tracks, track_names
 from ..tracks.checks import first_soft
 from ..tracks.tree_track import TreeTrack
@@ -121,6 +121,7 @@ def _data(named: Sequence[tuple[str, Sequence[MetricFigures]]], chosen: str, lev
             {
                 "name": name,
                 "steps": all_figures[0].track.steps.tolist(),
+                "treeByTree": tree_by_tree(all_figures[0].track.start, all_figures[0].track.steps),
                 "metrics": {figures.name: figures.plotted(level) for figures in all_figures},
             }
             for name, all_figures in named
