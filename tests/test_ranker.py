@@ -1123,6 +1123,16 @@ def test_a_value_that_is_reached_again_is_no_better():
     assert (watch.best_trees, watch.best_value) == (5, 0.5)
 
 
+def test_rounding_is_no_better():
+    """As of XGBoost's trees without a split, which move a soft metric by its last digits."""
+    watch = Watch("valid_0", ["map"], 2)
+    values = [0.25, 0.5, 0.5 + 1e-15, 0.5 + 2e-15]
+    assert [watch.see([("valid_0", "map", value)], at) for at, value in enumerate(values, 1)] == [
+        False, False, False, True,
+    ]  # fmt: skip
+    assert (watch.best_trees, watch.best_value) == (2, 0.5)
+
+
 def test_rounds_without_a_tree_are_no_values_but_end_the_training_too():
     watch = Watch("valid_0", ["map"], 2, start=3)
     stops = [watch.see([("valid_0", "map", 0.5)], trees) for trees in (3, 4, 4, 5, 5, 5)]

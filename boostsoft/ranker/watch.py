@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from ..tracks.effects import STILL
+
 
 class Watch:
     """Records every metric on every validation set; says to stop when the sum of some has not risen for some trees.
@@ -44,7 +46,7 @@ class Watch:
             self.curves.setdefault(dataset, {}).setdefault(metric, []).append(float(value))
         value = sum(self.curves[self.dataset][metric][-1] for metric in self.metrics)
         self._waited += 1
-        if value > self._highest:
+        if value > self._highest + STILL:
             self.best_trees, self.best_value, self._highest, self._waited = trees, self.last, value, 0
         return self.rounds is not None and self._waited >= self.rounds
 
