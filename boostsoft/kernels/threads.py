@@ -170,7 +170,7 @@ class _Crew:
     def __init__(self) -> None:
         self._most = max(os.cpu_count() or 1, int(config.NUMBA_NUM_THREADS))
         self._calls: SimpleQueue[_Job] = SimpleQueue()
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # which knows its holder
         self._running = self._helpers = 0
 
     def work(self, job: _Job) -> None:
@@ -185,6 +185,8 @@ class _Crew:
             job.error = error
         while True:  # an interrupt is kept until all have ended; here, for even to enter a function may raise one
             try:
+                if job.error is not None:
+                    self._let_go()
                 with self._lock:
                     self._running -= job.counted
                     job.counted = 0
@@ -196,6 +198,14 @@ class _Crew:
                 job.error = error
         if job.error is not None:
             raise job.error
+
+    def _let_go(self) -> None:
+        """Free this thread's lock: from Python 3.14 on a signal may raise where it is held and guards nothing yet."""
+        try:
+            while True:
+                self._lock.release()
+        except RuntimeError:  # it has no more
+            return
 
     def _work_with_helpers(self, job: _Job) -> None:
         with self._lock:
