@@ -11,6 +11,9 @@ from functools import wraps
 from types import FrameType
 from typing import Any, ParamSpec, TypeVar
 
+import numpy as np
+
+from .arguments import FloatArray
 from .kernels.threads import at_most, limit, on_threads_of
 from .objectives import Objective, SoftObjective
 
@@ -52,6 +55,17 @@ def warn_of_least_curvature(caller: str, name: str, least: float, curvature: flo
         f"{curvature:.3g}; give {name}={1e-4 * curvature:.0g}, and an L2 far below that curvature",
         stacklevel=3,
     )
+
+
+def refuse_large_gradients(caller: str, gradient: FloatArray, unit: float, booster: str, largest: float) -> None:
+    """Raise if gradients are beyond a booster's single precision, in which its trees would have no split, or NaN."""
+    length = unit * max(np.max(gradient), -np.min(gradient))
+    if not length <= largest:
+        raise ValueError(
+            f"{caller}: gradients must lie within +-{largest:.0e}, with which {booster} can compute in single "
+            f"precision; got {length:.3g}. Large labels have huge gains (2^label - 1): normalise (ndcg), or give "
+            'gain="linear" or gains of your own; else give smaller weights'
+        )
 
 
 def callers() -> Iterator[Mapping[str, Any]]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .adapters import as_booster
+from .adapters import as_booster, refuse_large_gradients
 from .arguments import FloatArray, finite_vector
 from .lightgbm_data import (
     Training,
@@ -31,6 +31,8 @@ from .metrics.registry import REGISTRY
 from .objectives import Objective
 from .pooling import needs_spread
 
+_LARGEST = 1e37  # a gradient: LightGBM keeps it in float32, which ends at 3e38
+
 
 class _ObjectiveCall:
     """What both interfaces to an objective have: it, labels prepared once, and a name in errors."""
@@ -47,6 +49,7 @@ class _ObjectiveCall:
         scores = finite_vector(self.caller, "predictions", preds, groups.n_docs)
         rows = None if weight is None else row_weights(self.caller, weight, groups)
         gradient, curvature = self.rule.unchecked(queries, scores, rows)
+        refuse_large_gradients(self.caller, gradient, 1.0, "LightGBM", _LARGEST)
         if begins(training):
             warn_of_few_leaves(self.caller, training.params, groups.n_docs, float(curvature.sum()))
             warn_of_what_is_not_read(self.caller, training.params, self.rule, _gain(self.rule))

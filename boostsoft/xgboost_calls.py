@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from .adapters import as_booster, stock_unit
+from .adapters import as_booster, refuse_large_gradients, stock_unit
 from .arguments import FloatArray, finite_vector
 from .metric_lists import MetricList, PreparedCache
 from .objectives import Objective
 from .xgboost_data import groups_and_weights, is_empty, library, over_workers, threads, warn_if_no_split
+
+_LARGEST = 1e18  # a gradient: XGBoost squares sums of them in float32, which ends at 3e38
 
 
 class XGBoostObjective:
@@ -38,6 +40,7 @@ class XGBoostObjective:
         rows = groups.per_document(weights) if np.any(weights != 1.0) else None
         with as_booster(threads(), library()):
             gradient, curvature = self.rule.unchecked(queries, scores, rows)
+        refuse_large_gradients(self.caller, gradient, self._unit, "XGBoost", _LARGEST)
         if self._warns and not part and np.all(scores == scores[:1]):
             warn_if_no_split(self.caller, self._unit * float(curvature.sum()))
         return np.multiply(gradient, -self._unit, out=gradient), np.multiply(curvature, self._unit, out=curvature)

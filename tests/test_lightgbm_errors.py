@@ -516,3 +516,12 @@ def test_an_objective_is_built_before_it_is_given(build, data):
 def test_a_reference_objective_is_built_before_it_is_given(data):
     with pytest.raises(TypeError, match=r"^boostsoft.lightgbm.reference_objective: takes one argument by position"):
         train(data, bl.reference_objective)
+
+
+def test_gradients_beyond_single_precision_are_refused(data):
+    """Without a word LightGBM would take them for infinite."""
+    labels = data._replace(y=50 * data.y)
+    objectives = bl.objective("dcg@5"), bl.objective("ndcg@5")
+    with pytest.raises(ValueError, match=r"gradients must lie within \+-1e\+37.* LightGBM .* got \d\.\d+e\+4\d"):
+        train(labels, objectives[0])
+    assert np.ptp(train(labels, objectives[1]).predict(labels.X)) > 0.1

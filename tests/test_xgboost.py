@@ -565,3 +565,12 @@ def test_of_the_part_of_one_worker_nothing_is_told(data, monkeypatch):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         xgb.train({"base_score": 0, "disable_default_eval_metric": True}, matrix, 1, obj=objective)
+
+
+@pytest.mark.parametrize("trainer", [xgb.train, bx.train])
+def test_gradients_beyond_what_xgboost_can_square_are_refused(data, trainer):
+    """Without a word it would grow trees of one leaf, or return NaN."""
+    labels = data._replace(y=40 * data.y)
+    with pytest.raises(ValueError, match=r"gradients must lie within \+-1e\+18.* XGBoost .* got \d\.\d+e\+36"):
+        trainer(SMALL, labels.matrix(), 2, obj=bx.objective("dcg@5"), verbose_eval=False)
+    assert np.ptp(trainer(SMALL, labels.matrix(), 2, obj=bx.objective("ndcg@5")).predict(labels.matrix())) > 0.1
