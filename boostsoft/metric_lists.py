@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .arguments import FloatArray, finite_vector
+from .arguments import FloatArray, finite_vector, short
 from .metrics.hard import Metric
 from .metrics.prepared import PreparedQueries, prepare
 from .metrics.soft import AnyMetric, SoftMetric, as_metric
@@ -69,7 +69,7 @@ def read_metrics(caller: str, metrics: Iterable[Any]) -> list[AnyMetric]:
         elif isinstance(metric, (Metric, SoftMetric)):
             found.append(metric)
         else:
-            got = repr(metric)
+            got = short(metric)
             if hasattr(metric, "shape") and caller.startswith("boostsoft."):  # a booster called the adapter itself
                 got = f"an array; a booster takes what {caller}('ndcg@10') returns"
             raise TypeError(f"{caller}: a metric must be a string, a Metric or a SoftMetric; got {got}")

@@ -10,6 +10,8 @@ from multiprocessing import parent_process
 from threading import current_thread, main_thread
 from typing import Any, Protocol, TypeVar
 
+from .arguments import short
+
 _WIDTH = 24
 PAGE = 110  # columns, where nothing says how many there are
 _PAUSE = 0.1  # seconds between two looks
@@ -30,8 +32,8 @@ def shows(caller: str, progress: Any) -> bool:
 
     And not beside others: by "auto" no worker process or thread writes over the bar of another one.
     """
-    if not isinstance(progress, bool) and progress != "auto":
-        raise ValueError(f"{caller}: progress must be True, False or 'auto'; got {progress!r}")
+    if not isinstance(progress, bool) and not (isinstance(progress, str) and progress == "auto"):
+        raise ValueError(f"{caller}: progress must be True, False or 'auto'; got {short(progress)}")
     return _on_terminal() and _is_alone() if progress == "auto" else bool(progress)
 
 

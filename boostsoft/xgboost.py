@@ -23,7 +23,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .adapters import as_booster, built, first_whole
-from .arguments import as_flag
+from .arguments import as_flag, short
 from .metric_lists import MetricList
 from .metrics.hard import Metric
 from .metrics.soft import AnyMetric, MetricWeights, SoftMetric, watched_soft
@@ -333,10 +333,10 @@ def settle(params: Mapping[str, Any], start: Any, caller: str = "boostsoft.xgboo
     A model to continue, ``start``, has its ``base_score``, in units of its own link: under some 0 is minus infinity.
     """
     if not isinstance(params, Mapping):
-        raise TypeError(f"{caller}: params must be a dict, {{}} for XGBoost's defaults; got {params!r}")
+        raise TypeError(f"{caller}: params must be a dict, {{}} for XGBoost's defaults; got {short(params)}")
     if params.get("objective") is not None:
         raise ValueError(
-            f"{caller}: params must not hold an objective, obj= says what to train on; got {params['objective']!r}"
+            f"{caller}: params must not hold an objective, obj= says what to train on; got {short(params['objective'])}"
         )
     base = {"base_score": 0} if start is None else {}
     said = {name: value for name, value in params.items() if value is not None}  # as get_xgb_params() has it
@@ -350,7 +350,7 @@ def trained_objective(given: Any, caller: str = "boostsoft.xgboost.train") -> XG
     if given is not None and not isinstance(given, (str, Metric)):
         raise TypeError(
             f"{caller}: obj must be a string such as 'ndcg@10', a Metric or what boostsoft.xgboost.objective builds; "
-            f"got {given!r}"
+            f"got {short(given)}"
         )
     return objective("ndcg@10" if given is None else given)
 
@@ -365,7 +365,7 @@ def watched_metrics(given: Any, rule: XGBoostObjective, caller: str = "boostsoft
         if not isinstance(given, Iterable):
             raise TypeError(
                 f"{caller}: custom_metric must be metrics such as 'ndcg@10', or what boostsoft.xgboost.custom_metric "
-                f"builds; got {given!r}: xgb.train itself takes functions, and maximize= as they need it"
+                f"builds; got {short(given)}: xgb.train itself takes functions, and maximize= as they need it"
             )
         return custom_metric(*given)
     if isinstance(rule.rule, SoftObjective):

@@ -15,6 +15,7 @@ from xgboost import Booster, DMatrix
 from xgboost.callback import TrainingCallback
 
 from .adapters import as_booster, whole
+from .arguments import short
 from .metrics.soft import AnyMetric
 from .tracks.live import LiveTrack, Recording
 from .tracks.stopping import StoppingRule
@@ -231,7 +232,7 @@ def _refuse_twice(name: str, metrics: Iterable[str], known: Any) -> None:
 def _named(data: Any, name: str) -> dict[str, Any]:
     pairs = [(data, name)] if isinstance(data, DMatrix) else data
     if not isinstance(pairs, Sequence) or not pairs or not all(_is_pair(pair) for pair in pairs):
-        raise TypeError(f"{_CALLER}: data must be a DMatrix or a list of (DMatrix, name); got {data!r}")
+        raise TypeError(f"{_CALLER}: data must be a DMatrix or a list of (DMatrix, name); got {short(data)}")
     named = {name: matrix for matrix, name in pairs}
     if len(named) < len(pairs):
         raise ValueError(f"{_CALLER}: two data sets have one name; got {[name for _, name in pairs]}")

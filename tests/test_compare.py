@@ -413,6 +413,14 @@ def test_one_query_of_scores():
         compare(*rng.normal(size=(2, 20)), y_true=y, group=[20], small=2)
 
 
+def test_a_small_sample_is_a_tenth_of_the_queries_with_weight():
+    rng, weights = np.random.default_rng(0), np.repeat([0.0, 1.0], [60, 40])
+    given = rng.integers(0, 3, 400), [4] * 100
+    found = compare(*rng.normal(size=(2, 400)), y_true=given[0], group=given[1], query_weight=weights)
+    assert (found.small, found.rows[0].n) == (4, 40)
+    assert 0 < found.rows[0].agrees_small < 1
+
+
 def test_queries_left_out():
     values = np.random.default_rng(0).random((2, 1, 10))
     holes = np.insert(values, 3, np.nan, axis=2)
@@ -643,6 +651,8 @@ def test_what_is_refused():
         compare(track, track, y_true=y)
     with pytest.raises(TypeError, match="step_a and step_b belong to tracks"):
         compare(a, b, y_true=y, group=SIZES, step_a=0)
+    with pytest.raises(TypeError, match="step_a and step_b belong to tracks"):
+        compare(a, b, y_true=y, group=SIZES, step_b=np.array([0, 1]))
 
 
 def test_an_infinite_value_of_a_query_of_weight_0():

@@ -12,6 +12,7 @@ from boostsoft import Metric, SoftMetric
 from boostsoft.kernels.families import PLAIN
 from boostsoft.metrics.registry import REGISTRY
 from boostsoft.metrics.spec import OPTIONS
+from boostsoft.objectives import SoftObjective
 
 from .cases import every_metric, refused
 
@@ -72,6 +73,26 @@ def test_errors_are_no_longer_than_a_line_or_two():
             build("ndcg", **arguments)
         assert len(str(caught.value)) < 300
         assert str(caught.value).endswith("...")
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda given: SoftObjective(given),
+        lambda given: SoftObjective(mix=given),
+        lambda given: SoftObjective(losses=given),
+        lambda given: bs.SoftRanker(booster_params=given).fit([[0.0], [1.0]], [0, 1], group=[2]),
+        lambda given: bs.SoftRanker().fit([[0.0], [1.0]], [0, 1], group=[2], init_model=given),
+        lambda given: bs.SoftBlender(n_boot=given).fit([[0.0], [1.0]], [0, 1], group=[2]),
+        lambda given: bs.make_ranking_scorer(given),
+        lambda given: bs.SoftMetric.parse(given),
+        lambda given: bl.feval(given),
+    ],
+)
+def test_errors_of_everything_else_are_no_longer_either(call):
+    with pytest.raises((TypeError, ValueError)) as caught:
+        call([0.5] * 10**5)
+    assert len(str(caught.value)) < 400
 
 
 @pytest.mark.parametrize(

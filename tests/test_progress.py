@@ -67,7 +67,7 @@ def test_workers_show_none_by_default(terminal):
     passes_alone(IN_A_CHILD)
 
 
-@pytest.mark.parametrize("given", [None, 1, "yes"], ids=str)
+@pytest.mark.parametrize("given", [None, 1, "yes", np.array([1, 2])], ids=str)
 def test_what_is_no_progress_is_refused(given):
     with pytest.raises(ValueError, match=r"fit: progress must be True, False or 'auto'; got "):
         shows("fit", given)

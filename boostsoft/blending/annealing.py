@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
-from ..arguments import FloatArray, as_array, positive_number
+from ..arguments import FloatArray, as_array, positive_number, short
 from ..metrics.prepared import PreparedQueries
 from ..query_means import effective_number
 from .scores import normal_scores
@@ -23,14 +23,14 @@ def sigmas(caller: str, sigma: Any, prepared: PreparedQueries, query_weight: Flo
     """The sigmas to go through, in spreads of the blended scores: those given, or the automatic one and its double."""
     if isinstance(sigma, str):
         if sigma != "auto":
-            raise ValueError(f"{caller}: sigma must be 'auto', a number or falling numbers; got {sigma!r}")
+            raise ValueError(f"{caller}: sigma must be 'auto', a number or falling numbers; got {short(sigma)}")
         narrow = automatic_sigma(prepared, query_weight)
         return (2.0 * narrow, narrow)
     if np.ndim(sigma) == 0:
         return (positive_number(caller, "sigma", sigma),)
     given = tuple(positive_number(caller, "sigma", value) for value in as_array(caller, "sigma", sigma).tolist())
     if not given or any(narrow >= wide for wide, narrow in pairwise(given)):
-        raise ValueError(f"{caller}: sigma must fall from stage to stage; got {sigma!r}")
+        raise ValueError(f"{caller}: sigma must fall from stage to stage; got {short(sigma)}")
     return given
 
 

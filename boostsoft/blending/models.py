@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import FloatArray, finite_vector
+from ..arguments import FloatArray, finite_vector, short
 
 
 def model_scores(caller: str, models: Any, X: Any) -> FloatArray:
@@ -23,10 +23,10 @@ def model_scores(caller: str, models: Any, X: Any) -> FloatArray:
 def check_models(caller: str, models: Any) -> None:
     """Raise unless it is a list of models."""
     if not isinstance(models, (list, tuple)) or not models:
-        raise TypeError(f"{caller}: models must be a list of fitted models; got {models!r}")
+        raise TypeError(f"{caller}: models must be a list of fitted models; got {short(models)}")
     for at, model in enumerate(models):
         if not callable(getattr(model, "predict", None)):
-            raise TypeError(f"{caller}: models[{at}] must have a method predict; got {model!r}")
+            raise TypeError(f"{caller}: models[{at}] must have a method predict; got {short(model)}")
 
 
 def names_of_models(models: Any) -> list[str]:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from ..arguments import FloatArray, as_array, one_of, refuse_lazy, refuse_masked
+from ..arguments import FloatArray, as_array, one_of, refuse_lazy, refuse_masked, short
 from ..frames import is_frame
 from ..kernels.ranks import mean_ranks as ranks_of_queries
 from ..kernels.threads import over_queries
@@ -72,7 +72,7 @@ def directions(caller: str, lower_is_better: Any, n_models: int) -> FloatArray:
     if mask.dtype.kind != "b" or mask.shape not in ((), (n_models,)):
         raise ValueError(
             f"{caller}: lower_is_better must be True, False or one of them per model, {n_models}; "
-            f"got {lower_is_better!r}"
+            f"got {short(lower_is_better)}"
         )
     return np.where(np.broadcast_to(mask, n_models), -1.0, 1.0)
 

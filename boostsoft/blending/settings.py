@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import generator_of, non_negative_number, one_of, whole_number
+from ..arguments import generator_of, non_negative_number, one_of, short, whole_number
 from ..kernels.noise import LAWS
 from ..metrics.hard import Metric, refuse_cutoffs_per_query
 from ..metrics.soft import as_metric, refuse_inexact
@@ -85,14 +85,14 @@ def _resamples(n_boot: Any) -> int:
     """How many resamples are behind an interval; 0 for no interval."""
     draws = whole_number(FIT, "n_boot", n_boot, 0)
     if 0 < draws < LEAST_RESAMPLES:
-        raise ValueError(f"{FIT}: n_boot must be 0 (no intervals) or at least {LEAST_RESAMPLES}; got {n_boot!r}")
+        raise ValueError(f"{FIT}: n_boot must be 0 (no intervals) or at least {LEAST_RESAMPLES}; got {short(n_boot)}")
     return draws
 
 
 def _method_params(blender: Any, method: str) -> Mapping[str, Any]:
     given = blender.method_params
     if given is not None and (not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given)):
-        raise TypeError(f"{FIT}: method_params must be a dict of names and values; got {given!r}")
+        raise TypeError(f"{FIT}: method_params must be a dict of names and values; got {short(given)}")
     params = dict(given or {})
     taken = [name for name, way in signature(_METHODS[method]).parameters.items() if way.kind is way.KEYWORD_ONLY]
     for name in params:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import FloatArray, whole_number
+from ..arguments import FloatArray, short, whole_number
 from ..metrics.hard import Metric
 from ..metrics.soft import AnyMetric, SoftMetric
 from ..progress import shows
@@ -128,7 +128,7 @@ def blend_surface(
     steps = whole_number(caller, "n", n, 2)
     resampling, shown = read_resampling(caller, n_boot, random_state), shows(caller, progress)
     if np.shape(models) != (3,):
-        raise ValueError(f"{caller}: models must be three columns of S; got {models!r}")
+        raise ValueError(f"{caller}: models must be three columns of S; got {short(models)}")
     mixed = read_mixtures(
         caller, S, y, [("models", at) for at in models], group=group, qid=qid, sample_weight=sample_weight,
         query_weight=query_weight, metric=metric, normalize=normalize, lower_is_better=lower_is_better, noise=noise,

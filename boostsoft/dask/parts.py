@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import FloatArray, IntArray, finite_vector
+from ..arguments import FloatArray, IntArray, finite_vector, short
 from ..objectives import NothingToLearnError, Objective
 from ..pooling import refuse_undivided
 from ..query_groups import QueryGroups
@@ -154,7 +154,7 @@ def client_of(caller: str, given: Any) -> Any:
     except ValueError:
         raise ValueError(f"{caller}: client must be given, since no distributed.Client is open; got None") from None
     if not isinstance(client, Client) or client.asynchronous:
-        raise TypeError(f"{caller}: client must be a distributed.Client that is not asynchronous; got {client!r}")
+        raise TypeError(f"{caller}: client must be a distributed.Client that is not asynchronous; got {short(client)}")
     return client
 
 

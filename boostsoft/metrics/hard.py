@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ..arguments import FloatArray, changed, finite_vector, set_fields
+from ..arguments import FloatArray, changed, finite_vector, set_fields, short
 from ..kernels.hard import EXPECTED, TIES, hard_queries
 from ..kernels.pairwise import hard_pairs
 from ..kernels.shares import Ranges
@@ -337,7 +337,7 @@ def refuse_cutoffs_per_query(caller: str, metric: Metric) -> None:
     if isinstance(metric.k, tuple):
         raise ValueError(
             f"{caller}: a metric must have one cutoff for all queries, since training, validation and test each have "
-            f"queries of their own; got {metric!r}"
+            f"queries of their own; got {short(metric)}"
         )
 
 

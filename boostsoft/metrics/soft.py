@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import FloatArray, changed, one_of, positive_number, set_fields, whole_number
+from ..arguments import FloatArray, changed, one_of, positive_number, set_fields, short, whole_number
 from ..kernels.expected import ACCURACY
 from ..kernels.families import PLAIN
 from ..kernels.noise import LAWS
@@ -351,7 +351,7 @@ def as_metric(caller: str, metric: str | Metric, options: dict[str, Any]) -> Met
         return metric
     if isinstance(metric, str):
         return read_metric(caller, metric, options)
-    raise TypeError(f"{caller}: metric must be a string such as 'ndcg@10' or a Metric; got {metric!r}")
+    raise TypeError(f"{caller}: metric must be a string such as 'ndcg@10' or a Metric; got {short(metric)}")
 
 
 def expected_ties(metric: Metric) -> Metric:

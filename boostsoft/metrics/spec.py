@@ -159,7 +159,7 @@ def check_name(caller: str, name: Any) -> str | None:
     if name is None:
         return None
     if not isinstance(name, str) or not name or re.search(r"[\s:]", name):
-        raise ValueError(f"{caller}: name must be a text without spaces and colons; got {name!r}")
+        raise ValueError(f"{caller}: name must be a text without spaces and colons; got {short(name)}")
     return name
 
 
@@ -179,12 +179,11 @@ def parse_call(caller: str, text: str, builders: dict[str, Callable[..., Any]]) 
             raise ValueError(f"{ast.unparse(node)} is no plain value") from None
 
     if not isinstance(text, str):
-        raise TypeError(f"{caller}: text must be a string; got {text!r}")
+        raise TypeError(f"{caller}: text must be a string; got {short(text)}")
     try:
         tree = ast.parse(text.strip(), mode="eval").body
         if not isinstance(tree, ast.Call):
             raise ValueError("not a call")
         return build(tree)
     except (MemoryError, RecursionError, SyntaxError, TypeError, ValueError) as error:
-        shown = text if len(text) <= 200 else f"{text[:197]}..."
-        raise ValueError(f"{caller}: cannot read {shown!r} as the repr of a metric: {error}") from error
+        raise ValueError(f"{caller}: cannot read {short(text)} as the repr of a metric: {error}") from error

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import FloatArray, finite_vector, refuse_negative
+from ..arguments import FloatArray, finite_vector, refuse_negative, short
 from ..kernels.curvature import TINY
 from ..metrics.hard import Metric
 from ..metrics.prepared import PreparedQueries, prepare
@@ -122,4 +122,4 @@ def refuse_falling_gain(caller: str, metric: Metric, y_true: Any, queries: Prepa
     """Raise if a higher label has a lower gain."""
     order = np.argsort(np.asarray(y_true), kind="stable")
     if np.any(np.diff(queries.gains[order]) < 0):
-        raise ValueError(f"{caller}: gain must not fall with the label; got {metric.gain!r}")
+        raise ValueError(f"{caller}: gain must not fall with the label; got {short(metric.gain)}")

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import FloatArray, one_of, positive_number
+from ..arguments import FloatArray, one_of, positive_number, short
 from .base import Objective
 from .lambdas import LambdaObjective
 from .listwise import ListNetObjective, QueryRMSEObjective, SoftmaxObjective, XENDCGObjective
@@ -32,7 +32,7 @@ def checked_losses(caller: str, losses: Any) -> tuple[tuple[str, float], ...]:
     if losses is None:
         return ()
     if not isinstance(losses, Mapping):
-        raise TypeError(f"{caller}: losses must be a mapping from names of losses to weights; got {losses!r}")
+        raise TypeError(f"{caller}: losses must be a mapping from names of losses to weights; got {short(losses)}")
     return tuple(
         (one_of(caller, "losses", name, LOSSES), positive_number(caller, f"losses[{name!r}]", weight))
         for name, weight in losses.items()

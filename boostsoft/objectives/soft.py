@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import FloatArray, one_of, positive_number, set_fields
+from ..arguments import FloatArray, one_of, positive_number, set_fields, short
 from ..kernels.curvature import CURVATURES, EXACT, Curvature
 from ..kernels.expected import ACCURACY
 from ..kernels.families import PLAIN
@@ -302,7 +302,7 @@ def checked_mix(caller: str, mix: Any) -> tuple[tuple[Metric, float], ...]:
     if mix is None:
         return ()
     if not isinstance(mix, Mapping):
-        raise TypeError(f"{caller}: mix must be a mapping from metrics to weights; got {mix!r}")
+        raise TypeError(f"{caller}: mix must be a mapping from metrics to weights; got {short(mix)}")
     found: dict[Metric, float] = {}
     for given, weight in mix.items():
         metric = _trainable(f"{caller}: mix", given)  # by its name or not, it is one metric

@@ -7,6 +7,7 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
+from ..arguments import short
 from ..extras import reason
 from ..frames import is_frame
 from .features import Encoder
@@ -33,7 +34,7 @@ def beginning(own: Any, X: Any, init_model: Any, trees: Trees, encoder: Encoder)
     if start is None:
         raise TypeError(
             f"{FIT}: init_model must be a SoftRanker, a Booster of {trees.NAME}, an estimator that has one or a "
-            f"file; got {init_model!r}"
+            f"file; got {short(init_model)}"
         )
     if not encoder.categories and "c" in (getattr(start, "feature_types", None) or ()):  # XGBoost's
         raise ValueError(

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ..arguments import refuse_lazy, refuse_masked
+from ..arguments import refuse_lazy, refuse_masked, short
 from ..frames import float_of, is_frame, number_matrix
 
 CHECKS = {"dtype": [np.float64, np.float32], "accept_sparse": "csr", "ensure_all_finite": "allow-nan"}
@@ -161,7 +161,7 @@ def find_column(caller: str, ranker: Any, X: Any, column: Any) -> int | None:
             )
         return int(names.index(column))
     if isinstance(column, bool) or not isinstance(column, (int, np.integer)):
-        raise TypeError(f"{caller}: qid_column must be the name or the number of a column of X; got {column!r}")
+        raise TypeError(f"{caller}: qid_column must be the name or the number of a column of X; got {short(column)}")
     n_columns = X.shape[1]
     if not -n_columns <= column < n_columns:
         raise ValueError(f"{caller}: qid_column must be from {-n_columns} to {n_columns - 1}; got {column}")

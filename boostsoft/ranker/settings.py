@@ -19,6 +19,7 @@ from ..arguments import (
     positive_number,
     refuse_other_text,
     seed_of,
+    short,
     whole_number,
 )
 from ..metric_lists import MetricList
@@ -216,7 +217,7 @@ def _depth(value: Any) -> int:
 def _share(argument: str, value: Any) -> float:
     number = finite_number(FIT, argument, value)
     if not 0.0 < number <= 1.0:
-        raise ValueError(f"{FIT}: {argument} must be a share above 0 and up to 1; got {value!r}")
+        raise ValueError(f"{FIT}: {argument} must be a share above 0 and up to 1; got {short(value)}")
     return number
 
 
@@ -224,7 +225,7 @@ def _more(value: Any) -> Mapping[str, Any]:
     if value is None:
         return {}
     if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in value):
-        raise TypeError(f"{FIT}: booster_params must be a dict of names and values; got {value!r}")
+        raise TypeError(f"{FIT}: booster_params must be a dict of names and values; got {short(value)}")
     return dict(value)
 
 
@@ -245,7 +246,7 @@ def _narrow_number(caller: str, argument: str, value: Any, least: int) -> int:
     """A whole number of 32 bits, which is what boosters keep: LightGBM takes what is over without a word."""
     number = whole_number(caller, argument, value, -LARGEST_INT32 - 1)
     if number < least:
-        raise ValueError(f"{caller}: {argument} must be from {least} to 2^31 - 1; got {value!r}")
+        raise ValueError(f"{caller}: {argument} must be from {least} to 2^31 - 1; got {short(value)}")
     if number > LARGEST_INT32:
-        raise ValueError(f"{caller}: {argument} must be up to 2^31 - 1; got {value!r}")
+        raise ValueError(f"{caller}: {argument} must be up to 2^31 - 1; got {short(value)}")
     return number

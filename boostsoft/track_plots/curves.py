@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arguments import FloatArray, fraction, one_of
+from ..arguments import FloatArray, fraction, one_of, short
 from ..drawing import QUIET, EndLabel, frame, head, label_ends, literal, new_axes, new_figure, value_range
 from ..metrics import SoftMetric
 from ..metrics.hard import twin_in
@@ -272,7 +272,7 @@ def _chosen(track: TreeTrack, metrics: Any) -> list[int]:
         place_of("plot_curves", "metrics", track.metrics, metric) for metric in (metrics if several else [metrics])
     ]
     if not chosen:
-        raise ValueError(f"plot_curves: metrics must hold a metric at least; got {metrics!r}")
+        raise ValueError(f"plot_curves: metrics must hold a metric at least; got {short(metrics)}")
     return chosen
 
 

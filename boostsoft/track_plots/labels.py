@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..arguments import IntArray
+from ..arguments import IntArray, short
 from ..drawing import BLUE, GREEN, INK, ORANGE, PINK, QUIET, SKY, VERMILION
 from ..tracks.tree_track import TreeTrack
 
@@ -53,14 +53,14 @@ def as_tracks(caller: str, tracks: Any) -> tuple[TreeTrack, ...]:
     wrong = [track for track in found if not isinstance(track, TreeTrack)]
     if wrong or not found:
         got = wrong[0] if wrong else tracks
-        raise TypeError(f"{caller}: tracks must be a TreeTrack or a sequence of them; got {got!r}")
+        raise TypeError(f"{caller}: tracks must be a TreeTrack or a sequence of them; got {short(got)}")
     return found
 
 
 def as_track(caller: str, track: Any) -> TreeTrack:
     """The track, if it is one."""
     if not isinstance(track, TreeTrack):
-        raise TypeError(f"{caller}: track must be a TreeTrack; got {track!r}")
+        raise TypeError(f"{caller}: track must be a TreeTrack; got {short(track)}")
     return track
 
 

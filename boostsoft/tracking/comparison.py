@@ -61,7 +61,7 @@ def compare(
     power : float
         Chance to find the difference, for ``queries_needed``.
     small : int, optional
-        Queries of a small sample: by default a tenth of all, at least 2 of them if there are as many.
+        Queries of a small sample: by default a tenth of those with weight, at least 2 if there are as many.
 
     Returns
     -------
@@ -119,13 +119,13 @@ def compare(
     [('ndcg@10', 'hard', -0.12), ('ndcg_gaussian@10', 'soft', -0.12), ('ndcg_gaussian@10', 'control', 0.0)]
     """
     systems = _systems(a, b, metrics, (y_true, group, qid, query_weight), (step_a, step_b))
-    n_queries = systems.weights.size
+    n_queries, n_counted = systems.weights.size, int(np.count_nonzero(systems.weights))
     plan = Plan(
         level=fraction(CALLER, "level", level),
         power=fraction(CALLER, "power", power),
         n_boot=check_resamples(CALLER, "n_boot", n_boot),
         seed=whole_number(CALLER, "seed", seed, 0),
-        small=min(max(2, n_queries // 10), n_queries) if small is None else whole_number(CALLER, "small", small, 1),
+        small=min(max(2, n_counted // 10), n_counted) if small is None else whole_number(CALLER, "small", small, 1),
     )
     if plan.small > n_queries:
         raise ValueError(f"{CALLER}: small must be at most the number of queries, {n_queries}; got {plan.small}")
@@ -145,7 +145,7 @@ def _systems(a: Any, b: Any, metrics: Any, data: Sequence[Any], steps: tuple[int
         return from_tracks(a, b, metrics, *steps)
     if any(tracks):
         raise TypeError(f"{CALLER}: a and b must be two tracks or two score vectors; got one of each")
-    if steps != (-1, -1):
+    if not all(np.array_equal(step, -1) for step in steps):
         raise TypeError(f"{CALLER}: step_a and step_b belong to tracks; got score vectors")
     return from_scores(a, b, metrics, *data)
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from ..arguments import FloatArray
+from ..arguments import FloatArray, short
 from ..lightgbm_data import CATEGORIES, OBJECTIVE, STOPPING, is_forest, refuse_classes
 from ..ranker.lightgbm_trees import TAKEN
 from ..xgboost_data import refuse_other_kinds, refuse_several_scores
@@ -212,7 +212,7 @@ class RankerGrower:
 
 def _check_params(params: Mapping[str, Any]) -> None:
     if not isinstance(params, Mapping) or not all(isinstance(name, str) for name in params):
-        raise TypeError(f"{CALLER}: params must be a dict of names and values; got {params!r}")
+        raise TypeError(f"{CALLER}: params must be a dict of names and values; got {short(params)}")
     rounds = [name for name in params if name in _ROUNDS]
     if rounds:
         raise ValueError(f"{CALLER}: params must not hold {rounds[0]!r}: n_trees= says how many trees to grow")

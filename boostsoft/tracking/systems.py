@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import FloatArray, finite_vector
+from ..arguments import FloatArray, finite_vector, short
 from ..metrics.hard import Metric, apart_from, twin_in
 from ..metrics.prepared import PreparedQueries, prepare
 from ..metrics.soft import AnyMetric, SoftMetric
@@ -136,7 +136,7 @@ def _common(a: TreeTrack, b: TreeTrack, metrics: Any) -> list[tuple[int, int]]:
     several = isinstance(metrics, Iterable) and not isinstance(metrics, str)
     chosen = [place_of(CALLER, "metrics", a.metrics, metric) for metric in (metrics if several else [metrics])]
     if not chosen or len(set(chosen)) < len(chosen):
-        raise ValueError(f"{CALLER}: metrics must name one at least, and none twice; got {metrics!r}")
+        raise ValueError(f"{CALLER}: metrics must name one at least, and none twice; got {short(metrics)}")
     for at in chosen:
         if a.metrics[at] not in b.metrics:
             raise ValueError(f"{CALLER}: b must have been measured with {a.metrics[at]!r}; it has {b.names}")

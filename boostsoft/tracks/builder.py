@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arguments import FloatArray, finite_vector
+from ..arguments import FloatArray, finite_vector, short
 from ..metric_lists import read_metrics, refuse_equal_names
 from ..metrics.hard import Metric
 from ..metrics.prepared import prepare
@@ -28,7 +28,7 @@ def as_metrics(caller: str, metrics: Any) -> tuple[AnyMetric, ...]:
     """
     metrics = TRACKED if metrics is None else metrics
     if not isinstance(metrics, (str, Metric, SoftMetric, Iterable)):
-        raise TypeError(f"{caller}: metrics must be a metric or several; got {metrics!r}")
+        raise TypeError(f"{caller}: metrics must be a metric or several; got {short(metrics)}")
     given: Sequence[Any] = (metrics,) if isinstance(metrics, (str, Metric, SoftMetric)) else tuple(metrics)
     found = tuple(read_metrics(caller, given))
     refuse_equal_names(caller, [metric.name for metric in found])

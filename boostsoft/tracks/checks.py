@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arguments import FloatArray, IntArray, as_array, refuse_negative, whole_number, whole_numbers
+from ..arguments import FloatArray, IntArray, as_array, refuse_negative, short, whole_number, whole_numbers
 from ..metric_lists import logged_name, refuse_equal_names
 from ..metrics.hard import Metric
 from ..metrics.soft import AnyMetric, SoftMetric
@@ -37,9 +37,9 @@ def checked(given: Mapping[str, Any]) -> dict[str, Any]:
     found["metrics"] = _metrics(found["metrics"])
     found["start"] = whole_number(CALLER, "start", found["start"], 0)
     if found["groups"] is not None and not isinstance(found["groups"], QueryGroups):
-        raise TypeError(f"{CALLER}: groups must be QueryGroups or None; got {found['groups']!r}")
+        raise TypeError(f"{CALLER}: groups must be QueryGroups or None; got {short(found['groups'])}")
     if not isinstance(found["label"], str):
-        raise TypeError(f"{CALLER}: label must be a text; got {found['label']!r}")
+        raise TypeError(f"{CALLER}: label must be a text; got {short(found['label'])}")
     _check_shapes(found)
     _check_steps(found["steps"], found["start"])
     refuse_negative(CALLER, "spread", found["spread"])
@@ -64,12 +64,12 @@ def place_of(caller: str, argument: str, metrics: Sequence[AnyMetric], wanted: A
             raise ValueError(f"{caller}: {argument} must be one of the {len(names)} ({known}); got {wanted}")
         return int(wanted % len(names))
     if not isinstance(wanted, (str, Metric, SoftMetric)):
-        raise TypeError(f"{caller}: {argument} must be a position, a name or a metric; got {wanted!r}")
+        raise TypeError(f"{caller}: {argument} must be a position, a name or a metric; got {short(wanted)}")
     among: Sequence[Any] = metrics
     if isinstance(wanted, str):
         among = names if wanted in names else [logged_name(metric) for metric in metrics]
     if wanted not in among:
-        raise ValueError(f"{caller}: {argument} must be one of {known}; got {wanted!r}")
+        raise ValueError(f"{caller}: {argument} must be one of {known}; got {short(wanted)}")
     return among.index(wanted)
 
 
@@ -100,10 +100,10 @@ def _metrics(metrics: Any) -> tuple[AnyMetric, ...]:
     try:
         found = tuple(metrics)
     except TypeError:
-        raise TypeError(f"{CALLER}: metrics must be Metrics and SoftMetrics; got {metrics!r}") from None
+        raise TypeError(f"{CALLER}: metrics must be Metrics and SoftMetrics; got {short(metrics)}") from None
     wrong = next((metric for metric in found if not isinstance(metric, (Metric, SoftMetric))), None)
     if wrong is not None:
-        raise TypeError(f"{CALLER}: metrics must be Metrics and SoftMetrics; got {wrong!r}")
+        raise TypeError(f"{CALLER}: metrics must be Metrics and SoftMetrics; got {short(wrong)}")
     refuse_equal_names(CALLER, [metric.name for metric in found])
     return found
 

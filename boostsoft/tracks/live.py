@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import FloatArray, fraction, whole_number
+from ..arguments import FloatArray, fraction, short, whole_number
 from ..metric_lists import as_written, logged_name, refuse_equal_names
 from ..metrics.soft import AnyMetric, SoftMetric
 from ..progress import MetricBar
@@ -78,7 +78,7 @@ class LiveTrack:
         if self.rule is not None:
             _warn_of_growth(caller, self.metrics[self.watched])
         if writer is not None and not callable(getattr(writer, "add_scalar", None)):
-            raise TypeError(f"{caller}: writer must have add_scalar(tag, value, step); got {writer!r}")
+            raise TypeError(f"{caller}: writer must have add_scalar(tag, value, step); got {short(writer)}")
         self._watch_data, self._writer = watch_data, writer
         self._progress, self._bar = progress, MetricBar(caller, progress)
         self.begin(0, None)
@@ -303,7 +303,7 @@ def _rule(caller: str, stop: Any, confidence: Any) -> StoppingRule | None:
     if stop is None or isinstance(stop, StoppingRule):
         return stop
     if isinstance(stop, bool) or not isinstance(stop, (int, np.integer)):
-        raise TypeError(f"{caller}: stop must be a whole number or a StoppingRule; got {stop!r}")
+        raise TypeError(f"{caller}: stop must be a whole number or a StoppingRule; got {short(stop)}")
     return StoppingRule(whole_number(caller, "stop", stop, 1), confidence)
 
 
