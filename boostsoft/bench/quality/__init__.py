@@ -4,6 +4,6 @@ Every method gets the same number of settings, drawn from the same points of a u
 and valued by hard NDCG@10 on the validation part. What is best there is frozen in a file before any test part is read;
 then it is trained anew with several seeds and tested. ``space`` and ``methods`` say what is tried; ``train_lightgbm``,
 ``train_xgboost`` and ``train_catboost`` train; ``tasks`` is one run, ``workers`` runs many, ``comparison`` lists them;
-``store``, ``protocol`` and ``frozen`` keep what an interrupted run needs to go on; ``analysis``, ``figure`` and
+``store``, ``protocol`` and ``frozen`` keep what an interrupted run needs to go on; ``analysis`` and
 ``report`` show the results; ``run`` puts all together.
 """

@@ -15,6 +15,8 @@ from ..timing import Spread
 from .methods import LAMBDARANK, LIBRARIES, METHODS, ONE_BOOSTER, OURS, ours_first
 from .tasks import TESTED
 
+_TO = "to_lambdarank"
+TO_LAMBDARANK = f"{_TO}_interval"  # the key of a row's difference from lambdarank
 MAIN, POOL = "ndcg@10", "all data sets"
 BEST = Target(0.0, "NDCG@10 >= best other's", at_least=True)
 ABOVE = Target(ABOVE_0, "95 % interval above 0 to lambdarank", at_least=True)
@@ -117,6 +119,7 @@ def _row(method: str, tested: Mapping[str, Tested], ours: str | None) -> dict[st
     row: dict[str, Any] = {
         "name": METHODS[method].name,
         "method": method,
+        "ours": METHODS[method].ours,
         **seed_cells(np.array([counted_mean(values) for values in runs.values[MAIN]])),
         "trees": float(runs.trees.mean()),
         "seconds": Spread.of(runs.seconds),
@@ -128,7 +131,7 @@ def _row(method: str, tested: Mapping[str, Tested], ours: str | None) -> dict[st
     if ours not in (None, method):
         row |= _less("less", tested, str(ours), method, MAIN)
     if LAMBDARANK in tested and method != LAMBDARANK:
-        row |= _less("to_lambdarank", tested, method, LAMBDARANK, MAIN)
+        row |= _less(_TO, tested, method, LAMBDARANK, MAIN)
     return row
 
 
@@ -147,8 +150,8 @@ def _judge_best(rows: Sequence[dict[str, Any]], ours: str | None) -> None:
 def _judge_pool(rows: Sequence[Any]) -> None:
     ours = ours_first([row["method"] for row in rows])
     for row in rows:
-        if row["method"] == ours and "to_lambdarank_interval" in row:
-            row["targets"] = [*row.get("targets", []), ABOVE.judge(row["to_lambdarank_interval"][1])]
+        if row["method"] == ours and TO_LAMBDARANK in row:
+            row["targets"] = [*row.get("targets", []), ABOVE.judge(row[TO_LAMBDARANK][1])]
 
 
 def _booster_section(library: str, everything: Mapping[str, Mapping[str, Tested]]) -> Section | None:

@@ -1,4 +1,4 @@
-"""The options of ``python -m boostsoft bench quality``, and which of the command's belong to which kind of bench."""
+"""The options of ``python -m boostsoft bench quality``."""
 
 from __future__ import annotations
 
@@ -9,20 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from ...options import check_folder, whole
+from ..kinds import QUALITY, chosen, refuse_others
 
-QUALITY = "quality"
-# option -> its value where it is not given; seed and quick are shared
-SPEED_ONLY: Mapping[str, Any] = {"parts": None, "rounds": None, "queries": None, "documents": None}
-QUALITY_ONLY: Mapping[str, Any] = {
-    "methods": None,
-    "trials": None,
-    "seeds": None,
-    "average": None,
-    "jobs": None,
-    "trees": None,
-    "settings": None,
-    "tune_only": False,
-}
 OUT = Path("boostsoft-quality")
 _QUICK: Mapping[str, Any] = {"trials": 2, "seeds": 1, "trees": 30, "folds": 2}
 
@@ -74,19 +62,26 @@ class Options:
 
 def add_quality(add: Any) -> None:
     """Add the options that only this kind has."""
-    add("--methods", metavar="A,B", help="quality: methods to compare (all)")
+    add("--methods", metavar="A,B", help="quality, defaults: methods to compare (all)")
     add("--trials", type=whole(1), metavar="N", help="quality: settings tried per method and fold (20)")
     add("--seeds", type=whole(1), metavar="N", help="quality: tested runs of the chosen setting (5)")
     add("--average", type=whole(1), metavar="N", help="quality: test the mean of the N best settings' scores (1)")
-    add("--trees", type=whole(1), metavar="N", help="quality: trees at most (500)")
+    add(
+        "--trees",
+        type=whole(1),
+        metavar="N",
+        help="quality: trees at most (500); defaults: trees (100; with --stop, at most 800)",
+    )
     add("--jobs", type=whole(1), metavar="N", help="quality: processes, which share the cores (1)")
     add("--settings", type=Path, metavar="FILE", help="quality: chosen settings of an earlier run; no search")
     add("--tune-only", action="store_true", help="quality: choose and write the settings, test nothing")
 
 
-def read_options(given: argparse.Namespace) -> Options:
+def read_quality(given: argparse.Namespace) -> Options:
     """The options of a comparison; what cannot work is refused."""
-    refuse_others(QUALITY, given, SPEED_ONLY)
+    from .methods import METHODS
+
+    refuse_others(QUALITY, given)
     out = given.out or OUT
     check_folder(out)
     if not given.data:
@@ -100,7 +95,7 @@ def read_options(given: argparse.Namespace) -> Options:
     options = Options(
         data=tuple(given.data),
         out=out,
-        methods=_methods(given.methods),
+        methods=chosen(given.methods, METHODS),
         seed=given.seed,
         settings=given.settings,
         tune_only=given.tune_only,
@@ -111,21 +106,3 @@ def read_options(given: argparse.Namespace) -> Options:
             f"--average: must be at most the number of --trials; got {options.average} of {options.trials}"
         )
     return options
-
-
-def refuse_others(what: str, given: argparse.Namespace, others: Mapping[str, Any]) -> None:
-    """Raise if an option of the other kind of bench was given."""
-    for name, absent in others.items():
-        if getattr(given, name) != absent:
-            raise ValueError(f"--{name.replace('_', '-')}: bench {what} does not take it; see bench --help")
-
-
-def _methods(text: str | None) -> tuple[str, ...]:
-    """Ids separated by commas, each once, in the order of the full comparison."""
-    from .methods import METHODS
-
-    names = list(METHODS) if text is None else [name.strip() for name in text.split(",")]
-    for name in names:
-        if name not in METHODS:
-            raise ValueError(f"--methods: must be some of {','.join(METHODS)}; got {name!r}")
-    return tuple(method for method in METHODS if method in names)

@@ -9,18 +9,19 @@ from typing import Any
 import numpy as np
 
 from ...drawing import png
+from ..differences import differences_figure
 from ..machine import in_words
 from ..peers import KNOWN, Peers
 from ..results import Section
 from ..tables import as_json, section_markdown, summary
-from .analysis import Tested, pooled, quality_sections
+from .analysis import TO_LAMBDARANK, Tested, pooled, quality_sections
 from .comparison import Comparison
-from .figure import quality_figure
 from .frozen import Frozen
 from .methods import METHODS
 from .store import RunLog
 from .tasks import TESTED, Place, Task
 
+_TITLE = "Test NDCG@10 less LightGBM lambdarank's"
 _ABOUT = (
     "{trials} settings per method and fold, drawn from the same points of a unit cube for every method, the first one "
     "its stock setting; trained with up to {trees} trees, ended after {patience} without anything better on the "
@@ -86,8 +87,8 @@ def report_files(
         "bench-quality.md": _markdown(in_words(machine), peers.in_words(), about, sections).encode(),
     }
     tables = [section for section in sections if section.key.startswith("quality_")]
-    if any("to_lambdarank_interval" in row for section in tables for row in section.rows):
-        files["bench-quality.png"] = png(quality_figure(tables))
+    if any(TO_LAMBDARANK in row for section in tables for row in section.rows):
+        files["bench-quality.png"] = png(differences_figure(tables, TO_LAMBDARANK, _TITLE))
     return files
 
 

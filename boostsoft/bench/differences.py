@@ -1,13 +1,12 @@
-"""The picture of a comparison: each method's test NDCG@10 less lambdarank's, with intervals, a panel per data set."""
+"""The picture of a comparison: each method's test NDCG@10 less another's, with intervals, a panel per data set."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ...drawing import BLUE, GREY, INK, QUIET, frame, head, new_figure
-from ..results import Section
-from .methods import METHODS
+from ..drawing import BLUE, GREY, INK, QUIET, frame, head, new_figure
+from .results import Section
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -16,29 +15,28 @@ if TYPE_CHECKING:
 _COLUMNS = 3
 
 
-def quality_figure(sections: Sequence[Section]) -> Figure:
-    """A panel for each table that has lambdarank."""
-    shown = [section for section in sections if any("to_lambdarank_interval" in row for row in section.rows)]
+def differences_figure(sections: Sequence[Section], key: str, title: str) -> Figure:
+    """A panel for each table whose rows have intervals under ``key``, one of them at least."""
+    shown = [section for section in sections if any(key in row for row in section.rows)]
     columns = min(_COLUMNS, len(shown))
     lines = -(-len(shown) // columns)
     height = 1.4 + 0.38 * len(shown[0].rows)
     figure = new_figure(2.6 + 3.4 * columns, lines * height)
     panels = figure.subplots(lines, columns, sharey=True, squeeze=False).ravel()
     for section, axes in zip(shown, panels, strict=False):
-        plot_differences(section, ax=axes)
+        plot_differences(section, key, ax=axes)
     for axes in panels[len(shown) :]:
         axes.set_axis_off()
-    title = "Test NDCG@10 less LightGBM lambdarank's"
     head(figure, title)
     return figure
 
 
-def plot_differences(section: Section, *, ax: Axes) -> Axes:
+def plot_differences(section: Section, key: str, *, ax: Axes) -> Axes:
     """Draw a dot with its 95 % interval over queries for each method, the first one on top."""
-    rows = [row for row in section.rows if "to_lambdarank_interval" in row]
+    rows = [row for row in section.rows if key in row]
     for place, row in zip(range(len(rows), 0, -1), rows, strict=True):
-        mean, low, high = row["to_lambdarank_interval"]
-        ours = METHODS[row["method"]].ours
+        mean, low, high = row[key]
+        ours = row["ours"]
         colour = BLUE if ours else GREY
         ax.plot([low, high], [place, place], color=colour, lw=2.6 if ours else 1.8, solid_capstyle="round")
         ax.plot(mean, place, "o", ms=7, color=colour)

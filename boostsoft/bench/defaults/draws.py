@@ -1,0 +1,80 @@
+"""Draws of queries: 60 % to train on, 20 % to validate, 20 % to test, anew with each seed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ...arguments import IntArray
+from ...datasets import RankingData, load_digits_ranking, load_letor
+from ..folds import find_folds
+
+_SHARES = (0.6, 0.8)  # where the validation and the test part begin
+_LEAST = 5  # queries, so that each part has one
+_DIGITS = 60  # documents of a query of the digits, on average
+_MOST_DIGITS = (1079, 200, 250)
+
+
+@dataclass(frozen=True, eq=False)
+class Draw:
+    """A draw: three parts, and for each query of the last one a number that is its own in all draws of the set."""
+
+    train: RankingData
+    valid: RankingData
+    test: RankingData
+    tested: IntArray
+
+
+@dataclass(frozen=True)
+class DataSet:
+    """A set that is drawn from, by seed."""
+
+    name: str
+    draw: Callable[[int], Draw]
+
+
+def data_sets(paths: Sequence[Path], documents: int | None) -> Iterator[DataSet]:
+    """The sets of these files and folders, each read when it is reached; the digit images if there are none.
+
+    Raises
+    ------
+    ValueError
+        If a folder is none of ranking data, or a set has too few queries or nothing relevant.
+    """
+    if not paths:
+        yield DataSet("digits", lambda seed: _digits(seed, documents))
+    for folder in paths:
+        if folder.is_dir():
+            first = find_folds(folder)[0]
+            yield _of_files(folder.resolve().name, [*first.train, *first.valid, *first.test], documents)
+    files = [path for path in paths if not path.is_dir()]
+    if files:
+        yield _of_files(", ".join(path.name for path in files), files, documents)
+
+
+def _of_files(name: str, files: Sequence[Path], documents: int | None) -> DataSet:
+    whole = load_letor(list(files))
+    if whole.n_queries < _LEAST:
+        raise ValueError(f"--data: {name} must have {_LEAST} queries at least; got {whole.n_queries}")
+    if whole.y.max() <= 0:
+        raise ValueError(f"--data: {name} must have relevant documents; all labels are 0 or below")
+    return DataSet(name, lambda seed: _split(whole, seed, documents))
+
+
+def _split(whole: RankingData, seed: int, documents: int | None) -> Draw:
+    order = np.random.default_rng(seed).permutation(whole.n_queries)
+    train, valid, test = np.split(order, [round(share * whole.n_queries) for share in _SHARES])
+    if documents is not None:
+        train = train[: max(1, np.searchsorted(np.cumsum(whole.sizes[train]), documents, side="right"))]
+    return Draw(whole.select_queries(train), whole.select_queries(valid), whole.select_queries(test), test)
+
+
+def _digits(seed: int, documents: int | None) -> Draw:
+    """The task of the demo; its parts share no image."""
+    most, valid, test = _MOST_DIGITS
+    n_train = 300 if documents is None else min(most, max(1, documents // _DIGITS))
+    parts = load_digits_ranking(seed=seed, n_queries=(n_train, valid, test))
+    return Draw(parts.train, parts.valid, parts.test, tested=seed * test + np.arange(test))

@@ -1,0 +1,247 @@
+"""``python -m boostsoft bench defaults`` on a tiny set: the draws, the fits, the report, what is refused."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from PIL import Image
+from sklearn.metrics import ndcg_score
+
+from boostsoft import cli
+from boostsoft.bench import peers
+from boostsoft.bench.defaults import draws, rankers
+from boostsoft.bench.defaults.rankers import RANKERS, Job
+from boostsoft.statistics import paired_interval
+
+from . import quality_cases
+from .quality_cases import N_DOCS, N_QUERIES, letor_text
+from .refusals import bench_refuses
+
+lgb = pytest.importorskip("lightgbm")
+folder = quality_cases.folder  # fixture
+ALL = "soft-lightgbm,soft-xgboost,lambdarank,xendcg,xgb-ndcg"
+
+
+def run(arguments, out):
+    assert cli.main(["bench", "defaults", *map(str, arguments), "--out", str(out)]) == 0
+    return json.loads((out / "bench-defaults.json").read_text())["sections"]
+
+
+@pytest.fixture(scope="module")
+def done(folder, tmp_path_factory):
+    """The folder of a run of three draws."""
+    out = tmp_path_factory.mktemp("defaults") / "out"
+    run(["--data", folder, "--draws", 3, "--trees", 5, "--seed", 7, "--methods", ALL], out)
+    return out
+
+
+@pytest.fixture(scope="module")
+def rows(done):
+    (section,) = json.loads((done / "bench-defaults.json").read_text())["sections"]
+    return {row["method"]: row for row in section["rows"]}
+
+
+def the_draws(folder, seeds):
+    (found,) = draws.data_sets([folder], None)
+    return [found.draw(seed) for seed in seeds]
+
+
+# The draws
+
+
+def test_a_draw_cuts_the_queries_in_three(folder):
+    first, again, other = the_draws(folder, (0, 0, 1))
+    ids = [set(part.qid.tolist()) for part in (first.train, first.valid, first.test)]
+    assert [len(found) for found in ids] == [24, 8, 8]
+    assert len(set.union(*ids)) == 5 * N_QUERIES
+    np.testing.assert_array_equal(first.train.qid, again.train.qid)
+    assert set(first.test.qid.tolist()) != set(other.test.qid.tolist())
+    numbers = {}
+    for draw in (first, other):  # one number for a query of the set, whatever the draw
+        for number, qid in zip(draw.tested.tolist(), draw.test.qid[::N_DOCS].tolist(), strict=True):
+            assert numbers.setdefault(number, qid) == qid
+
+
+def test_so_many_documents_to_train_on(folder):
+    (found,) = draws.data_sets([folder], 5 * N_DOCS + 1)
+    draw, whole = found.draw(0), the_draws(folder, [0])[0]
+    np.testing.assert_array_equal(draw.train.qid, whole.train.qid[: 5 * N_DOCS])
+    np.testing.assert_array_equal(draw.test.qid, whole.test.qid)
+    (found,) = draws.data_sets([folder], 1)
+    assert found.draw(0).train.n_queries == 1
+
+
+def test_files_are_one_set_together_and_folders_each_their_own(folder, tmp_path):
+    found = list(draws.data_sets([folder / "S1.txt", folder, folder / "S2.txt"], None))
+    assert [one.name for one in found] == ["TINY", "S1.txt, S2.txt"]
+    assert {id // 100 for id in np.concatenate([found[1].draw(0).train.qid, found[1].draw(0).test.qid])} == {1, 2}
+
+
+def test_digits_where_no_data_is_given():
+    (found,) = draws.data_sets([], 1200)
+    one, other = found.draw(0), found.draw(1)
+    assert found.name == "digits"
+    assert one.train.n_queries == 20
+    assert 1000 < one.train.n_docs < 1400
+    assert not set(one.tested.tolist()) & set(other.tested.tolist())  # drawn anew, not the same query again
+
+
+# What is measured
+
+
+def ndcg_by_scikit_learn(test, scores):
+    """NDCG@10 of each query, of gains 2^label - 1; NaN where nothing is relevant."""
+    ends = np.cumsum(test.sizes)[:-1]
+    pairs = zip(np.split(2.0**test.y - 1.0, ends), np.split(scores, ends), strict=True)
+    return np.array([ndcg_score([gains], [s], k=10) if gains.any() else np.nan for gains, s in pairs])
+
+
+def test_values_are_those_of_the_library_itself(folder, rows):
+    seeds = (7, 8, 9)
+    given = {"lambdarank": "lambdarank", "xendcg": "rank_xendcg"}
+    values = {method: {} for method in given}
+    for seed, draw in zip(seeds, the_draws(folder, seeds), strict=True):
+        means = {}
+        for method, objective in given.items():
+            ranker = lgb.LGBMRanker(objective=objective, n_estimators=5, random_state=seed, verbose=-1)
+            ranker.fit(draw.train.X, draw.train.y, group=draw.train.sizes)
+            found = ndcg_by_scikit_learn(draw.test, ranker.predict(draw.test.X))
+            means[method] = np.nanmean(found)
+            for qid, value in zip(draw.test.qid[::N_DOCS].tolist(), found, strict=True):
+                values[method].setdefault(qid, []).append(value)
+        for method, mean in means.items():
+            assert rows[method]["draws"][seed - 7] == pytest.approx(mean, abs=1e-12)
+    by_query = {method: {qid: np.mean(found) for qid, found in of.items()} for method, of in values.items()}
+    for method, of in by_query.items():
+        assert rows[method]["ndcg@10"] == pytest.approx(np.nanmean(list(of.values())), abs=1e-12)
+    mean, low, high = rows["xendcg"]["to_lambdarank_interval"]
+    wanted = [by_query["xendcg"][qid] - by_query["lambdarank"][qid] for qid in by_query["xendcg"]]
+    assert mean == pytest.approx(np.nanmean(wanted), abs=1e-12)
+    spread = paired_interval(wanted, np.zeros(len(wanted)) * np.array(wanted))
+    assert (low, high) == pytest.approx((spread.low, spread.high), abs=0.1 * (spread.high - spread.low))
+
+
+def test_every_ranker_has_its_row_and_is_held_against_both(rows):
+    assert list(rows) == ALL.split(",")
+    assert {method for method, row in rows.items() if row["ours"]} == {"soft-lightgbm", "soft-xgboost"}
+    for base in ("lambdarank", "xgb-ndcg"):
+        assert {method for method, row in rows.items() if f"to_{base}_interval" not in row} == {base}
+    assert rows["lambdarank"]["to_xgb-ndcg_interval"][0] == pytest.approx(
+        -rows["xgb-ndcg"]["to_lambdarank_interval"][0], abs=1e-15
+    )
+    for row in rows.values():
+        assert len(row["draws"]) == 3
+        assert 0.2 < row["ndcg@1"] < row["ndcg@10"] < 1
+
+
+@pytest.mark.parametrize("method", RANKERS)
+def test_the_validation_part_stops_every_ranker(method):
+    pytest.importorskip(RANKERS[method].library)
+    (found,) = draws.data_sets([], 1200)
+    draw = found.draw(0)
+    stopped = RANKERS[method].fit(Job(draw, 0, 400, stop=True))
+    best = getattr(stopped, "best_iteration_", None) or getattr(stopped, "best_iteration", None)
+    assert 0 < best < 400
+    assert stopped.predict(draw.test.X).std() > 0
+
+
+def test_ours_is_the_ranker_by_default(folder, monkeypatch):
+    made = []
+
+    class Watched(rankers.SoftRanker):
+        def fit(self, *arrays, **options):
+            made.append((self.get_params(), sorted(options)))
+            return super().fit(*arrays, **options)
+
+    monkeypatch.setattr(rankers, "SoftRanker", Watched)
+    draw = the_draws(folder, [0])[0]
+    for stop in (False, True):
+        RANKERS["soft-xgboost"].fit(Job(draw, 3, 6, stop=stop))
+    stock = rankers.SoftRanker.__bases__[0]().get_params()
+    changed = [{name: value for name, value in given.items() if value != stock[name]} for given, _ in made]
+    own = {"booster": "xgboost", "n_estimators": 6, "random_state": 3, "progress": False}
+    assert changed == [own, {**own, "early_stopping_rounds": 50}]
+    assert [names for _, names in made] == [["group"], ["eval_group", "eval_set", "group"]]
+
+
+# The report
+
+
+def test_the_files_and_the_page(done, rows):
+    assert {path.name for path in done.iterdir()} == {"bench-defaults.json", "bench-defaults.md", "bench-defaults.png"}
+    with Image.open(done / "bench-defaults.png") as image:
+        assert image.width > image.height > 300
+    text = (done / "bench-defaults.md").read_text()
+    assert "Draws of queries: 3. Trained on 288 documents in the mean, 5 trees" in text
+    for row in rows.values():
+        assert f"| {row['name']} | {row['ndcg@1']:.4f} | " in text
+
+
+def test_what_is_not_installed_is_named(folder, tmp_path, monkeypatch):
+    kept = peers.import_peers(["lightgbm"])
+    missing = peers.Peers(kept.versions, {"catboost": "not installed"})
+    monkeypatch.setattr("boostsoft.bench.defaults.run.import_peers", lambda names: missing)
+    arguments = ["--data", folder, "--quick", "--methods", "lambdarank,catboost"]
+    (section,) = run(arguments, tmp_path / "out")
+    assert section["left_out"] == {"CatBoostRanker": "CatBoost not installed"}
+    assert not (tmp_path / "out" / "bench-defaults.png").exists()  # one ranker alone has no difference
+
+
+def test_a_ranker_that_fails_is_named_and_the_others_are_measured(tmp_path):
+    """LGBMRanker has gains for labels up to 30; ours takes any."""
+    path = tmp_path / "large.txt"
+    path.write_text(letor_text(1).replace("\n2 ", "\n40 ").replace("\n1 ", "\n1 "))
+    (section,) = run(
+        ["--data", path, "--quick", "--trees", "2", "--methods", "soft-lightgbm,lambdarank"], tmp_path / "o"
+    )
+    assert [row["method"] for row in section["rows"]] == ["soft-lightgbm"]
+    assert "label" in section["left_out"]["LGBMRanker"].lower()
+
+
+def test_a_picture_of_an_earlier_run_does_not_stay(folder, tmp_path):
+    out = tmp_path / "out"
+    for methods, shown in (("lambdarank,xendcg", True), ("lambdarank", False)):
+        run(["--data", folder, "--quick", "--trees", "2", "--methods", methods], out)
+        assert (out / "bench-defaults.png").exists() == shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["defaults", "--data", "{missing}"], "--data: there is no file or folder {missing}"),
+        (["defaults", "--methods", "soft"], "--methods: must be some of soft-lightgbm,soft-xgboost,lambdarank,xendcg,"),
+        (["defaults", "--trials", "2"], "--trials: bench defaults does not take it"),
+        (["defaults", "--queries", "2"], "--queries: bench defaults does not take it"),
+        (["quality", "--draws", "2"], "--draws: bench quality does not take it"),
+        (["--stop"], "--stop: bench speed does not take it"),
+        (["--methods", "lambdarank"], "--methods: bench speed does not take it"),
+        (["defaults", "--data", "{empty}"], "{empty} must have S1.txt to S5.txt, or folders Fold1 to FoldN"),
+        (["defaults", "--data", "{short}"], "--data: short.txt must have 5 queries at least; got 4"),
+        (
+            ["defaults", "--data", "{alike}"],
+            "--data: alike.txt must have relevant documents; all labels are 0 or below",
+        ),
+        (
+            ["defaults", "--data", "{one}", "--methods", "lambdarank", "--quick"],
+            "bench defaults: no draw of one.txt has anything relevant to test on: give more --draws",
+        ),
+        (
+            ["defaults", "--data", "{one}", "--methods", "soft-lightgbm", "--quick", "--seed", "2"],
+            "bench defaults: no ranker could be fitted on one.txt: SoftRanker.fit: there is nothing to learn",
+        ),
+    ],
+    ids=str,
+)
+def test_bad_input_is_one_line_and_leaves_nothing(tmp_path, capsys, arguments, message):
+    places = {name: tmp_path / name for name in ("missing", "empty")}
+    places["empty"].mkdir()
+    texts = {"short": letor_text(1, n_queries=4)}
+    for name, relevant in (("alike", None), ("one", 4)):  # in which query the first document is relevant
+        rows = ((int(query == relevant and row == 0), query, row) for query in range(10) for row in range(3))
+        texts[name] = "".join(f"{label} qid:{query} 1:{row}\n" for label, query, row in rows)
+    for name, text in texts.items():
+        places[name] = tmp_path / f"{name}.txt"
+        places[name].write_text(text)
+    bench_refuses(arguments, message, capsys, tmp_path / "out", **places)
