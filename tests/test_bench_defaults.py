@@ -245,3 +245,9 @@ def test_bad_input_is_one_line_and_leaves_nothing(tmp_path, capsys, arguments, m
         places[name] = tmp_path / f"{name}.txt"
         places[name].write_text(text)
     bench_refuses(arguments, message, capsys, tmp_path / "out", **places)
+
+
+def test_help_names_every_ranker(capsys):
+    with pytest.raises(SystemExit):
+        cli.main(["bench", "--help"])
+    assert f"Its methods: {', '.join(RANKERS)}." in capsys.readouterr().out

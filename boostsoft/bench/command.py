@@ -15,8 +15,8 @@ from .quality.options import add_quality, read_quality
 PARTS = ("objective", "training", "tracking", "hard", "growth", "limits", "cold", "blend")
 _OUT = Path("boostsoft-bench")
 _DESCRIPTION = (
-    "Time boostsoft next to the peers that are installed, interleaved in one process; or (quality) tune and test "
-    "training objectives alike; or (defaults) test rankers as installed on draws of your data; write tables and plots."
+    "Time boostsoft next to the peers that are installed, interleaved in one process; or (quality) tune and test\n"
+    "training objectives alike; or (defaults) test rankers as installed on draws of your data. Write tables and plots."
 )
 _EPILOG = """\
 parts of speed:
@@ -40,7 +40,8 @@ defaults:     python -m boostsoft bench defaults --data MQ2008 --stop
 quality tunes every method alike on the validation parts, freezes the settings, then tests them. A folder has S1 to
 S5, or Fold1 to FoldN, or train, vali and test. The same command goes on where an interrupted one stopped.
 
-defaults fits each library's ranker as it comes on 60 % of the queries, stops it (if at all) by 20 %, tests it on 20 %.
+defaults fits each library's ranker as it comes on 60 % of the queries, stops it (with --stop) by 20 %, and tests it on
+20 %. Its methods: soft-lightgbm, soft-xgboost, lambdarank, xendcg, xgb-ndcg, catboost.
 """
 
 
