@@ -1,4 +1,4 @@
-"""What ``boostsoft.xgboost.train`` refuses: what would end the process, or keep the worst tree."""
+"""What is refused of XGBoost: what would end the process, or keep the worst tree."""
 
 from __future__ import annotations
 
@@ -47,7 +47,12 @@ def _own_metric(start: Any) -> str:
     return "ndcg" if objective.startswith("rank:") else f"the metric of {objective}"
 
 
-def refuse_minimising(callbacks: Sequence[Any], evals: Sequence[tuple[Any, str]], metrics: XGBoostMetrics) -> None:
+def refuse_minimising(
+    callbacks: Sequence[Any],
+    evals: Sequence[tuple[Any, str]],
+    metrics: XGBoostMetrics,
+    caller: str = "boostsoft.xgboost.train",
+) -> None:
     """Raise if an EarlyStopping callback would stop at the worst tree in place of the best."""
     from xgboost.callback import EarlyStopping
 
@@ -66,6 +71,6 @@ def refuse_minimising(callbacks: Sequence[Any], evals: Sequence[tuple[Any, str]]
         guess = name.startswith(_MAXIMISED_BY_NAME) and name != "mape"
         if name in data and not (guess if stop.maximize is None else stop.maximize):
             raise ValueError(
-                f"boostsoft.xgboost.train: an EarlyStopping callback would minimise {name!r}, which is to be "
+                f"{caller}: an EarlyStopping callback would minimise {name!r}, which is to be "
                 f"maximised: give it maximize=True; got maximize={stop.maximize!r}"
             )

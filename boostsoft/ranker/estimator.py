@@ -20,6 +20,7 @@ from ..metrics.soft import as_metric
 from ..queries import weigh
 from ..query_groups import warn_of_one_query
 from .beginning import beginning
+from .callbacks import read_callbacks, telling
 from .evaluation import check_watched, evaluation_sets, hold_out, warn_of_blind_stopping
 from .features import Encoder, checked_columns, find_column
 from .fitted import TREES, encoded
@@ -132,7 +133,7 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
     n_boosters\_ : int
         How many boosters were trained.
     learning_rate\_ : float
-        How far each tree went, of several boosters before their scores are averaged.
+        How far each tree went, of several boosters before their scores are averaged, unless a callback changed that.
     losses\_ : dict
         The convex losses that were trained on, by their weights.
     reg_lambda\_ : float
@@ -237,6 +238,7 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         self.progress = progress
         self.random_state = random_state
 
+    @telling
     def fit(
         self,
         X: Any,
@@ -252,6 +254,7 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         eval_sample_weight: Any = None,
         eval_query_weight: Any = None,
         init_model: Any = None,
+        callbacks: Any = None,
     ) -> SoftRanker:
         """Train.
 
@@ -278,6 +281,11 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         init_model : SoftRanker, booster, estimator that holds one (LGBMRanker, XGBRanker) or file, optional
             Trees to continue, those that it predicts with: of an early-stopped estimator (or LightGBM's Booster) up to
             its best iteration. ``n_estimators`` more are grown, and what is drawn for them is drawn anew.
+        callbacks : list, optional
+            The booster's own, of ``lgb.train`` or ``xgb.train``, such as ``lgb.log_evaluation()``, Optuna's pruning or
+            a track; for ``n_boosters=1`` only. They see the metrics of ``eval_set``. Where one finds a best iteration,
+            as ``lgb.early_stopping(n)`` or ``xgb.callback.EarlyStopping(n)`` do, the trees up to it are kept, unless
+            ``early_stopping_rounds`` decides that.
 
         Returns
         -------
@@ -290,7 +298,7 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
             If a parameter or an argument is not as described; X is infinite somewhere (for XGBoost, in float32) or of
             one row; weights differ within a query; no order of the documents is better than another; early stopping
             has nothing to watch, or ``eval_set`` no queries although training has; or ``init_model`` was fitted on
-            other columns, or given to several boosters.
+            other columns, or given to several boosters, as ``callbacks`` are.
         FileNotFoundError
             If ``init_model`` is a path to no file.
         ImportError
@@ -310,7 +318,7 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
             "eval_sample_weight": eval_sample_weight,
             "eval_query_weight": eval_query_weight,
         }
-        fitted._fit(X, y, (group, qid, sample_weight, query_weight), (eval_set, beside), init_model)
+        fitted._fit(X, y, (group, qid, sample_weight, query_weight), (eval_set, beside), init_model, callbacks)
         self.__dict__ = fitted.__dict__
         return self
 
@@ -457,7 +465,9 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         trees.check(settings)
         return settings, trees
 
-    def _fit(self, X: Any, y: Any, queries: tuple[Any, ...], validation: tuple[Any, ...], init_model: Any) -> None:
+    def _fit(
+        self, X: Any, y: Any, queries: tuple[Any, ...], validation: tuple[Any, ...], init_model: Any, callbacks: Any
+    ) -> None:
         settings, trees = self._checked()
         X = checked_columns(FIT, self, X, reset=True)
         start, encoder = beginning(
@@ -465,7 +475,7 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         )
         train, named = read_rows(FIT, encoder, X, y, *queries)
         if not named:
-            warn_of_one_query(FIT, 3)
+            warn_of_one_query(FIT, 4)
         sets, train = evaluation_sets(self, encoder, named, *validation), train.that_weigh()
         self._encoder, self._named, self._trees = encoder, named, settings.booster
         train, sets = hold_out(settings, train, sets)
@@ -473,8 +483,9 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         warn_of_blind_stopping(settings, sets)
         train, sets = train.in_their_mean(), [rows.of_usual_size() for rows in sets]
         settings = settings.on(train.labels, train.groups, continued=start is not None)
+        callbacks = read_callbacks(settings, trees, callbacks)
         self.losses_ = dict(settings.objective.losses)
-        found = grow(settings, trees, train, sets, start)
+        found = grow(settings, trees, train, sets, start, callbacks)
         trees.name_categories(found.booster, encoder.categories.values())
         self.n_boosters_, self.learning_rate_ = settings.n_boosters, settings.learning_rate
         self.reg_lambda_ = found.reg_lambda

@@ -72,7 +72,7 @@ def warn_of_blind_stopping(settings: Settings, sets: Sequence[Rows]) -> None:
         warnings.warn(
             f"{FIT}: {few} of {_title(settings, len(sets) - 1)} {'have' if telling > 1 else 'has'} documents whose "
             f"order changes {metric!r}, by which early_stopping_rounds chooses the trees to keep",
-            stacklevel=4,
+            stacklevel=5,
         )
 
 

@@ -46,12 +46,14 @@ class Grown:
     best_value: float | None
 
 
-def grow(settings: Settings, trees: Trees, train: Rows, sets: Sequence[Rows], start: Any) -> Grown:
-    """Grow what settings ask for on checked rows; a booster to continue is so if there is but one."""
+def grow(
+    settings: Settings, trees: Trees, train: Rows, sets: Sequence[Rows], start: Any, callbacks: Sequence[Any] = ()
+) -> Grown:
+    """Grow what settings ask for on checked rows; a booster to continue, and callbacks, are so if there is but one."""
     n = settings.n_boosters or 1
     with bar(settings.progress, "training", n * settings.n_estimators, counts=True) as tell:
         shown = Shown(tell, settings.n_estimators, n) if settings.progress else None
-        first, found, splits = _grow(settings, trees, train, sets, start, shown)
+        first, found, splits = _grow(settings, trees, train, sets, start, shown, callbacks)
     warn_of_no_split(first, trees, found.booster)
     warn_of_lost_boosters(first, trees, splits)
     if sets and (n > 1 or found.best_value is None):
@@ -60,14 +62,20 @@ def grow(settings: Settings, trees: Trees, train: Rows, sets: Sequence[Rows], st
 
 
 def _grow(
-    settings: Settings, trees: Trees, train: Rows, sets: Sequence[Rows], start: Any, shown: Shown | None
+    settings: Settings,
+    trees: Trees,
+    train: Rows,
+    sets: Sequence[Rows],
+    start: Any,
+    shown: Shown | None,
+    callbacks: Sequence[Any],
 ) -> tuple[Job, Grown, list[int]]:
     """The first training, what all have left, and how many splits there were after each."""
     if start is not None:  # or the draws of its first trees would be made again
         settings = replace(settings, seed=(settings.seed + trees.n_trees(start)) % 2**31)
     first = _job(settings, trees, settings.objective, train, sets, start)
     refuse_other_features(first, trees)
-    first = replace(first, data=trees.data(settings, train, sets), shown=shown)
+    first = replace(first, data=trees.data(settings, train, sets), shown=shown, callbacks=callbacks)
     n = settings.n_boosters or 1
     share = 1.0 / n
     found = _train(trees, replace(first, share=share, settings=_at_rate(settings, share)))
@@ -90,7 +98,7 @@ def _warn_of_copies(settings: Settings, kinds: Sequence[Member]) -> None:
         warnings.warn(
             f"{FIT}: {copies} of {len(kinds)} boosters are copies of others, since nothing in them is drawn at random: "
             f"give n_boosters={len(kinds) - copies}, or subsample or colsample below 1",
-            stacklevel=6,
+            stacklevel=7,
         )
 
 
@@ -151,16 +159,18 @@ def _spread_fitted(first: Job, member: Member) -> float:
 def _train(trees: Trees, job: Job) -> Grown:
     """One booster, its trees up to the best value where it is watched."""
     booster, watch = trees.train(job), job.watch
-    grown = trees.n_trees(booster)
+    there = trees.n_trees(booster)
     stops = job.settings.early_stopping_rounds is not None and watch.best_trees is not None
-    kept = min(watch.best_trees or 0, grown) if stops else grown
+    chosen = watch.best_trees if stops else watch.chosen
+    kept = there if chosen is None else min(chosen, there)
+    grown = max(there, watch.trees)  # a callback may have cut some off
     return Grown(
-        booster if kept == grown else trees.first(booster, kept),
+        booster if kept == there else trees.first(booster, kept),
         kept,
         grown - (0 if job.start is None else trees.n_trees(job.start)),
         leaf_l2(job.settings, job.curvature),
         watch.curves,
-        (watch.best_value if stops else watch.last) if watch.curves else None,
+        watch.best_value if stops else watch.value(kept),
     )
 
 

@@ -15,6 +15,7 @@ from scipy import sparse
 from .. import lightgbm as adapter
 from ..adapters import STOCK_UNIT, as_booster, stock_unit
 from ..arguments import FloatArray
+from ..lightgbm_callback import LightGBMTrack
 from ..lightgbm_data import (
     BOOSTING,
     CATEGORIES,
@@ -39,6 +40,10 @@ from .training import Job, OwnScores, usable_names
 NAME = "lightgbm"
 LIMITS = "min_sum_hessian_in_leaf, min_gain_to_split"
 WANTS_NAMES = False
+CALLBACKS = "functions of LightGBM's CallbackEnv, such as lightgbm.log_evaluation()"
+# LightGBM calls callbacks in the order of these. A value is recorded before another callback may end the training, but
+# behind a track_callback, which may take the tree back; and the ranker ends the training when all have seen the tree.
+_RECORDS, _ENDS = -(2**31) + 1, 2**31
 BY_NODE = ("feature_fraction_bynode", "sub_feature_bynode", "colsample_bynode")
 SAMPLING = ("data_sample_strategy", "pos_bagging_fraction", "pos_sub_row", "pos_subsample", "pos_bagging",
             "neg_bagging_fraction", "neg_sub_row", "neg_subsample", "neg_bagging")  # fmt: skip
@@ -145,6 +150,11 @@ def arguments(settings: Settings, objective: Objective, curvature: float) -> dic
     }
 
 
+def is_callback(callback: Any) -> bool:
+    """Whether LightGBM can call it."""
+    return callable(callback)
+
+
 def load(source: Any) -> Any:
     """A booster from a booster, up to its best iteration, or from an estimator or a file."""
     import lightgbm
@@ -177,7 +187,8 @@ def train(job: Job) -> Any:
     params, feval = given["params"], _evaluation(job, valid)
     # of a later one of several boosters LightGBM would show the scores of all, and predict those before for every set
     shown = [] if job.later else valid
-    return lightgbm.train(
+    after = _After(job, _measured(job, feval, valid) if job.later else None)
+    booster = lightgbm.train(
         {**params, "objective": job.at_own_scores(params["objective"], lambda data: data.get_init_score())},
         train,
         given["num_boost_round"],
@@ -185,8 +196,11 @@ def train(job: Job) -> Any:
         valid_names=[name for name, _ in job.valid[: len(shown)]],
         feval=job.at_own_scores(feval) if shown else None,
         init_model=job.start,
-        callbacks=[_After(job, _measured(job, feval, valid) if job.later else None)] if job.is_seen else None,
+        callbacks=[*job.callbacks, after, after.end] if job.is_seen else None,
     )
+    if job.callbacks and booster.best_iteration > 0:
+        job.watch.chosen = after.trees_of(booster.best_iteration)
+    return booster
 
 
 def n_trees(booster: Any) -> int:
@@ -283,18 +297,37 @@ def _measured(job: Job, feval: Any, valid: Sequence[Any]) -> Callable[[Any], lis
 
 
 class _After:
-    """LightGBM's callback after every round."""
+    """LightGBM's callback after every round, and ``end``, the one that is called last."""
 
     def __init__(self, job: Job, measured: Callable[[Any], list[Any]] | None) -> None:
         self.job, self.measured = job, measured
+        self.order, self.end = _RECORDS, _End()
+        self._trees: dict[int, int] = {}
 
     def __call__(self, env: Any) -> None:
-        """Record the metrics; raise what LightGBM takes as the end."""
+        """Record the metrics, and whether to end."""
+        found = env.evaluation_result_list if self.measured is None else self.measured(env.model)
+        self._trees[env.iteration + 1] = n = n_trees(env.model)
+        self.end.now = self.job.see(((entry[0], entry[1], entry[2]) for entry in found), n)
+
+    def trees_of(self, best: int) -> int:
+        """How many trees a ``best_iteration`` is: rounds, some of which grew none, unless a track has counted them."""
+        tracks = any(isinstance(each, LightGBMTrack) and each.live.rule is not None for each in self.job.callbacks)
+        return best if tracks else self._trees.get(best, best)
+
+
+class _End:
+    """LightGBM's callback that ends a training if it is time."""
+
+    def __init__(self) -> None:
+        self.order, self.now = _ENDS, False
+
+    def __call__(self, env: Any) -> None:
+        """Raise what LightGBM takes as the end."""
         from lightgbm.callback import EarlyStopException
 
-        found = env.evaluation_result_list if self.measured is None else self.measured(env.model)
-        if self.job.see(((entry[0], entry[1], entry[2]) for entry in found), n_trees(env.model)):
-            raise EarlyStopException(env.iteration, found)
+        if self.now:
+            raise EarlyStopException(env.iteration, env.evaluation_result_list)
 
 
 def _dataset(rows: Rows, keep: bool, reference: Any = None) -> Any:

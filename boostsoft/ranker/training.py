@@ -75,6 +75,7 @@ class Job:
     share : by what the scores of these trees are multiplied, where they are one booster of several.
     later : there, whether they are not the first: the trees of ``start`` are other boosters', from which none goes on.
     fitted : how far labels, or gains, that the objective fits are apart; of no matter where it is a metric's.
+    callbacks : the user's own, of the booster's kind; of a single booster.
     """
 
     settings: Settings
@@ -89,11 +90,12 @@ class Job:
     share: float = 1.0
     later: bool = False
     fitted: float = 1.0
+    callbacks: Sequence[Any] = ()
 
     @property
     def is_seen(self) -> bool:
         """Whether anything is to be done after a round."""
-        return bool(self.valid) or self.shown is not None
+        return bool(self.valid or self.callbacks) or self.shown is not None
 
     def see(self, values: Iterable[tuple[str, str, float]], trees: int) -> bool:
         """After a round, of a booster of so many trees: record (data set, metric, value); whether to stop."""
@@ -117,9 +119,14 @@ class Trees(Protocol):
     NAME: str
     LIMITS: str  # its parameters besides the ranker's that keep leaves from being split
     WANTS_NAMES: bool  # whether a booster whose features have names refuses some without
+    CALLBACKS: str  # what its callbacks are
 
     def check(self, settings: Settings) -> None:
         """Raise if the booster is not installed or its further parameters clash with the ranker's."""
+        ...
+
+    def is_callback(self, callback: Any) -> bool:
+        """Whether it is a callback of the booster."""
         ...
 
     def arguments(self, settings: Settings, objective: Objective, curvature: float) -> dict[str, Any]:
@@ -225,7 +232,7 @@ def warn_of_no_split(job: Job, trees: Trees, booster: Any) -> None:
         f"{FIT}: no tree has a split, so that {scores}: no feature splits {documents:,} documents into leaves that are "
         f"large enough; look at min_child_samples, which is {job.settings.min_child_samples}, and in booster_params at "
         f"{trees.LIMITS}",
-        stacklevel=5,
+        stacklevel=6,
     )
 
 
@@ -236,7 +243,7 @@ def warn_of_lost_boosters(job: Job, trees: Trees, splits: Sequence[int]) -> None
         warnings.warn(
             f"{FIT}: {lost} of {len(splits)} boosters have no tree with a split and count for nothing; look at "
             f"min_child_samples, which is {job.settings.min_child_samples}, and in booster_params at {trees.LIMITS}",
-            stacklevel=5,
+            stacklevel=6,
         )
 
 

@@ -26,6 +26,7 @@ class Watch:
     curves : data set -> metric -> one value per tree. A round that finds no split, as of random trees, may grow none.
     best_trees : trees of the booster at the best value; None before there is one.
     best_value : what the first metric was with these.
+    chosen : trees of the booster that a callback has said to keep; None unless one has.
     """
 
     def __init__(self, dataset: str, metrics: Sequence[str], rounds: int | None, start: int = 0) -> None:
@@ -33,8 +34,10 @@ class Watch:
         self.curves: dict[str, dict[str, list[float]]] = {}
         self.best_trees: int | None = None
         self.best_value = float("-inf")
+        self.chosen: int | None = None
         self._highest = float("-inf")
-        self._trees, self._waited, self._idle = start, 0, 0
+        self._start = self._trees = start
+        self._waited = self._idle = 0
 
     def see(self, values: Iterable[tuple[str, str, float]], trees: int) -> bool:
         """Record (data set, metric, value) of a booster of so many trees; whether to stop."""
@@ -53,7 +56,17 @@ class Watch:
     def forget(self) -> None:
         """Take back all values: the trees were none."""
         self.curves.clear()
-        self.best_trees, self.best_value = None, float("-inf")
+        self.best_trees, self.best_value, self.chosen, self._trees = None, float("-inf"), None, self._start
+
+    @property
+    def trees(self) -> int:
+        """How many the booster had when its last value was seen."""
+        return self._trees
+
+    def value(self, trees: int) -> float | None:
+        """What the first metric was with so many trees of the booster; None before there was one."""
+        values = self.curves.get(self.dataset, {}).get(self.metrics[0], [])[: trees - self._start]
+        return values[-1] if values else None
 
     @property
     def last(self) -> float:

@@ -21,6 +21,7 @@ from ..arguments import FloatArray
 from ..objectives import Objective, SoftObjective
 from ..xgboost_calls import XGBoostObjective
 from ..xgboost_data import import_xgboost, make_dmatrix, refuse_other_kinds, refuse_several_scores
+from ..xgboost_refusals import refuse_minimising
 from .features import Features
 from .random_trees import RANDOM_TREES
 from .regularization import leaf_l2
@@ -31,6 +32,7 @@ from .training import Job, OwnScores, usable_names
 NAME = "xgboost"
 LIMITS = "gamma"
 WANTS_NAMES = True
+CALLBACKS = "xgboost.callback.TrainingCallback, such as xgboost.callback.EvaluationMonitor()"
 _NEAR_NOTHING = 1e-15  # a size whose square still divides a curvature within XGBoost's float32
 
 TAKEN = by_alias(
@@ -134,6 +136,13 @@ def unit_of(objective: Objective, fitted: float = 1.0) -> float:
     return stock_unit(objective) / min(max(size, _NEAR_NOTHING) / adapter.LEAST_SIGMA, 1.0) ** 2
 
 
+def is_callback(callback: Any) -> bool:
+    """Whether XGBoost takes it as one."""
+    import xgboost
+
+    return isinstance(callback, xgboost.callback.TrainingCallback)
+
+
 def load(source: Any) -> Any:
     """A booster from a booster, an estimator or a file, whose trees stay as they are when it goes on.
 
@@ -188,6 +197,7 @@ def _train(job: Job) -> Any:
     recorded = _Recorded(job.at_own_scores(metrics), valid)
     given = arguments(settings, job.objective, job.curvature, job.fitted, warns=False)
     params = given["params"]
+    refuse_minimising(job.callbacks, valid, given["custom_metric"], FIT)
     if job.start is not None:
         del params["base_score"]  # its own stays, in units of its own link: under some 0 is minus infinity
     # of a later one of several boosters XGBoost would show the scores of all
@@ -201,13 +211,16 @@ def _train(job: Job) -> Any:
         obj=job.at_own_scores(given["obj"], lambda _: before),
         custom_metric=recorded if valid and not job.later else None,
         xgb_model=job.start,
-        callbacks=[_after(values, job)] if job.is_seen else None,
+        # ours first: XGBoost calls none behind one that ends the training
+        callbacks=[_after(values, job), *job.callbacks] if job.is_seen else None,
         verbose_eval=False,
     )
     if job.start is None and n_splits(booster) == 0:
         # trees without a split: their leaves hold what rounding left of gradients that add up to 0
         job.watch.forget()
         return xgboost.train(params, data, 0)
+    best = booster.attr("best_iteration") if job.callbacks else None
+    job.watch.chosen = None if best is None else int(best) + 1
     return booster
 
 
@@ -284,7 +297,7 @@ class _Recorded:
         values: list[tuple[str, float]] = self.metrics(predt, dmatrix)
         dataset = next(name for data, name in self.valid if data is dmatrix)
         self.last += [(dataset, metric, value) for metric, value in values]
-        return values
+        return values[::-1]  # XGBoost's early stopping watches the last one
 
     def take(self) -> list[tuple[str, str, float]]:
         """What was recorded since the last time."""
@@ -312,10 +325,19 @@ def _after(values: Callable[[Any], list[Any]], job: Job) -> Any:
     import xgboost
 
     class After(xgboost.callback.TrainingCallback):  # type: ignore[misc]
-        """Record the metrics; say whether to end."""
+        """Record the metrics, and end the training before the next round, when other callbacks have seen this one."""
+
+        ends = False
+
+        def before_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
+            return self.ends
 
         def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
-            return job.see(values(model), n_trees(model))
+            self.ends = job.see(values(model), n_trees(model))
+            return False
+
+        def __hash__(self) -> int:
+            return 0  # XGBoost before 3.2 keeps callbacks in a set, where with this hash the first one comes first
 
     return After()
 
