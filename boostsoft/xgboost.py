@@ -203,8 +203,9 @@ def custom_metric(*metrics: str | AnyMetric) -> XGBoostMetrics:
     TypeError, ValueError
         If no metric is given, something else is, or two would have one name.
     ValueError
-        While training: if a DMatrix has no groups, weights that are all 0, or labels that a metric does not take; on
-        several workers also if a metric is pooled or has one cutoff per query.
+        While training: if a DMatrix has no groups, weights that are all 0, or labels that a metric does not take; if an
+        early stopping would minimise one of the metrics; on several workers also if a metric is pooled or has one
+        cutoff per query.
 
     Notes
     -----

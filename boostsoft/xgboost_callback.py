@@ -19,7 +19,15 @@ from .arguments import short
 from .metrics.soft import AnyMetric
 from .tracks.live import LiveTrack, Recording
 from .tracks.stopping import StoppingRule
-from .xgboost_data import booster_kind, groups_and_weights, library, over_workers, refuse_several_scores
+from .xgboost_data import (
+    booster_kind,
+    callbacks_of_training,
+    groups_and_weights,
+    library,
+    over_workers,
+    refuse_several_scores,
+    refuse_to_minimise,
+)
 
 _CALLER = "boostsoft.xgboost.TrackCallback"
 _MARK = "from_a_track_callback"  # attribute of the data sets in XGBoost's log that are not from evals
@@ -76,8 +84,8 @@ class TrackCallback(Recording, TrainingCallback):  # type: ignore[misc]
         If an argument is not as described, a metric is pooled, or two have one name.
     ValueError
         While training: if a DMatrix has no groups, in ``xgb.cv`` and on several machines, if ``evals_log`` holds a
-        metric of this name already, or if ``stop`` is given for dart or gblinear, whose best model cannot be cut out
-        of the last one.
+        metric of this name already, if an EarlyStopping would minimise one of these metrics, or if ``stop`` is given
+        for dart or gblinear, whose best model cannot be cut out of the last one.
 
     Notes
     -----
@@ -155,6 +163,7 @@ class TrackCallback(Recording, TrainingCallback):  # type: ignore[misc]
         """Record and write the means into XGBoost's log."""
         if epoch == 0:
             self.join(evals_log, self.live.evals_result)
+            self._refuse_to_minimise(evals_log)
         with as_booster(self._threads, library()):
             self.live.step(epoch + 1, lambda name: _margins(model, self._data[name]))
         self._mark_best(model)
@@ -205,6 +214,12 @@ class TrackCallback(Recording, TrainingCallback):  # type: ignore[misc]
     def logged(self) -> dict[str, tuple[str, ...]]:
         """Data set -> names of the metrics that it will have in XGBoost's log."""
         return dict.fromkeys(self._data, self.live.names)
+
+    def _refuse_to_minimise(self, evals_log: Any) -> None:
+        ours = self.logged
+        log = {name: {metric: metric in ours.get(name, ()) for metric in found} for name, found in evals_log.items()}
+        training, _ = callbacks_of_training()
+        refuse_to_minimise(_CALLER, () if training is None else training.callbacks, log)
 
     def _mark_best(self, model: Any) -> None:
         best = self.live.best_trees

@@ -11,7 +11,16 @@ from .adapters import as_booster, refuse_large_gradients, stock_unit
 from .arguments import FloatArray, finite_vector
 from .metric_lists import MetricList, PreparedCache
 from .objectives import Objective
-from .xgboost_data import groups_and_weights, is_empty, library, over_workers, threads, warn_if_no_split
+from .xgboost_data import (
+    callbacks_of_training,
+    groups_and_weights,
+    is_empty,
+    library,
+    over_workers,
+    refuse_to_minimise,
+    threads,
+    warn_if_no_split,
+)
 
 _LARGEST = 1e18  # a gradient: XGBoost squares sums of them in float32, which ends at 3e38
 
@@ -57,6 +66,7 @@ class XGBoostMetrics:
 
     def __call__(self, predt: Any, dmatrix: Any) -> list[tuple[str, float]]:
         """Evaluate every metric on one data set, on the parts of all workers together."""
+        self._refuse_to_minimise()
         total = over_workers()
         if total is not None and is_empty(dmatrix):
             return self.metrics.pooled_values(None, None, None, np.zeros(0), total)
@@ -65,6 +75,13 @@ class XGBoostMetrics:
             if total is None:
                 return self.metrics.values(dmatrix.get_label(), groups, np.ravel(predt), weights)
             return self.metrics.pooled_values(dmatrix.get_label(), groups, np.ravel(predt), weights, total)
+
+    def _refuse_to_minimise(self) -> None:
+        """Raise if XGBoost's early stopping would; whoever calls in a function of theirs may log what they like."""
+        training, names = callbacks_of_training()
+        if training is not None and training.metric is self:
+            log = {name: dict.fromkeys(self.metrics.names, True) for name in names}
+            refuse_to_minimise(self.metrics.caller, training.callbacks, log)
 
     def __repr__(self) -> str:
         return repr(self.metrics)

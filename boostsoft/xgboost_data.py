@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
@@ -17,6 +17,8 @@ from .frames import is_frame, number_matrix
 from .query_groups import QueryGroups, query_weights
 
 THREADS = ("nthread", "n_jobs")
+# the names that XGBoost's EarlyStopping takes for metrics to maximise if it is not told
+_MAXIMISED_BY_NAME = ("auc", "pre", "map", "ndcg")
 
 
 def groups_and_weights(caller: str, dmatrix: Any) -> tuple[QueryGroups, FloatArray]:
@@ -101,6 +103,35 @@ def warn_if_no_split(caller: str, curvature: float) -> None:
             if curvature < 2.0 * least:
                 warn_of_least_curvature(caller, "min_child_weight", least, curvature)
             break
+
+
+def callbacks_of_training() -> tuple[Any, list[str]]:
+    """XGBoost's container of callbacks, where it calls in a training, and the names of its data sets; else None."""
+    kind = getattr(sys.modules.get("xgboost.callback"), "CallbackContainer", ())
+    for seen in callers():
+        found = seen.get("self")
+        if isinstance(found, kind):
+            return found, ["train", "test"] if found.is_cv else [name for _, name in seen.get("evals") or ()]
+    return None, []
+
+
+def refuse_to_minimise(caller: str, callbacks: Iterable[Any], log: Mapping[str, dict[str, bool]]) -> None:
+    """Raise if an EarlyStopping callback would keep the worst tree by one of our metrics.
+
+    ``log`` is data set -> metric -> whether it is ours, in the order of XGBoost's log, which watches what comes last.
+    """
+    stopping = getattr(sys.modules.get("xgboost.callback"), "EarlyStopping", ())
+    for stop in callbacks:
+        if not isinstance(stop, stopping) or not log:
+            continue
+        data = log.get(stop.data or list(log)[-1], {})  # what is not there XGBoost refuses
+        name = stop.metric_name or next(reversed(data), "")
+        guess = name.startswith(_MAXIMISED_BY_NAME) and name != "mape"
+        if data.get(name) and not (guess if stop.maximize is None else stop.maximize):
+            raise ValueError(
+                f"{caller}: an EarlyStopping callback would minimise {name!r}, which is to be maximised: give it "
+                f"maximize=True; got maximize={stop.maximize!r}"
+            )
 
 
 def import_xgboost(caller: str) -> Any:

@@ -8,10 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .xgboost_calls import XGBoostMetrics
-from .xgboost_data import import_xgboost
+from .xgboost_data import import_xgboost, refuse_to_minimise
 
-# the names that XGBoost's EarlyStopping takes for metrics to maximise if it is not told
-_MAXIMISED_BY_NAME = ("auc", "pre", "map", "ndcg")
 _WEIGHS_QUERIES = re.compile(r"(ndcg|map|pre|auc|aucpr)([@-]|$)")  # of XGBoost's own metrics
 
 
@@ -53,9 +51,7 @@ def refuse_minimising(
     metrics: XGBoostMetrics,
     caller: str = "boostsoft.xgboost.train",
 ) -> None:
-    """Raise if an EarlyStopping callback would stop at the worst tree in place of the best."""
-    from xgboost.callback import EarlyStopping
-
+    """Raise, before a tree is grown, if an EarlyStopping callback would keep the worst tree in place of the best."""
     from .xgboost_callback import TrackCallback
 
     ours = metrics.metrics.names
@@ -63,14 +59,4 @@ def refuse_minimising(
     for callback in callbacks:
         if isinstance(callback, TrackCallback):
             callback.join(log, {name: dict.fromkeys(names, True) for name, names in callback.logged.items()})
-    for stop in callbacks:
-        if not isinstance(stop, EarlyStopping) or not log:
-            continue
-        data = log.get(stop.data or list(log)[-1], {})  # XGBoost watches what comes last, and refuses what is not there
-        name = stop.metric_name or next(reversed(data), "")
-        guess = name.startswith(_MAXIMISED_BY_NAME) and name != "mape"
-        if name in data and not (guess if stop.maximize is None else stop.maximize):
-            raise ValueError(
-                f"{caller}: an EarlyStopping callback would minimise {name!r}, which is to be "
-                f"maximised: give it maximize=True; got maximize={stop.maximize!r}"
-            )
+    refuse_to_minimise(caller, callbacks, log)

@@ -134,6 +134,18 @@ def test_without_evals_early_stopping_watches_the_last_set_that_is_recorded(data
     assert booster.best_iteration == np.argmax(curve) == len(curve) - 4
 
 
+def test_a_recorded_metric_is_not_minimised(data, valid):
+    train, held = data.matrix(), valid.matrix()
+    match = "boostsoft.xgboost.TrackCallback: an EarlyStopping callback would minimise 'err_hard@10'"
+    callbacks = [bx.TrackCallback(held, "err@10"), xgb.callback.EarlyStopping(rounds=3)]
+    with pytest.raises(ValueError, match=match):
+        xgb.train({"objective": "rank:ndcg"}, train, 5, callbacks=callbacks)
+    # what it minimises rightly is XGBoost's own
+    callbacks = [bx.TrackCallback(held, "err@10"), xgb.callback.EarlyStopping(rounds=3)]
+    params = {"objective": "rank:ndcg", "eval_metric": "rmse"}
+    xgb.train(params, train, 5, evals=[(held, "valid")], callbacks=callbacks, verbose_eval=False)
+
+
 def test_our_train_and_several_data_sets(data, valid):
     log, sets = {}, [(data.matrix(), "train"), (valid.matrix(), "valid")]
     callback = bx.TrackCallback(sets, progress=False, stop=3, watch_data="valid")

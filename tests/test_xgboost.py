@@ -314,6 +314,21 @@ def test_early_stopping_maximises(data, valid, metric):
     assert booster.best_score == max(values) > values[0]
 
 
+@pytest.mark.parametrize("given", [{"early_stopping_rounds": 3}, {"callbacks": [xgb.callback.EarlyStopping(rounds=3)]}])
+def test_the_worst_tree_is_not_kept_for_want_of_a_direction(data, given):
+    """XGBoost minimises what it does not know by name, and would say nothing."""
+    match = (
+        "boostsoft.xgboost.custom_metric: an EarlyStopping callback would minimise 'err_hard@5', which is to be "
+        "maximised: give it maximize=True; got maximize=None"
+    )
+    custom = bx.custom_metric("ndcg@5", "err@5")
+    with pytest.raises(ValueError, match=match):
+        train(data, rounds=5, evals=[(data.matrix(), "train")], custom_metric=custom, **given)
+    with pytest.raises(ValueError, match=match):
+        xgb.cv(SMALL, data.matrix(), 5, nfold=3, obj=bx.objective("ndcg@5"), custom_metric=custom, **given)
+    train(data, rounds=5, evals=[(data.matrix(), "train")], custom_metric=bx.custom_metric("err@5", "ndcg@5"), **given)
+
+
 def test_results_do_not_alias_the_predictions(data):
     buffer, matrix = np.random.default_rng(0).normal(size=data.y.size), data.matrix()
     objective, custom = bx.objective(), bx.custom_metric("ndcg@5", spread_metric())
