@@ -403,7 +403,7 @@ def test_every_alias_of_lightgbm_is_known():
         "early_stopping_min_delta", "eval_at", "label_gain", "lambdarank_truncation_level", "lambdarank_norm",
         "lambdarank_position_bias_regularization", "objective_seed", "sigmoid", "scale_pos_weight", "is_unbalance",
         "boost_from_average", "num_class", "alpha", "fair_c", "poisson_max_delta_step", "tweedie_variance_power",
-        "reg_sqrt",
+        "reg_sqrt", "pos_bagging_fraction", "neg_bagging_fraction",
     ]  # fmt: skip
     assert _ConfigAliases.get(*names) <= set(known)
 

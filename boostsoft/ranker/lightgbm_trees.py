@@ -45,8 +45,6 @@ CALLBACKS = "functions of LightGBM's CallbackEnv, such as lightgbm.log_evaluatio
 # behind a track_callback, which may take the tree back; and the ranker ends the training when all have seen the tree.
 _RECORDS, _ENDS = -(2**31) + 1, 2**31
 BY_NODE = ("feature_fraction_bynode", "sub_feature_bynode", "colsample_bynode")
-SAMPLING = ("data_sample_strategy", "pos_bagging_fraction", "pos_sub_row", "pos_subsample", "pos_bagging",
-            "neg_bagging_fraction", "neg_sub_row", "neg_subsample", "neg_bagging")  # fmt: skip
 STOCK_CATEGORY_L2 = 10.0
 ZERO = float(np.float32(1e-35))  # what is not farther from 0 is 0 to LightGBM
 
@@ -78,6 +76,8 @@ SETTLED = by_alias(
         "tweedie_variance_power reg_sqrt",
         "the ranker keeps LightGBM quiet": "verbosity verbose",
         "the ranker's trees add up: gbdt": " ".join(BOOSTING),
+        "LightGBM draws so under its objectives of classes only": "pos_bagging_fraction pos_sub_row pos_subsample "
+        "pos_bagging neg_bagging_fraction neg_sub_row neg_subsample neg_bagging",
         "with it LightGBM trains stumps under any custom objective": "bagging_by_query",
         "X says which columns are categories": " ".join(CATEGORIES),
         "the first metric is watched": "first_metric_only",
@@ -131,7 +131,7 @@ def parameters(settings: Settings, curvature: float, unit: float = STOCK_UNIT) -
     if settings.random_trees and settings.sampled:
         if not any(name in settings.more for name in BY_NODE):
             found["feature_fraction_bynode"] = FEATURES
-        if not any(name in settings.more for name in SAMPLING):  # goss draws rows itself, and suffers no other
+        if "data_sample_strategy" not in settings.more:  # goss draws rows itself, and suffers no other
             share *= ROWS
     if share < 1.0:
         found |= {"bagging_fraction": share, "bagging_freq": 1}
