@@ -420,6 +420,13 @@ def test_a_clash_with_xgboost(name, data):
         fit(ranker("xgboost", booster_params={name: 1}), data)
 
 
+@pytest.mark.parametrize("name", ["booster", "rate_drop", "one_drop", "skip_drop"])
+def test_trees_of_xgboost_are_not_dropped(name, data):
+    """What makes a dart of a gbtree from XGBoost 3.4 on."""
+    with pytest.raises(ValueError, match=rf"booster_params must not hold '{name}': the ranker's trees add up: gbtree"):
+        fit(ranker("xgboost", booster_params={name: 0}), data)
+
+
 def test_what_lightgbm_does_not_know_is_refused(data, monkeypatch):
     rule = r"^SoftRanker.fit: booster_params must hold parameters of LightGBM; "
     with pytest.raises(ValueError, match=rf"{rule}got 'min_gain_to_spilt': is 'min_gain_to_split' meant\?$"):

@@ -58,7 +58,8 @@ SETTLED = by_alias(
         "the ranker gives a document one score": "num_class num_target multi_strategy",
         "the ranker grows new trees": "process_type",
         "the ranker has warnings and nothing else shown": "verbosity",
-        "the ranker's trees add up: gbtree": "booster",
+        # from XGBoost 3.4 on a gbtree that drops trees is a dart
+        "the ranker's trees add up: gbtree": "booster rate_drop one_drop skip_drop sample_type normalize_type",
     }
 )
 
