@@ -76,7 +76,13 @@ def weigh(
         return queries, weights
     if sample_weight is None:
         return queries, None
-    weights = finite_vector(caller, "sample_weight", sample_weight, queries.groups.n_docs, "row")
+    n_docs, n_queries = queries.groups.n_docs, queries.groups.n_queries
+    if as_array(caller, "sample_weight", sample_weight).shape == (n_queries,) != (n_docs,):  # as XGBRanker takes them
+        raise ValueError(
+            f"{caller}: sample_weight must have one value per row, {n_docs}; got {n_queries}, one per query, as "
+            "query_weight= has"
+        )
+    weights = finite_vector(caller, "sample_weight", sample_weight, n_docs, "row")
     refuse_negative(caller, "sample_weight", weights)
     if not weights.any():
         raise ValueError(f"{caller}: sample_weight must not be zero for every row")

@@ -147,6 +147,11 @@ def test_all_rows_as_one_query(data):
         ({"qid": [1, 2]}, ValueError, r"qid must have one id per row, \d+; got shape \(2,\)"),
         ({"qid": "holes"}, ValueError, "qid must not be missing or infinite; got nan at position 1"),
         ({"sample_weight": [1.0]}, ValueError, r"sample_weight must have one value per row, \d+; got 1"),
+        (
+            {"sample_weight": np.ones(30)},
+            ValueError,
+            r"sample_weight must have one value per row, \d+; got 30, one per query, as query_weight= has$",
+        ),
         ({"sample_weight": "unequal"}, ValueError, r"the same for all rows of a query; qid 101 has 1.0 and 2.0$"),
         ({"sample_weight": "negative"}, ValueError, "sample_weight must not be negative; got -1.0 at position 0"),
         ({"sample_weight": "zero"}, ValueError, "sample_weight must not be zero for every row"),
