@@ -236,7 +236,7 @@ def train(
     obj: str | Metric | XGBoostObjective | None = None,
     custom_metric: str | AnyMetric | Sequence[str | AnyMetric] | XGBoostMetrics | None = None,
     evals: Sequence[tuple[Any, str]] | None = None,
-    maximize: bool = True,
+    maximize: bool | None = True,
     verbose_eval: bool | int | None = True,
     **arguments: Any,
 ) -> Booster:
@@ -259,8 +259,8 @@ def train(
         on the last set of ``evals``; without ``evals``, what a :class:`TrackCallback` records.
     evals
         As ``xgb.train``.
-    maximize : bool
-        Every metric here is to be maximised: False raises.
+    maximize : bool or None
+        Every metric here is to be maximised: False raises, and None, the default of XGBoost, is True.
     verbose_eval
         As ``xgb.train``.
     **arguments
@@ -300,7 +300,7 @@ def train(
     metrics = watched_metrics(custom_metric, rule)
     settled, evals = settle(params, arguments.get("xgb_model")), list(evals or ())
     refuse_metrics_of_documents(settled, arguments.get("xgb_model"), evals)
-    if not as_flag("boostsoft.xgboost.train", "maximize", maximize):
+    if maximize is not None and not as_flag("boostsoft.xgboost.train", "maximize", maximize):
         raise ValueError("boostsoft.xgboost.train: maximize must be True: every metric here is to be maximised")
     callbacks = list(arguments.pop("callbacks", None) or ())  # they may come once only, from an iterator
     refuse_minimising(callbacks, evals, metrics)

@@ -790,6 +790,13 @@ def test_what_metrics_do_not_take_is_refused_before_training(booster, data, vali
         fit(ranker(booster, validation_fraction=0.3), data, sample_weight=alone)
 
 
+def test_no_evaluation_sets_may_be_given_as_empty_lists(data):
+    model = fit(ranker(), data, eval_set=[], eval_qid=[], eval_query_weight=())
+    assert (model.best_score_, model.evals_result_) == (None, {})
+    with pytest.raises(ValueError, match="eval_qid belongs to eval_set, which is missing"):
+        fit(ranker(), data, eval_qid=[data.qid])
+
+
 @both
 def test_an_evaluation_set_alone_stops_nothing(booster, data, valid):
     model = ranker(booster, eval_metric="ndcg@10")

@@ -132,6 +132,12 @@ def test_a_direction_that_contradicts_is_refused(data, arguments, message):
         bx.train({}, data, 5, evals=[(data, "train")], verbose_eval=False, **arguments)
 
 
+def test_the_direction_may_be_left_open_as_in_xgboost(data, valid):
+    given = {"custom_metric": "err@10", "early_stopping_rounds": 3, "evals": [(valid, "valid")], "verbose_eval": False}
+    said, left = (bx.train({"eta": 0.5}, data, 50, maximize=maximize, **given) for maximize in (True, None))
+    assert (left.best_iteration, left.best_score) == (said.best_iteration, said.best_score)
+
+
 @pytest.mark.parametrize("name", ["valid", "mine"])
 def test_a_recorder_beside_evals_leaves_early_stopping_as_it_is(data, valid, name):
     given = {"custom_metric": "ndcg@10", "early_stopping_rounds": 5, "verbose_eval": False}

@@ -22,7 +22,7 @@ def evaluation_sets(ranker: Any, encoder: Encoder, named: bool, eval_set: Any, b
     """The sets that were given to fit, with their queries and weights; ``named``: training knows its queries."""
     pairs = _pairs(eval_set)
     for argument, given in beside.items():
-        if not pairs and given is not None:
+        if not pairs and given is not None and not _is_empty(given):
             raise ValueError(f"{FIT}: {argument} belongs to eval_set, which is missing")
     lists = [_parallel(argument, given, len(pairs)) for argument, given in beside.items()]
     sets = []
@@ -101,6 +101,10 @@ def _pairs(eval_set: Any) -> list[Any]:
     if not all(isinstance(pair, (tuple, list)) and len(pair) == 2 for pair in pairs):
         raise ValueError(f"{FIT}: eval_set must be a list of pairs (X, y)")
     return pairs
+
+
+def _is_empty(given: Any) -> bool:
+    return isinstance(given, (list, tuple)) and not given
 
 
 def _parallel(argument: str, given: Any, n: int) -> Sequence[Any]:
