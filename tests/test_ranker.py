@@ -1130,11 +1130,11 @@ def test_repr_and_parameters():
 
 
 def test_a_value_that_is_reached_again_is_no_better():
-    watch = Watch("valid_0", ["map"], 2)
+    watch = Watch("valid_0", ["map"], 2, start=3)
     assert [watch.see([("valid_0", "map", value)], 4 + at) for at, value in enumerate([0.25, 0.5, 0.5, 0.5])] == [
         False, False, False, True,
     ]  # fmt: skip
-    assert (watch.best_trees, watch.best_value) == (5, 0.5)
+    assert (watch.best_trees, watch.value(watch.best_trees)) == (5, 0.5)
 
 
 def test_rounding_is_no_better():
@@ -1144,7 +1144,7 @@ def test_rounding_is_no_better():
     assert [watch.see([("valid_0", "map", value)], at) for at, value in enumerate(values, 1)] == [
         False, False, False, True,
     ]  # fmt: skip
-    assert (watch.best_trees, watch.best_value) == (2, 0.5)
+    assert (watch.best_trees, watch.value(watch.best_trees)) == (2, 0.5)
 
 
 def test_rounds_without_a_tree_are_no_values_but_end_the_training_too():
@@ -1165,7 +1165,7 @@ def test_a_sum_is_watched_and_its_first_value_kept():
         for at, (ndcg, tau) in enumerate(steps, 1)
     ]
     assert stops == [False, False, False, True]
-    assert (watch.best_trees, watch.best_value, watch.last) == (2, 0.4, 0.6)
+    assert (watch.best_trees, watch.value(2), watch.last) == (2, 0.4, 0.6)
 
 
 @both

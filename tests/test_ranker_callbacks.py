@@ -138,6 +138,15 @@ def test_trees_that_xgboost_itself_cuts_off_were_grown(data, valid):
 SOME_ROUNDS_GROW_NONE = {"random_trees": True, "min_child_samples": 25, "num_leaves": 6}
 
 
+def test_the_score_is_that_of_the_trees_that_are_left(data, valid):
+    """XGBoost cuts off the tree at which the ranker's own early stopping has seen its best."""
+    cuts = stopping("xgboost", 1, save_best=True, min_delta=0.05)
+    model = trained("xgboost", data, valid, [cuts], early_stopping_rounds=20)
+    [curve] = model.evals_result_["valid_0"].values()
+    assert model.best_iteration_ < 1 + int(np.argmax(curve))
+    assert model.best_score_ == curve[model.best_iteration_ - 1]
+
+
 def test_rounds_of_lightgbm_that_grow_no_tree_are_not_counted():
     model = trained("lightgbm", task(0, 6), task(1, 6), [stopping("lightgbm", 200)], **SOME_ROUNDS_GROW_NONE)
     curve = model.evals_result_["valid_0"][SOFT]

@@ -170,7 +170,7 @@ def _train(trees: Trees, job: Job) -> Grown:
         grown - (0 if job.start is None else trees.n_trees(job.start)),
         leaf_l2(job.settings, job.curvature),
         watch.curves,
-        watch.best_value if stops else watch.value(kept),
+        watch.value(kept),
     )
 
 

@@ -25,7 +25,6 @@ class Watch:
     ----------
     curves : data set -> metric -> one value per tree. A round that finds no split, as of random trees, may grow none.
     best_trees : trees of the booster at the best value; None before there is one.
-    best_value : what the first metric was with these.
     chosen : trees of the booster that a callback has said to keep; None unless one has.
     """
 
@@ -33,7 +32,6 @@ class Watch:
         self.dataset, self.metrics, self.rounds = dataset, metrics, rounds
         self.curves: dict[str, dict[str, list[float]]] = {}
         self.best_trees: int | None = None
-        self.best_value = float("-inf")
         self.chosen: int | None = None
         self._highest = float("-inf")
         self._start = self._trees = start
@@ -50,13 +48,13 @@ class Watch:
         value = sum(self.curves[self.dataset][metric][-1] for metric in self.metrics)
         self._waited += 1
         if value > self._highest + STILL:
-            self.best_trees, self.best_value, self._highest, self._waited = trees, self.last, value, 0
+            self.best_trees, self._highest, self._waited = trees, value, 0
         return self.rounds is not None and self._waited >= self.rounds
 
     def forget(self) -> None:
         """Take back all values: the trees were none."""
         self.curves.clear()
-        self.best_trees, self.best_value, self.chosen, self._trees = None, float("-inf"), None, self._start
+        self.best_trees, self.chosen, self._trees = None, None, self._start
 
     @property
     def trees(self) -> int:
