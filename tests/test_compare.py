@@ -13,6 +13,8 @@ from scipy import stats
 
 from boostsoft import Metric, QueryGroups, SoftMetric
 from boostsoft.metrics.hard import twin_in
+from boostsoft.query_means import bootstrap_means
+from boostsoft.tracking import paired
 from boostsoft.tracking.compared import ComparedMetric
 from boostsoft.tracking.comparison import compare
 from boostsoft.tracks import TreeTrack
@@ -687,3 +689,21 @@ def test_a_twin_may_have_a_name_of_its_own_or_stand_where_another_has_its_name()
         assert [row.metric for row in found.rows if row.kind != "control"] == names
         row = found.row("softlin", "soft")
         assert (row.gain, row.agrees_half) == (expected.gain, expected.agrees_half)
+
+
+def test_rows_of_the_same_queries_are_resampled_together(monkeypatch):
+    y, a, b = scores()
+    y[:8] = 0  # which empty="skip" leaves out
+    drawn = []
+
+    def counted(rows, weights, n_boot, seed):
+        drawn.append(weights.size)
+        return bootstrap_means(rows, weights, n_boot, seed)
+
+    monkeypatch.setattr(paired, "bootstrap_means", counted)
+    metrics = ["ndcg@10", SPREAD, Metric("ndcg@3", empty="skip")]
+    together = compare(a, b, y_true=y, group=SIZES, metrics=metrics, n_boot=50)
+    assert drawn == [60, 59]
+    alone = compare(a, b, y_true=y, group=SIZES, metrics=metrics[2], n_boot=50).rows[0]
+    for name in ("difference", "low", "high", "same_sign", "agrees_half", "agrees_small"):
+        assert getattr(together.row("ndcg@3"), name) == pytest.approx(getattr(alone, name), rel=1e-12), name

@@ -14,7 +14,7 @@ from ..query_means import counted_weights, refuse_infinite
 from ..statistics import check_resamples
 from ..tracks import TreeTrack
 from .compared import ComparedMetric, Comparison
-from .paired import Paired, Plan, gain, interval, pair, queries_needed, sample_sums, significance
+from .paired import Paired, Plan, gain, interval, pair_all, queries_needed, sample_sizes, significance
 from .systems import CALLER, Systems, from_scores, from_tracks
 
 
@@ -151,27 +151,27 @@ def _systems(a: Any, b: Any, metrics: Any, data: Sequence[Any], steps: tuple[int
 
 
 def _rows(systems: Systems, plan: Plan) -> tuple[tuple[ComparedMetric, ...], list[str]]:
-    rows, notes, missing, by_unit = [], [], [], []
-    paired = []
     for metric, a, b in zip(systems.metrics, *systems.values, strict=True):
         refuse_infinite(CALLER, metric.name, np.stack([a, b]), counted_weights(a, systems.weights))
-        paired.append(pair(a, b, systems.weights, plan))
+    soft = [metric for metric in systems.metrics if isinstance(metric, SoftMetric)]
+    controls = {metric: control for metric in soft if (control := systems.control(metric)) is not None}
+    all_paired = pair_all([*zip(*systems.values, strict=True), *controls.values()], systems.weights, plan)
+    paired, of_controls = all_paired[: len(systems.metrics)], all_paired[len(systems.metrics) :]
+    control_of = dict(zip(controls, of_controls, strict=True))
+    rows, notes, missing, by_unit = [], [], [], []
     for metric, found in zip(systems.metrics, paired, strict=True):
-        soft = isinstance(metric, SoftMetric)
         at = twin_in(systems.metrics, metric)
         twin = None if at is None else paired[at]
-        rows.append(_row(metric.name, "soft" if soft else "hard", found, twin, plan))
+        rows.append(_row(metric.name, "soft" if metric in soft else "hard", found, twin, plan))
         if found.identical:
             why = "no query differs (within 1e-9)" if found.n else "no query counts"
             notes.append(f"{metric.name}: {why}; nothing to test.")
-        if isinstance(metric, SoftMetric):
-            control = systems.control(metric)
-            if control is None:
-                missing.append(metric.name)
-            else:
-                rows.append(_row(metric.name, "control", pair(*control, systems.weights, plan), None, plan))
-                if control[0] is control[1]:
-                    by_unit.append(metric.name)
+        if isinstance(metric, SoftMetric) and metric not in controls:
+            missing.append(metric.name)
+        elif isinstance(metric, SoftMetric):
+            rows.append(_row(metric.name, "control", control_of[metric], None, plan))
+            if controls[metric][0] is controls[metric][1]:
+                by_unit.append(metric.name)
     if missing:
         notes.append(
             f"No control of {', '.join(missing)}: it needs labels, the scores of one of both steps (a track knows "
@@ -190,10 +190,9 @@ def _row(name: str, kind: str, paired: Paired, twin: Paired | None, plan: Plan) 
     t, p_t, p_wilcoxon = significance(paired)
     ratio = (np.nan, np.nan, np.nan) if twin is None or kind == "hard" else gain(paired, twin, plan.level)
     reference = np.nan if twin is None else twin.difference
-    sizes = paired.n // 2, plan.small
     half, small = (
         paired.sign_kept(sums, reference) if 0 < size <= paired.n else np.nan
-        for size, sums in zip(sizes, sample_sums(paired, sizes, plan), strict=True)
+        for size, sums in zip(sample_sizes(paired.n, plan), paired.samples, strict=True)
     )
     effect = paired.effect
     return ComparedMetric(

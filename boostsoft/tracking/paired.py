@@ -47,6 +47,7 @@ class Paired:
     weights : (n,) of these queries.
     boot : (n_boot,) mean differences over resampled queries.
     boot_effect : (n_boot,) the same over their standard errors, up to a factor that all metrics share.
+    samples : (2, n_boot) weighted sums of the differences over half of the queries, and over a small sample.
     """
 
     means: FloatArray
@@ -54,6 +55,7 @@ class Paired:
     weights: FloatArray
     boot: FloatArray
     boot_effect: FloatArray
+    samples: FloatArray
 
     @property
     def n(self) -> int:
@@ -89,37 +91,63 @@ class Paired:
         return float(np.where(sums == 0, 0.5, np.sign(sums) == np.sign(reference)).mean())
 
 
-def pair(a: FloatArray, b: FloatArray, weights: FloatArray, plan: Plan) -> Paired:
-    """Compare values of shape (n_queries,), NaN in both where a query does not count."""
-    counted = counted_weights(a, weights)
+def pair_all(values: Sequence[tuple[FloatArray, FloatArray]], weights: FloatArray, plan: Plan) -> list[Paired]:
+    """Compare pairs of values, each (n_queries,) and NaN in both where a query does not count.
+
+    Drawing takes most of the time, so that pairs in which the same weights count are resampled together.
+    """
+    counted = [counted_weights(a, weights) for a, _ in values]
+    differing = [_differences(a, b, each) for (a, b), each in zip(values, counted, strict=True)]
+    alike: dict[bytes, list[int]] = {}
+    for at, (_, kept) in enumerate(differing):
+        alike.setdefault(kept.tobytes(), []).append(at)
+    found: dict[int, Paired] = {}
+    for places in alike.values():
+        kept = differing[places[0]][1]
+        rows = np.stack([differing[at][0] for at in places])
+        drawn = zip(places, rows, *_resampled(rows, kept, plan), _sample_sums(kept * rows, plan), strict=True)
+        for at, differences, boot, effect, samples in drawn:
+            means = weighted_means(np.stack(values[at]), counted[at])
+            found[at] = Paired(means, differences, kept, boot, effect, samples)
+    return [found[at] for at in range(len(values))]
+
+
+def sample_sizes(n: int, plan: Plan) -> tuple[int, int]:
+    """Queries of both kinds of samples of n queries; one that is larger than n cannot be drawn."""
+    return n // 2, plan.small
+
+
+def _differences(a: FloatArray, b: FloatArray, counted: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Of the queries that count b - a, 0 where that is rounding, and their weights."""
     at = np.flatnonzero(counted > 0)
     size = max(1.0, float(np.abs([a[at], b[at]]).max(initial=0.0)))
-    differences, kept = b[at] - a[at], counted[at]
-    differences = np.where(np.abs(differences) <= STILL * size, 0.0, differences)
-    boot, effect = _resampled(differences, kept, plan)
-    return Paired(weighted_means(np.stack([a, b]), counted), differences, kept, boot, effect)
+    differences = b[at] - a[at]
+    return np.where(np.abs(differences) <= STILL * size, 0.0, differences), counted[at]
 
 
 def _resampled(differences: FloatArray, weights: FloatArray, plan: Plan) -> tuple[FloatArray, FloatArray]:
-    """Means over resampled queries, and these over their standard errors up to a factor that all metrics share.
+    """Means of each row over resampled queries, and these over their standard errors but for a factor that all share.
 
-    The error is the root of sum w^2 (d - mean)^2 over the sum of w, as :func:`mean_errors` has it; a mean of w x is
-    the sum of w^2 x over the sum of w, whose root is the factor.
+    Both (n_rows, n_boot). The error is the root of sum w^2 (d - mean)^2 over the sum of w, as :func:`mean_errors` has
+    it; a mean of w x is the sum of w^2 x over the sum of w, whose root is the factor.
     """
-    rows = np.stack([differences, weights * differences**2, weights * differences, weights])
-    mean, squares, cross, weight = bootstrap_means(rows, weights, plan.n_boot, plan.seed).T
+    rows = np.concatenate([differences, weights * differences**2, weights * differences, weights[None]])
+    *moments, weight = bootstrap_means(rows, weights, plan.n_boot, plan.seed).T
+    mean, squares, cross = np.split(np.array(moments), 3)
     error = np.sqrt(np.maximum(squares - 2 * mean * cross + mean**2 * weight, 0.0))
     with np.errstate(divide="ignore", invalid="ignore"):  # resamples of equal differences
         return mean, mean / error
 
 
-def sample_sums(paired: Paired, sizes: Sequence[int], plan: Plan) -> FloatArray:
-    """Weighted sums of the differences over samples of so many queries, without replacement; (n_sizes, n_boot)."""
-    rng, shares = np.random.default_rng(plan.seed), paired.weights * paired.differences
-    if paired.n == 0:
-        return np.empty((len(sizes), 0))
-    shuffled = (shares[rng.permutation(paired.n)] for _ in range(plan.n_boot))
-    sums: FloatArray = np.array([[drawn[:size].sum() for size in sizes] for drawn in shuffled]).T
+def _sample_sums(shares: FloatArray, plan: Plan) -> FloatArray:
+    """Sums of each row over samples of :func:`sample_sizes`, drawn without replacement; (n_rows, 2, n_boot)."""
+    n_rows, n = shares.shape
+    rng, sizes = np.random.default_rng(plan.seed), sample_sizes(n, plan)
+    sums = np.empty((n_rows, len(sizes), plan.n_boot))
+    for draw in range(plan.n_boot):
+        drawn = shares.take(rng.permutation(n)[: max(sizes)], axis=1)
+        for at, size in enumerate(sizes):
+            sums[:, at, draw] = drawn[:, :size].sum(axis=1)
     return sums
 
 
