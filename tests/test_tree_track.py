@@ -9,7 +9,6 @@ import json
 import math
 import pickle
 import sys
-import tracemalloc
 from dataclasses import fields, replace
 
 import numpy as np
@@ -23,6 +22,7 @@ from boostsoft.metric_lists import logged_name
 from boostsoft.tracks import TreeTrack, WorstQuery
 from boostsoft.tracks.builder import TrackBuilder, as_metrics
 
+from .memory import peak_memory
 from .releases import left_out
 
 HARD = Metric("ndcg@10", empty="skip")
@@ -427,20 +427,36 @@ def test_a_parquet_file_is_written_some_steps_at_a_time(tmp_path):
     equal(TreeTrack.load(path), found)
 
 
+def test_a_parquet_file_is_read_some_rows_at_a_time(tmp_path):
+    found = long_track(300, 20_000)
+    path = found.save(tmp_path / "a.parquet")
+    usual, counting = pyarrow.default_memory_pool(), pyarrow.proxy_memory_pool(pyarrow.system_memory_pool())
+    pyarrow.set_memory_pool(counting)
+    try:
+        own = peak_memory(lambda: TreeTrack.load(path))
+    finally:
+        pyarrow.set_memory_pool(usual)
+    assert own + counting.max_memory() < 2 * found.per_query.nbytes
+
+
+def test_a_track_in_the_making_is_not_copied():
+    """And later steps, behind its own, leave it as it was."""
+    builder = TrackBuilder("test", as_metrics("test", "mrr"), [0, 1], QueryGroups.from_sizes([2]), np.ones(1))
+    builder.begin(0, [0.0, 0.0])
+    for trees in range(1, 20):
+        builder.add(trees, [0.2, 0.1])
+    early = builder.track()
+    assert np.shares_memory(early.per_query, builder.track().per_query)
+    for trees in range(20, 40):
+        builder.add(trees, [0.1, 0.2])
+    assert (early.n_steps, early.mean.max()) == (19, 0.5)
+    assert builder.track().mean[:, 0].tolist() == [0.5] * 19 + [1.0] * 20
+
+
 def test_errors_of_changes_take_no_copy_of_the_values():
     found = long_track(1000, 20_000)
     assert peak_memory(lambda: found.change_error) < found.per_query.nbytes / 2
     np.testing.assert_array_equal(found.change_error, 0.0)
-
-
-def peak_memory(call):
-    """Bytes that NumPy and Python take at most while a call runs."""
-    tracemalloc.start()
-    try:
-        call()
-        return tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
 
 
 def gain_of(label):

@@ -101,7 +101,9 @@ class TrackBuilder:
         """Measure a step; (n_metrics, n_queries)."""
         found, spread_now = self._measured(scores)
         if len(self._steps) == len(self._values):
-            self._values = np.concatenate([self._values, np.empty_like(self._values)])
+            known = self._values
+            self._values = np.empty((2 * len(known), *known.shape[1:]))  # what is not written to takes no memory
+            self._values[: len(known)] = known
         self._values[len(self._steps)] = found
         self._steps.append(trees)
         self._spread.append(spread_now)
@@ -114,7 +116,7 @@ class TrackBuilder:
         return TreeTrack(
             metrics=self.metrics,
             steps=np.array(self._steps, dtype=np.int64),
-            per_query=self._values[:n].copy(),
+            per_query=self._values[:n],  # further steps are written behind these
             beginning=self._beginning,
             start=self._start,
             query_weight=self.weights,
