@@ -6,9 +6,13 @@ import gzip
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from boostsoft.blend_command import scores
 from boostsoft.blend_command.scores import Names, Scores, read_table
+
+from .memory import peak_memory
 
 TEXT = """qid,docid,label,bm25,lm
 q2,a,1,12.5,-3
@@ -51,6 +55,30 @@ def test_a_table_by_hand(write, name):
 def test_marks_blank_lines_and_spaces(write):
     assert_text(read_table(write(b"\xef\xbb\xbf" + TEXT.replace("\n", "\r\n\r\n").replace(",", " , ").encode()
                                  .replace(b' "b" ', b'b')), Names()))  # fmt: skip
+
+
+def test_columns_read_at_once_are_those_read_value_by_value(write, monkeypatch):
+    at_once = ["1", "", "-2.5", "1e-3", "nan", " 7 ", "0.1"]
+    looked_at = ["1_0", "NA", "inf"]
+    assert scores._all_numbers(at_once) is not None
+    assert all(scores._all_numbers([*at_once, text]) is None for text in looked_at)
+    path = write("qid,label,a\n" + "".join(f"q{row},1,{text}\n" for row, text in enumerate(at_once)))
+    found = read_table(path, Names())
+    monkeypatch.setattr(scores, "_all_numbers", lambda values: None)
+    again = read_table(path, Names())
+    np.testing.assert_array_equal(found.S, again.S)
+    assert found.qid.tolist() == again.qid.tolist()
+
+
+def test_memory_that_a_table_takes(write, tmp_path):
+    rows, models = 10_000, 10
+    values = np.random.default_rng(0).normal(size=(rows, models))
+    table = pd.DataFrame(values, columns=[f"m{at}" for at in range(models)]).assign(qid=np.arange(rows) // 10, label=1)
+    text = table.to_csv(index=False)
+    path = write(text)
+    assert peak_memory(lambda: read_table(path, Names())) < 9 * len(text)
+    table.to_parquet(tmp_path / "scores.parquet", index=False)
+    assert peak_memory(lambda: read_table(tmp_path / "scores.parquet", Names())) < 6 * values.nbytes
 
 
 def test_parquet(tmp_path):

@@ -137,21 +137,19 @@ def _refuse_index(columns: Columns, models: Sequence[str], path: Path) -> None:
             )
 
 
-Columns = Mapping[str, Sequence[Any]]
+Values = Sequence[Any] | NDArray[Any]
+Columns = Mapping[str, Values]
 Place = Callable[[int], str]
 
 
 def _csv(path: Path) -> tuple[Columns, Place]:
     """The texts of each column, and how to name the place of a row."""
-    try:
-        text = unzipped(path.read_bytes()).decode()
-    except (UnicodeDecodeError, *GZIP_ERRORS) as error:
-        raise ValueError(f"blend: {path} is not a text of UTF-8, plain or gzip: {error}") from error
     tabs = path.name.lower().removesuffix(".gz").endswith(".tsv")
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter="\t" if tabs else ",", strict=True)
     rows: list[list[str]] = []
     lines: list[int] = []
     try:
+        text = io.TextIOWrapper(io.BytesIO(unzipped(path.read_bytes())), "utf-8", newline="")
+        reader = csv.reader(text, delimiter="\t" if tabs else ",", strict=True)
         header = [name.strip() for name in next(reader, [])]
         for row in reader:
             if row:
@@ -161,6 +159,8 @@ def _csv(path: Path) -> tuple[Columns, Place]:
                     raise csv.Error(f"a line must have {len(header)} columns as the header; got {len(row)}")
     except csv.Error as error:
         raise ValueError(f"blend: {path}, line {reader.line_num}: {error}") from None
+    except (UnicodeDecodeError, *GZIP_ERRORS) as error:
+        raise ValueError(f"blend: {path} is not a text of UTF-8, plain or gzip: {error}") from error
     if len(set(header)) < len(header):
         raise ValueError(f"blend: {path}, line 1: columns must have different names; got {listed(header)}")
     if not rows:
@@ -175,7 +175,7 @@ def _parquet(path: Path) -> tuple[Columns, Place]:
         if len(set(names)) < len(names):
             raise ValueError(f"columns must have different names; got {listed(names)}")
         table = parquet.read_table(path)
-        columns = {name: table.column(name).to_pylist() for name in table.column_names}
+        columns = {name: _values(arrow, table.column(name)) for name in table.column_names}
     except (arrow.ArrowException, OSError, ValueError) as error:
         if isinstance(error, OSError) and error.errno is not None:  # the system's, not pyarrow's
             raise
@@ -185,10 +185,27 @@ def _parquet(path: Path) -> tuple[Columns, Place]:
     return columns, lambda row: f"row {row + 1}"
 
 
-def _ids(values: Sequence[Any], name: str, path: Path, place: Place) -> NDArray[Any]:
+def _values(arrow: Any, column: Any) -> Values:
+    """Python's own values; floats, of which there are most, as an array."""
+    floats = arrow.types.is_floating(column.type)
+    found: Values = column.to_numpy().astype(np.float64, copy=False) if floats else column.to_pylist()
+    return found
+
+
+def _plain(values: Values) -> Sequence[Any]:
+    found: Sequence[Any] = values.tolist() if isinstance(values, np.ndarray) else values
+    return found
+
+
+def _ids(values: Values, name: str, path: Path, place: Place) -> NDArray[Any]:
     """Ids as texts: each one word, since a TREC run separates its columns by blanks."""
+    plain = _plain(values)
     ids = np.empty(len(values), object)
-    for row, value in enumerate(values):
+    if set(map(type, plain)) <= {str, int}:
+        ids[:] = texts = list(map(str, plain))
+        if " ".join(texts).split() == texts:
+            return ids
+    for row, value in enumerate(plain):
         if isinstance(value, float) and value.is_integer():  # as which pandas keeps whole numbers beside missing ones
             value = int(value)
         text = value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else str(value)
@@ -200,9 +217,12 @@ def _ids(values: Sequence[Any], name: str, path: Path, place: Place) -> NDArray[
     return ids
 
 
-def _numbers(values: Sequence[Any], name: str, path: Path, place: Place) -> FloatArray:
+def _numbers(values: Values, name: str, path: Path, place: Place) -> FloatArray:
+    quickly = _all_numbers(values)
+    if quickly is not None:
+        return quickly
     numbers = np.empty(len(values))
-    for row, value in enumerate(values):
+    for row, value in enumerate(_plain(values)):
         text = value.strip() if isinstance(value, str) else value
         if text is None or (isinstance(text, str) and text.lower() in _MISSING):
             numbers[row] = math.nan
@@ -217,6 +237,20 @@ def _numbers(values: Sequence[Any], name: str, path: Path, place: Place) -> Floa
         if math.isinf(numbers[row]):
             raise ValueError(f"blend: {path}, {place(row)}: column {name!r} must hold finite numbers; got {value!r}")
     return numbers
+
+
+def _all_numbers(values: Values) -> FloatArray | None:
+    """The numbers of a column, at once; None if that takes a closer look, or there is a mistake to name."""
+    if isinstance(values, np.ndarray):
+        numbers = values
+    elif set(map(type, values)) == {str} and "_" not in "".join(values):  # float() would read 1_0
+        try:
+            numbers = np.array([float(text or "nan") for text in values])
+        except ValueError:
+            return None
+    else:
+        return None
+    return None if np.isinf(numbers).any() else numbers
 
 
 def _codes(qid: NDArray[Any]) -> IntArray:
