@@ -349,6 +349,27 @@ def test_frames_of_float32_take_no_more_memory_than_that(booster, kind, data):
         assert (found.dtype, found[0, 5]) == (np.float64, wide)
 
 
+@both
+@pytest.mark.parametrize("kind", [bool, np.int8, np.uint16, np.float16])
+def test_arrays_of_narrow_numbers_become_float32(booster, kind, data):
+    X = np.maximum(3 * data.X, 0).astype(kind)
+    model = ranker(booster).fit(X, data.y, qid=data.qid)
+    assert encoded("test", model, X)[1].matrix.dtype == np.float32
+    assert encoded("test", model, sparse.csr_array(X.astype(np.float32)))[1].matrix.dtype == np.float32
+    wide = ranker(booster).fit(X.astype(np.float64), data.y, qid=data.qid)
+    assert np.array_equal(model.predict(X), wide.predict(X.astype(np.float64)))
+
+
+@pytest.mark.parametrize("as_given", [lambda frame: frame, pl.from_pandas], ids=["pandas", "polars"])
+def test_codes_of_categories_leave_float32_as_it_is(as_given, data):
+    colour, y = colours(data)
+    narrow = pd.DataFrame({"x": data.X[:, 0].astype(np.float32), "colour": pd.Categorical(colour)})
+    model = ranker().fit(as_given(narrow), y, qid=data.qid)
+    assert encoded("test", model, as_given(narrow))[1].matrix.dtype == np.float32
+    wide = narrow.astype({"x": np.float64})
+    assert np.array_equal(ranker().fit(wide, y, qid=data.qid).predict(wide), model.predict(as_given(narrow)))
+
+
 def test_features_must_not_be_masked(data):
     model, masked = fit(ranker(), data), np.ma.masked_equal(np.round(data.X), 1.0)
     for message, call in (

@@ -16,6 +16,7 @@ from scipy import sparse
 from ..arguments import refuse_lazy, refuse_masked, short
 from ..frames import float_of, is_frame, number_matrix
 
+_MOST_IN_FLOAT32 = 2**24
 CHECKS = {"dtype": [np.float64, np.float32], "accept_sparse": "csr", "ensure_all_finite": "allow-nan"}
 
 
@@ -103,7 +104,10 @@ class Encoder:
                 return whole
         columns = _columns(X)
         kinds = (
-            np.float64 if position in self.categories else float_of(columns[position].dtype) for position in positions
+            _float_of_codes(self.categories[position])
+            if position in self.categories
+            else float_of(columns[position].dtype)
+            for position in positions
         )
         matrix = np.empty((X.shape[0], len(positions)), np.result_type(np.float32, *kinds))
         for at, position in enumerate(positions):
@@ -130,7 +134,9 @@ def checked_columns(caller: str, ranker: Any, X: Any, *, reset: bool) -> Any:
     if not is_frame(X):
         if getattr(getattr(X, "dtype", None), "kind", "") in ("m", "M"):
             raise TypeError(f"{caller}: X must hold numbers; got an array of {X.dtype}, whose unit would be left out")
-        checked = validate_data(ranker, X, reset=reset, ensure_min_samples=least, **CHECKS)
+        own = getattr(X, "dtype", np.float64)  # of narrow whole numbers, too, half the memory holds all
+        floats = [np.float32, np.float64] if float_of(own) is np.float32 else [np.float64, np.float32]
+        checked = validate_data(ranker, X, reset=reset, ensure_min_samples=least, **{**CHECKS, "dtype": floats})
         return _one_of_each(sparse.csr_matrix(checked)) if sparse.issparse(checked) else checked
     validate_data(ranker, X, reset=reset, skip_check_array=True)
     if X.shape[0] < least or X.shape[1] == 0:
@@ -202,7 +208,11 @@ def _categories(column: Any) -> tuple[Any, ...]:
     """Pandas' own, so that codes are its codes; in polars, which may share them among columns, those that occur."""
     if hasattr(column.cat, "categories"):
         return tuple(column.cat.categories.to_list())
-    return tuple(sorted({value for value in column.to_list() if value is not None}))
+    return tuple(sorted(column.unique().drop_nulls().to_list()))
+
+
+def _float_of_codes(categories: tuple[Any, ...]) -> type[np.floating[Any]]:
+    return np.float32 if len(categories) <= _MOST_IN_FLOAT32 else np.float64
 
 
 def _codes(caller: str, title: str, column: Any, categories: tuple[Any, ...]) -> NDArray[np.float64]:
@@ -224,9 +234,12 @@ def _codes(caller: str, title: str, column: Any, categories: tuple[Any, ...]) ->
 
 
 def _values(column: Any) -> tuple[list[Any], NDArray[np.integer[Any]]]:
-    """Values, and which of them each row holds: pandas' categories and None, or those of all rows."""
+    """Values, and which of them each row holds: categories (in pandas and None), or those of all rows."""
     if _is_categorical(column) and hasattr(column.cat, "codes"):
         return [*column.cat.categories.to_list(), None], column.cat.codes.to_numpy()  # -1, the last, where missing
+    if _is_categorical(column) and hasattr(column, "to_physical"):  # polars
+        _, first, positions = np.unique(column.to_physical().to_numpy(), return_index=True, return_inverse=True)
+        return column.gather(first).to_list(), positions
     values = column.to_list()
     return values, np.arange(len(values))
 
