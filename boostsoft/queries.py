@@ -115,25 +115,24 @@ def _from_ids(caller: str, n_docs: int, qid: Any) -> Queries:
         raise ValueError(f"{caller}: qid must have one id per row, {n_docs}; got shape {ids.shape}")
     refuse_missing_ids(caller, ids)
     starts = run_starts(ids)
-    offsets = np.concatenate([starts, [n_docs]])
-    distinct, codes = _codes(ids[starts])
-    if starts.size == distinct.size:
+    sizes = np.diff(starts, append=n_docs)
+    runs = _rising(ids[starts])
+    first = run_starts(ids[starts[runs]])  # of the runs of each query
+    if first.size == starts.size:
+        offsets = np.append(starts, n_docs)
         return Queries(QueryGroups.from_offsets(offsets), None, ids[starts], named=True)
-    codes = np.repeat(codes, np.diff(offsets))
-    order: IntArray = np.argsort(codes, kind="stable")
-    return Queries(QueryGroups.from_sizes(np.bincount(codes)), order, distinct, named=True)
+    groups = QueryGroups.from_sizes(np.add.reduceat(sizes[runs], first))
+    begins = starts[runs] - np.cumsum(sizes[runs]) + sizes[runs]  # less where the run is to begin
+    order: IntArray = np.repeat(begins, sizes[runs]) + np.arange(n_docs)
+    return Queries(groups, order, ids[starts[runs[first]]], named=True)
 
 
-def _codes(ids: NDArray[Any]) -> tuple[NDArray[Any], IntArray]:
-    """The distinct ids and, for each id, which of them it is."""
+def _rising(ids: NDArray[Any]) -> IntArray:
+    """The places of ids in rising order, those of equal ones in their own."""
     if ids.dtype != object:
-        return np.unique(ids, return_inverse=True)
-    first: dict[Any, int] = {}
-    appeared = np.array([first.setdefault(value, len(first)) for value in ids.tolist()], dtype=np.int64)
-    distinct = np.fromiter(_sorted(first), dtype=object, count=len(first))
-    codes = np.empty(len(first), dtype=np.int64)
-    codes[[first[value] for value in distinct.tolist()]] = np.arange(len(first))
-    return distinct, codes[appeared]
+        return np.argsort(ids, kind="stable")
+    place = {value: at for at, value in enumerate(_sorted(dict.fromkeys(ids.tolist())))}
+    return np.argsort([place[value] for value in ids.tolist()], kind="stable")
 
 
 def _sorted(ids: Iterable[Any]) -> list[Any]:

@@ -295,8 +295,9 @@ def refuse_missing_ids(caller: str, ids: NDArray[Any], argument: str = "qid") ->
             distinct = set(values)
         except TypeError as error:
             raise TypeError(f"{caller}: {argument} must hold numbers, texts or dates: {error}") from error
-        odd = {value for value in distinct if not _equals_itself(value)}
-        missing |= [value in odd for value in values]
+        if not set(map(type, distinct)) <= {str, int}:  # none of which is missing
+            odd = {value for value in distinct if not _equals_itself(value)}
+            missing |= [value in odd for value in values]
     if missing.any():
         at = int(np.argmax(missing))
         raise ValueError(f"{caller}: {argument} must not be missing or infinite; got {ids[at]} at position {at}")
