@@ -319,3 +319,12 @@ def test_on_a_terminal_a_bar_is_shown_for_large_files_only(tmp_path, monkeypatch
     file.write_text("1 qid:1 1:2\n", encoding="utf-8")
     load_letor(file, progress=given)
     assert seen == [shown]
+
+
+@pytest.mark.parametrize("values", [[0.5, 0.25], [0.1 * at for at in range(300)]], ids=["repeated", "distinct"])
+def test_values_that_repeat_and_that_differ(tmp_path, values):
+    X = np.resize(values, (100, 3))
+    lines = (f"1 qid:1 1:{a!r} 2:{b!r} 3:{c!r}\n" for a, b, c in X.tolist())
+    path = tmp_path / "a.txt"
+    path.write_text("".join(lines))
+    np.testing.assert_array_equal(load_letor(path).X, X)
