@@ -41,3 +41,13 @@ def test_the_gradient_at_ties_is_what_differences_say(noise, name):
             moved = step * (np.arange(size) == document)
             up, down = (metric(y, scores + sign * moved, group=[size]) for sign in (1, -1))
             assert (up - down) / (2 * step) == pytest.approx(found[document], abs=2e-6 * np.abs(found).max())
+
+
+@pytest.mark.parametrize("name", ["ndcg@10", "precision@5"])
+@pytest.mark.parametrize("noise", NOISES)
+def test_tied_documents_of_one_label_have_one_gradient_and_one_curvature(noise, name):
+    """What the nodes of the fast rule leave out is taken from all alike, whichever rank each has in the data."""
+    metric = SoftMetric(name, noise=noise, accuracy="fast")
+    _, *found = metric.value_gradient_hessian(np.r_[np.ones(9), 0], np.r_[np.zeros(9), -3.0], group=[10])
+    for derivative in found:
+        np.testing.assert_allclose(derivative[:9], derivative[0], rtol=1e-11)
