@@ -347,6 +347,9 @@ def test_a_model_that_is_cut_is_not_taken_for_that_of_the_last_round(data, valid
     if found[-1] == 7:  # XGBoost before 3.2 calls this one first
         return
     assert found == steps
+    [log] = callback.evals_result["valid"].values()
+    assert len(log) == 6
+    assert len(set(log)) == (1 if every == 40 else 2)  # of rounds, which no longer are what the model has
     if every == 40:
         scores = booster.predict(valid.matrix(), output_margin=True)
         assert callback.track.mean[-1, 0] == pytest.approx(HARD(valid.y, scores, group=valid.sizes), abs=1e-9)
