@@ -230,6 +230,29 @@ def test_a_cutoff_where_a_crowd_ends(noise, monkeypatch):
             assert np.abs(got - wanted).max() < bound * np.abs(wanted).max()
 
 
+@pytest.mark.parametrize("noise", ["gaussian", "gumbel", "logistic"])
+@pytest.mark.parametrize("seed", [212, 597, 861, 1102, 1138])
+def test_a_cutoff_where_a_crowd_of_equal_gains_ends(noise, seed):
+    """Who of a level loses its place to those far behind is all that matters: 1.5e-3 was seen under Gumbel noise."""
+    rng = np.random.default_rng(seed)
+    cutoff = int(rng.integers(20, 48))
+    above = cutoff // 2 * (seed % 2)
+    crowd, gap = cutoff - above + int(rng.integers(1, 8)), float(rng.integers(3, 14))
+    scores = np.concatenate(
+        [
+            2.0 * gap + 0.05 * rng.normal(size=above),
+            (0.05, 0.3)[seed // 2 % 2] * rng.normal(size=crowd),
+            rng.normal(size=60) - gap,
+        ]
+    )
+    labels = (np.arange(scores.size) < above + crowd) * 1
+    queries = prepare(bs.Metric(f"precision@{cutoff}"), "test", labels, bs.QueryGroups.from_sizes([scores.size]))
+    wanted = expectation(queries, scores, noise, 1.0, "high", derive=1).gradient
+    for accuracy, bound in (("default", 1e-6), ("fast", 1e-4)):
+        got = expectation(queries, scores, noise, 1.0, accuracy, derive=1).gradient
+        assert np.abs(got - wanted).max() < bound * max(np.abs(wanted).max(), 1e-8)
+
+
 def nearly_all_relevant(rng):
     """Lists that a model has learnt: few irrelevant documents, far behind a crowd of equal gain."""
     labels, scores, sizes = [], [], rng.integers(3, 121, 80)

@@ -8,7 +8,7 @@ import numpy as np
 
 from .compile import merged, routine
 from .families import ABSORBING, PLAIN
-from .noise import GAUSSIAN, pair_flow
+from .noise import GAUSSIAN, LOGISTIC, pair_flow
 
 _FLOW_FLOOR = 1e-9
 # one document that moves among others: a Gaussian pair's flow at a greater distance; none from so far on
@@ -21,7 +21,7 @@ NEGLIGIBLE, _NEGLIGIBLE_IN_CASCADES = (0.15, 5e-3), (0.01, 3e-4)
 # times what all discounts are worth together, and so many
 _STEEPNESS, _MOST_IN_CASCADES = 2.25, 30.0
 # decimal digits that the "fast" step gives, for the error falls exponentially in 1 / h; those of them that are not
-# promised, under Gaussian noise where a cutoff lies in a list, and otherwise
+# promised, under Gaussian and Gumbel noise where a cutoff lies in a list, and otherwise
 _RULE_DIGITS, _FEW_SPARE, _MANY_SPARE = 7.5, 1.2, 2.0
 
 
@@ -147,6 +147,6 @@ def precision(family, law, worth, ranks, n, h, tol, faint):
     counted = min(ranks, _STEEPNESS * worth if family == PLAIN else _MOST_IN_CASCADES)
     eps = tol * min(share * counted / n, most) * faint
     # equal gains close together leave the rule's error where faint gradients are: these need more of its digits
-    spare = _FEW_SPARE if law == GAUSSIAN and ranks < n else _MANY_SPARE
+    spare = _FEW_SPARE if law != LOGISTIC and ranks < n else _MANY_SPARE
     h *= _RULE_DIGITS / (_RULE_DIGITS + max(-math.log10(faint) - spare, 0.0))
     return h, eps

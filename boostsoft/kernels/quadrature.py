@@ -35,8 +35,8 @@ _LINEAR, _CUBIC = 1.5976, 0.070566  # Phi(z) is about 1 / (1 + exp(-1.5976 z - .
 _OFFSET = 4.0
 _NEWTON_STEPS = 60
 # from so many ranks on the step at a cutoff is found where the count passes it: so far around its document, so often
-_DEEP, _AROUND, _NARROWINGS = 32, 3.0, 3
-_CUT_WIDTHS = (2.6, 2.4, 2.75)  # of the order statistic, over the step, by law
+_DEEP, _AROUND, _NARROWINGS = 16, 3.0, 3
+_CUT_WIDTHS = (2.6, 2.2, 2.75)  # of the order statistic, over the step, by law
 _FEW_BEHIND = 2.4  # documents behind a cutoff that are few
 _NOTHING_LEFT = 40.0  # exp(-40) of a document adds nothing to a sum of theirs
 # the count of documents above, and its variance, are not exact: to end by them they are trusted this far
