@@ -7,6 +7,7 @@ import itertools
 import numpy as np
 import pytest
 from scipy.special import softmax
+from scipy.stats import norm
 
 import boostsoft as bs
 from boostsoft.metrics import expectation as expectation_module
@@ -110,6 +111,25 @@ def test_every_regime_of_sigma(noise, ratio):
         _, gradient, _ = oracle.expected_derivatives("ndcg", labels, scores, noise, sigma, 3)
         got = bs.SoftMetric(metric, noise=noise, sigma=sigma).gradient(labels, scores, group=[6])
         assert_within(got, gradient, natural_scale(metric, labels) / sigma, 1e-6, 1e-9)
+
+
+@pytest.mark.parametrize("noise", NOISES)
+def test_pairs_are_in_closed_form(noise):
+    """Which of two comes first, at distances up to where the noise does not reach any more."""
+    d = np.linspace(1.0, 30.0, 300)
+    e = np.exp(-d)
+    tail, density = {
+        "gaussian": (norm.sf(d / np.sqrt(2.0)), norm.pdf(d / np.sqrt(2.0)) / np.sqrt(2.0)),
+        "gumbel": (e / (1.0 + e), e / (1.0 + e) ** 2),
+        "logistic": (e * (d - 1.0 + e) / (1.0 - e) ** 2, e * (d - 2.0 + (d + 2.0) * e) / (1.0 - e) ** 3),
+    }[noise]
+    groups, scores = bs.QueryGroups.from_sizes([2] * d.size), np.column_stack([d, np.zeros(d.size)]).ravel()
+    queries = prepare(bs.Metric("precision@1"), "test", np.tile([1, 0], d.size), groups)
+    for accuracy, tol in (("default", 1e-6), ("fast", 1e-4)):
+        found = expectation(queries, scores, noise, 1.0, accuracy, derive=1)
+        np.testing.assert_allclose(found.values, 1.0 - tail, rtol=tol)
+        assert np.all(np.abs(found.gradient[::2] - density) < tol * np.maximum(density, 1e-8))
+        assert np.all(np.abs(found.gradient[1::2] + density) < tol * np.maximum(density, 1e-8))
 
 
 @pytest.mark.parametrize("noise", NOISES)
