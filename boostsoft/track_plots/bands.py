@@ -15,8 +15,7 @@ Band = tuple[FloatArray, FloatArray]
 
 def best_step(track: TreeTrack, metric: int) -> int:
     """Position of the step with the highest mean, the first if several have it; 0 where no mean is a number."""
-    means = track.mean[:, metric]
-    return first_best(np.where(np.isnan(means), -np.inf, means))
+    return first_best(track.mean[:, metric])
 
 
 def band_of(track: TreeTrack, metric: int, kind: str, level: float, n_boot: int = 1000) -> Band:
