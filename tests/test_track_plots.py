@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from matplotlib.cbook import is_math_text
@@ -283,6 +285,13 @@ def test_one_query_has_no_band(kind):
     assert np.isfinite(axes.get_ylim()).all()
 
 
+def test_infinite_means_of_two_queries_are_no_trouble():
+    """The difference of two is no number."""
+    values = np.full((5, 1, 2), np.inf)
+    axes = track_plots.plot_curves(track_of(5, n_queries=2, metrics=(HARD,), per_query=values, beginning=values[0]))
+    assert "∞" in axes.texts[-1].get_text() or "inf" in axes.texts[-1].get_text()
+
+
 def test_the_hard_twin_is_found_by_whatever_name():
     named = Metric("ndcg@10", gain="linear", name="lin")
     soft = SoftMetric("ndcg@10", gain="linear", name="softlin", sigma=0.2, sigma_unit="spread")
@@ -328,6 +337,45 @@ def test_changes_carry_every_step_with_its_interval(n_steps):
     assert axes._left_title.get_text() == "Change of ndcg@10 by tree"
 
 
+@pytest.mark.parametrize("sign", [1, -1])
+def test_rounding_neither_helps_nor_hurts(sign):
+    """A tree without a split moves all scores alike, and rounds."""
+    ends = np.sort(sign * np.array([[5e-13, 4e-13], [0.02, 0.01]]), axis=1)
+    effects = SimpleNamespace(low=ends[:, 0], high=ends[:, 1])
+    assert changes.step_kinds(effects).tolist() == ["unsure", "helps" if sign > 0 else "hurts"]
+
+
+def test_many_steps_that_chance_alone_makes_hurt_are_a_whole_number():
+    axes = track_plots.plot_changes(track_of(600), level=0.5)
+    assert any(text.get_text().endswith("(by chance alone 150)") for text in axes.texts)
+
+
+def test_changes_have_a_line_at_nothing():
+    lines = track_plots.plot_changes(track_of(5)).lines
+    assert any(np.array_equal(line.get_ydata(), [0, 0]) and line.get_marker() == "None" for line in lines)
+
+
+def range_of(change, reach=0.01):
+    """The range of changes whose intervals reach as far to either side."""
+    change = np.asarray(change, dtype=float)
+    return changes.change_range(SimpleNamespace(change=change, low=change - reach, high=change + reach))
+
+
+def test_two_of_a_few_steps_may_lie_beyond_the_range():
+    for outliers, shown in (([5.0], False), ([5.0, 4.0], False), ([5.0, 4.0, 3.0], True)):
+        _, high = range_of([*outliers, *[0.1] * 8])
+        assert (high > 1.0) == shown
+    _, high = range_of([5.0, *[0.1] * 6])  # of seven steps all are shown
+    assert high > 5.0
+
+
+def test_a_range_without_intervals_is_that_of_the_changes():
+    low, high = range_of([0.1, -0.2, 0.3], np.inf)
+    assert -0.3 < low < -0.2
+    assert 0.3 < high < 0.4
+    assert range_of([np.nan, np.nan], np.nan) == (-1.0, 1.0)
+
+
 def test_narrow_axes_have_no_room_for_chance():
     axes = track_plots.plot_changes(track_of(10), ax=Figure().add_subplot())
     assert any(text.get_text().endswith(" hurt") for text in axes.texts)
@@ -370,6 +418,16 @@ def test_steps_beyond_the_range_are_marked(n_steps):
     assert_nothing_collides(axes.figure)
     (said,) = (text for text in axes.texts if text.get_text().startswith(f"+{change[0]:.4f} with tree 1"))
     assert said.get_window_extent().y0 >= axes.get_window_extent().y1  # over the bars, not on them
+
+
+@pytest.mark.parametrize(("n_beyond", "said"), [(1, ""), (2, ", 1 more beyond")])
+def test_of_several_steps_beyond_the_range_the_farthest_is_named(n_beyond, said):
+    values = np.full((13, 1, 30), 0.5) + 0.001 * np.arange(13)[:, None, None] + 1e-4 * np.arange(30)
+    values[4:] += 0.3
+    values[7:] += 0.2 * (n_beyond - 1)
+    track = track_of(12, metrics=(HARD,), per_query=values[1:], beginning=values[0])
+    texts = [text.get_text() for text in track_plots.plot_changes(track).texts]
+    assert f"+0.3010 with tree 4{said}" in texts
 
 
 def test_a_change_beyond_the_range_is_of_all_trees_of_its_step():

@@ -244,6 +244,9 @@ def test_what_is_drawn_is_the_tracks(tmp_path):
         for name in ("change", "error", "low", "high"):
             assert metric["effects"][name] == getattr(effects, name).tolist()
         assert metric["effects"]["kinds"].count("hurts") == effects.hurting.size
+        low, high = metric["effects"]["range"]  # two of the first steps lie beyond
+        assert low < 0 < high < 2 * effects.high[2]
+        assert np.mean((effects.low >= low) & (effects.high <= high)) >= 0.9
     assert found["metrics"]["ndcg_gaussian@10"]["hard"] == track.mean[:, 2].tolist()
     assert found["metrics"]["map"]["hard"] is None
     for metric in found["metrics"].values():  # the picture reaches what is drawn in it
@@ -264,6 +267,10 @@ def test_the_first_soft_metric_is_shown_first(tmp_path):
     pressed = [value for (kind, value), down in page.pressed.items() if kind == "metric" and down]
     assert pressed == ["ndcg_gaussian@10"]
     assert [value for kind, value in page.pressed if kind == "metric"] == ["map", "ndcg_gaussian@10", "ndcg@10"]
+    (table,) = (found for kind, found in page.tables if kind == "overview")
+    assert [len(row) for _, row in table[1:]] == [7] * 3
+    text = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert text.count('<th scope="col" class=word>model</th>') == 0  # of one track nothing is said of which
     assert not [value for kind, value in page.pressed if kind == "track"]
 
 
@@ -311,6 +318,18 @@ def test_queries_that_no_order_changes_are_left_out(tmp_path):
     assert_queries(page.view(0, HARD.name, queries=True), track, 0, left_out=alike)
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "Left out: 4 queries with documents of one label only" in text
+
+
+def test_a_query_may_be_called_0(tmp_path):
+    page = page_of(track_of(n_queries=3, qid=np.arange(3)), tmp_path)
+    assert {row[0][1] for row in rows(page.view(0, HARD.name, queries=True), "worst")} == {"0", "1", "2"}
+
+
+def test_the_steps_of_a_continued_model_may_be_of_one_tree(tmp_path):
+    """They count from where it began."""
+    for start, every, single in ((7, 1, True), (0, 1, True), (7, 2, False)):
+        (found,) = page_of(track_of(10, start=start, every=every), tmp_path).data["tracks"]
+        assert found["treeByTree"] == single
 
 
 def test_a_track_without_documents_or_ids(tmp_path):
