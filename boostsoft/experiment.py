@@ -281,7 +281,7 @@ def train_arm(
     )
     seconds = time.perf_counter() - started
     observer.end()
-    best = booster.best_iteration if chooses and booster.best_iteration > 0 else len(grown)
+    best = booster.best_iteration if booster.best_iteration > 0 else len(grown)
     kept, new = grown[best - 1], np.diff(grown, prepend=0) > 0
     metrics: dict[str, AnyMetric] = dict(zip(plan.names, (plan.hard, plan.soft), strict=True))
     return Arm(
