@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from copy import copy
 from dataclasses import replace
 
 import numpy as np
@@ -28,7 +29,7 @@ from boostsoft.blend_plots import (
 )
 from boostsoft.blend_plots.shared import HARD, SOFT
 from boostsoft.blending import SoftBlender, blend_curve, blend_surface
-from boostsoft.drawing import BLUE, VERMILION, png
+from boostsoft.drawing import BLUE, QUIET, VERMILION, png
 from boostsoft.sigma import SigmaChoice
 
 from .processes import passes_alone
@@ -198,6 +199,28 @@ def test_weights_without_intervals_and_names(data):
     assert {label.get_text() for label in plot_weights(named).get_yticklabels()} == set("abc")
 
 
+def test_weights_below_0_and_models_without_one_have_colours_of_their_own(blender):
+    found = copy(blender)
+    found.weights_ = np.array([0.0, 0.7, -0.3])
+    axes = plot_weights(found, names=NAMES)
+    assert [label.get_text() for label in axes.get_yticklabels()] == [NAMES[1], NAMES[0], NAMES[2]]
+    dots = {line.get_xdata()[0]: line.get_color() for line in axes.get_lines() if line.get_marker() == "o"}
+    assert dots == {0.0: QUIET, 0.7: BLUE, -0.3: VERMILION}
+    assert axes.get_xlabel().endswith(" (grey: no weight)")
+    assert [text.get_text() for text in axes.texts] == [" equal"]
+    assert axes.texts[0].xy[0] == pytest.approx(1 / 3)
+    assert any(np.array_equal(line.get_xdata(), [1 / 3, 1 / 3]) for line in axes.get_lines())
+
+
+def test_weights_by_one_query_have_no_intervals(blender):
+    found = copy(blender)
+    found._interval = np.full((3, 2), np.nan)
+    axes = plot_weights(found)
+    assert axes.get_xlabel().startswith("weight")
+    assert "interval" not in axes.get_xlabel()
+    assert not [line for line in axes.get_lines() if line.get_linewidth() == 3.0]
+
+
 @pytest.mark.parametrize("n_features", [1, 4])
 def test_weights_of_given_models_are_not_called_by_their_features(data, n_features):
     pd = pytest.importorskip("pandas")
@@ -234,6 +257,7 @@ def test_what_speaks_for_a_sigma(method, keys):
         wanted = np.where(np.isfinite(found.table[key]), found.table[key], np.nan)
         np.testing.assert_array_equal(line.get_ydata(), wanted)
         np.testing.assert_array_equal(line.get_xdata(), found.sigmas)
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["0.12", "0.25", "0.5", "1", "2"]
     ring = next(line for line in axes.get_lines() if line.get_markersize() == 11)
     at = found.sigmas.tolist().index(found.sigma)
     assert (float(*ring.get_xdata()), float(*ring.get_ydata())) == (found.sigma, found.table[keys[-1]][at])

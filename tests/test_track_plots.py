@@ -155,6 +155,27 @@ def test_no_two_lines_look_alike(n_tracks, n_metrics):
     assert len(looks) == len(set(looks)) == n_tracks * n_metrics
 
 
+@pytest.mark.parametrize(("n_steps", "dots"), [(15, True), (16, False)])
+def test_each_of_a_few_steps_has_a_dot(n_steps, dots):
+    (line,) = (
+        line for line in track_plots.plot_curves(track_of(n_steps), "ndcg@10").lines if len(line.get_xdata()) > 1
+    )
+    assert line.get_marker() == ("o" if dots else "None")
+
+
+def test_marks_do_not_cover_a_long_line():
+    tracks = [track_of(300, label=f"model {at}") for at in range(60)]
+    lines = [line for line in track_plots.plot_curves(tracks, "ndcg@10").lines if len(line.get_xdata()) > 1]
+    marked = [line.get_markevery() for line in lines if line.get_marker() not in ("None", "")]
+    assert set(marked) == {20}
+
+
+def test_dashes_of_soft_metrics_are_thinner_than_lines():
+    lines = track_plots.plot_curves([track_of(label="a"), track_of(label="b")]).lines
+    widths = {(line.is_dashed(), line.get_linewidth()) for line in lines if len(line.get_xdata()) > 1}
+    assert widths == {(False, 1.1), (True, 1.6)}
+
+
 def test_no_two_tracks_look_alike_side_by_side():
     for axes in track_plots.hard_soft_figure([track_of(20, label=str(i)) for i in range(30)], band=None).axes:
         assert len(set(looks_in(axes))) == 30
@@ -470,6 +491,37 @@ def test_the_overview_says_what_to_keep(track):
     assert_nothing_collides(figure)
 
 
+@pytest.mark.parametrize("metric", [None, "ndcg@10"])
+def test_the_overview_is_at_its_level(metric):
+    figure = track_plots.track_figure(track_of(), metric, level=0.8)
+    figure.draw_without_rendering()
+    words = [axes.get_xlabel() for axes in figure.axes]
+    assert all("80 %" in text for text in words), words
+
+
+def test_long_words_of_the_overview_are_cut_or_broken():
+    track = track_of(100, n_queries=200)
+    values, beginning = (1e6 * values for values in (track.per_query, track.beginning))
+    track = track_of(
+        100, n_queries=200, every=10**7, per_query=values, beginning=beginning, label=100 * "a model "
+    )  # fmt: skip
+    figure = track_plots.track_figure(track, "ndcg@10")
+    assert 60 < len(figure._suptitle.get_text()) <= 90
+    said = figure.axes[0].get_title(loc="left")
+    assert len(said) > 120
+    assert max(map(len, said.split("\n"))) <= 120
+
+
+def test_the_bar_of_the_best_number_of_trees_stays_in_the_picture():
+    """Which the beginning, one of those that may be best, is left of."""
+    track = track_of(40, fall=0.2, start=100, every=10)
+    effects = tree_effects(track, 1)
+    assert effects.best_low == 100 < track.steps[0]
+    top = track_plots.track_figure(track).axes[0]
+    (bar,) = (line for line in top.lines if line.get_marker() == "|")
+    assert min(bar.get_xdata()) == top.get_xlim()[0] > 100
+
+
 @pytest.mark.parametrize("n_steps", [2, 60])
 def test_what_the_overview_says_hides_no_name(n_steps):
     """The interval of the best is at the right and a line ends low; the advice is long and two lines end high."""
@@ -624,6 +676,10 @@ def test_bands_in_units_that_can_be_checked_by_hand():
     track = track_of(2, 2, (HARD,), per_query=values, beginning=values[0])
     low, high = bands.band_of(track, 0, "paired", 0.95)
     np.testing.assert_allclose([low, high], [[0.6, 0.7], [0.6, 0.7]])  # .1 more in either query
+
+
+def test_rounding_at_a_tick_is_nothing():
+    assert [labels.signed(value) for value in (1e-16, -1e-13, 0.25)] == ["0", "0", "+0.25"]
 
 
 def test_a_soft_metric_is_thick_whatever_its_noise():
