@@ -790,3 +790,17 @@ def test_the_trees_kept_are_those_of_the_best_point_of_the_curve(seed):
         assert len(curve) < 60
         assert arm.trees == np.argmax(curve) + 1
         assert arm.values["valid", plan.names[0]].mean() == pytest.approx(curve.max(), abs=1e-12)
+        assert lgb.Booster(model_str=arm.model).num_trees() == arm.trees
+
+
+def test_no_early_stopping_trains_all_trees_and_keeps_the_best():
+    rng = np.random.default_rng(0)
+    X, sizes = rng.normal(size=(200, 2)), np.full(20, 10)
+    y = np.digitize(X[:, 0] + rng.normal(size=200), [0, 1]).astype(float)
+    part = RankingData(X=X, y=y, qid=np.repeat(np.arange(20), sizes), sizes=sizes)
+    noise = RankingData(X=X, y=rng.permutation(y), qid=part.qid, sizes=sizes)
+    plan = Plan(trees=15, early_stopping=0, baseline=False)
+    [arm] = run_split(plan, {"train": part, "valid": noise}).arms
+    curve = arm.curves["valid", plan.names[0]]
+    assert len(curve) == 15
+    assert arm.trees == np.argmax(curve) + 1 < 10

@@ -94,6 +94,7 @@ def test_select_queries_keeps_the_names_of_the_features():
     ("queries", "message"),
     [
         ([True, False], r"mask must have shape \(3,\); got \(2,\)"),
+        ([True, False, True, False], r"mask must have shape \(3,\); got \(4,\)"),
         ([False, False, False], "at least one query"),
         ([], "at least one query"),
         ([0.0], "integers; got dtype float64"),
