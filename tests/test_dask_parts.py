@@ -13,6 +13,7 @@ import pytest
 import boostsoft as bs
 import boostsoft.dask as bd
 from boostsoft.dask.lightgbm import _PartRule
+from boostsoft.dask.parts import _categories
 from boostsoft.lightgbm_calls import _gain
 from boostsoft.objectives import SoftObjective, reference_objective
 
@@ -197,6 +198,28 @@ def test_evaluate_is_the_metric_over_all_queries(metric, weighted):
     alone = bs.Metric(metric) if isinstance(metric, str) else metric
     weights = whole.groupby("qid", sort=False)["weight"].mean().to_numpy() if weighted else None
     assert found == pytest.approx(alone(whole["y"], whole["score"], qid=whole["qid"], query_weight=weights), rel=1e-13)
+
+
+def test_a_query_weighs_the_mean_of_its_rows():
+    """Only XGBoost, which weighs queries, must have one weight for all of them."""
+    whole = table()
+    whole["weight"] = np.random.default_rng(1).uniform(0.5, 2.0, len(whole))
+    frame = bd.repartition_by_query(dd.from_pandas(whole, npartitions=3))
+    found = bd.evaluate("ndcg@3", frame["y"], frame["score"], frame["qid"], weight=frame["weight"])
+    by_query = whole.groupby("qid", sort=False)
+    weights, sizes = by_query["weight"].mean().to_numpy(), by_query.size().to_numpy()
+    values = bs.Metric("ndcg@3").per_query(whole["y"].to_numpy(), whole["score"].to_numpy(), group=sizes)
+    assert found == pytest.approx(np.average(values, weights=weights), rel=1e-12)
+
+
+def test_categories_in_another_order_are_others():
+    """Their codes are what a booster takes."""
+    found = []
+    for letters in (["u", "v"], ["v", "u"], ["u", "v"]):
+        column = pd.Categorical(["u", "v"], categories=letters)
+        found.append(_categories(pd.DataFrame({"letter": column, "number": [1.0, 2.0]})))
+    assert found[0] == found[2] != found[1]
+    assert [list(names) for names in found] == [["letter"]] * 3
 
 
 def test_the_spread_is_pooled_over_the_partitions():
