@@ -14,7 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from boostsoft import Metric, QueryGroups, load_letor
 from boostsoft.blending import SoftBlender
-from boostsoft.blending.alike import copies
+from boostsoft.blending.alike import copies, is_rounding
 from boostsoft.metrics.spread import spreads
 from boostsoft.progress import bar, shows
 
@@ -125,6 +125,20 @@ def test_copies_among_many_documents_are_found_and_nothing_else():
     assert copies(S[:, [0, 1, 3]], groups, np.ones(400), units[[0, 1, 3]]) == ([], [])
     two = np.column_stack([first, first + np.where(np.arange(4000) < 500, second, 0.0)])  # apart where none weighs
     assert copies(two, groups, behind, spreads(groups, two, behind)) == ([[0, 1]], [])
+
+
+@pytest.mark.parametrize(("apart", "alike"), [(1e-11, [[0, 1]]), (1e-7, [])])
+def test_columns_that_rounding_tells_apart_are_copies(apart, alike):
+    rng, groups = np.random.default_rng(0), QueryGroups.from_sizes([10] * 4)
+    S = rng.normal(size=(40, 2))
+    S[:, 1] = S[:, 0] + apart * S[:, 1]
+    assert copies(S, groups, np.ones(4), spreads(groups, S, np.ones(4))) == (alike, [])
+
+
+def test_what_rounding_leaves_of_models_that_cancel_is_nothing():
+    weights, units = np.array([0.5, -0.5]), np.array([2.0, 1.0])
+    assert [is_rounding(left, weights, units) for left in (0.0, 1e-11, 1e-9)] == [True, True, False]
+    assert not is_rounding(0.0, np.zeros(2), units)
 
 
 def test_models_that_agree_only_beside_a_huge_score_are_no_copies(data):
