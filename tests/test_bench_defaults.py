@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import io
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
 from PIL import Image
+from rich.console import Console
 from sklearn.metrics import ndcg_score
 
 from boostsoft import cli
 from boostsoft.bench import peers
 from boostsoft.bench.defaults import draws, rankers
+from boostsoft.bench.defaults.measured import TESTED, Run
+from boostsoft.bench.defaults.options import Options
 from boostsoft.bench.defaults.rankers import RANKERS, Job
+from boostsoft.bench.defaults.report import section_of
+from boostsoft.bench.tables import section_table
 from boostsoft.statistics import paired_interval
 
 from . import quality_cases
@@ -177,6 +184,30 @@ def test_the_files_and_the_page(done, rows):
     assert "Draws of queries: 3. Trained on 288 documents in the mean, 5 trees" in text
     for row in rows.values():
         assert f"| {row['name']} | {row['ndcg@1']:.4f} | " in text
+
+
+def section_with(*draws, methods=("lambdarank", "xendcg", "xgb-ndcg")):
+    """The table of rankers that all have these values of two queries, by draw."""
+    runs = [Run(np.arange(2), dict.fromkeys(TESTED, np.array(values)), 9, 0.1) for values in draws]
+    options = Options((), Path(), methods, len(draws), 0, None, 5, False)
+    return section_of("set", dict.fromkeys(methods, runs), {}, options)
+
+
+def test_figures_have_their_headings_on_a_narrow_terminal():
+    """And no ranker is held against itself, by the figures of the row above it."""
+    section = section_with([0.5, 0.25])
+    console = Console(width=48, file=io.StringIO())
+    console.print(section_table(section))
+    lines = console.file.getvalue().splitlines()
+    assert lines[lines.index("XGBRanker") + 1 :][:6] == [
+        "  NDCG@1: 0.3750",
+        "  NDCG@5: 0.3750",
+        "  NDCG@10: 0.3750",
+        "  MAP: 0.3750",
+        "  @10, less LGBMRanker [95 %]: +0.0000 [+0.0000,",
+        "+0.0000]",
+    ]
+    assert sum("less XGBRanker" in line for line in lines) == 2
 
 
 def test_what_is_not_installed_is_named(folder, tmp_path, monkeypatch):

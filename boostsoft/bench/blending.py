@@ -52,11 +52,11 @@ DEPTH = 100  # of a TREC run: as deep as such runs are pooled to be judged
 METRICS = {"ndcg": Metric("ndcg@10"), "map": Metric("map")}
 _COLUMNS = (
     Column("name", "weights by"),
-    Column("ndcg_text", "test NDCG@10"),
-    Column("ndcg_less", "ours less it [95 %]"),
-    Column("map_text", "test MAP"),
-    Column("map_less", "ours less it [95 %]"),
-    Column("seeds_text", "NDCG@10 over seeds, sd"),
+    Column("ndcg_text", "test NDCG@10", "figures"),
+    Column("ndcg_less", "ours less it [95 %]", "figures"),
+    Column("map_text", "test MAP", "figures"),
+    Column("map_less", "ours less it [95 %]", "figures"),
+    Column("seeds_text", "NDCG@10 over seeds, sd", "figures"),
     Column("seconds", "training, s", "s"),
     Column("share", "x coordinate ascent's", "ratio"),
     Column("evaluations", "evaluations", "count"),

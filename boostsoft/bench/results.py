@@ -50,7 +50,10 @@ class Target:
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table: the key of its cells, its heading, and the unit that its numbers are in."""
+    """A column of a table: the key of its cells, its heading, and the unit that its numbers are in.
+
+    Of cells that are texts: "text" names the row, "figures" are numbers of it.
+    """
 
     key: str
     heading: str

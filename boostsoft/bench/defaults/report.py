@@ -24,9 +24,9 @@ _BASES = (LAMBDARANK, RANK_NDCG)
 _HEADINGS = {"ndcg@1": "NDCG@1", "ndcg@5": "NDCG@5", MAIN: "NDCG@10", "map": "MAP"}
 _COLUMNS = (
     Column("name", "ranker"),
-    *(Column(f"{metric}_text", heading) for metric, heading in _HEADINGS.items()),
-    *(Column(f"to_{base}_text", f"@10, less {RANKERS[base].name} [95 %]") for base in _BASES),
-    Column("draws_text", "draws, sd"),
+    *(Column(f"{metric}_text", heading, "figures") for metric, heading in _HEADINGS.items()),
+    *(Column(f"to_{base}_text", f"@10, less {RANKERS[base].name} [95 %]", "figures") for base in _BASES),
+    Column("draws_text", "draws, sd", "figures"),
     Column("seconds", "a fit, s", "s"),
 )
 _NOTE = (

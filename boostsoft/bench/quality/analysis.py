@@ -23,9 +23,9 @@ ABOVE = Target(ABOVE_0, "95 % interval above 0 to lambdarank", at_least=True)
 _HEADINGS = {"ndcg@1": "NDCG@1", "ndcg@5": "NDCG@5", "ndcg@10": "NDCG@10", "map": "MAP", "err@10": "ERR@10"}
 _COLUMNS = (
     Column("name", "trained by"),
-    *(Column(f"{metric}_text", heading) for metric, heading in _HEADINGS.items()),
-    Column("less_text", "@10: ours less it [95 %]"),
-    Column("seeds_text", "seeds, sd"),
+    *(Column(f"{metric}_text", heading, "figures") for metric, heading in _HEADINGS.items()),
+    Column("less_text", "@10: ours less it [95 %]", "figures"),
+    Column("seeds_text", "seeds, sd", "figures"),
     Column("trees", "trees", "number"),
     Column("median", "a run, s", "s"),
     Column("targets", "targets", "targets"),
@@ -33,10 +33,10 @@ _COLUMNS = (
 _BOOSTER_COLUMNS = (
     Column("data", "data"),
     Column("name", "objective"),
-    Column("ndcg@10_text", "NDCG@10"),
-    Column("less_text", "ours less it [95 %]"),
-    Column("map_text", "MAP"),
-    Column("map_less_text", "ours less it [95 %]"),
+    Column("ndcg@10_text", "NDCG@10", "figures"),
+    Column("less_text", "ours less it [95 %]", "figures"),
+    Column("map_text", "MAP", "figures"),
+    Column("map_less_text", "ours less it [95 %]", "figures"),
 )
 _NOTE = (
     "Test queries of all folds; {counted:,} of {queries:,} have something relevant, the others are left out of every "
