@@ -18,7 +18,8 @@ from boostsoft.bench.defaults import draws, rankers
 from boostsoft.bench.defaults.measured import TESTED, Run
 from boostsoft.bench.defaults.options import Options
 from boostsoft.bench.defaults.rankers import RANKERS, Job
-from boostsoft.bench.defaults.report import section_of
+from boostsoft.bench.defaults.report import section_of, to
+from boostsoft.bench.differences import differences_figure
 from boostsoft.bench.tables import section_table
 from boostsoft.statistics import paired_interval
 
@@ -208,6 +209,21 @@ def test_figures_have_their_headings_on_a_narrow_terminal():
         "+0.0000]",
     ]
     assert sum("less XGBRanker" in line for line in lines) == 2
+
+
+def test_every_dot_of_the_picture_has_its_name():
+    """Also where a ranker could not be fitted on the last data set."""
+    sets = [section_with([0.5, 0.25]), section_with([0.5, 0.25], methods=("lambdarank", "xgb-ndcg"))]
+    figure = differences_figure(sets, to("lambdarank"), "title")
+    first, last = figure.axes
+    dots = [[line.get_ydata()[0] for line in axes.lines if line.get_marker() == "o"] for axes in (first, last)]
+    names = {label.get_position()[1]: label.get_text() for label in first.get_yticklabels()}
+    assert [[names[place] for place in found] for found in dots] == [
+        ["LGBMRanker, rank_xendcg", "XGBRanker"],
+        ["XGBRanker"],
+    ]
+    low, high = first.get_ylim()
+    assert low < min(names) <= max(names) < high
 
 
 def test_what_is_not_installed_is_named(folder, tmp_path, monkeypatch):

@@ -20,21 +20,24 @@ def differences_figure(sections: Sequence[Section], key: str, title: str) -> Fig
     shown = [section for section in sections if any(key in row for row in section.rows)]
     columns = min(_COLUMNS, len(shown))
     lines = -(-len(shown) // columns)
-    height = 1.4 + 0.38 * len(shown[0].rows)
+    names = list(dict.fromkeys(row["name"] for section in shown for row in section.rows if key in row))
+    height = 1.4 + 0.38 * (len(names) + 1)
     figure = new_figure(2.6 + 3.4 * columns, lines * height)
     panels = figure.subplots(lines, columns, sharey=True, squeeze=False).ravel()
     for section, axes in zip(shown, panels, strict=False):
-        plot_differences(section, key, ax=axes)
+        plot_differences(section, key, names, ax=axes)
     for axes in panels[len(shown) :]:
         axes.set_axis_off()
     head(figure, title)
     return figure
 
 
-def plot_differences(section: Section, key: str, *, ax: Axes) -> Axes:
-    """Draw a dot with its 95 % interval over queries for each method, the first one on top."""
-    rows = [row for row in section.rows if key in row]
-    for place, row in zip(range(len(rows), 0, -1), rows, strict=True):
+def plot_differences(section: Section, key: str, names: Sequence[str], *, ax: Axes) -> Axes:
+    """Draw a dot with its 95 % interval over queries for each method, those of all panels in one order from the top."""
+    for row in section.rows:
+        if key not in row:
+            continue
+        place = len(names) - names.index(row["name"])
         mean, low, high = row[key]
         ours = row["ours"]
         colour = BLUE if ours else GREY
@@ -45,8 +48,8 @@ def plot_differences(section: Section, key: str, *, ax: Axes) -> Axes:
         )
     ax.axvline(0, color=INK, lw=0.9, zorder=1)
     frame(ax, grid="x")
-    ax.set_yticks(range(len(rows), 0, -1), [row["name"] for row in rows], color=INK)
-    ax.set_ylim(0.5, len(rows) + 0.7)
+    ax.set_yticks(range(len(names), 0, -1), names, color=INK)
+    ax.set_ylim(0.5, len(names) + 0.7)
     ax.locator_params(axis="x", nbins=4)
     ax.set_title(section.title, loc="left", fontsize=11, color=INK)
     ax.set_xlabel("difference, with its 95 % interval", color=QUIET)
