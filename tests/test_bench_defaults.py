@@ -87,6 +87,11 @@ def test_files_are_one_set_together_and_folders_each_their_own(folder, tmp_path)
     assert {id // 100 for id in np.concatenate([found[1].draw(0).train.qid, found[1].draw(0).test.qid])} == {1, 2}
 
 
+def test_folders_are_looked_into_before_a_fit(folder, tmp_path):
+    with pytest.raises(ValueError, match=r"must have S1.txt to S5.txt"):
+        draws.data_sets([folder, tmp_path], None)
+
+
 def test_digits_where_no_data_is_given():
     (found,) = draws.data_sets([], 1200)
     one, other = found.draw(0), found.draw(1)
@@ -211,6 +216,20 @@ def test_figures_have_their_headings_on_a_narrow_terminal():
     assert sum("less XGBRanker" in line for line in lines) == 2
 
 
+def test_draws_without_anything_relevant_have_no_share_in_the_spread():
+    (row, *_) = section_with([0.5, 0.25], [np.nan, np.nan], [0.5, np.nan]).rows
+    assert row["draws_text"] == f"{np.std([0.375, 0.5], ddof=1):.4f}"
+    (row, *_) = section_with([0.5, 0.25], [np.nan, np.nan]).rows
+    assert row["draws_text"] == "-"
+
+
+def test_a_folder_in_place_of_a_file_is_refused_before_a_fit(folder, tmp_path, capsys):
+    place = tmp_path / "bench-defaults.md"
+    place.mkdir()
+    assert cli.main(["bench", "defaults", "--data", str(folder), "--out", str(tmp_path)]) == 2
+    assert f"--out: {place} must be a file; it is a folder" in capsys.readouterr().err
+
+
 def test_every_dot_of_the_picture_has_its_name():
     """Also where a ranker could not be fitted on the last data set."""
     sets = [section_with([0.5, 0.25]), section_with([0.5, 0.25], methods=("lambdarank", "xgb-ndcg"))]
@@ -265,6 +284,7 @@ def test_a_picture_of_an_earlier_run_does_not_stay(folder, tmp_path):
         (["--stop"], "--stop: bench speed does not take it"),
         (["--methods", "lambdarank"], "--methods: bench speed does not take it"),
         (["defaults", "--data", "{empty}"], "{empty} must have S1.txt to S5.txt, or folders Fold1 to FoldN"),
+        (["defaults", "--data", "{whole}", "{again}"], "--data: sets must have different names; got WHOLE twice"),
         (["defaults", "--data", "{short}"], "--data: short.txt must have 5 queries at least; got 4"),
         (
             ["defaults", "--data", "{alike}"],
@@ -284,6 +304,9 @@ def test_a_picture_of_an_earlier_run_does_not_stay(folder, tmp_path):
 def test_bad_input_is_one_line_and_leaves_nothing(tmp_path, capsys, arguments, message):
     places = {name: tmp_path / name for name in ("missing", "empty")}
     places["empty"].mkdir()
+    for name, parent in (("whole", "one"), ("again", "other")):
+        (tmp_path / parent).mkdir()
+        places[name] = quality_cases.three_files(tmp_path / parent / "WHOLE")
     texts = {"short": letor_text(1, n_queries=4)}
     for name, relevant in (("alike", None), ("one", 4)):  # in which query the first document is relevant
         rows = ((int(query == relevant and row == 0), query, row) for query in range(10) for row in range(3))

@@ -42,17 +42,24 @@ def data_sets(paths: Sequence[Path], documents: int | None) -> Iterator[DataSet]
     Raises
     ------
     ValueError
-        If a folder is none of ranking data, or a set has too few queries or nothing relevant.
+        At once if a folder is none of ranking data, or two sets have one name; when it is reached if a set has too few
+        queries or nothing relevant.
     """
     if not paths:
-        yield DataSet("digits", lambda seed: _digits(seed, documents))
+        return iter([DataSet("digits", lambda seed: _digits(seed, documents))])
+    found = []
     for folder in paths:
         if folder.is_dir():
             first = find_folds(folder)[0]
-            yield _of_files(folder.resolve().name, [*first.train, *first.valid, *first.test], documents)
+            found.append((folder.resolve().name, [*first.train, *first.valid, *first.test]))
     files = [path for path in paths if not path.is_dir()]
     if files:
-        yield _of_files(", ".join(path.name for path in files), files, documents)
+        found.append((", ".join(path.name for path in files), files))
+    names = [name for name, _ in found]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise ValueError(f"--data: sets must have different names; got {twice} twice")
+    return (_of_files(name, files, documents) for name, files in found)
 
 
 def _of_files(name: str, files: Sequence[Path], documents: int | None) -> DataSet:

@@ -11,6 +11,8 @@ from ...options import check_folder, whole
 from ..kinds import DEFAULTS, chosen, refuse_others
 
 _OUT = Path("boostsoft-defaults")
+PICTURE = "bench-defaults.png"
+FILES = ("bench-defaults.json", "bench-defaults.md", PICTURE)
 _TREES, _STOPPED, _DRAWS = 100, 800, 4
 _QUICK_TREES, _QUICK_DRAWS = 20, 1
 
@@ -50,7 +52,12 @@ class Options:
 def add_defaults(add: Any) -> None:
     """Add the options that only this kind has."""
     add("--draws", type=whole(1), metavar="N", help=f"defaults: draws of queries ({_DRAWS}; {_QUICK_DRAWS} if --quick)")
-    add("--train-documents", type=whole(1), metavar="N", help="defaults: documents to train on at most (all)")
+    add(
+        "--train-documents",
+        type=whole(1),
+        metavar="N",
+        help="defaults: documents to train on at most (all); of the digits about so many (18000)",
+    )
     add("--stop", action="store_true", help="defaults: stop by the validation part, after 50 trees without gain")
 
 
@@ -60,7 +67,7 @@ def read_defaults(given: argparse.Namespace) -> Options:
 
     refuse_others(DEFAULTS, given)
     out = given.out or _OUT
-    check_folder(out)
+    check_folder(out, *FILES)
     for path in given.data:
         if not path.exists():
             raise ValueError(f"--data: there is no file or folder {path}")

@@ -16,10 +16,9 @@ from ..peers import Peers
 from ..results import Column, Section, difference_cells
 from ..tables import as_json, section_markdown
 from .measured import MAIN, TESTED, Run, by_draw, per_query
-from .options import Options
+from .options import FILES, Options
 from .rankers import LAMBDARANK, RANK_NDCG, RANKERS
 
-PICTURE = "bench-defaults.png"
 _BASES = (LAMBDARANK, RANK_NDCG)
 _HEADINGS = {"ndcg@1": "NDCG@1", "ndcg@5": "NDCG@5", MAIN: "NDCG@10", "map": "MAP"}
 _COLUMNS = (
@@ -56,12 +55,13 @@ def section_of(name: str, runs: Mapping[str, Sequence[Run]], left_out: Mapping[s
 def _row(method: str, runs: Mapping[str, Sequence[Run]]) -> dict[str, Any]:
     own, ranker = runs[method], RANKERS[method]
     draws, seconds = by_draw(own, MAIN), [run.seconds for run in own]
+    tested = draws[~np.isnan(draws)]  # not those without anything relevant to test on
     row: dict[str, Any] = {
         "name": ranker.name,
         "method": method,
         "ours": ranker.ours,
         "draws": draws.tolist(),
-        "draws_text": f"{np.nanstd(draws, ddof=1):.4f}" if draws.size > 1 else "-",
+        "draws_text": f"{tested.std(ddof=1):.4f}" if tested.size > 1 else "-",
         "seconds": float(np.median(seconds)),
     }
     for metric in TESTED:
@@ -86,12 +86,10 @@ def report_files(
     facts = {name: value for name, value in asdict(options).items() if name not in ("data", "out")}
     head = ["# boostsoft bench defaults", f"{in_words(machine)}.\n\nLibraries: {peers.in_words()}."]
     text = "\n\n".join([*head, *map(section_markdown, sections)]) + "\n"
-    files = {
-        "bench-defaults.json": as_json(machine, peers, facts, sections).encode(),
-        "bench-defaults.md": text.encode(),
-    }
+    table, page, picture = FILES
+    files = {table: as_json(machine, peers, facts, sections).encode(), page: text.encode()}
     for base in _BASES:
         if any(to(base) in row for section in sections for row in section.rows):
             title = f"Test NDCG@10 less that of {RANKERS[base].name}"
-            return {**files, PICTURE: png(differences_figure(sections, to(base), title))}
+            return {**files, picture: png(differences_figure(sections, to(base), title))}
     return files

@@ -19,9 +19,9 @@ from ..tables import section_table
 from ..timing import first_line
 from .draws import DataSet, Draw, data_sets
 from .measured import MAIN, Run, measure, per_query
-from .options import Options
+from .options import PICTURE, Options
 from .rankers import RANKERS, Job
-from .report import PICTURE, report_files, section_of
+from .report import report_files, section_of
 
 _PAGE = 180  # columns, where nothing says how many there are
 
