@@ -254,6 +254,8 @@ def test_what_is_no_callback_is_refused(booster, data):
     callback, _ = sees_rounds(booster)
     with pytest.raises(TypeError, match=r"SoftRanker.fit: callbacks must be a list"):
         fit(ranker(booster), data, callbacks=callback)
+    with pytest.raises(TypeError, match=r"SoftRanker.fit: callbacks must be a list of .*; got \[None\]"):
+        fit(ranker(booster), data, callbacks=[None])
 
 
 # ---- arguments of the boosters' own fit --------------------------------------------------------------------------

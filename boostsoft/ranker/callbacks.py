@@ -58,12 +58,10 @@ def read_callbacks(settings: Settings, trees: Trees, given: Any) -> tuple[Any, .
     """The callbacks, checked: they know one booster, whose trees follow each other in one curve."""
     if given is None:
         return ()
-    found = tuple(given) if isinstance(given, (list, tuple)) else (given,)
-    wrong = next((callback for callback in found if not trees.is_callback(callback)), None)
-    if wrong is not None or not isinstance(given, (list, tuple)):
+    if not isinstance(given, (list, tuple)) or not all(map(trees.is_callback, given)):
         raise TypeError(f"{FIT}: callbacks must be a list of {trees.CALLBACKS}; got {short(given)}")
-    if found and settings.n_boosters != 1:
+    if given and settings.n_boosters != 1:
         raise ValueError(
             f"{FIT}: callbacks follow the trees of one booster: set n_boosters=1; got {settings.n_boosters} boosters"
         )
-    return found
+    return tuple(given)
