@@ -199,6 +199,7 @@ BAD = {
     "two words": (HEAD + "1,a b,1,1\n", "line 2: column 'docid' must have one word without blanks; got 'a b'"),
     "same names": ("qid,docid,label,x,x\n1,a,1,1,1\n", "line 1: columns must have different names"),
     "no text": (b"\xff\xfe\x00", "is not a text of UTF-8"),
+    "no text later": (HEAD.encode() + b"1,a,1,1\n" * 4000 + b"\xff", f"in position {len(HEAD) + 32_000}"),
 }  # fmt: skip
 
 

@@ -148,7 +148,9 @@ def _csv(path: Path) -> tuple[Columns, Place]:
     rows: list[list[str]] = []
     lines: list[int] = []
     try:
-        text = io.TextIOWrapper(io.BytesIO(unzipped(path.read_bytes())), "utf-8", newline="")
+        content = unzipped(path.read_bytes())
+        content.decode()  # where it is none an error names the place in the file, not one in a chunk of it
+        text = io.TextIOWrapper(io.BytesIO(content), "utf-8", newline="")
         reader = csv.reader(text, delimiter="\t" if tabs else ",", strict=True)
         header = [name.strip() for name in next(reader, [])]
         for row in reader:
