@@ -138,6 +138,15 @@ def test_trees_that_xgboost_itself_cuts_off_were_grown(data, valid):
 SOME_ROUNDS_GROW_NONE = {"random_trees": True, "min_child_samples": 25, "num_leaves": 6}
 
 
+@pytest.mark.parametrize("save_best", [False, True])
+def test_an_early_stopping_of_xgboost_begins_anew_with_every_fit(save_best, data, valid):
+    """As LightGBM's does: a search over parameters fits often with one and the same."""
+    stop = stopping("xgboost", 4, save_best=save_best)
+    first, again = (trained("xgboost", data, valid, [stop]) for _ in range(2))
+    assert (again.best_iteration_, again.n_iter_) == (first.best_iteration_, first.n_iter_)
+    assert len(stop.stopping_history["valid_0"][SOFT]) == first.n_iter_
+
+
 def test_the_score_is_that_of_the_trees_that_are_left(data, valid):
     """XGBoost cuts off the tree at which the ranker's own early stopping has seen its best."""
     cuts = stopping("xgboost", 1, save_best=True, min_delta=0.05)
@@ -177,6 +186,15 @@ def test_a_track_counts_trees_where_rounds_grow_none():
     model = trained("lightgbm", task(0, 6), task(1, 6), [track], **SOME_ROUNDS_GROW_NONE)
     assert len(track.track.steps) == model.n_iter_ < 80
     assert model.best_iteration_ == 1 + int(np.argmax(track.track.mean[:, 0])) < model.n_iter_
+
+
+def test_trees_that_a_callback_cuts_off_were_grown_without_an_evaluation_set(data, valid):
+    track = bx.TrackCallback(xgb.DMatrix(valid.X, valid.y, group=valid.sizes), "ndcg@10")
+    model = ranker("xgboost", n_estimators=80, learning_rate=RATE)
+    fit(model, data, callbacks=[track, stopping("xgboost", 4, save_best=True)])
+    assert model.n_iter_ == model.best_iteration_ + 4 == len(track.track.steps) < 80
+    assert model.best_score_ is None
+    assert model.evals_result_ == {}
 
 
 @both

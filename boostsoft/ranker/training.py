@@ -99,7 +99,7 @@ class Job:
 
     def see(self, values: Iterable[tuple[str, str, float]], trees: int) -> bool:
         """After a round, of a booster of so many trees: record (data set, metric, value); whether to stop."""
-        stops = bool(self.valid) and self.watch.see(values, trees)
+        stops = self.watch.see(values, trees)
         if self.shown is not None:
             self.shown.round(self.watch)
         return stops

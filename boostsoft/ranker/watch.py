@@ -13,7 +13,7 @@ class Watch:
     Parameters
     ----------
     dataset : str
-        The validation set that is watched.
+        The validation set that is watched; "" if there is none, and trees are only counted.
     metrics : sequence of str
         The metrics whose sum is.
     rounds : int or None
@@ -45,6 +45,8 @@ class Watch:
         self._trees, self._idle = trees, 0
         for dataset, metric, value in values:
             self.curves.setdefault(dataset, {}).setdefault(metric, []).append(float(value))
+        if not self.dataset:
+            return False
         value = sum(self.curves[self.dataset][metric][-1] for metric in self.metrics)
         self._waited += 1
         if value > self._highest + STILL:

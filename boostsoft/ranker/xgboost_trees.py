@@ -199,6 +199,9 @@ def _train(job: Job) -> Any:
     given = arguments(settings, job.objective, job.curvature, job.fitted, warns=False)
     params = given["params"]
     refuse_minimising(job.callbacks, valid, given["custom_metric"], FIT)
+    for callback in job.callbacks:
+        if isinstance(callback, xgboost.callback.EarlyStopping):  # it would go on counting where another fit ended
+            callback.stopping_history = {}
     if job.start is not None:
         del params["base_score"]  # its own stays, in units of its own link: under some 0 is minus infinity
     # of a later one of several boosters XGBoost would show the scores of all
