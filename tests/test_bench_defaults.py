@@ -77,6 +77,8 @@ def test_so_many_documents_to_train_on(folder):
     draw, whole = found.draw(0), the_draws(folder, [0])[0]
     np.testing.assert_array_equal(draw.train.qid, whole.train.qid[: 5 * N_DOCS])
     np.testing.assert_array_equal(draw.test.qid, whole.test.qid)
+    (found,) = draws.data_sets([folder], 5 * N_DOCS)
+    assert found.draw(0).train.n_docs == 5 * N_DOCS
     (found,) = draws.data_sets([folder], 1)
     assert found.draw(0).train.n_queries == 1
 
@@ -264,6 +266,26 @@ def test_a_ranker_that_fails_is_named_and_the_others_are_measured(tmp_path):
     )
     assert [row["method"] for row in section["rows"]] == ["soft-lightgbm"]
     assert "label" in section["left_out"]["LGBMRanker"].lower()
+
+
+def test_rankers_take_turns_and_one_that_has_failed_has_none(folder, tmp_path, monkeypatch):
+    fitted = []
+
+    def fit(draw, method, seed, options):
+        fitted.append((seed, method))
+        if method == "xendcg" and seed == 8:
+            raise ValueError("no")
+        return Run(draw.tested, dict.fromkeys(TESTED, np.ones(draw.tested.size)), 9, 0.1)
+
+    monkeypatch.setattr("boostsoft.bench.defaults.run._run", fit)
+    arguments = ["--data", folder, "--draws", 3, "--seed", 7, "--methods", "soft-lightgbm,lambdarank,xendcg"]
+    (section,) = run(arguments, tmp_path / "out")
+    assert fitted == [
+        *((7, "soft-lightgbm"), (7, "lambdarank"), (7, "xendcg")),
+        *((8, "lambdarank"), (8, "xendcg"), (8, "soft-lightgbm")),
+        *((9, "soft-lightgbm"), (9, "lambdarank")),
+    ]
+    assert section["left_out"] == {"LGBMRanker, rank_xendcg": "no"}
 
 
 def test_a_picture_of_an_earlier_run_does_not_stay(folder, tmp_path):

@@ -13,6 +13,7 @@ from sklearn.model_selection import GroupKFold
 import boostsoft as bs
 import boostsoft.lightgbm as bl
 from boostsoft import lightgbm_data
+from boostsoft.adapters import refuse_large_gradients
 from boostsoft.lightgbm_data import Training
 
 from . import booster_cases
@@ -525,3 +526,10 @@ def test_gradients_beyond_single_precision_are_refused(data):
     with pytest.raises(ValueError, match=r"gradients must lie within \+-1e\+37.* LightGBM .* got \d\.\d+e\+4\d"):
         train(labels, objectives[0])
     assert np.ptp(train(labels, objectives[1]).predict(labels.X)) > 0.1
+
+
+@pytest.mark.parametrize("gradient", [[1.0, -1e38], [1e38, 0.0], [np.nan, 1.0], [1.0, -np.inf]])
+def test_gradients_are_large_in_either_direction_and_nan_is_none(gradient):
+    refuse_large_gradients("example", np.array([9e36, -9e36]), 1.0, "LightGBM", 1e37)
+    with pytest.raises(ValueError, match=r"^example: gradients must lie within"):
+        refuse_large_gradients("example", np.array(gradient), 1.0, "LightGBM", 1e37)

@@ -138,6 +138,21 @@ def test_the_direction_may_be_left_open_as_in_xgboost(data, valid):
     assert (left.best_iteration, left.best_score) == (said.best_iteration, said.best_score)
 
 
+def test_a_metric_that_is_called_mape_would_be_minimised(data, valid):
+    """By XGBoost, which takes other names that begin with map for metrics to maximise."""
+
+    def stopped(name):
+        stop = xgb.callback.EarlyStopping(rounds=3)
+        metric = bs.Metric("ndcg@10", name=name)
+        return bx.train(
+            {}, data, 5, custom_metric=metric, evals=[(valid, "valid")], callbacks=[stop], verbose_eval=False
+        )
+
+    assert stopped("mapped").best_iteration >= 0
+    with pytest.raises(ValueError, match="would minimise 'mape'"):
+        stopped("mape")
+
+
 @pytest.mark.parametrize("name", ["valid", "mine"])
 def test_a_recorder_beside_evals_leaves_early_stopping_as_it_is(data, valid, name):
     given = {"custom_metric": "ndcg@10", "early_stopping_rounds": 5, "verbose_eval": False}
