@@ -707,3 +707,13 @@ def test_rows_of_the_same_queries_are_resampled_together(monkeypatch):
     alone = compare(a, b, y_true=y, group=SIZES, metrics=metrics[2], n_boot=50).rows[0]
     for name in ("difference", "low", "high", "same_sign", "agrees_half", "agrees_small"):
         assert getattr(together.row("ndcg@3"), name) == pytest.approx(getattr(alone, name), rel=1e-12), name
+
+
+def test_rows_of_as_many_queries_of_other_weights_are_resampled_apart():
+    rng, weights = np.random.default_rng(0), np.arange(1.0, 21.0)
+    plan = paired.Plan(level=0.95, power=0.8, n_boot=50, seed=0, small=2)
+    values = [tuple(np.where(np.arange(20) == left_out, np.nan, rng.random((2, 20)))) for left_out in (0, 19)]
+    for pair, together in zip(values, paired.pair_all(values, weights, plan), strict=True):
+        (alone,) = paired.pair_all([pair], weights, plan)
+        for name in ("weights", "boot", "boot_effect", "samples"):
+            np.testing.assert_allclose(getattr(together, name), getattr(alone, name), rtol=1e-12)

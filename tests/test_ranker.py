@@ -1251,8 +1251,9 @@ def test_few_queries_to_stop_by_are_told(telling, data, valid):
         weights = np.where(qid == names[0], 0.0, 1.0)
         given, telling = {**given, "eval_sample_weight": [weights]}, 4
     queries = "only 1 query of .* has" if telling == 1 else f"only {telling} queries of .* have"
-    with pytest.warns(UserWarning, match=rf"^SoftRanker.fit: {queries} documents whose order changes Metric"):
+    with pytest.warns(UserWarning, match=rf"^SoftRanker.fit: {queries} documents whose order changes Metric") as warned:
         fit(stopped, data, **given)
+    assert warned[0].filename == fit.__code__.co_filename  # the caller of SoftRanker.fit
 
 
 @pytest.mark.parametrize(

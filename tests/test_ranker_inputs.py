@@ -360,6 +360,24 @@ def test_arrays_of_narrow_numbers_become_float32(booster, kind, data):
     assert np.array_equal(model.predict(X), wide.predict(X.astype(np.float64)))
 
 
+@pytest.mark.parametrize("kind", [np.float64, np.int32, np.int64])
+def test_what_float32_cannot_hold_stays_beside_categories_and_narrow_columns(kind, data):
+    colour, y = colours(data)
+    wide = np.arange(len(y)).astype(kind) + 2**24
+    given = {"wide": wide, "narrow": data.X[:, 0].astype(np.float32), "colour": pd.Categorical(colour)}
+    model = ranker().fit(pd.DataFrame(given), y, qid=data.qid)
+    assert np.array_equal(encoded("test", model, pd.DataFrame(given))[1].matrix[:, 0], wide)
+
+
+@pytest.mark.parametrize(("most", "kind"), [(4, np.float32), (3, np.float64)])
+def test_more_categories_than_float32_tells_apart_have_codes_in_float64(data, most, kind, monkeypatch):
+    colour, y = colours(data)
+    monkeypatch.setattr("boostsoft.ranker.features._MOST_IN_FLOAT32", most)
+    frame = pd.DataFrame({"x": data.X[:, 0].astype(np.float32), "colour": pd.Categorical(colour)})
+    model = ranker().fit(frame, y, qid=data.qid)
+    assert encoded("test", model, frame)[1].matrix.dtype == kind
+
+
 @pytest.mark.parametrize("as_given", [lambda frame: frame, pl.from_pandas], ids=["pandas", "polars"])
 def test_codes_of_categories_leave_float32_as_it_is(as_given, data):
     colour, y = colours(data)
@@ -806,3 +824,14 @@ def test_entries_of_one_place_of_a_sparse_matrix_are_added_up(booster, data):
 def test_arrays_of_times_are_refused(data, kind):
     with pytest.raises(TypeError, match="fit: X must hold numbers; got an array of"):
         ranker().fit(np.round(1e6 * data.X).astype(np.int64).astype(kind), data.y, qid=data.qid)
+
+
+@pytest.mark.parametrize("kind", [np.int64, float, str, object])
+def test_rows_of_scattered_queries_keep_their_order(kind):
+    """Of many more rows than an unstable sort leaves alone."""
+    ids = np.random.default_rng(0).integers(100, 140, 3000)
+    found = read_queries("test", ids.size, None, ids.astype(kind))
+    order = sorted(range(ids.size), key=lambda row: (ids[row], row))
+    assert found.order.tolist() == order
+    assert found.groups.sizes.tolist() == [int((ids == one).sum()) for one in range(100, 140)]
+    assert found.bring_together(ids).tolist() == sorted(ids.tolist())
