@@ -14,6 +14,7 @@ from boostsoft.progress import bar, shows
 
 from .processes import passes_alone
 from .ranker_cases import both, ranker, task
+from .releases import IS_QUIET
 
 
 @pytest.fixture(scope="module")
@@ -104,6 +105,7 @@ def test_long_work_shows_how_far_it_is_and_is_taken_away(terminal, capsys, monke
 
 
 @both
+@IS_QUIET
 @pytest.mark.parametrize("n_boosters", [1, 2])
 def test_a_ranker_says_how_far_it_is(booster, n_boosters, data, capsys, monkeypatch):
     monkeypatch.setattr(progress, "_PAUSE", 0.0)
@@ -126,6 +128,7 @@ def test_a_ranker_says_how_far_it_is(booster, n_boosters, data, capsys, monkeypa
     assert all(np.array_equal(model.predict(data.X), models[0].predict(data.X)) for model in models)
 
 
+@IS_QUIET
 def test_a_ranker_is_silent_where_nobody_looks(data, capsys):
     ranker().fit(data.X, data.y, qid=data.qid)
     assert capsys.readouterr() == ("", "")

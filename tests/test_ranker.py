@@ -974,6 +974,7 @@ def test_a_model_of_another_objective_goes_on(objective, data):
     np.testing.assert_array_equal(model.predict(data.X), scores)
 
 
+@pytest.mark.filterwarnings("ignore:The XGBRanker or classes from which:FutureWarning")  # before 3.0, of scikit-learn
 @pytest.mark.parametrize("kept", ["booster", "estimator", "file"])
 def test_a_booster_of_xgboost_goes_on_from_its_best_iteration(kept, data, tmp_path):
     """What comes after is not served by XGBoost's own estimators, which also read where the best one was."""
