@@ -35,6 +35,16 @@ def task(seed=0, n_queries=30, first_id=100):
     return Task(X, np.digitize(worth, [0.8, 1.5, 2.5]), np.repeat(first_id + np.arange(n_queries), sizes))
 
 
+@pytest.fixture(scope="module")
+def data():
+    return task(0)
+
+
+@pytest.fixture(scope="module")
+def valid():
+    return task(1, 12)
+
+
 def shuffled(data, seed=1):
     """The same rows in another order, of queries and within them."""
     return data.rows(np.random.default_rng(seed).permutation(len(data.y)))

@@ -225,6 +225,16 @@ def test_draws_without_anything_relevant_have_no_share_in_the_spread():
     assert row["draws_text"] == "-"
 
 
+def test_what_is_measured_is_kept_whatever_becomes_of_the_next_set(folder, tmp_path, capsys):
+    out, given = tmp_path / "out", tmp_path / "alike.txt"
+    given.write_text("".join(f"0 qid:{query} 1:{row}\n" for query in range(6) for row in range(3)))
+    arguments = ["bench", "defaults", "--data", str(folder), str(given), "--quick", "--methods", "lambdarank,xendcg"]
+    assert cli.main([*arguments, "--trees", "2", "--out", str(out)]) == 2
+    assert "alike.txt must have relevant documents" in capsys.readouterr().err
+    assert [found["title"] for found in json.loads((out / "bench-defaults.json").read_text())["sections"]] == ["TINY"]
+    assert (out / "bench-defaults.png").exists()
+
+
 def test_a_folder_in_place_of_a_file_is_refused_before_a_fit(folder, tmp_path, capsys):
     place = tmp_path / "bench-defaults.md"
     place.mkdir()

@@ -12,14 +12,12 @@ import pytest
 from boostsoft import progress
 from boostsoft.progress import bar, shows
 
+from . import ranker_cases
 from .processes import passes_alone
-from .ranker_cases import both, ranker, task
+from .ranker_cases import both, ranker
 from .releases import IS_QUIET
 
-
-@pytest.fixture(scope="module")
-def data():
-    return task(0)
+data = ranker_cases.data  # fixture
 
 
 @pytest.fixture

@@ -29,22 +29,14 @@ from boostsoft.ranker.rows import Rows
 from boostsoft.ranker.settings import check_settings
 from boostsoft.ranker.watch import Watch
 
+from . import ranker_cases
 from .ranker_cases import PLAIN, both, fit, ranker, task
 from .releases import IS_QUIET, older
 
 xgb = pytest.importorskip("xgboost")
+data, valid = ranker_cases.data, ranker_cases.valid  # fixtures
 
 SOFT = "ndcg_gaussian@10"
-
-
-@pytest.fixture(scope="module")
-def data():
-    return task(0)
-
-
-@pytest.fixture(scope="module")
-def valid():
-    return task(1, 12)
 
 
 def watched(booster, data, valid, **parameters):

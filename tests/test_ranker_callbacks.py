@@ -13,23 +13,15 @@ import boostsoft.xgboost as bx
 from boostsoft import SoftRanker
 from boostsoft.ranker.callbacks import IN_PLACE
 
+from . import ranker_cases
 from .ranker_cases import both, fit, ranker, task
 from .releases import IS_QUIET
 
 xgb = pytest.importorskip("xgboost")
+data, valid = ranker_cases.data, ranker_cases.valid  # fixtures
 
 SOFT = "ndcg_gaussian@10"
 RATE = 0.5  # at which early stopping ends well before 80 trees
-
-
-@pytest.fixture(scope="module")
-def data():
-    return task(0)
-
-
-@pytest.fixture(scope="module")
-def valid():
-    return task(1, 12)
 
 
 def trained(booster, data, valid, callbacks, n=80, **parameters):

@@ -18,14 +18,12 @@ from boostsoft.queries import read_queries, split_queries, weigh
 from boostsoft.query_groups import read_ids
 from boostsoft.ranker.fitted import encoded
 
+from . import ranker_cases
 from .ranker_cases import both, fit, ranker, shuffled, task
 
+data = ranker_cases.data  # fixture
+
 pytest.importorskip("xgboost")
-
-
-@pytest.fixture(scope="module")
-def data():
-    return task(0)
 
 
 # ---- queries -----------------------------------------------------------------------------------------------------

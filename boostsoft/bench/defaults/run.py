@@ -27,22 +27,22 @@ _PAGE = 180  # columns, where nothing says how many there are
 
 
 def run_defaults(options: Options) -> None:
-    """Fit, measure and report; an interrupted run writes nothing."""
+    """Fit, measure and report; the files are whole after each data set, whatever becomes of the next."""
     console, machine = page(_PAGE), describe_machine()
     peers = import_peers({RANKERS[method].library for method in options.methods})
     methods = [method for method in options.methods if peers.has(RANKERS[method].library)]
     if not methods:
         raise ValueError(f"--methods: none of {','.join(options.methods)} can be fitted; peers: {peers.in_words()}")
     console.print(Text(f"{in_words(machine)}.\nLibraries: {peers.in_words()}.\n"))
-    sections = []
+    sections: list[Section] = []
     for found in data_sets(options.data, options.documents):
         with _Bar(Console(stderr=True), found.name, options.draws * len(methods)) as bar:
             sections.append(_measured(found, methods, options, peers, bar))
         console.print(section_table(sections[-1]))
-    files = report_files(options, sections, machine, peers)
-    write_files(options.out, files)
-    if PICTURE not in files:
-        (options.out / PICTURE).unlink(missing_ok=True)  # of an earlier run: it would pass for one of this
+        files = report_files(options, sections, machine, peers)
+        write_files(options.out, files)
+        if PICTURE not in files:
+            (options.out / PICTURE).unlink(missing_ok=True)  # of an earlier run: it would pass for one of this
     console.print(Text(f"Written to {options.out}: {', '.join(files)}"))
 
 
