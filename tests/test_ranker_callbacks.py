@@ -1,8 +1,6 @@
-"""SoftRanker.fit's callbacks, and arguments of the boosters' own fit that it has in another place."""
+"""SoftRanker.fit's callbacks."""
 
 from __future__ import annotations
-
-import inspect
 
 import lightgbm as lgb
 import numpy as np
@@ -10,8 +8,6 @@ import pytest
 
 import boostsoft.lightgbm as bl
 import boostsoft.xgboost as bx
-from boostsoft import SoftRanker
-from boostsoft.ranker.callbacks import IN_PLACE
 
 from . import ranker_cases
 from .ranker_cases import both, fit, ranker, task
@@ -269,21 +265,3 @@ def test_what_is_no_callback_is_refused(booster, data):
 
 
 # ---- arguments of the boosters' own fit --------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("theirs", [lgb.LGBMRanker, xgb.XGBRanker])
-def test_every_argument_of_the_boosters_rankers_is_there_or_told(theirs):
-    known = {*inspect.signature(SoftRanker.fit).parameters, *IN_PLACE}
-    assert set(inspect.signature(theirs.fit).parameters) <= known
-
-
-@pytest.mark.parametrize("name", IN_PLACE)
-def test_what_to_say_in_place_is_told(name, data):
-    assert name not in inspect.signature(SoftRanker.fit).parameters
-    with pytest.raises(TypeError, match=rf"^SoftRanker.fit: has no {name}=: "):
-        fit(ranker(), data, **{name: None})
-
-
-def test_other_arguments_are_unexpected(data):
-    with pytest.raises(TypeError, match="unexpected keyword argument 'gorup'"):
-        fit(ranker(), data, gorup=None)

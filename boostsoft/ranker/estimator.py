@@ -20,10 +20,11 @@ from ..metrics.soft import as_metric
 from ..queries import weigh
 from ..query_groups import warn_of_one_query
 from .beginning import beginning
-from .callbacks import read_callbacks, telling
+from .callbacks import read_callbacks
 from .evaluation import check_watched, evaluation_sets, hold_out, warn_of_blind_stopping
 from .features import Encoder, checked_columns, find_column
 from .fitted import TREES, encoded
+from .foreign import IN_FIT, IN_PARAMETERS, IN_PREDICT, as_parameter, telling
 from .growing import grow
 from .rows import find_queries, read_rows
 from .settings import FIT, Settings, check_settings, check_threads
@@ -183,6 +184,7 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
     0
     """
 
+    @telling("SoftRanker", IN_PARAMETERS, as_parameter)
     def __init__(
         self,
         booster: str = "lightgbm",
@@ -238,7 +240,7 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         self.progress = progress
         self.random_state = random_state
 
-    @telling
+    @telling(FIT, IN_FIT)
     def fit(
         self,
         X: Any,
@@ -322,6 +324,7 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         self.__dict__ = fitted.__dict__
         return self
 
+    @telling("SoftRanker.predict", IN_PREDICT)
     def predict(self, X: Any) -> FloatArray:
         """Scores of shape (n_docs,), higher ranks first; they compare within a query only.
 
