@@ -31,14 +31,15 @@ from .metrics.registry import REGISTRY
 from .objectives import Objective
 from .pooling import needs_spread
 
-_LARGEST = 1e37  # a gradient: LightGBM keeps it in float32, which ends at 3e38
+LARGEST = 1e37  # a gradient: LightGBM keeps it in float32, which ends at 3e38
 
 
 class _ObjectiveCall:
     """What both interfaces to an objective have: it, labels prepared once, and a name in errors."""
 
-    def __init__(self, rule: Objective, built_by: str, twin: str) -> None:
-        self.rule, self.caller, self._twin = rule, f"boostsoft.lightgbm.{built_by}", twin
+    def __init__(self, rule: Objective, built_by: str, twin: str, caller: str | None = None) -> None:
+        self.rule, self._name, self._twin = rule, f"boostsoft.lightgbm.{built_by}", twin
+        self.caller = self._name if caller is None else caller
         self._cache = PreparedCache()
 
     def _gradient_curvature(
@@ -49,21 +50,24 @@ class _ObjectiveCall:
         scores = finite_vector(self.caller, "predictions", preds, groups.n_docs)
         rows = None if weight is None else row_weights(self.caller, weight, groups)
         gradient, curvature = self.rule.unchecked(queries, scores, rows)
-        refuse_large_gradients(self.caller, gradient, 1.0, "LightGBM", _LARGEST)
+        refuse_large_gradients(self.caller, gradient, 1.0, "LightGBM", LARGEST)
         if begins(training):
             warn_of_few_leaves(self.caller, training.params, groups.n_docs, float(curvature.sum()))
             warn_of_what_is_not_read(self.caller, training.params, self.rule, _gain(self.rule))
         return np.negative(gradient, out=gradient), curvature
 
     def __repr__(self) -> str:
-        return f"{self.caller}({self.rule!r})"
+        return f"{self._name}({self.rule!r})"
 
 
 class LightGBMObjective(_ObjectiveCall):
-    """A callable ``(preds, train_data) -> gradient, hessian`` of what LightGBM minimises."""
+    """A callable ``(preds, train_data) -> gradient, hessian`` of what LightGBM minimises.
 
-    def __init__(self, rule: Objective, built_by: str = "objective") -> None:
-        super().__init__(rule, built_by, f"sklearn_{built_by}")
+    ``caller`` is who signs errors and warnings, where it is not who has built it.
+    """
+
+    def __init__(self, rule: Objective, built_by: str = "objective", caller: str | None = None) -> None:
+        super().__init__(rule, built_by, f"sklearn_{built_by}", caller)
 
     def __call__(self, preds: Any, train_data: Any) -> tuple[FloatArray, FloatArray]:
         """Gradient and curvature of what is minimised."""

@@ -22,21 +22,23 @@ from .xgboost_data import (
     warn_if_no_split,
 )
 
-_LARGEST = 1e18  # a gradient: XGBoost squares sums of them in float32, which ends at 3e38
+LARGEST = 1e18  # a gradient: XGBoost squares sums of them in float32, which ends at 3e38
 
 
 class XGBoostObjective:
     """A callable ``(predt, dtrain) -> gradient, hessian`` of what XGBoost minimises.
 
-    ``warns`` is whether it tells of trees that cannot be split, which SoftRanker does in terms of its own parameters.
+    ``caller`` is who signs errors, where it is not who has built it: SoftRanker, which also tells of trees that cannot
+    be split in terms of its own parameters.
     """
 
     def __init__(
-        self, rule: Objective, built_by: str = "objective", unit: float | None = None, warns: bool = True
+        self, rule: Objective, built_by: str = "objective", unit: float | None = None, caller: str | None = None
     ) -> None:
-        self.rule, self.caller = rule, f"boostsoft.xgboost.{built_by}"
+        self.rule, self._name = rule, f"boostsoft.xgboost.{built_by}"
+        self.caller, self._warns = self._name if caller is None else caller, caller is None
         self._unit = stock_unit(rule) if unit is None else unit
-        self._cache, self._warns = PreparedCache(), warns
+        self._cache = PreparedCache()
 
     def __call__(self, predt: Any, dtrain: Any) -> tuple[FloatArray, FloatArray]:
         """Gradient and curvature of what is minimised."""
@@ -49,13 +51,13 @@ class XGBoostObjective:
         rows = groups.per_document(weights) if np.any(weights != 1.0) else None
         with as_booster(threads(), library()):
             gradient, curvature = self.rule.unchecked(queries, scores, rows)
-        refuse_large_gradients(self.caller, gradient, self._unit, "XGBoost", _LARGEST)
+        refuse_large_gradients(self.caller, gradient, self._unit, "XGBoost", LARGEST)
         if self._warns and not part and np.all(scores == scores[:1]):
             warn_if_no_split(self.caller, self._unit * float(curvature.sum()))
         return np.multiply(gradient, -self._unit, out=gradient), np.multiply(curvature, self._unit, out=curvature)
 
     def __repr__(self) -> str:
-        return f"{self.caller}({self.rule!r})"
+        return f"{self._name}({self.rule!r})"
 
 
 class XGBoostMetrics:

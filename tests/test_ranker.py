@@ -534,6 +534,29 @@ def test_errors_of_parameters_name_the_ranker(parameters, data):
 
 
 @both
+@pytest.mark.parametrize("label", [126, 200], ids=["objective", "parameters"])
+def test_labels_whose_gains_are_too_large_are_told(booster, label, data):
+    """By the ranker, and before XGBoost refuses parameters that grow with them."""
+    y = np.where(np.arange(len(data.y)) == 7, label, data.y)
+    model = ranker(booster, metric="dcg@10")
+    message = r"gradients must lie within \+-1e\+\d\d.*Large labels have huge gains"
+    with pytest.raises(ValueError, match=rf"^SoftRanker\.fit: {message}"):
+        fit(model, data._replace(y=y))
+    with pytest.raises(ValueError, match=rf"^SoftRanker\.train_arguments: {message}"):
+        model.train_arguments(y, qid=data.qid)
+
+
+@pytest.mark.filterwarnings("ignore:SoftRanker.fit. no tree has a split:UserWarning")
+def test_warnings_of_the_objective_name_the_ranker(data):
+    model = ranker(booster_params={"min_child_weight": 100.0})
+    with pytest.warns(UserWarning, match=r"^SoftRanker\.fit: no tree can be split with min_child_weight=100"):
+        fit(model, data)
+    given = model.train_arguments(data.y, qid=data.qid)
+    with pytest.warns(UserWarning, match=r"^boostsoft\.lightgbm\.objective: no tree can be split"):
+        lgb.train(**given, train_set=lgb.Dataset(data.X, data.y, group=data.sizes))
+
+
+@both
 def test_a_fit_that_fails_leaves_the_ranker_as_it_was(booster, data):
     other = {"lightgbm": "xgboost", "xgboost": "lightgbm"}[booster]
     model = fit(ranker(booster, reg_lambda=40.0), data)

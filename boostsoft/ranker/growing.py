@@ -108,7 +108,7 @@ def _job(settings: Settings, trees: Trees, objective: Objective, train: Rows, se
     before = 0 if start is None else trees.n_trees(start)
     watch = Watch(valid[-1][0] if valid else "", watched, settings.early_stopping_rounds, before)
     with as_booster(settings.n_jobs):
-        curvature = first_curvature(objective, train)
+        curvature = first_curvature(objective, train, trees)
     return Job(settings, objective, curvature, train, valid, start, watch)
 
 

@@ -13,9 +13,10 @@ import numpy as np
 from scipy import sparse
 
 from .. import lightgbm as adapter
-from ..adapters import STOCK_UNIT, as_booster, stock_unit
+from ..adapters import STOCK_UNIT, as_booster, refuse_large_gradients, stock_unit
 from ..arguments import FloatArray
 from ..lightgbm_callback import LightGBMTrack
+from ..lightgbm_calls import LARGEST
 from ..lightgbm_data import (
     BOOSTING,
     CATEGORIES,
@@ -140,11 +141,19 @@ def parameters(settings: Settings, curvature: float, unit: float = STOCK_UNIT) -
     return found
 
 
-def arguments(settings: Settings, objective: Objective, curvature: float) -> dict[str, Any]:
-    """What ``lgb.train`` is given besides data: the first metric of ``feval`` comes first, where LightGBM looks."""
+def refuse_gradients(caller: str, objective: Objective, gradient: FloatArray) -> None:
+    """Raise if an objective's first gradients are beyond what LightGBM can compute with."""
+    refuse_large_gradients(caller, gradient, 1.0, "LightGBM", LARGEST)
+
+
+def arguments(settings: Settings, objective: Objective, curvature: float, caller: str | None = None) -> dict[str, Any]:
+    """What ``lgb.train`` is given besides data: the first metric of ``feval`` comes first, where LightGBM looks.
+
+    ``caller`` is whom the objective's errors and warnings name, if not its builder.
+    """
     params = parameters(settings, curvature, stock_unit(objective))
     return {
-        "params": {**params, "objective": adapter.LightGBMObjective(objective)},
+        "params": {**params, "objective": adapter.LightGBMObjective(objective, caller=caller)},
         "num_boost_round": settings.n_estimators,
         "feval": adapter.feval(*settings.evaluated),
     }
@@ -183,7 +192,7 @@ def train(job: Job) -> Any:
     import lightgbm
 
     train, valid = job.data
-    given = arguments(job.settings, job.objective, job.curvature)
+    given = arguments(job.settings, job.objective, job.curvature, FIT)
     params, feval = given["params"], _evaluation(job, valid)
     # of a later one of several boosters LightGBM would show the scores of all, and predict those before for every set
     shown = [] if job.later else valid

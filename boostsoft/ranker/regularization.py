@@ -7,13 +7,15 @@ import numpy as np
 from ..objectives import Objective
 from .rows import Rows
 from .settings import FIT, Settings
+from .training import Trees
 
 
-def first_curvature(objective: Objective, rows: Rows, caller: str = FIT) -> float:
+def first_curvature(objective: Objective, rows: Rows, trees: Trees, caller: str = FIT) -> float:
     """The average curvature of a document before the first tree, where all scores are equal, in LightGBM's units."""
     weights = None if rows.weights is None else rows.groups.per_document(rows.weights)
     queries = objective.prepare(rows.labels, rows.groups, caller=caller)
-    _, curvature = objective.gradient_curvature(queries, np.zeros(rows.labels.size), weights)
+    gradient, curvature = objective.gradient_curvature(queries, np.zeros(rows.labels.size), weights)
+    trees.refuse_gradients(caller, objective, gradient)  # before parameters are given that grow with them
     return float(curvature.mean())
 
 

@@ -34,5 +34,5 @@ def train_arguments(
     rows = Rows(no_features, labels, queries.groups, weights).that_weigh()
     chosen = settings.on(rows.labels, rows.groups)
     with as_booster(chosen.n_jobs):
-        curvature = first_curvature(chosen.objective, rows, CALLER)
+        curvature = first_curvature(chosen.objective, rows, trees, CALLER)
     return trees.arguments(chosen, chosen.objective, curvature)

@@ -131,6 +131,10 @@ class Trees(Protocol):
         """Whether it is a callback of the booster."""
         ...
 
+    def refuse_gradients(self, caller: str, objective: Objective, gradient: FloatArray) -> None:
+        """Raise if an objective's first gradients are beyond what the booster can compute with."""
+        ...
+
     def arguments(self, settings: Settings, objective: Objective, curvature: float) -> dict[str, Any]:
         """What the booster's own ``train`` is given besides data."""
         ...

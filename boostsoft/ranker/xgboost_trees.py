@@ -16,10 +16,10 @@ import numpy as np
 from scipy import sparse
 
 from .. import xgboost as adapter
-from ..adapters import STOCK_UNIT, as_booster, stock_unit
+from ..adapters import STOCK_UNIT, as_booster, refuse_large_gradients, stock_unit
 from ..arguments import FloatArray
 from ..objectives import Objective, SoftObjective
-from ..xgboost_calls import XGBoostObjective
+from ..xgboost_calls import LARGEST, XGBoostObjective
 from ..xgboost_data import import_xgboost, make_dmatrix, refuse_other_kinds, refuse_several_scores
 from ..xgboost_refusals import refuse_minimising
 from .features import Features
@@ -114,15 +114,23 @@ def _refuse_what_exact_ignores(settings: Settings) -> None:
         )
 
 
+def refuse_gradients(caller: str, objective: Objective, gradient: FloatArray) -> None:
+    """Raise if an objective's first gradients are beyond what XGBoost can compute with, or its parameters hold."""
+    refuse_large_gradients(caller, gradient, unit_of(objective), "XGBoost", LARGEST)
+
+
 def arguments(
-    settings: Settings, objective: Objective, curvature: float, fitted: float = 1.0, warns: bool = True
+    settings: Settings, objective: Objective, curvature: float, caller: str | None = None, fitted: float = 1.0
 ) -> dict[str, Any]:
-    """What ``xgb.train`` is given besides data: the first metric comes last, where XGBoost's early stopping looks."""
+    """What ``xgb.train`` is given besides data: the first metric comes last, where XGBoost's early stopping looks.
+
+    ``caller`` is whom the objective's errors name, if not its builder.
+    """
     unit = unit_of(objective, fitted)
     return {
         "params": parameters(settings, curvature, unit),
         "num_boost_round": settings.n_estimators,
-        "obj": XGBoostObjective(objective, unit=unit, warns=warns),
+        "obj": XGBoostObjective(objective, unit=unit, caller=caller),
         "custom_metric": adapter.custom_metric(*reversed(settings.evaluated)),
         "maximize": True,
     }
@@ -196,7 +204,7 @@ def _train(job: Job) -> Any:
     valid = [(matrix, name) for matrix, (name, _) in zip(matrices, job.valid, strict=True)]
     metrics = adapter.custom_metric(*settings.evaluated)
     recorded = _Recorded(job.at_own_scores(metrics), valid)
-    given = arguments(settings, job.objective, job.curvature, job.fitted, warns=False)
+    given = arguments(settings, job.objective, job.curvature, FIT, job.fitted)
     params = given["params"]
     refuse_minimising(job.callbacks, valid, given["custom_metric"], FIT)
     for callback in job.callbacks:
