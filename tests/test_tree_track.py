@@ -9,6 +9,7 @@ import json
 import math
 import pickle
 import sys
+import zlib
 from dataclasses import fields, replace
 
 import numpy as np
@@ -659,6 +660,65 @@ def test_a_file_of_which_a_part_is_missing_or_holds_objects_is_named(tmp_path):
     assert "pickle" not in f"{caught.value}{caught.value.__cause__}"
     np.savez(path, **{**arrays, "about": np.array("{")})
     with pytest.raises(ValueError, match=r"a\.npz is damaged, or no \.npz file: its 'about' cannot be read"):
+        TreeTrack.load(path)
+
+
+def retold(path, change):
+    """The file, with what it tells of itself in words as ``change`` makes it, and whole."""
+    if path.suffix == ".npz":
+        with np.load(path) as found:
+            arrays = dict(found)
+        np.savez(path, **{**arrays, "about": np.array(json.dumps(change(json.loads(str(arrays["about"])))))})
+        return
+    table = pyarrow.parquet.read_table(path)
+    with pyarrow.parquet.ParquetFile(path) as found:
+        text = json.dumps(change(json.loads(found.metadata.metadata[b"boostsoft.tree_track"]))).encode()
+    checksum = zlib.crc32(text)
+    for name in ("trees", "value"):
+        checksum = zlib.crc32(np.ascontiguousarray(table[name].to_numpy()).data, checksum)
+    footer = {b"boostsoft.tree_track": text, b"boostsoft.checksum": str(checksum).encode()}
+    pyarrow.parquet.write_table(table.replace_schema_metadata(footer), path)
+
+
+@pytest.mark.parametrize("suffix", ["npz", "parquet"])
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda about: [about], r"must hold a TreeTrack; its ('about'|footer) is \[\{"),
+        (lambda _: None, r"must hold a TreeTrack; its ('about'|footer) is None"),
+        (lambda about: {**about, "version": 2, "shape": 3, "arrays": 3}, "must be of version 1; got 2"),
+        (lambda about: {**about, "metrics": ["ndcg@10("]}, "must hold a TreeTrack; Metric.parse: cannot read"),
+        (lambda about: {**about, "metrics": 3}, "must hold a TreeTrack; 'int' object is not iterable"),
+        (lambda about: {**about, "metrics": [3]}, "must hold a TreeTrack; 'int' object"),
+        (lambda about: {**about, "start": "x"}, "must hold a TreeTrack; TreeTrack: start must be a whole number"),
+        (lambda about: {**about, "label": 3}, "must hold a TreeTrack; TreeTrack: label must be a text"),
+    ],
+)
+def test_a_file_that_tells_what_no_track_does_is_named(tmp_path, suffix, change, message):
+    path = track().save(tmp_path / f"a.{suffix}")
+    retold(path, lambda about: about)
+    equal(TreeTrack.load(path), track())
+    retold(path, change)
+    with pytest.raises(ValueError, match=rf"^TreeTrack\.load: .*a\.{suffix} {message}"):
+        TreeTrack.load(path)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"shape": 3}, "is damaged, .* rows for values of the shape 3"),
+        ({"shape": None}, "is damaged, .* rows for values of the shape None"),
+        ({"arrays": 3}, "is damaged, "),
+        ({"arrays": {}}, "must hold a TreeTrack; it has no 'query_weight'"),
+        ({"arrays": {"qid": 3}}, "is damaged, "),
+        ({"arrays": {"qid": "@@"}}, "is damaged, .*No data left"),
+    ],
+    ids=str,
+)
+def test_a_parquet_file_whose_footer_holds_other_things_is_named(tmp_path, change, message):
+    path = track().save(tmp_path / "a.parquet")
+    retold(path, lambda about: {**about, **change})
+    with pytest.raises(ValueError, match=rf"^TreeTrack\.load: .*a\.parquet {message}"):
         TreeTrack.load(path)
 
 

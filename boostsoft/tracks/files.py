@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import errno
 import io
 import json
 import math
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arguments import refuse_absent, shown
+from ..arguments import refuse_absent, short, shown
 from ..atomic import write_whole
 from ..extras import optional
 from ..metrics.hard import Metric
@@ -25,6 +26,7 @@ from ..metrics.soft import AnyMetric, SoftMetric
 from ..query_groups import QueryGroups
 from ..query_means import blocks
 
+_Track = TypeVar("_Track")
 SUFFIXES = (".npz", ".parquet")
 _VERSION = 1
 _KEY, _CHECKSUM = b"boostsoft.tree_track", b"boostsoft.checksum"
@@ -56,26 +58,41 @@ def save(track: Mapping[str, Any], path: str | Path) -> Path:
     return path
 
 
-def load(path: str | Path) -> dict[str, Any]:
-    """Read the fields of a TreeTrack."""
+def load(path: str | Path, make: Callable[..., _Track]) -> _Track:
+    """Make a TreeTrack of the fields that a file holds."""
     caller, path = "TreeTrack.load", Path(path)
     read = {".npz": _read_npz, ".parquet": _read_parquet}[_suffix(caller, path)]
     refuse_absent(caller, "path", path)
     about, arrays = read(caller, path)
-    if about.get("version") != _VERSION:
-        raise ValueError(f"{caller}: {path} must be of version {_VERSION}; got {about.get('version')!r}")
     missing = [name for name in _NEEDED if name not in {**about, **arrays}]
     if missing:
         raise ValueError(f"{caller}: {path} must hold a TreeTrack; it has no {missing[0]!r}")
     offsets = arrays.pop("offsets", None)
-    return {
-        **dict.fromkeys(_REST),
-        **arrays,
-        "metrics": tuple(_metric(text) for text in about["metrics"]),
-        "start": about["start"],
-        "label": about["label"],
-        "groups": None if offsets is None else QueryGroups.from_offsets(offsets),
-    }
+    try:
+        fields = {
+            **dict.fromkeys(_REST),
+            **arrays,
+            "metrics": tuple(_metric(text) for text in about["metrics"]),
+            "start": about["start"],
+            "label": about["label"],
+            "groups": None if offsets is None else QueryGroups.from_offsets(offsets),
+        }
+        return make(**fields)
+    except (AttributeError, TypeError, ValueError) as error:  # whole, but not as save writes it
+        raise ValueError(f"{caller}: {path} must hold a TreeTrack; {error}") from error
+
+
+def _about(caller: str, path: Path, where: str, text: str | bytes) -> dict[str, Any]:
+    """What a file tells beside arrays, as far as this version can read it."""
+    try:
+        about = json.loads(text)
+    except ValueError as error:
+        raise _damaged(caller, path, f"its {where} cannot be read") from error
+    if not isinstance(about, dict):
+        raise ValueError(f"{caller}: {path} must hold a TreeTrack; its {where} is {short(about)}")
+    if about.get("version") != _VERSION:
+        raise ValueError(f"{caller}: {path} must be of version {_VERSION}; got {about.get('version')!r}")
+    return about
 
 
 def _write_npz(target: Path, about: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
@@ -97,10 +114,7 @@ def _read_npz(caller: str, path: Path) -> tuple[dict[str, Any], dict[str, NDArra
             if "about" not in found:
                 raise ValueError(f"{caller}: {path} must hold a TreeTrack; got the arrays {', '.join(found.files)}")
             arrays = {name: _member(caller, path, found, name) for name in found.files}
-    try:
-        return json.loads(str(arrays.pop("about"))), arrays
-    except ValueError as error:
-        raise _damaged(caller, path, "its 'about' cannot be read") from error
+    return _about(caller, path, "'about'", str(arrays.pop("about"))), arrays
 
 
 def _member(caller: str, path: Path, found: Mapping[str, Any], name: str) -> NDArray[Any]:
@@ -158,35 +172,42 @@ def _write_parquet(target: Path, about: dict[str, Any], arrays: dict[str, NDArra
 
 
 def _read_parquet(caller: str, path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    arrow, parquet = (optional(caller, name, "parquet") for name in ("pyarrow", "pyarrow.parquet"))
+    parquet = optional(caller, "pyarrow.parquet", "parquet")
     with path.open("rb") as file:
-        try:
+        with _reading(caller, path):
             # before pyarrow 16 the footer's text was written in one, of more than readers take unasked
             found = parquet.ParquetFile(file, thrift_string_size_limit=_LONGEST)
             footer, names = found.metadata.metadata or {}, found.schema_arrow.names
-            contents = _contents(found, footer) if _KEY in footer else None
-        except (OSError, ValueError, arrow.ArrowException) as error:
-            if isinstance(error, OSError) and error.errno is not None:  # the system's, not pyarrow's
-                raise
-            raise _damaged(caller, path, str(error).strip()) from error
-    if contents is None:
-        raise ValueError(f"{caller}: {path} must hold a TreeTrack; got the columns {', '.join(names)}")
-    about, trees, values = contents
-    arrays = {name: _decoded(array) for name, array in about["arrays"].items()}
+        if _KEY not in footer:
+            raise ValueError(f"{caller}: {path} must hold a TreeTrack; got the columns {', '.join(names)}")
+        text = b"".join(footer.get(key, b"") for key in _part_keys(len(footer)))
+        about = _about(caller, path, "footer", text)
+        with _reading(caller, path):
+            trees, values = _contents(found, text, about.get("shape"), footer.get(_CHECKSUM))
+            arrays = {name: _decoded(array) for name, array in dict(about.get("arrays", {})).items()}
     return about, {**arrays, "steps": trees[1:], "per_query": values[1:], "beginning": values[0]}
 
 
-def _contents(found: Any, footer: Mapping[bytes, bytes]) -> tuple[dict[str, Any], NDArray[Any], NDArray[Any]]:
-    """What the footer tells, the numbers of trees, and the values; a ValueError if they are not what was written.
+@contextlib.contextmanager
+def _reading(caller: str, path: Path) -> Iterator[None]:
+    """What is raised inside says that a Parquet file is damaged, unless it is the system's."""
+    arrow = optional(caller, "pyarrow", "parquet")
+    try:
+        yield
+    except (EOFError, OSError, TypeError, ValueError, arrow.ArrowException) as error:
+        if isinstance(error, OSError) and error.errno is not None:  # not pyarrow's
+            raise
+        raise _damaged(caller, path, str(error).strip()) from error
+
+
+def _contents(found: Any, text: bytes, shape: Any, wanted: bytes | None) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The numbers of trees, and the values; a ValueError if they are not what was written, of the checksum ``wanted``.
 
     A group of rows at a time: pyarrow's table of all takes four times what the values do.
     """
     if not {"trees", "value"} <= set(found.schema_arrow.names):
         raise ValueError("its columns have other names")
-    text = b"".join(footer.get(key, b"") for key in _part_keys(len(footer)))
-    about: dict[str, Any] = json.loads(text)
-    shape = about.get("shape", [])
-    if math.prod(shape) != found.metadata.num_rows:
+    if not isinstance(shape, list) or math.prod(shape) != found.metadata.num_rows:
         raise ValueError(f"it has {found.metadata.num_rows} rows for values of the shape {shape}")
     checksum, trees, values, done = zlib.crc32(text), [], np.empty(found.metadata.num_rows), 0
     for part in _column(found, "trees"):
@@ -196,9 +217,9 @@ def _contents(found: Any, footer: Mapping[bytes, bytes]) -> tuple[dict[str, Any]
         checksum = zlib.crc32(part.data, checksum)
         values[done : done + part.size] = part
         done += part.size
-    if footer.get(_CHECKSUM) != str(checksum).encode():
+    if wanted != str(checksum).encode():
         raise ValueError("its checksum is that of other contents")
-    return about, np.unique(np.concatenate(trees)), values.reshape(shape)
+    return np.unique(np.concatenate(trees)), values.reshape(shape)
 
 
 def _column(found: Any, name: str) -> Iterator[NDArray[Any]]:

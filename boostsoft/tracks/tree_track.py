@@ -349,7 +349,7 @@ class TreeTrack:
         ImportError
             If it is a Parquet file and pyarrow is not installed.
         """
-        return cls(**files.load(as_path("TreeTrack.load", "path", path)))
+        return files.load(as_path("TreeTrack.load", "path", path), cls)
 
     def __repr__(self) -> str:
         named = f"{self.label!r}, " if self.label else ""
