@@ -6,7 +6,8 @@ import csv
 import io
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from array import array
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress
 from pathlib import Path
@@ -24,6 +25,7 @@ from ..text_files import GZIP_ERRORS, unzipped
 PARQUET = (".parquet", ".pq")
 # as pandas calls it in CSV, when it reads that, and in Parquet
 _INDEX = re.compile(r"|Unnamed: [0-9]+|__index_level_[0-9]+__")
+_ROWS = 2**12  # of a table of CSV, read at once
 _MISSING = {"", "na", "nan", "null", "none"}
 
 
@@ -94,8 +96,8 @@ def read_table(path: Path, names: Names) -> Scores:
     A missing label counts as 0 in a query that has others. Without a column of documents they are called by their
     row.
     """
-    columns, place = _parquet(path) if path.suffix.lower() in PARQUET else _csv(path)
     docids = names.docid or "docid"
+    columns, place = _parquet(path) if path.suffix.lower() in PARQUET else _csv(path, {names.qid, docids})
     for name in (names.qid, names.label, names.docid, *(names.scores or ())):
         if name is not None and name not in columns:
             raise ValueError(f"blend: {path} must have a column {name!r}; it has {listed(columns)}")
@@ -142,11 +144,15 @@ Columns = Mapping[str, Values]
 Place = Callable[[int], str]
 
 
-def _csv(path: Path) -> tuple[Columns, Place]:
-    """The texts of each column, and how to name the place of a row."""
+def _csv(path: Path, ids: Container[str]) -> tuple[Columns, Place]:
+    """The columns, and how to name the place of a row: texts of ``ids``, numbers of what holds nothing else.
+
+    Some rows at a time: a text takes six times what it does in the file.
+    """
     tabs = path.name.lower().removesuffix(".gz").endswith(".tsv")
     rows: list[list[str]] = []
-    lines: list[int] = []
+    parts: list[list[Values]] = []
+    lines = array("q")
     try:
         content = unzipped(path.read_bytes())
         content.decode()  # where it is none an error names the place in the file, not one in a chunk of it
@@ -159,15 +165,41 @@ def _csv(path: Path) -> tuple[Columns, Place]:
                 lines.append(reader.line_num)
                 if len(row) != len(header):
                     raise csv.Error(f"a line must have {len(header)} columns as the header; got {len(row)}")
+                if len(rows) == _ROWS:
+                    parts.append(_part(header, ids, rows))
+                    rows = []
     except csv.Error as error:
         raise ValueError(f"blend: {path}, line {reader.line_num}: {error}") from None
     except (UnicodeDecodeError, *GZIP_ERRORS) as error:
         raise ValueError(f"blend: {path} is not a text of UTF-8, plain or gzip: {error}") from error
     if len(set(header)) < len(header):
         raise ValueError(f"blend: {path}, line 1: columns must have different names; got {listed(header)}")
-    if not rows:
+    if not lines:
         raise ValueError(f"blend: {path}: no rows")
-    return dict(zip(header, zip(*rows, strict=True), strict=True)), lambda row: f"line {lines[row]}"
+    if rows:
+        parts.append(_part(header, ids, rows))
+    columns = {name: _joined(values) for name, values in zip(header, zip(*parts, strict=True), strict=True)}
+    return columns, lambda row: f"line {lines[row]}"
+
+
+def _part(header: Sequence[str], ids: Container[str], rows: Sequence[Sequence[str]]) -> list[Values]:
+    """The columns of some rows."""
+    found: list[Values] = []
+    for name, texts in zip(header, zip(*rows, strict=True), strict=True):
+        if name in ids:  # those of a query's rows are one text
+            known: dict[str, str] = {}
+            found.append([known.setdefault(text, text) for text in texts])
+        else:
+            numbers = _all_numbers(texts)
+            found.append(texts if numbers is None else numbers)
+    return found
+
+
+def _joined(parts: Sequence[Values]) -> Values:
+    """A column of its parts: an array if all are."""
+    if all(isinstance(part, np.ndarray) for part in parts):
+        return np.concatenate(parts)
+    return [value for part in parts for value in _plain(part)]
 
 
 def _parquet(path: Path) -> tuple[Columns, Place]:
