@@ -16,7 +16,7 @@ from PIL import Image
 from rich.console import Console
 
 from boostsoft import Metric, blend_command, cli
-from boostsoft.blend_command import report
+from boostsoft.blend_command import report, work
 from boostsoft.blending import SoftBlender, blend_curve
 from boostsoft.datasets import load_trec_runs
 from boostsoft.statistics import paired_interval
@@ -196,6 +196,20 @@ def test_a_model_without_a_score_to_train_on_has_no_weight(tmp_path, method):
     assert found["held_out"]["blend"]["mean"] == 1.0
 
 
+def test_each_lead_of_the_blend_is_resampled_once(tmp_path, monkeypatch, capsys):
+    """For the table, the words below it and weights.json, which show the same."""
+    calls = []
+    monkeypatch.setattr(work, "paired_interval", lambda *values: calls.append(values) or paired_interval(*values))
+    rows = [f"{query},{document},{document % 2},{document},{-document}" for query in "abcd" for document in range(3)]
+    found = blend(tmp_path, table_of(tmp_path, *rows), "--folds", "2")["held_out"]
+    assert len(calls) == len(found) - 1 == 4
+    shown = capsys.readouterr().out
+    for (name, values), call in zip(list(found.items())[1:], calls, strict=True):
+        interval = paired_interval(*call)
+        assert (values["blend_less_it"], values["low"], values["high"]) == (interval.mean, interval.low, interval.high)
+        assert f"{interval.low:+.4f} to {interval.high:+.4f}" in shown, name
+
+
 def test_one_fold_holds_nothing_out_and_two_do(tmp_path):
     rows = [
         f"{query},{document},{int(document == 0)},{-document},{document}" for query in "abc" for document in range(3)
@@ -271,8 +285,8 @@ def test_the_heaviest_model_is_first_whatever_its_sign(capsys):
     ],
 )
 def test_verdict(gain, n, words):
-    held_out = {report.BLEND: np.full(n, 0.5 + gain), report.RIVAL: np.full(n, 0.5), "y": np.full(n, 0.4)}
-    assert report._verdict(SimpleNamespace(held_out=held_out)).startswith(words)
+    lead = paired_interval(np.full(n, 0.5 + gain), np.full(n, 0.5))
+    assert report._verdict(lead).startswith(words)
 
 
 # ---------------------------------------------------------------------------------------------------------

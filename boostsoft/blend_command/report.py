@@ -13,10 +13,10 @@ from rich.text import Text
 from .. import __version__
 from ..drawing import metric_title
 from ..json_text import json_text
-from ..statistics import PairedInterval, counted_mean, paired_interval
+from ..statistics import PairedInterval, counted_mean
 from ..terminal import ResultTable
 from .scores import Scores
-from .work import BLEND, RIVAL, Blend
+from .work import RIVAL, Blend
 
 
 def report(blend: Blend, scores: Scores, settings: Mapping[str, Any], folds: int) -> RenderableType:
@@ -46,7 +46,7 @@ def report(blend: Blend, scores: Scores, settings: Mapping[str, Any], folds: int
         parts += [
             Text(f"{title} on held-out queries, {min(folds, blend.queries)} folds", style="italic"),
             _held_out_table(blend),
-            Text(_verdict(blend), style="bold"),
+            Text(_verdict(blend.leads[RIVAL]), style="bold"),
         ]
     return Group(*parts)
 
@@ -69,16 +69,15 @@ def _held_out_table(blend: Blend) -> ResultTable:
     table = ResultTable(["scores of"], ["mean", "blend less it", "95 % interval"])
     for name, values in blend.held_out.items():
         cells = [f"{counted_mean(values):.4f}"]
-        if name != BLEND:
-            found = paired_interval(blend.held_out[BLEND], values)
+        if name in blend.leads:
+            found = blend.leads[name]
             cells += [f"{found.mean:+.4f}", f"{found.low:+.4f} to {found.high:+.4f}"]
         table.add_row(name, *cells)
     return table
 
 
-def _verdict(blend: Blend) -> str:
-    """Whether blending was worth it, next to the best that needs no blend or no training."""
-    found = paired_interval(blend.held_out[BLEND], blend.held_out[RIVAL])
+def _verdict(found: PairedInterval) -> str:
+    """Whether blending was worth it, by its lead over the best that needs no blend or no training."""
     rival = f"the {RIVAL}"
     if found.sign:
         place, side = ("higher", "above") if found.sign > 0 else ("lower", "below")
@@ -104,8 +103,8 @@ def as_json(blend: Blend, scores: Scores, settings: Mapping[str, Any], seed: int
     held_out: dict[str, Any] = {}
     for name, values in blend.held_out.items():
         held_out[name] = {"mean": counted_mean(values)}
-        if name != BLEND:
-            held_out[name] |= _difference(paired_interval(blend.held_out[BLEND], values))
+        if name in blend.leads:
+            held_out[name] |= _difference(blend.leads[name])
     document = {
         "boostsoft": __version__,
         "settings": {**settings, "random_state": seed},
