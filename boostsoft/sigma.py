@@ -260,7 +260,12 @@ def _signs(mixed: Mixtures, values: FloatArray, seed: int) -> FloatArray:
 def _effects(mixed: Mixtures, values: FloatArray) -> FloatArray:
     """Mean over standard deviation of the differences of two models, pair by pair, up to a factor that all share."""
     counted = mixed.prepared.counted(mixed.query_weight)
-    differences = np.stack([values[:, i] - values[:, j] for i, j in combinations(range(values.shape[1]), 2)])
+    models = np.ascontiguousarray(values.T)
+    # of one model and those behind it: of all pairs at once it would be many times the scores
+    return np.concatenate([_effect(models[i] - models[i + 1 :], counted) for i in range(len(models) - 1)])
+
+
+def _effect(differences: FloatArray, counted: FloatArray) -> FloatArray:
     errors = np.maximum(mean_errors(differences, counted), _LEAST_DEVIATION)
     effects: FloatArray = weighted_means(differences, counted) / errors
     return effects

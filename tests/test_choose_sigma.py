@@ -12,6 +12,8 @@ from boostsoft.blending import SoftBlender, blend_curve
 from boostsoft.sigma import choose_sigma
 from boostsoft.smoothness import approximation_error, smoothness_error
 
+from .memory import peak_memory
+
 GRID = [0.05, 0.2, 0.8]
 
 
@@ -95,6 +97,15 @@ def test_sensitivity_counts_queries(data):
     assert found.sigma == GRID[int(np.argmin(found.table["queries"]))]
     assert not found.table["against"].any()
     assert found.table["rescaling"].max() < 1e-9
+
+
+def test_memory_that_many_models_take():
+    """The pairs are many times the models."""
+    y = np.tile([0, 1], 2000)
+    S = y[:, None] * np.linspace(0.0, 2.0, 40) + np.random.default_rng(0).normal(size=(4000, 40))
+    options = {"method": "sensitivity", "group": [2] * 2000, "sigmas": [0.5], "normalize": "none", "progress": False}
+    choose_sigma(S[:, [0, -1]], y, **options)  # compiled
+    assert peak_memory(lambda: choose_sigma(S, y, **options)) < 21 * S.nbytes
 
 
 def test_sensitivity_weighs_queries():
