@@ -33,7 +33,18 @@ def as_frame(caller: str, kind: str, columns: dict[str, Any]) -> Any:
     (2, 1)
     """
     name = one_of(caller, "kind", kind, KINDS)
-    return optional(caller, name, name).DataFrame(columns)
+    library = optional(caller, name, name)
+    if name == "polars":
+        columns = {column: _of_polars(library, values) for column, values in columns.items()}
+    return library.DataFrame(columns)
+
+
+def _of_polars(library: Any, values: Any) -> Any:
+    """A column of polars, which takes objects of several types, the first a text, if it is told only."""
+    try:
+        return library.Series(values)
+    except TypeError:
+        return library.Series(list(values), dtype=library.Object)
 
 
 def is_frame(X: Any) -> bool:

@@ -477,6 +477,17 @@ def test_queries_by_id_keep_their_ids():
     assert track.qid.tolist() == list(range(100, 112))
 
 
+@pytest.mark.parametrize(
+    "names", [["a", 7, "7", *range(10, 19)], [0.5, *range(2**60, 2**60 + 11)]], ids=["texts too", "a float too"]
+)
+def test_ids_of_a_list_stay_as_they_are(names):
+    """Of which NumPy would make texts, or floats that are one."""
+    qid = np.repeat(np.array(names, dtype=object), SIZES).tolist()
+    track = track_trees(lightgbm_model(n_trees=1), X, Y, qid=qid, metrics="ndcg@10", progress=False)
+    assert track.qid.tolist() == names
+    assert [type(one) for one in track.qid.tolist()] == [type(one) for one in names]
+
+
 def test_skipped_queries_are_nan():
     labels = np.where(QID == 103, 0, Y)
     track = track_trees(lightgbm_model(), X, labels, **small(metrics=Metric("ndcg@10", empty="skip")))

@@ -10,11 +10,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from ..arguments import FloatArray, as_array, finite_vector, refuse_lazy, refuse_masked
-from ..query_groups import QueryGroups, resolve_groups
+from ..query_groups import QueryGroups, read_ids, resolve_groups
 from ..ranker import xgboost_trees
 from ..ranker.fitted import encoded, query_ids
 from ..ranker.settings import check_threads
@@ -87,7 +86,7 @@ def find_queries(
         if qid is None:
             raise ValueError(f"{caller}: group= (documents per query) or qid= (one id per document) must be given")
     groups = resolve_groups(caller, n_docs, group, qid)
-    return groups, None if qid is None else np.asarray(qid)[groups.offsets[:-1]]
+    return groups, None if qid is None else read_ids(caller, qid)[groups.offsets[:-1]]
 
 
 def threads_of(model: Any) -> int | None:

@@ -315,7 +315,7 @@ class TreeTrack:
         if per_query:
             columns["query"] = np.tile(np.arange(shape[2]), shape[0] * shape[1])
             if self.qid is not None:
-                columns["qid"] = np.tile(self.qid, shape[0] * shape[1])
+                columns["qid"] = np.tile(_for_a_frame(self.qid), shape[0] * shape[1])
             columns["value"] = self.per_query.ravel()
         else:
             columns |= {name: getattr(self, name).ravel() for name in ("mean", "change", "change_error")}
@@ -370,6 +370,19 @@ class TreeTrack:
             float(values[query]),
             float(change[query]),
         )
+
+
+def _for_a_frame(qid: NDArray[Any]) -> NDArray[Any]:
+    """Query ids as what they are to both libraries: objects that are whole numbers as these, which polars cannot tell.
+
+    And texts as objects: a text of each row would be made of an array of texts.
+    """
+    if qid.dtype.kind == "U":
+        return qid.astype(object)
+    if qid.dtype == object and {type(one) for one in qid} == {int}:
+        numbers = np.array(qid.tolist())
+        return numbers if numbers.dtype.kind in "iu" else qid
+    return qid
 
 
 def _plain(qid: Any) -> Any:
