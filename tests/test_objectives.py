@@ -461,6 +461,20 @@ def test_objectives_are_values():
     assert one != SoftObjective(bs.Metric("ndcg@5", gain="linear"), sigma=2.0)
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"metric": bs.Metric("ndcg@5", gain=[0, 1, 3]), "query_weight": [1, 2], "hessian": "exact", "sigma": 0.5},
+        {"metric": "map", "mix": {"kendall": 0.3, "mrr": 2}, "losses": {"softmax": 0.5}, "noise": "gumbel"},
+    ],
+    ids=["defaults", "numbers", "several"],
+)
+def test_the_text_makes_an_equal_objective(options):
+    one = SoftObjective(**options)
+    assert eval(repr(one), {"SoftObjective": SoftObjective, "Metric": bs.Metric}) == one
+
+
 @pytest.mark.parametrize("kind", [SoftObjective, SoftLambdaObjective])
 def test_queries_on_which_a_metric_is_undefined_are_left_alone(kind):
     """No gain of the second is above 0, so that its value is that of ``empty``, whatever its order."""

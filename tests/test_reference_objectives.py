@@ -580,6 +580,8 @@ def test_they_are_values(kind):
     assert hash(one) == hash(reference_objective(kind, query_weight=[1, 2], **EVERY[kind]))
     assert one != reference_objective(kind, **EVERY[kind])
     assert str(bl.reference_objective(kind)).startswith("boostsoft.lightgbm.reference_objective(")
+    for each in (one, reference_objective(kind)):
+        assert eval(repr(each), {type(each).__name__: type(each), "Metric": Metric}) == each
 
 
 def test_what_is_kept_of_the_labels_is_of_one_temperature():

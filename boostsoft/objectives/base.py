@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from abc import ABC, abstractmethod
 from typing import Any
 
@@ -22,7 +23,9 @@ class NothingToLearnError(ValueError):
 
 
 class Objective(ABC):
-    """What the boosters' adapters ask of an objective."""
+    """What the boosters' adapters ask of an objective, whose text is a call that makes an equal one."""
+
+    metric: Metric
 
     @abstractmethod
     def prepare(
@@ -55,6 +58,14 @@ class Objective(ABC):
         self, queries: PreparedQueries, scores: FloatArray, row_weight: FloatArray | None = None
     ) -> tuple[FloatArray, FloatArray]:
         """What ``gradient_curvature`` returns, of float64 that have been checked: kernels would read past the end."""
+
+    def _arguments(self) -> dict[str, Any]:
+        """What the constructor was given, checked."""
+        names = inspect.signature(type(self)).parameters
+        return {name: self.metric.gain if name == "gain" else getattr(self, name) for name in names}
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self._arguments().items())})"
 
 
 def kept_weights(caller: str, weights: Any) -> tuple[float, ...] | None:

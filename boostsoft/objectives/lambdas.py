@@ -29,7 +29,7 @@ LAMBDA_KINDS = ("lambdarank", "ranknet")
 _WHOLE_LIST = 2**53
 
 
-@dataclass(frozen=True, init=False, eq=True)
+@dataclass(frozen=True, init=False, eq=True, repr=False)
 class LambdaObjective(Objective):
     r"""LambdaRank, as LightGBM's ``lambdarank`` computes it, or RankNet (Burges 2010): references to compare with.
 
@@ -103,6 +103,10 @@ class LambdaObjective(Objective):
         }
         set_fields(self, checked)
 
+    def _arguments(self) -> dict[str, Any]:
+        own = () if self.kind == "lambdarank" else ("truncation_level", "norm")  # which ranknet does not take
+        return {name: value for name, value in super()._arguments().items() if name not in own}
+
     def prepare(
         self, y_true: Any, groups: QueryGroups, *, part: bool = False, caller: str = "LambdaObjective.prepare"
     ) -> PreparedQueries:
@@ -129,7 +133,7 @@ class LambdaObjective(Objective):
         return weighted(found, queries, self.query_weight, row_weight, least=0.0)
 
 
-@dataclass(frozen=True, init=False, eq=True)
+@dataclass(frozen=True, init=False, eq=True, repr=False)
 class LambdaLossObjective(Objective):
     r"""LambdaLoss, the NDCG-Loss2++ of Wang et al. (2018): a bound of NDCG's loss, and a reference to compare with.
 

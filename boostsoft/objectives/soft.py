@@ -33,7 +33,7 @@ FLOW_SCALE = 0.25
 _FARTHEST = 1e300  # scores from 0, in units of sigma: the difference of two is a number
 
 
-@dataclass(frozen=True, init=False, eq=True)
+@dataclass(frozen=True, init=False, eq=True, repr=False)
 class SoftObjective(Objective):
     r"""Maximise a soft metric: its gradient and a positive curvature per document, in the scores' units.
 
@@ -128,6 +128,9 @@ class SoftObjective(Objective):
         accuracy: str = "fast",
     ) -> None:
         set_fields(self, _checked("objective", metric, mix, losses, noise, sigma, hessian, query_weight, accuracy))
+
+    def _arguments(self) -> dict[str, Any]:
+        return {**super()._arguments(), "mix": dict(self.mix) or None, "losses": dict(self.losses) or None}
 
     def prepare(
         self, y_true: Any, groups: QueryGroups, *, part: bool = False, caller: str = "SoftObjective.prepare"
