@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple, TypeVar
@@ -32,6 +35,23 @@ def page(width: int = PAGE) -> Console:
 def plus_minus(console: Console) -> str:
     """The sign before a standard error, in characters that the console's encoding has."""
     return "+-" if console.options.ascii_only else PLUS_MINUS
+
+
+@contextmanager
+def silent_errors() -> Iterator[None]:
+    """Drop what a library in C writes to the error stream, if there is one."""
+    if sys.stderr is None:
+        yield
+        return
+    sys.stderr.flush()
+    kept = os.dup(2)
+    try:
+        with open(os.devnull, "wb") as nowhere:
+            os.dup2(nowhere.fileno(), 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
 
 
 class Bars:

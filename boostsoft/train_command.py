@@ -5,10 +5,8 @@ from __future__ import annotations
 import argparse
 import os
 import re
-import sys
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +25,7 @@ from .ranker.convex_losses import BESIDE
 from .ranker.settings import WHOLE_ORDER
 from .report import folds_report, split_report
 from .report_csv import curve_csv, folds_csv, per_query_csv
-from .terminal import finish
+from .terminal import finish, silent_errors
 from .tree_bars import TreeBars
 
 _SPLIT_FILES = ("model.txt", "curve.csv", "curve.png")
@@ -163,7 +161,7 @@ def _check_tree_parameters(parameters: Mapping[str, str], n_features: int | None
     given = {**parameters, "verbosity": -1}
     tried = lightgbm.Dataset(np.eye(2, n_features or 2), [0, 1], params=given)
     try:
-        with _silent_errors(), warnings.catch_warnings():
+        with silent_errors(), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # training says it again
             tried.construct()
             lightgbm.Booster({**given, "objective": "regression"}, tried)
@@ -191,23 +189,6 @@ def _of_a_setting(message: str, parameters: Mapping[str, str], n_features: int |
     if found and found[1] in parameters and n_features is not None:
         return f"{found[1]} must have a value for each of the {n_features} features; got {parameters[found[1]]!r}"
     return None
-
-
-@contextmanager
-def _silent_errors() -> Iterator[None]:
-    """Drop what a library in C writes to the error stream, if there is one."""
-    if sys.stderr is None:
-        yield
-        return
-    sys.stderr.flush()
-    kept = os.dup(2)
-    try:
-        with open(os.devnull, "wb") as nowhere:
-            os.dup2(nowhere.fileno(), 2)
-        yield
-    finally:
-        os.dup2(kept, 2)
-        os.close(kept)
 
 
 def demo(options: argparse.Namespace) -> None:

@@ -89,6 +89,24 @@ def test_files_are_one_set_together_and_folders_each_their_own(folder, tmp_path)
     assert {id // 100 for id in np.concatenate([found[1].draw(0).train.qid, found[1].draw(0).test.qid])} == {1, 2}
 
 
+def test_a_folder_without_parts_is_all_of_its_files(tmp_path):
+    for part in (1, 2, 3):
+        (tmp_path / f"A{part}.txt").write_text(letor_text(part))
+    (tmp_path / "notes.md").write_text("no data")
+    (found,) = draws.data_sets([tmp_path], None)
+    assert found.read == f"Read: A1.txt, A2.txt, A3.txt; {3 * N_QUERIES} queries, {3 * N_QUERIES * N_DOCS} documents."
+    draw = found.draw(0)
+    assert sum(part.n_queries for part in (draw.train, draw.valid, draw.test)) == 3 * N_QUERIES
+
+
+@pytest.mark.parametrize("name", ["S4.txt", "train.txt", "Fold2"])
+def test_a_folder_that_lacks_a_part_is_not_read_without_it(tmp_path, name):
+    (tmp_path / "A1.txt").write_text(letor_text(1))
+    (tmp_path / name).mkdir() if name == "Fold2" else (tmp_path / name).write_text(letor_text(2))
+    with pytest.raises(ValueError, match=r"must have (S1.txt to S5|Fold1 to Fold2|train, vali and test)"):
+        draws.data_sets([tmp_path], None)
+
+
 def test_folders_are_looked_into_before_a_fit(folder, tmp_path):
     with pytest.raises(ValueError, match=r"must have S1.txt to S5.txt"):
         draws.data_sets([folder, tmp_path], None)
@@ -189,6 +207,8 @@ def test_the_files_and_the_page(done, rows):
     with Image.open(done / "bench-defaults.png") as image:
         assert image.width > image.height > 300
     text = (done / "bench-defaults.md").read_text()
+    files = "S1.txt, S2.txt, S3.txt, S4.txt, S5.txt"
+    assert f"Read: {files}; {5 * N_QUERIES} queries, {5 * N_QUERIES * N_DOCS} documents. Draws" in text
     assert "Draws of queries: 3. Trained on 288 documents in the mean, 5 trees" in text
     for row in rows.values():
         assert f"| {row['name']} | {row['ndcg@1']:.4f} | " in text
@@ -267,7 +287,19 @@ def test_what_is_not_installed_is_named(folder, tmp_path, monkeypatch):
     assert not (tmp_path / "out" / "bench-defaults.png").exists()  # one ranker alone has no difference
 
 
-def test_a_ranker_that_fails_is_named_and_the_others_are_measured(tmp_path):
+def test_seeds_go_on_from_0_where_no_library_takes_more(folder, tmp_path, monkeypatch):
+    seeds = []
+
+    def fit(draw, method, seed, options):
+        seeds.append(seed)
+        return Run(draw.tested, dict.fromkeys(TESTED, np.ones(draw.tested.size)), 9, 0.1)
+
+    monkeypatch.setattr("boostsoft.bench.defaults.run._run", fit)
+    run(["--data", folder, "--draws", 3, "--seed", 2**31 - 1, "--methods", "lambdarank"], tmp_path / "out")
+    assert seeds == [2**31 - 1, 0, 1]
+
+
+def test_a_ranker_that_fails_is_named_and_the_others_are_measured(tmp_path, capfd):
     """LGBMRanker has gains for labels up to 30; ours takes any."""
     path = tmp_path / "large.txt"
     path.write_text(letor_text(1).replace("\n2 ", "\n40 ").replace("\n1 ", "\n1 "))
@@ -276,6 +308,7 @@ def test_a_ranker_that_fails_is_named_and_the_others_are_measured(tmp_path):
     )
     assert [row["method"] for row in section["rows"]] == ["soft-lightgbm"]
     assert "label" in section["left_out"]["LGBMRanker"].lower()
+    assert "[Fatal]" not in "".join(capfd.readouterr())
 
 
 def test_rankers_take_turns_and_one_that_has_failed_has_none(folder, tmp_path, monkeypatch):

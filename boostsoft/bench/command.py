@@ -59,8 +59,8 @@ def add_bench(commands: Any) -> None:
         default=[],
         metavar="FILE",
         help="LETOR files, besides the synthetic pool; to blend, folders of five parts, A1 to A5 or S1 to S5, or of "
-        "TREC runs (qrels.txt and a folder runs); quality: folders; defaults: folders, or files that together are "
-        "one set (the digits of the demo)",
+        "TREC runs (qrels.txt and a folder runs); quality: folders; defaults: folders, of such parts or of any files "
+        "of LETOR, or files that together are one set (the digits of the demo)",
     )
     add(
         "--out",

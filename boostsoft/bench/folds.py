@@ -11,6 +11,7 @@ from ..experiment import N_PARTS, cyclic
 from ..part_files import five_files, part_file
 
 DATA = "--data"
+_ONE = ("train", "vali", "test")  # the parts of one split
 _FOLD = re.compile(r"Fold([1-9][0-9]{0,2})")
 
 
@@ -22,6 +23,12 @@ class FoldFiles:
     train: tuple[Path, ...]
     valid: tuple[Path, ...]
     test: tuple[Path, ...]
+
+
+def has_parts(folder: Path) -> bool:
+    """Whether a folder has one of the parts that :func:`find_folds` knows, so that it lacks the others, if any."""
+    files = five_files(DATA, folder, "S") + [part_file(DATA, folder, name) for name in _ONE]
+    return any(files) or any(_FOLD.fullmatch(path.name) for path in folder.iterdir())
 
 
 def find_folds(folder: Path) -> list[FoldFiles]:
@@ -38,7 +45,7 @@ def find_folds(folder: Path) -> list[FoldFiles]:
     folds = _numbered(folder)
     if folds:
         return [_one_fold(path, number) for number, path in enumerate(folds, 1)]
-    if any(part_file(DATA, folder, name) for name in ("train", "vali", "test")):
+    if any(part_file(DATA, folder, name) for name in _ONE):
         return [_one_fold(folder, 1)]
     raise ValueError(
         f"{DATA}: {folder} must have S1.txt to S5.txt, or folders Fold1 to FoldN, or train.txt, vali.txt and "
@@ -60,7 +67,7 @@ def _numbered(folder: Path) -> list[Path]:
 
 
 def _one_fold(folder: Path, number: int) -> FoldFiles:
-    files = {name: part_file(DATA, folder, name) for name in ("train", "vali", "test")}
+    files = {name: part_file(DATA, folder, name) for name in _ONE}
     train, valid, test = files.values()
     if train is None or valid is None or test is None:
         absent = next(name for name, file in files.items() if file is None)

@@ -10,9 +10,10 @@ import numpy as np
 
 from ...arguments import IntArray
 from ...datasets import RankingData, load_digits_ranking, load_letor
-from ..folds import find_folds
+from ..folds import find_folds, has_parts
 
 _SHARES = (0.6, 0.8)  # where the validation and the test part begin
+_TEXTS = (".txt", ".txt.gz")
 _LEAST = 5  # queries, so that each part has one
 _DIGITS = 60  # documents of a query of the digits, on average
 _MOST_DIGITS = (1079, 200, 250)
@@ -30,10 +31,11 @@ class Draw:
 
 @dataclass(frozen=True)
 class DataSet:
-    """A set that is drawn from, by seed."""
+    """A set that is drawn from, by seed, and what was read for it, in words."""
 
     name: str
     draw: Callable[[int], Draw]
+    read: str = ""
 
 
 def data_sets(paths: Sequence[Path], documents: int | None) -> Iterator[DataSet]:
@@ -50,8 +52,7 @@ def data_sets(paths: Sequence[Path], documents: int | None) -> Iterator[DataSet]
     found = []
     for folder in paths:
         if folder.is_dir():
-            first = find_folds(folder)[0]
-            found.append((folder.resolve().name, [*first.train, *first.valid, *first.test]))
+            found.append((folder.resolve().name, _files_in(folder)))
     files = [path for path in paths if not path.is_dir()]
     if files:
         found.append((", ".join(path.name for path in files), files))
@@ -68,7 +69,19 @@ def _of_files(name: str, files: Sequence[Path], documents: int | None) -> DataSe
         raise ValueError(f"--data: {name} must have {_LEAST} queries at least; got {whole.n_queries}")
     if whole.y.max() <= 0:
         raise ValueError(f"--data: {name} must have relevant documents; all labels are 0 or below")
-    return DataSet(name, lambda seed: _split(whole, seed, documents))
+    listed = ", ".join(path.name for path in files)
+    read = f"Read: {listed}; {whole.n_queries:,} queries, {whole.n_docs:,} documents."
+    return DataSet(name, lambda seed: _split(whole, seed, documents), read)
+
+
+def _files_in(folder: Path) -> list[Path]:
+    """The parts of a folder, or whatever files of text it has if none is called so."""
+    if not has_parts(folder):
+        plain = sorted(path for path in folder.iterdir() if path.name.endswith(_TEXTS) and path.is_file())
+        if plain:
+            return plain
+    first = find_folds(folder)[0]
+    return [*first.train, *first.valid, *first.test]
 
 
 def _split(whole: RankingData, seed: int, documents: int | None) -> Draw:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...ranker import SoftRanker
+from ...terminal import silent_errors
 from .draws import Draw
 
 _PATIENCE = 50
@@ -62,10 +63,12 @@ def _lightgbm(objective: str) -> Fit:
         params = {"objective": objective, "eval_at": [10], "seed": job.seed, "verbose": -1}
         train = lgb.Dataset(job.draw.train.X, job.draw.train.y, group=job.draw.train.sizes, params=params)
         if not job.stop:
-            return lgb.train(params, train, job.trees)
+            with silent_errors():  # the report says why it is left out
+                return lgb.train(params, train, job.trees)
         valid = train.create_valid(job.draw.valid.X, job.draw.valid.y, group=job.draw.valid.sizes)
         stopping = lgb.early_stopping(_PATIENCE, verbose=False)
-        return lgb.train(params, train, job.trees, valid_sets=[valid], callbacks=[stopping])
+        with silent_errors():
+            return lgb.train(params, train, job.trees, valid_sets=[valid], callbacks=[stopping])
 
     return fit
 

@@ -36,8 +36,10 @@ _NOTE = (
 )
 
 
-def section_of(name: str, runs: Mapping[str, Sequence[Run]], left_out: Mapping[str, str], options: Options) -> Section:
-    """The table of a data set."""
+def section_of(
+    name: str, runs: Mapping[str, Sequence[Run]], left_out: Mapping[str, str], options: Options, read: str = ""
+) -> Section:
+    """The table of a data set, for which this was ``read``."""
     how = (
         f"up to {options.trees:,} trees, stopped by the validation part" if options.stop else f"{options.trees:,} trees"
     )
@@ -49,7 +51,7 @@ def section_of(name: str, runs: Mapping[str, Sequence[Run]], left_out: Mapping[s
         how=how,
     )
     rows = [_row(method, runs) for method in runs]
-    return Section(f"defaults_{name}", name, note, _COLUMNS, rows, left_out=left_out)
+    return Section(f"defaults_{name}", name, f"{read} {note}".strip(), _COLUMNS, rows, left_out=left_out)
 
 
 def _row(method: str, runs: Mapping[str, Sequence[Run]]) -> dict[str, Any]:

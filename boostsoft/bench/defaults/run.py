@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.progress import TextColumn, TimeRemainingColumn
 from rich.text import Text
 
+from ...arguments import LARGEST_INT32
 from ...atomic import write_files
 from ...terminal import Bars, page
 from ..machine import describe_machine, in_words
@@ -54,14 +55,15 @@ def _measured(found: DataSet, methods: Sequence[str], options: Options, peers: P
     }
     runs: dict[str, list[Run]] = {method: [] for method in methods}
     for number in range(options.draws):
-        draw = found.draw(options.seed + number)
+        seed = (options.seed + number) % (LARGEST_INT32 + 1)  # no library takes more
+        draw = found.draw(seed)
         turn = number % len(methods)  # no ranker is always the first
         for method in [*methods[turn:], *methods[:turn]]:
             bar.step(RANKERS[method].name)
             if RANKERS[method].name in left_out:
                 continue
             try:
-                runs[method].append(_run(draw, method, options.seed + number, options))
+                runs[method].append(_run(draw, method, seed, options))
             except Exception as error:
                 left_out[RANKERS[method].name] = first_line(error)
     whole = {method: runs[method] for method in methods if RANKERS[method].name not in left_out}
@@ -69,7 +71,7 @@ def _measured(found: DataSet, methods: Sequence[str], options: Options, peers: P
         raise ValueError(f"bench defaults: no ranker could be fitted on {found.name}: {next(iter(left_out.values()))}")
     if np.isnan(per_query(next(iter(whole.values())), MAIN)).all():
         raise ValueError(f"bench defaults: no draw of {found.name} has anything relevant to test on: give more --draws")
-    return section_of(found.name, whole, left_out, options)
+    return section_of(found.name, whole, left_out, options, found.read)
 
 
 def _run(draw: Draw, method: str, seed: int, options: Options) -> Run:
