@@ -201,7 +201,8 @@ class TreeTrack:
         ----------
         level : float
             Share of such intervals, in (0, 1), that hold the true mean of one step where queries are many. Of few,
-            percentiles are too narrow: at .95 some .92 hold it with 20 queries, .9 with 10, .83 with 5.
+            percentiles are too narrow: at .95 some .92 hold it with 20 queries, .9 with 10, .83 with 5. Of queries that
+            differ in weight their effective number counts, (sum w)^2 / sum w^2.
         n_boot : int
             Number of resamples, 20 at least, the same for all steps.
         seed : int
