@@ -201,7 +201,12 @@ def resolve_groups(caller: str, n_docs: int, group: Any = None, qid: Any = None)
     if qid is not None:
         groups = QueryGroups(_offsets_from_ids(caller, qid))
         if groups.n_docs != n_docs:
-            raise ValueError(f"{caller}: qid must have one id per document, {n_docs}; got {groups.n_docs}")
+            sizes = as_array(caller, "qid", qid)
+            swapped = sizes.dtype.kind in "iu" and sizes.sum() == n_docs
+            raise ValueError(
+                f"{caller}: qid must have one id per document, {n_docs}; got {groups.n_docs}"
+                f"{'. Documents per query are group=' if swapped else ''}"
+            )
         return groups
     warn_of_one_query(caller, 4)  # this, the metric's check, the metric's method, the user's line
     return QueryGroups.from_sizes([n_docs])
@@ -234,6 +239,7 @@ def _offsets_from_sizes(caller: str, argument: str, sizes: Any, n_docs: int | No
         raise ValueError(
             f"{caller}: {argument} must add up to the number of documents, {wanted}; "
             f"got {counts.size} sizes that add up to {offsets[-1]}"
+            f"{'. One id per document is qid=' if counts.size == wanted > 1 and argument == 'group' else ''}"
         )
     return offsets
 

@@ -73,6 +73,14 @@ def test_lengths_that_disagree(caller):
 
 
 @every_call
+def test_sizes_and_ids_in_each_others_place(caller):
+    call = CALLS[caller]
+    for given, end in ({"group": [7, 7, 9]}, "One id per document is qid="), ({"qid": [1, 2]}, "per query are group="):
+        with pytest.raises(ValueError, match=f"{end}$"):
+            call([1, 0, 0], [1, 2, 3], **given)
+
+
+@every_call
 @pytest.mark.parametrize(
     ("weights", "error", "text"),
     [

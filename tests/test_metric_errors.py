@@ -19,6 +19,27 @@ from .cases import every_metric, refused
 # What the constructors refuse
 
 
+@pytest.mark.parametrize(
+    ("spec", "meant"),
+    [
+        ("NDCG@10", "ndcg@10"), ("ndcg10", "ndcg@10"), ("ndcg_cut_10", "ndcg@10"), ("ndcg:10", "ndcg@10"),
+        ("ndcg_score", "ndcg"), ("ndgc", "ndcg"), ("MAP", "map"), ("ap@5", "map@5"), ("P_5", "precision@5"),
+        ("pre@3", "precision@3"), ("recip_rank", "mrr"), ("R@100", "recall@100"), ("tau", "kendall"),
+        ("AUC@5", "auc"),
+    ],
+)  # fmt: skip
+def test_what_is_called_otherwise_elsewhere_is_asked_for(spec, meant):
+    with pytest.raises(ValueError, match=rf"^Metric: unknown metric '{spec}'; known are .*: is '{meant}' meant\?$"):
+        Metric(spec)
+    Metric(meant)
+
+
+@pytest.mark.parametrize("spec", ["hit@5", "ndcg;10", "rmse", "nonsense", "", "10"])
+def test_what_resembles_no_metric_is_not(spec):
+    with pytest.raises(ValueError, match=r"and auc, pnr, kendall, spearman$"):
+        Metric(spec)
+
+
 @pytest.mark.parametrize("build", [Metric, SoftMetric])
 @pytest.mark.parametrize("spec", ["ndgc", "", "@10", "NDCG@10", "ndcg10", "10", "ndcg @10", "ndcg,dcg", "nd\ncg"])
 def test_unknown_metrics_are_told_the_known(build, spec):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import warnings
+from pathlib import Path
 
 import catboost
 import lightgbm as lgb
@@ -566,7 +567,9 @@ def test_models_without_an_order_of_trees_are_refused():
         linear = xgb.train({"booster": "gblinear"}, xgb.DMatrix(filled, Y), 2)
     refused("model must have trees; got a linear model, XGBoost's gblinear", linear, filled)
     refused("model must be a LightGBM Booster .*; got RandomForestRegressor", RandomForestRegressor(), error=TypeError)
-    refused("model must be .*; got dict", {}, error=TypeError)
+    refused("model must be .*; got dict$", {}, error=TypeError)
+    for path in ("model.txt", Path("model.txt")):
+        refused(r"model must be .*; got .*; a file is read by lgb\.Booster\(model_file=", path, error=TypeError)
     refused("model must be .*; got CVBooster", lgb.CVBooster(), error=TypeError)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import difflib
 import re
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
@@ -41,7 +42,24 @@ def is_exp2(gain: TableOption) -> bool:
     return gain == "exp2"
 
 
+# in XGBoost, trec_eval, ir_measures and scikit-learn
+_NAMES_ELSEWHERE = {
+    "ap": "map", "average_precision": "map", "p": "precision", "pre": "precision", "prec": "precision", "r": "recall",
+    "rr": "mrr", "recip_rank": "mrr", "reciprocal_rank": "mrr", "tau": "kendall",
+}  # fmt: skip
+_ELSEWHERE = re.compile(r"([a-z][a-z_]*?)(?:(?:_cut)?[@:_-]?([1-9][0-9]*))?(?:_score)?")
 _SPEC = re.compile(r"([A-Za-z_][A-Za-z_0-9]*)(?:@(.*))?", re.DOTALL)
+
+
+def _meant(spec: str) -> str:
+    """The question whether a metric is meant that is written, or called elsewhere, as this is."""
+    match = _ELSEWHERE.fullmatch(spec.strip().lower())
+    if match is None:
+        return ""
+    name = _NAMES_ELSEWHERE.get(match[1], match[1])
+    nearest = difflib.get_close_matches(name, REGISTRY, n=1, cutoff=0.75)
+    cutoff = f"@{match[2]}" if match[2] and nearest and not REGISTRY[nearest[0]].pairwise else ""
+    return f": is {nearest[0] + cutoff!r} meant?" if nearest else ""
 
 
 def parse_spec(caller: str, spec: Any) -> tuple[str, int | None]:
@@ -54,7 +72,7 @@ def parse_spec(caller: str, spec: Any) -> tuple[str, int | None]:
         whole = [name for name, entry in REGISTRY.items() if entry.pairwise]
         raise ValueError(
             f"{caller}: unknown metric {short(spec)}; known are {', '.join(with_cutoff)}, each with or without @k, "
-            f"and {', '.join(whole)}"
+            f"and {', '.join(whole)}{_meant(spec)}"
         )
     if match[2] is None:
         return match[1], None

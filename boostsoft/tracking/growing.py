@@ -19,7 +19,7 @@ from ..xgboost_data import refuse_other_kinds, refuse_several_scores
 from . import staged_lightgbm, staged_xgboost
 from .batch_data import CALLER, Batch
 from .blocks import refuse_no_trees, refuse_other_width
-from .staged import is_of, refuse_other_starts, soft_ranker
+from .staged import is_of, other_model, refuse_other_starts, soft_ranker
 
 KNOWN = "a LightGBM Booster or LGBMRanker, an XGBoost Booster or XGBRanker, or a SoftRanker"
 _ROUNDS = tuple(name for name, word in TAKEN.items() if word == "n_estimators")
@@ -62,7 +62,7 @@ def start_name(model: Any) -> str:
         return "base_margin"
     if soft_ranker(model) is not None:
         return ""
-    raise TypeError(f"{CALLER}: model must be {KNOWN}; got {type(model).__name__}")
+    raise other_model(CALLER, KNOWN, model)
 
 
 def open_grower(

@@ -5,6 +5,7 @@ A model is known by its class, which exists only if its library has been importe
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -73,7 +74,14 @@ def open_model(
         return Stages(*staged_other.of_catboost(caller, model, X))
     if callable(getattr(type(model), "staged_predict", None)):  # lgb.CVBooster claims to have any method
         return Stages(*staged_other.of_estimator(caller, model, X))
-    raise TypeError(f"{caller}: model must be {KNOWN}; got {type(model).__name__}")
+    raise other_model(caller, KNOWN, model)
+
+
+def other_model(caller: str, known: str, model: Any) -> TypeError:
+    """The error of a model that is none of the ``known`` ones."""
+    file = isinstance(model, (str, os.PathLike))
+    read = "; a file is read by lgb.Booster(model_file=...) or xgb.Booster(model_file=...)" if file else ""
+    return TypeError(f"{caller}: model must be {known}; got {type(model).__name__}{read}")
 
 
 def find_queries(
