@@ -410,7 +410,12 @@ def test_bad_labels_and_weights_are_named(labels, options, message):
     ("options", "error", "message"),
     [
         ({"metric": "ndgc@10"}, ValueError, "^objective: unknown metric 'ndgc@10'"),
-        ({"metric": bs.SoftMetric("ndcg@10")}, TypeError, "objective: metric must be a string such as 'ndcg@10'"),
+        ({"metric": 3}, TypeError, "objective: metric must be a string such as 'ndcg@10' or a Metric; got 3$"),
+        (
+            {"metric": bs.SoftMetric("ndcg@10")},
+            TypeError,
+            r"or a Metric; got SoftMetric.*; give its hard twin, \.hard,",
+        ),
         ({"noise": "cauchy"}, ValueError, "objective: noise must be one of 'gaussian'"),
         ({"hessian": "newton"}, ValueError, "objective: hessian must be one of 'flow'"),
         ({"sigma": 0.0}, ValueError, "objective: sigma must be finite and above 0"),

@@ -24,6 +24,7 @@ SIGMA_UNITS = ("score", "spread")
 RANKS = ("exact", "softrank", "sampled")
 _OWN = ("noise", "sigma", "sigma_unit", "ranks", "accuracy", "n_samples", "seed", "name")
 WATCHED_SIGMA = 0.2  # of the scores' spread: where trees are watched and nothing else is said
+_GIVE_HARD = "; give its hard twin, .hard, and what is asked for of the noise beside it"
 _LARGEST = np.finfo(np.float64).max
 
 
@@ -351,7 +352,10 @@ def as_metric(caller: str, metric: str | Metric, options: dict[str, Any]) -> Met
         return metric
     if isinstance(metric, str):
         return read_metric(caller, metric, options)
-    raise TypeError(f"{caller}: metric must be a string such as 'ndcg@10' or a Metric; got {short(metric)}")
+    raise TypeError(
+        f"{caller}: metric must be a string such as 'ndcg@10' or a Metric; got {short(metric)}"
+        f"{_GIVE_HARD if isinstance(metric, SoftMetric) else ''}"
+    )
 
 
 def expected_ties(metric: Metric) -> Metric:
