@@ -187,11 +187,13 @@ def refuse_masked(caller: str, argument: str, values: Any) -> None:
 
 
 def refuse_lazy(caller: str, argument: str, values: Any) -> None:
-    """Raise if a polars or Dask frame is not computed yet; to ask it for anything else may be work."""
+    """Raise if a polars or Dask frame is not computed yet, to ask which for anything else may be work, or not made."""
     if hasattr(values, "collect") and hasattr(values, "lazy"):
         found = f"{type(values).__name__}, which .collect() makes one"
     elif hasattr(values, "__dask_graph__") and hasattr(values, "columns"):
         found = "frame of Dask, which .compute() makes one (boostsoft.dask trains on its partitions)"
+    elif isinstance(values, Mapping) and not hasattr(values, "dtype"):  # as one of SciPy's sparse matrices has
+        found = f"{type(values).__name__}, of whose columns pandas.DataFrame(...) makes one"
     else:
         return
     raise TypeError(f"{caller}: {argument} must be a DataFrame or an array; got a {found}")

@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import norm
 
 from boostsoft import Metric
-from boostsoft.blending import SoftBlender
+from boostsoft.blending import SoftBlender, blend_curve
 from boostsoft.blending.scores import normal_scores
 
 from . import blender_cases
@@ -246,6 +246,15 @@ def test_a_lazy_frame_must_be_collected(data):
     S, y, sizes = data
     with pytest.raises(TypeError, match=r"^SoftBlender.fit: S must be a DataFrame or an array; got a LazyFrame, which"):
         SoftBlender().fit(polars.DataFrame(S).lazy(), y, group=sizes)
+
+
+def test_a_dict_of_scores_must_be_made_a_frame(data):
+    S, y, sizes = data
+    columns = dict(enumerate(S.T))
+    with pytest.raises(TypeError, match=r"^SoftBlender.fit: S must be a DataFrame or an array; got a dict, of"):
+        SoftBlender().fit(columns, y, group=sizes)
+    with pytest.raises(TypeError, match=r"^blend_curve: S must be a DataFrame or an array; got a dict, of"):
+        blend_curve(columns, y, group=sizes)
 
 
 def test_a_generator_is_drawn_from(data):

@@ -696,6 +696,11 @@ def test_a_frame_of_dask_must_be_computed(data):
         ranker().fit(frame, data.y, qid=data.qid)
 
 
+def test_a_dict_of_columns_must_be_made_a_frame(data):
+    with pytest.raises(TypeError, match=r"^SoftRanker.fit: X must be a DataFrame or an array; got a dict, of"):
+        ranker().fit(dict(zip("abcd", data.X.T, strict=True)), data.y, qid=data.qid)
+
+
 def test_a_lazy_frame_must_be_collected(data):
     frame = pl.DataFrame(data.X, schema=["a", "b", "c", "d"])
     model = ranker().fit(frame, data.y, qid=data.qid)
