@@ -395,3 +395,18 @@ def test_the_first_of_thousands_of_near_ties(spread):
     for accuracy, bound in (("default", 1e-6), ("fast", 1e-4)):
         error = np.abs(found[accuracy] - found["high"]).max() / np.abs(found["high"]).max()
         assert error < bound, accuracy
+
+
+@pytest.mark.parametrize("noise", ["gaussian", "gumbel", "logistic"])
+@pytest.mark.parametrize(("n", "width"), [(100, 0.0), (360, 0.0), (1000, 0.1), (1000, 1.0)])
+def test_relevant_documents_above_a_crowd_that_is_worth_little(noise, n, width):
+    """A steep discount leaves each of the many but faint gradients, among which the rule's error for the two shows."""
+    rng = np.random.default_rng(0)
+    scores = np.append([21.5, 20.0], width * np.sort(rng.normal(size=n))[::-1])
+    labels = np.append([1, 1], np.arange(n) % 2)
+    for name in ("rbp", "rbp@30"):
+        queries = prepare(bs.Metric(name, p=0.16), "test", labels, bs.QueryGroups.from_sizes([n + 2]))
+        wanted = expectation(queries, scores, noise, 1.0, "high", derive=1).gradient
+        for accuracy, bound in (("default", 1e-6), ("fast", 1e-4)):
+            got = expectation(queries, scores, noise, 1.0, accuracy, derive=1).gradient
+            assert np.abs(got - wanted).max() < bound * np.abs(wanted).max()

@@ -325,7 +325,7 @@ def _query_expectation(
     bottom = _take_least(family, coef, np.int64(0), n)
     value = _add_constant(0.0, bottom, discount, 0, ranks)
     heaviest, worth = ranks_worth(discount, ranks)
-    faint = faintness(family, law, coef, gaps, discount, heaviest, ranks, n)
+    faint = faintness(family, law, coef, gaps, discount, heaviest, worth, ranks, n, space.laws[0])
     h, eps = precision(family, law, worth, ranks, n, h, tol, faint)
     fine = fineness(law, n, MISS * tol * faint)
     growth, faint_below = _odds_limits(law, engine, coef, ranks, n, tol, faint)

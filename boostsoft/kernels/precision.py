@@ -8,13 +8,15 @@ import numpy as np
 
 from .compile import merged, routine
 from .families import ABSORBING, PLAIN
-from .noise import GAUSSIAN, LOGISTIC, pair_flow
+from .noise import GAUSSIAN, GUMBEL, LOGISTIC, pair_flow, short_exponential
+from .simd import LANES, load, splat, store
 
 _FLOW_FLOOR = 1e-9
 # one document that moves among others: a Gaussian pair's flow at a greater distance; none from so far on
 _ALONE, _FAR = math.sqrt(2.0), 60.0
 _BESIDE = 0.5  # documents this near behind another come up to the cutoff as often
 _TOGETHER = 1e-2  # documents this near to each other count as tied
+_WORTH_LITTLE = 0.03  # of their number: documents with so few ranks of weight leave each a small share of them
 # what may be left out, per tolerance: so much of K / n, and so much
 NEGLIGIBLE, _NEGLIGIBLE_IN_CASCADES = (0.15, 5e-3), (0.01, 3e-4)
 # of the K ranks those count that the first of them, or the best document of a cascade, leaves anything to: so many
@@ -73,13 +75,34 @@ def _flow_over(law, gaps, ranks, j, distance, lower, squares):
 
 
 @routine
-def faintness(family, law, coef, gaps, discount, heaviest, ranks, n):
+def _fill_shares(gaps, discount, ranks, n, shares):
+    """What the ranks from each document's own on are worth to it, all documents being alike, under Gumbel noise.
+
+    Those at and behind it compete by the exponentials of their scores: one of many is seldom where a steep discount
+    falls, however near its neighbours are.
+    """
+    for j in range(0, n, LANES):
+        store(shares, j, short_exponential(splat(0.0) - load(gaps, j)))
+    rivals, worth = 0.0, 0.0
+    for j in range(n - 1, -1, -1):
+        step = shares[j]
+        rivals, worth = rivals + 1.0, worth + (abs(discount[j]) if j < ranks else 0.0)
+        shares[j] = worth / rivals
+        rivals, worth = rivals * step, worth * step
+
+
+@routine
+def faintness(family, law, coef, gaps, discount, heaviest, worth, ranks, n, shares):
     """The largest flow between neighbours of different gain, relative to the natural scale: 1e-9 to 1.
 
     Or to the first such document behind the cutoff, which lies the higher the more documents crowd there. About the
     largest gradient, unless many of different gains crowd; then it is an underestimate that only costs nodes.
     Documents that stand together may be in any order: if it mattered, the value would jump where scores are tied.
+    ``worth`` is that of ``ranks_worth``, ``shares`` room for a number of each document.
     """
+    shared = law == GUMBEL and worth < _WORTH_LITTLE * n  # the other laws' rules have digits to spare there
+    if shared:
+        _fill_shares(gaps, discount, ranks, n, shares)
     top, largest, through, reached = 0.0, 0.0, 1.0, 0.0
     for j in range(n):
         top = max(top, coef[j])
@@ -88,7 +111,10 @@ def faintness(family, law, coef, gaps, discount, heaviest, ranks, n):
         last, low, high, mean = _tied_from(coef, gaps, first, n)
         if 0 < first <= ranks:  # of two crowds, one document of another gain moves among all of them
             apart = max(high_above - low, high - low_above) / max(size_above, last - first)
-            largest = max(largest, reached * max(apart, abs(mean_above - mean)) * pair_flow(law, gaps[first]))
+            flow = reached * pair_flow(law, gaps[first])
+            if shared:
+                flow = min(flow, through * shares[first - size_above])
+            largest = max(largest, max(apart, abs(mean_above - mean)) * flow)
         if first >= ranks:
             break
         steepest, fall, left, size = 0.0, 0.0, 1.0, last - first
@@ -103,7 +129,10 @@ def faintness(family, law, coef, gaps, discount, heaviest, ranks, n):
         flow = pair_flow(law, 0.0) if last <= deep else _flow_over(law, gaps, deep, last, 0.0, 0.0, 0.0)
         if last > deep:  # few are left behind the cutoff: as many as can change places over it
             flow *= min(1.0, (last - deep) / (deep - first))
-        largest = max(largest, through * steepest * (high - low) * flow)
+        flow *= steepest
+        if shared:
+            flow = min(flow, shares[first])
+        largest = max(largest, through * (high - low) * flow)
         reached = through * fall
         if family == ABSORBING:  # what is above leaves so much for those below to change
             for j in range(first, last):
