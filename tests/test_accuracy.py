@@ -410,3 +410,14 @@ def test_relevant_documents_above_a_crowd_that_is_worth_little(noise, n, width):
         for accuracy, bound in (("default", 1e-6), ("fast", 1e-4)):
             got = expectation(queries, scores, noise, 1.0, accuracy, derive=1).gradient
             assert np.abs(got - wanted).max() < bound * np.abs(wanted).max()
+
+
+@pytest.mark.parametrize("noise", ["gaussian", "gumbel", "logistic"])
+@pytest.mark.parametrize("n", [16, 20, 22, 23])
+def test_a_short_list_of_ties_where_the_first_rank_alone_counts(noise, n):
+    """Whole lists take their discount for gradual, of which equally distant nodes may be further apart."""
+    queries = prepare(bs.Metric("rbp", p=0.01), "test", np.arange(n) % 2, bs.QueryGroups.from_sizes([n]))
+    wanted = expectation(queries, np.zeros(n), noise, 1.0, "high", derive=1).gradient
+    for accuracy, bound in (("default", 1e-6), ("fast", 1e-4)):
+        got = expectation(queries, np.zeros(n), noise, 1.0, accuracy, derive=1).gradient
+        assert np.abs(got - wanted).max() < bound * np.abs(wanted).max()

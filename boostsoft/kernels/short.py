@@ -21,6 +21,7 @@ from .recursion import remove_drift, step_back_plain
 from .simd import LANES, add_lane_sums, lane_sum, larger, load, splat, store
 from .workspace import SHORT_SUMS, arrays
 
+_STEEP = 0.25  # of the first rank's weight, that of the second where the first alone counts
 _WIDEST_BLOCK = 8 * 1.64  # steps of the rule: ``_longer_step`` of two documents
 
 
@@ -41,28 +42,31 @@ def largest_crowd(law, u, first, last, ranks, h, eps, most):
 
 
 @routine
-def _sharpness(u, first, last, ranks, crowd):
+def _sharpness(u, first, last, ranks, crowd, discount):
     """One over the variance of the order statistic that the integrand follows most closely, for Gaussian noise.
 
     The best of n draws varies by about 1 / sqrt(.8 + log n), the one at a cutoff by the root of
-    1 / sqrt(k (n - k)) in a crowd, and of 1 / (2 scatter) by the variance of the count above it.
+    1 / sqrt(k (n - k)) in a crowd, and of 1 / (2 scatter) by the variance of the count above it. A discount that falls
+    steeply at once is a cutoff behind the first rank.
     """
     n, cut = last - first, ranks - first
     best = 0.8 + math.log(crowd)
     if cut >= n:
-        return best
+        if discount[first + 1] > _STEEP * discount[first]:
+            return best
+        cut = 1
     scatter = 0.0
     for j in range(first, min(last, ranks + crowd)):
-        gap = u[j] - u[ranks]
+        gap = u[j] - u[first + cut]
         share = 1.0 / (1.0 + 0.32 * gap * gap)  # four times p (1 - p) is about its square
         scatter += 0.25 * share * share
     return max(best, min(math.sqrt(cut * (n - cut) * 1.0), 2.0 * scatter))
 
 
 @routine
-def _longer_step(law, u, first, last, ranks, crowd):
+def _longer_step(law, u, first, last, ranks, crowd, discount):
     """How much longer the step may be than the rule's."""
-    step = 2.0 / math.sqrt(_sharpness(u, first, last, ranks, crowd))
+    step = 2.0 / math.sqrt(_sharpness(u, first, last, ranks, crowd, discount))
     if law == GUMBEL:  # its left flank is steep however many there are, and the worst of n draws varies by 1 / log n
         if ranks == last - 1 and crowd > 1:
             step = min(step, 2.5 / math.log(crowd))
@@ -153,7 +157,7 @@ def short_cluster(law, first, last, ranks, crowd, derive, least, h, eps, discoun
     origin = 0.0 if law == GAUSSIAN else tail_origin(u, first, last)
     top = folded(law, u[first] + right, origin)
     span = top - folded(law, u[last - 1] - left, origin)
-    n_blocks = int(span / (LANES * h * _longer_step(law, u, first, last, ranks, crowd))) + 1
+    n_blocks = int(span / (LANES * h * _longer_step(law, u, first, last, ranks, crowd, discount))) + 1
     h = span / (LANES * n_blocks)
     for lane in range(LANES):
         x[lane] = top - (lane + 0.5) * h
