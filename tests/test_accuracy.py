@@ -421,3 +421,15 @@ def test_a_short_list_of_ties_where_the_first_rank_alone_counts(noise, n):
     for accuracy, bound in (("default", 1e-6), ("fast", 1e-4)):
         got = expectation(queries, np.zeros(n), noise, 1.0, accuracy, derive=1).gradient
         assert np.abs(got - wanted).max() < bound * np.abs(wanted).max()
+
+
+def test_hundreds_of_ties_keep_their_digits():
+    """What goes from one to the next is multiplied by 1, hundreds of times: 3e-14 of the natural scale was lost."""
+    n = 600
+    labels = np.append(np.ones(n, np.int64), [1, 0, 0, 1])
+    scores = np.append(np.zeros(n), [-18.0, -19.0, -20.0, -20.0])
+    queries = prepare(bs.Metric("rbp", p=0.9), "test", labels, bs.QueryGroups.from_sizes([n + 4]))
+    wanted = expectation(queries, scores, "gumbel", 1.0, "high", derive=1)
+    got = expectation(queries, scores, "gumbel", 1.0, "default", derive=1)
+    assert got.values[0] == pytest.approx(wanted.values[0], rel=2e-13, abs=0)
+    assert np.abs(got.gradient - wanted.gradient).max() < 1e-14 * queries.discount[0]

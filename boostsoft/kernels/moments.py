@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .compile import routine
-from .noise import short_exponential
+from .noise import exponential, short_exponential
 from .simd import LANES, add_lane_sums, combinations, lane_sum, load, pointer, rising_powers, splat, store
 from .workspace import MOMENTS_WAITING, PAD
 
@@ -79,7 +79,7 @@ def fill_moments(u, coef, first, last, moments):
     """Moments of documents j..last, without and with gain, for every j from ``first`` on; nothing waits yet."""
     falls, counted, gained, waiting, _, waits_from = moments
     for j in range(first + 1, last + 1, LANES):
-        store(falls, j, short_exponential(load(u, j) - load(u, j - 1)))
+        store(falls, j, exponential(load(u, j) - load(u, j - 1)))
     one, count, gain = splat(1.0), splat(0.0), splat(0.0)
     for j in range(last - 1, first - 1, -1):
         fall = rising_powers(falls[j + 1])
