@@ -433,3 +433,15 @@ def test_hundreds_of_ties_keep_their_digits():
     got = expectation(queries, scores, "gumbel", 1.0, "default", derive=1)
     assert got.values[0] == pytest.approx(wanted.values[0], rel=2e-13, abs=0)
     assert np.abs(got.gradient - wanted.gradient).max() < 1e-14 * queries.discount[0]
+
+
+@pytest.mark.parametrize("noise", ["gaussian", "gumbel", "logistic"])
+@pytest.mark.parametrize("n", [300, 1000])
+def test_the_value_of_one_of_many_beside_what_is_far_behind(noise, n):
+    """The tails of hundreds add up to a millionth of a value as small as the chance of being first in a crowd."""
+    labels, scores = np.append(np.arange(n) == 0, np.ones(n // 2)) * 1, np.append(np.zeros(n), np.full(n // 2, -17.0))
+    queries = prepare(bs.Metric("rbp", p=0.01), "test", labels, bs.QueryGroups.from_sizes([labels.size]))
+    wanted = expectation(queries, scores, noise, 1.0, "high", derive=0).values[0]
+    for accuracy, bound in (("default", 1e-6), ("fast", 1e-4)):
+        got = expectation(queries, scores, noise, 1.0, accuracy, derive=0).values[0]
+        assert got == pytest.approx(wanted, rel=bound, abs=0)

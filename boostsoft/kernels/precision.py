@@ -8,7 +8,7 @@ import numpy as np
 
 from .compile import merged, routine
 from .families import ABSORBING, PLAIN
-from .noise import GAUSSIAN, GUMBEL, LOGISTIC, pair_flow, short_exponential
+from .noise import GAUSSIAN, LOGISTIC, pair_flow, short_exponential
 from .simd import LANES, load, splat, store
 
 _FLOW_FLOOR = 1e-9
@@ -76,10 +76,10 @@ def _flow_over(law, gaps, ranks, j, distance, lower, squares):
 
 @routine
 def _fill_shares(gaps, discount, ranks, n, shares):
-    """What the ranks from each document's own on are worth to it, all documents being alike, under Gumbel noise.
+    """What the ranks from each document's own on are worth to it, all documents being alike.
 
-    Those at and behind it compete by the exponentials of their scores: one of many is seldom where a steep discount
-    falls, however near its neighbours are.
+    Under noise with an exponential tail those at and behind it compete by the exponentials of their scores: one of many
+    is seldom where a steep discount falls, however near its neighbours are.
     """
     for j in range(0, n, LANES):
         store(shares, j, short_exponential(splat(0.0) - load(gaps, j)))
@@ -100,7 +100,7 @@ def faintness(family, law, coef, gaps, discount, heaviest, worth, ranks, n, shar
     Documents that stand together may be in any order: if it mattered, the value would jump where scores are tied.
     ``worth`` is that of ``ranks_worth``, ``shares`` room for a number of each document.
     """
-    shared = law == GUMBEL and worth < _WORTH_LITTLE * n  # the other laws' rules have digits to spare there
+    shared = law != GAUSSIAN and worth < _WORTH_LITTLE * n  # whose rule has digits to spare there
     if shared:
         _fill_shares(gaps, discount, ranks, n, shares)
     top, largest, through, reached = 0.0, 0.0, 1.0, 0.0
