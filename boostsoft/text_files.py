@@ -39,7 +39,7 @@ def as_paths(caller: str, argument: str, paths: PathLike | Sequence[PathLike] | 
 
 
 def written(name: str) -> str:
-    """Return a file's name with what is no text in it written out."""
+    """Return a name, a file's say, with what is no text in it written out."""
     return name.encode("utf-8", "backslashreplace").decode()
 
 

@@ -202,6 +202,8 @@ def test_missing_file_is_named(tmp_path, write):
             load_letor(path)
     with pytest.raises(FileNotFoundError, match=r"read_group_file: .*absent\.txt"):
         read_group_file(absent)
+    with pytest.raises(TypeError, match="read_group_file: path must be a path; got None"):
+        read_group_file(None)
     with pytest.raises(FileNotFoundError, match=r"load_letor: .*absent\.txt"):
         load_letor(write(b"1 1:1\n"), group=absent)
 

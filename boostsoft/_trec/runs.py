@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ..arguments import FloatArray, as_array, as_path, finite_number, finite_vector, one_of, whole_number
 from ..atomic import write_whole
 from ..query_groups import refuse_missing_ids, run_sizes
-from ..text_files import PathLike, as_paths
+from ..text_files import PathLike, as_paths, written
 from .table import POOLS, TOPICS, inverse, read_table
 
 
@@ -193,15 +193,15 @@ def write_trec_run(
 def _words(caller: str, name: str, ids: Any, n: int) -> NDArray[Any]:
     """Ids as texts without a blank in them, which would be two columns."""
     array = as_array(caller, name, ids)
-    if array.ndim > 1:  # its rows would be ids
+    if array.ndim != 1:  # its rows would be ids, or the letters of a text
         raise ValueError(f"{caller}: {name} must be one-dimensional; got shape {array.shape}")
-    refuse_missing_ids(caller, array.ravel(), name)
+    refuse_missing_ids(caller, array, name)
     texts = np.array([_text(value) for value in ids], object)
     if texts.size != n:
         raise ValueError(f"{caller}: {name} must have one id per score, {n}; got {texts.size}")
     for text in texts.tolist():
-        if text.split() != [text]:  # a line's end at its own would be one of the file
-            raise ValueError(f"{caller}: {name} must be one word without blanks; got {text!r}")
+        if text.split() != [text] or written(text) != text:  # a line's end at its own would be one of the file
+            raise ValueError(f"{caller}: {name} must be one word of text without blanks; got {text!r}")
     return texts
 
 
