@@ -273,7 +273,7 @@ def test_a_pipe_is_read_once(tmp_path):
 
 
 BAD_QRELS = {
-    "fraction": (b"7 0 d1 0.5\n", r"qrels, line 1: the judgement must be a whole number; got '0.5'"),
+    "fraction": (b"7 0 d1 0.5\n", r"qrels, line 1: the judgement must be a whole number of up to 9 digits; got '0.5'"),
     "columns": (b"7 0 d1 1\n7 d2 1\n", r"qrels, line 2: a line must have 4 columns \(topic iteration document"),
     "twice": (b"7 0 d1 1\n7 0 d1 1\n", r"qrels, line 2: a document must come once in a topic"),
     "others": (b"8 0 d1 1\n", r"qrels must judge a topic of the runs; got none in common"),
@@ -286,6 +286,21 @@ BAD_QRELS = {
 def test_bad_judgements_name_file_and_line(write, content, message):
     with pytest.raises(ValueError, match=message):
         load_trec_runs(write(GOOD, "good"), qrels=write(content, "qrels"))
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_judgements_have_up_to_nine_digits_however_they_are_read(write, monkeypatch, at_once):
+    """Zeros in front are none."""
+    if not at_once:
+        monkeypatch.setattr(lines, "_parse_fast", lambda *_: None)
+    good = write(GOOD, "good")
+    qrels = write(b"7 0 d1 999999999\n7 0 d2 0000000002", "qrels")
+    assert load_trec_runs(good, qrels=qrels).y.tolist() == [999_999_999.0, 2.0]
+    for text in (b"1000000000", b"-1000000000"):
+        qrels = write(b"7 0 d1 " + text, "qrels")
+        message = rf"line 1: the judgement must be a whole number of up to 9 digits; got '{text.decode()}'"
+        with pytest.raises(ValueError, match=message):
+            load_trec_runs(good, qrels=qrels)
 
 
 def test_damaged_and_missing_files(write, tmp_path):

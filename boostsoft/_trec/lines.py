@@ -8,7 +8,6 @@ alike.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,9 +16,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ..arguments import FloatArray, IntArray
-from ..text_files import GZIP_ERRORS, LineError, is_gzip, number_in, read_lines, show, unzipped
+from ..text_files import GZIP_ERRORS, INTEGER, LineError, is_gzip, number_in, read_lines, show, unzipped
 
-_WHOLE = re.compile(rb"[+-]?[0-9]{1,9}")
+_DIGITS = 9  # of a judgement at most
 
 
 @dataclass(frozen=True)
@@ -33,8 +32,8 @@ class Form:
     def number(self, text: bytes) -> float:
         """The number of a line; a LineError says what is wrong with it."""
         if self.whole:
-            if not _WHOLE.fullmatch(text):
-                raise LineError(f"the judgement must be a whole number; got {show(text)}")
+            if not INTEGER.fullmatch(text) or abs(int(text)) >= 10**_DIGITS:
+                raise LineError(f"the judgement must be a whole number of up to {_DIGITS} digits; got {show(text)}")
             return float(int(text))
         number = number_in(text)
         if number is None or not math.isfinite(number):
@@ -113,7 +112,7 @@ def _parse_fast(text: bytes, tokens: list[bytes], form: Form) -> FloatArray | No
         values = np.fromiter(map(int if form.whole else float, numbers), np.float64, len(numbers))
     except (ValueError, OverflowError):
         return None
-    fits = np.abs(values) < 1e9 if form.whole else np.isfinite(values)
+    fits = np.abs(values) < 10**_DIGITS if form.whole else np.isfinite(values)
     return values if fits.all() else None
 
 

@@ -97,9 +97,9 @@ def load_trec_runs(
     FileNotFoundError
         If a file does not exist.
     ValueError
-        Naming file, line and text: a line of more or fewer columns; a score that is no finite number, a judgement
-        that is no whole one; a document twice in a topic of one file; damaged or truncated gzip data. A file without
-        a line; two runs of the same name; judgements that have no topic in common with the runs.
+        Naming file, line and text: a line of more or fewer columns; a score that is no finite number, a judgement that
+        is no whole one of up to nine digits; a document twice in a topic of one file; damaged or truncated gzip data. A
+        file without a line; two runs of the same name; judgements that have no topic in common with the runs.
 
     Notes
     -----
