@@ -88,6 +88,19 @@ def test_a_table_is_read_alike_in_any_number_of_parts(write, monkeypatch):
         read_table(path, Names())
 
 
+@pytest.mark.parametrize("word", ["", " ", "NA", "na", "NaN", "null", "NULL", "None", "none"])
+def test_words_for_a_missing_number(write, word):
+    found = read_table(write(f"qid,label,x\n1,{word},{word}\n1,1,2\n"), Names())
+    np.testing.assert_array_equal(found.S, [[NAN], [2.0]])
+    assert found.y.tolist() == [0.0, 1.0]
+
+
+def test_a_row_index_is_known_in_any_column(write):
+    text = "qid,label," + ",".join(f"x{at}" for at in range(10)) + ",Unnamed: 12\n" + "1,1" + ",0" * 11 + "\n"
+    with pytest.raises(ValueError, match="column 13 has the name 'Unnamed: 12' of a row index"):
+        read_table(write(text), Names())
+
+
 def test_memory_that_a_table_takes(write, tmp_path):
     rows, models = 10_000, 10
     values = np.random.default_rng(0).normal(size=(rows, models))
@@ -103,7 +116,7 @@ def test_parquet(tmp_path):
     pa = pytest.importorskip("pyarrow")
     from pyarrow import parquet
 
-    path = tmp_path / "scores.parquet"
+    path = tmp_path / "scores.PQ"  # as .parquet is
     columns = {
         "qid": ["q2", "q1", "q2", "q1", "q3"],
         "docid": ["a", "a", "b", "b", "c"],
@@ -114,7 +127,7 @@ def test_parquet(tmp_path):
     parquet.write_table(pa.table(columns), path)
     assert_text(read_table(path, Names()))
     parquet.write_table(pa.table(columns)[:0], path)
-    with pytest.raises(ValueError, match=r"scores\.parquet: no rows$"):
+    with pytest.raises(ValueError, match=r"scores\.PQ: no rows$"):
         read_table(path, Names())
     path.write_bytes(b"PAR1 no")
     with pytest.raises(ValueError, match=r"^blend: cannot read "):

@@ -31,7 +31,8 @@ write = letor_cases.write  # a fixture
         (b"1e999 qid:1 1:1", "the label must be a finite number; got '1e999'"),
         (b"qid:1 1:1", "the label must be a finite number; got 'qid:1'"),
         (b"\x00\xff\x01", r"the label must be a finite number; got '\\x00\\\\xff\\x01'"),
-        (b"x" * 99, "the label must be a finite number; got 'x{57}...'"),
+        (b"x" * 60, "the label must be a finite number; got 'x{60}'"),
+        (b"x" * 61, "the label must be a finite number; got 'x{57}...'"),
         (b"1 1:1", r"qid:<id> must follow the label \(load_letor takes group= in its place\); got '1:1'"),
         (b"1", "qid:<id> must follow the label .* got ''"),
         (b"1 qid: 1:1", "qid:<id> must follow the label .* got 'qid:'"),
@@ -53,7 +54,7 @@ write = letor_cases.write  # a fixture
             b"1 qid:1 0:1",
             r"feature indices must be within 1\.\.\d+; got '0:1' \(scikit-learn's .* zero_based=False\)",
         ),
-        (b"1 qid:1 -1:1", r"feature indices must be within 1\.\.2147483647; got '-1:1'"),
+        (b"1 qid:1 -1:1", r"feature indices must be within 1\.\.2147483647; got '-1:1'$"),
         (b"1 qid:1 2147483648:1", r"feature indices must be within 1\.\.\d+; got '2147483648:1'"),
         (b"1 qid:1 4294967298:1", r"feature indices must be within 1\.\.\d+; got '4294967298:1'"),
         (b"1 qid:1 99999999999999999999:1", r"feature indices must be within 1\.\.\d+; got '99999999999999999999:1'"),
@@ -115,6 +116,25 @@ def test_a_matrix_beyond_the_memory_is_refused_before_it_is_made(write, monkeypa
     path = write(b"0 qid:1 1:1\n1 qid:1 1000000000:1\n0 qid:1 3:1\n")
     with pytest.raises(ValueError, match=rf"^load_letor: .*{named}.* 3 documents .* 104\.0 GB .* 1\.1 GB"):
         load_letor(path, n_features=n_features)
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_the_largest_index_is_one_of_32_bits(write, monkeypatch, at_once):
+    """One more would be another feature's, cut to 32 bits."""
+    monkeypatch.setattr(reader, "available_memory", lambda: 2**30)
+    if not at_once:
+        monkeypatch.setattr(reader, "parse_fast", lambda *_: None)
+    with pytest.raises(ValueError, match="line 1: the largest feature index is 2147483647: X is dense"):
+        load_letor(write(b"0 qid:1 2147483647:1\n"))
+    with pytest.raises(ValueError, match=r"feature indices must be within 1\.\.2147483647; got '2147483648:1'$"):
+        load_letor(write(b"0 qid:1 2147483648:1\n"))
+
+
+def test_of_several_lines_with_the_largest_index_the_first_is_named(write, monkeypatch):
+    monkeypatch.setattr(reader, "available_memory", lambda: 2**9)
+    files = [write(b"0 qid:1 2:1\n0 qid:1 9:1\n0 qid:1 9:1\n", "one.txt"), write(b"0 qid:2 9:1\n", "two.txt")]
+    with pytest.raises(ValueError, match=r"one\.txt, line 2: the largest feature index is 9"):
+        load_letor(files)
 
 
 def test_where_the_memory_is_not_known_nothing_is_refused(write, monkeypatch):
