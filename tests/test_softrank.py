@@ -86,6 +86,21 @@ def test_a_crowd_far_above_is_passed_by_its_chance_alone(noise, gap, chance):
     assert found == pytest.approx(8 * worth, rel=1e-9, abs=0)
 
 
+@pytest.mark.parametrize(
+    ("noise", "gap", "chance"),
+    [
+        ("gaussian", 8.0, 0.5 * math.erfc(4.0)),
+        ("gumbel", 22.0, 1.0 / (1.0 + math.exp(22.0))),
+        ("logistic", 24.0, math.exp(-24.0) * (23.0 + math.exp(-24.0)) / (1.0 - math.exp(-24.0)) ** 2),
+    ],
+)
+def test_a_crowd_far_below_takes_the_top_by_its_chance(noise, gap, chance):
+    """Eight documents above eight: one is first if neither the seven beside it nor one from below are above it."""
+    above = np.arange(16) < 8
+    found = soft("cg@1", noise=noise, gain="linear")(above, np.where(above, gap, 0.0), group=[16])
+    assert found == pytest.approx(8 / 2**7 * (1 - chance) ** 8, rel=1e-11, abs=0)
+
+
 @pytest.mark.parametrize("noise", NOISES)
 def test_without_ties_little_noise_leaves_the_hard_metric_and_with_ties_it_does_not(noise):
     labels, scores = oracle.query("generic", 9, 1)
