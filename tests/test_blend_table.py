@@ -224,6 +224,7 @@ BAD = {
     "text": (HEAD + "1,a,1,1\n1,b,1,high\n", "line 3: column 'x' must hold numbers; got 'high'. --scores names"),
     "underscore": (HEAD + "1,a,1,1_0\n", "line 2: column 'x' must hold numbers; got '1_0'"),
     "infinite": (HEAD + "1,a,inf,1\n", "line 2: column 'label' must hold finite numbers; got 'inf'"),
+    "long": (HEAD + "1,a,1,1\n1,b,1,2,\n", "line 3: a line must have 4 columns as the header; got 5"),
     "short": (HEAD + "1,a,1,1\n1,b,1\n", "line 3: a line must have 4 columns as the header; got 3"),
     "quote": (HEAD + '1,"a,1,1\n', "unexpected end of data"),
     "no query": (HEAD + ",a,1,1\n", "line 2: column 'qid' must have one word without blanks; got ''"),

@@ -6,10 +6,12 @@ import math
 
 import numpy as np
 import pytest
+from scipy.stats import hypergeom
 
 from boostsoft import Metric, QueryGroups
 from boostsoft.kernels.families import ABSORBING, JUDGED, MARKED, PLAIN
 from boostsoft.kernels.hard import TIES
+from boostsoft.kernels.ties import draw_law
 from boostsoft.metrics.prepared import prepare
 from boostsoft.metrics.registry import REGISTRY
 
@@ -168,6 +170,20 @@ def labels_of(n, relevant, rng):
     labels = np.zeros(n, int)
     labels[rng.permutation(n)[:relevant]] = rng.integers(1, 5, relevant)
     return labels
+
+
+@pytest.mark.parametrize(
+    ("total", "marked", "drawn"),
+    [(1, 1, 1), (7, 0, 3), (7, 7, 3), (9, 4, 6), (40_000, 20_000, 20_000), (10**6, 30, 10**5)],
+)
+def test_the_law_of_the_marked_among_the_drawn(total, marked, drawn):
+    """What it leaves out is nothing that a sum of floats would show, of wide laws too."""
+    law = np.zeros(marked + 1)
+    low, high = draw_law(total, marked, drawn, law)
+    wanted = hypergeom(total, marked, drawn)
+    np.testing.assert_allclose(law[: high - low + 1], wanted.pmf(np.arange(low, high + 1)), rtol=1e-8, atol=1e-30)
+    assert wanted.cdf(low - 1) + wanted.sf(high) < 1e-16
+    assert law[: high - low + 1].sum() == pytest.approx(1.0, rel=1e-14)
 
 
 @every_ranked
