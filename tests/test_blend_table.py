@@ -179,6 +179,14 @@ def test_a_damaged_parquet_file_is_named(tmp_path):
     assert refused > len(whole) // 6
 
 
+def test_an_error_of_the_system_is_its_own(tmp_path):
+    """It says what is wrong with the file, not with what is in it."""
+    pytest.importorskip("pyarrow")
+    for name in ("absent.parquet", "absent.csv"):
+        with pytest.raises(FileNotFoundError, match=name):
+            read_table(tmp_path / name, Names())
+
+
 def test_parquet_without_pyarrow(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(ImportError, match=r"^blend: pyarrow is not installed: pip install .boostsoft\[parquet\]"):
