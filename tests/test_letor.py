@@ -208,6 +208,17 @@ def test_what_the_fast_parser_accepts_the_careful_one_reads_alike(bodies, with_q
         assert_same_block(fast, chunk.parse_careful(lines, with_qid, n_features, ""))
 
 
+@pytest.mark.parametrize("n_features", [None, 2, 3])
+def test_usual_lines_are_read_at_once(n_features):
+    """Some five times as fast as one by one."""
+    bodies = [b"2 qid:1 1:0.5 2:NULL", b"0 qid:1 1:null\t2:-1e-3", b"1 qid:2 1:nan 2:7"]
+    found = chunk.parse_fast(bodies, True, n_features)
+    assert found is not None
+    assert found.columns is None
+    assert chunk.parse_fast([*bodies, b"1 qid:2 2:7", b"0 qid:3"], True, n_features) is not None
+    assert chunk.parse_fast([b"1 1:2 2:3"], False, n_features) is not None
+
+
 # ---------------------------------------------------------------------------------------------------------
 # Real files
 # ---------------------------------------------------------------------------------------------------------
