@@ -98,7 +98,7 @@ def starts(value: SoftValue, rng: np.random.Generator, n: int) -> list[FloatArra
         found.append((alone[best] + problem.equal_weights) / 2.0)
     if cancels:  # what is left is rounding, which in units of its spread would pass for a ranking
         del found[0]
-    return found + list(drawn_weights(problem, rng, n - len(found)) if n > 2 else [])
+    return [*found, *drawn_weights(problem, rng, n - len(found))]
 
 
 def _cancels(problem: Problem) -> bool:
