@@ -13,7 +13,7 @@ import pytest
 import boostsoft as bs
 import boostsoft.dask as bd
 from boostsoft.dask.lightgbm import _PartRule
-from boostsoft.dask.parts import _categories
+from boostsoft.dask.parts import _categories, check_parts
 from boostsoft.lightgbm_calls import _gain
 from boostsoft.objectives import SoftObjective, reference_objective
 
@@ -244,6 +244,20 @@ def test_evaluate_refuses_what_crosses_partitions():
         bd.evaluate(bs.Metric("auc", pooled=True), y, y, qid)
     with pytest.raises(ValueError, match=r"evaluate: .* must have one cutoff for all queries, .* got 2 cutoffs"):
         bd.evaluate(bs.Metric("ndcg", k=[1, 2]), y, y, qid)
+
+
+def test_what_is_to_learn_must_be_in_a_query_that_weighs():
+    """Here the first query has an order to learn, and the second one all of the weight."""
+    y, qid = chunked([1, 0, 0, 0], 4), chunked([1, 1, 2, 2], 4)
+    rule = SoftObjective("ndcg")
+    for weight in ([1.0, 1.0, 0.0, 0.0], [1e-9, 1e-9, 1.0, 1.0], [0.0, 1.0, 1.0, 1.0]):
+        check_parts("t", {"y": y, "qid": qid, "weight": chunked(weight, 4)}, rule)
+    halves = {"y": chunked([1, 0, 0, 1], 2, 2), "qid": chunked([1, 1, 2, 2], 2, 2)}
+    check_parts("t", {**halves, "weight": chunked([0.0, 0.0, 1.0, 1.0], 2, 2)}, rule)  # a part may have no weight
+    with pytest.raises(
+        ValueError, match=r"^t: there is nothing to learn: no query \(of positive weight\) has documents"
+    ):
+        check_parts("t", {"y": y, "qid": qid, "weight": chunked([0.0, 0.0, 1.0, 1.0], 4)}, rule)
 
 
 def test_evaluate_takes_weights_of_0_but_not_for_all():

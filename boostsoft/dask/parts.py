@@ -218,10 +218,10 @@ def _outline(part: dict[str, Any], rule: Objective | None, weigh_queries: bool) 
     try:
         groups = QueryGroups.from_query_ids(qid)
         weights = _checked_weights(part.get("weight"), groups, weigh_queries)
-        learnable = True
-        if rule is not None:
-            learnable = _learnable(rule, np.asarray(part["y"]).ravel(), groups)
-        learnable = learnable and bool(weights.any())
+        if rule is None:
+            learnable = bool(weights.any())
+        else:
+            learnable = _learnable(rule, np.asarray(part["y"]).ravel(), groups, weights)
     except (TypeError, ValueError) as error:
         return Outline(**nothing, wrong=str(error).removeprefix("QueryGroups.from_query_ids: "))
     ids = qid[groups.offsets[:-1]].tolist()
@@ -235,12 +235,16 @@ def _categories(frame: Any) -> dict[Any, str]:
     return {name: sha256(repr(found.to_list()).encode()).hexdigest() for name, found in lists.items()}
 
 
-def _learnable(rule: Objective, labels: Any, groups: QueryGroups) -> bool:
+def _learnable(rule: Objective, labels: Any, groups: QueryGroups, weights: FloatArray) -> bool:
+    """Whether a query that weighs has an order to learn; labels are checked in all of them."""
+    weighing = groups.sums(weights) > 0
     try:
         rule.prepare(labels, groups, caller="objective")
+        if weighing.any() and not weighing.all():
+            rule.prepare(labels[groups.per_document(weighing)], QueryGroups.from_sizes(groups.sizes[weighing]))
     except NothingToLearnError:
         return False
-    return True
+    return bool(weighing.any())
 
 
 def _checked_weights(weight: Any, groups: QueryGroups, weigh_queries: bool) -> FloatArray:
