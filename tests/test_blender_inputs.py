@@ -177,6 +177,21 @@ def test_one_query_alone(data):
     assert caught[0].filename == __file__
 
 
+def test_of_a_pooled_metric_one_query_is_no_exception(data):
+    """Its pairs are those of all documents, whatever their queries."""
+    S, y, _ = data
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        SoftBlender(Metric("auc", pooled=True), method="equal").fit(S, y, group=[y.size])
+
+
+def test_two_constant_models_of_three_have_no_weight(data):
+    S, y, sizes = data
+    with pytest.warns(UserWarning, match="constant within every query: column 1, column 2; of weight 0"):
+        blender = SoftBlender(n_boot=0).fit(S * [1, 0, 0], y, group=sizes)
+    assert blender.weights_.tolist() == [1.0, 0.0, 0.0]
+
+
 def with_value(S, row, column, value):
     changed = S.copy()
     changed[row, column] = value

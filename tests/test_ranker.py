@@ -502,6 +502,7 @@ def test_what_xgboost_does_not_know_is_warned_of(data):
         ({"colsample": 1.1}, ValueError, "colsample must be a share above 0 and up to 1; got 1.1"),
         ({"subsample": 0}, ValueError, "subsample must be a share above 0 and up to 1; got 0"),
         ({"booster_params": [1]}, TypeError, "booster_params must be a dict"),
+        ({"booster_params": {1: 2}}, TypeError, "booster_params must be a dict of names and values; got {1: 2}"),
         ({"early_stopping_rounds": 0}, ValueError, "early_stopping_rounds must be from 1"),
         ({"early_stopping_rounds": 3}, ValueError, "give eval_set or validation_fraction"),
         ({"validation_fraction": 1.0}, ValueError, "validation_fraction must be below 1; got 1.0"),

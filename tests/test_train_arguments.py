@@ -109,6 +109,16 @@ def test_what_auto_stands_for_is_of_this_data():
     assert params(300, 60_000) == ({"xendcg": 0.5, "softmax": 1.0, "ranknet": 1.0}, True)
 
 
+def test_the_regularization_is_in_the_curvature_of_the_losses_that_auto_stands_for():
+    y, sizes = np.arange(20_000) % 3 // 2, np.full(200, 100)
+    auto, same, without = (
+        SoftRanker(losses=losses).train_arguments(y, group=sizes)["params"]["lambda_l2"]
+        for losses in ("auto", {"xendcg": 0.5, "ranknet": 0.5}, None)
+    )
+    assert auto == same
+    assert auto > 1.1 * without
+
+
 @both
 def test_of_several_boosters_they_are_those_of_the_first(booster, data):
     one, several = (
