@@ -353,7 +353,6 @@ import multiprocessing, os, sys, threading
 import numpy as np
 from boostsoft import SoftMetric
 from boostsoft.kernels import threads
-threads._NANOSECONDS_PER_THREAD = 1e-9
 sizes = np.random.default_rng(1).integers(1, 60, 30)
 rng = np.random.default_rng(2)
 labels, scores = rng.integers(0, 4, sizes.sum()), rng.normal(size=sizes.sum())
@@ -364,6 +363,7 @@ def meet():
     threads.over_queries(lambda begin, end: meeting.wait(), np.ones(2))
 
 def work(alone=True):
+    threads._NANOSECONDS_PER_THREAD = 1e-9  # here, since joblib's workers do not run what is above
     if alone and threads.n_threads() > 1:
         meet()
     return soft.gradient(labels, scores, group=sizes).tobytes(), threads.n_threads()
@@ -391,6 +391,9 @@ def main():
     found = joblib.Parallel(n_jobs=2, backend="loky", timeout=120)(joblib.delayed(work)() for _ in range(4))
     # joblib gives each worker its share of the processors, in NUMBA_NUM_THREADS too
     assert found == [(here[0], max(1, joblib.cpu_count() // 2))] * 4, [count for _, count in found]
+    with joblib.parallel_config("loky", inner_max_num_threads=2):  # more than their share, on two processors
+        found = joblib.Parallel(n_jobs=2, timeout=120)(joblib.delayed(work)() for _ in range(4))
+    assert found == [(here[0], 2)] * 4, [count for _, count in found]
     found = joblib.Parallel(n_jobs=2, backend="threading")(joblib.delayed(work)(alone=False) for _ in range(4))
     assert found == [here] * 4
 
