@@ -51,6 +51,15 @@ def test_lambdarank_is_the_oracles(norm, sigmoid, level, step):
     np.testing.assert_allclose(found[1], wanted[1], rtol=0, atol=1e-13 * wanted[1].max())
 
 
+@pytest.mark.parametrize("far", [1e3, 1e14, 1e16, 1e30, 1e300])
+def test_lambdarank_of_scores_beyond_all_places_of_the_table(far):
+    """A pair that far in order pulls as little as the table's last place says, not as much as its first."""
+    found = evaluate(LambdaObjective(norm=False), [2, 1], [far, -far], QueryGroups.from_sizes([2]))
+    gradient, hessian = oracle.lambdarank([2, 1], [far, -far], norm=False)
+    np.testing.assert_allclose(found[0], -gradient, rtol=1e-12)
+    np.testing.assert_allclose(found[1], hessian, rtol=1e-12)
+
+
 @pytest.mark.parametrize("sigmoid", [0.5, 1.0])
 @pytest.mark.parametrize("spread", [1.0, 40.0, 1e4, "one query"])
 def test_ranknet_is_the_oracles(spread, sigmoid):

@@ -33,7 +33,8 @@ def _table_probability(d, sigmoid):
     """P at the distance d rounded down to the table, in LightGBM's order of arithmetic, which decides ties."""
     lowest = -_REACH / sigmoid
     per_unit = _STEPS / (-2.0 * lowest)
-    step = min(max(math.floor((d - lowest) * per_unit), 0.0), _STEPS - 1.0)
+    # within the table first: compiled, the floor is a whole number, which most floats are too large for
+    step = math.floor(min(max((d - lowest) * per_unit, 0.0), _STEPS - 1.0))
     return 1.0 / (1.0 + math.exp(sigmoid * (step / per_unit + lowest)))
 
 
