@@ -230,6 +230,30 @@ def test_a_cutoff_where_a_crowd_ends(noise, monkeypatch):
             assert np.abs(got - wanted).max() < bound * np.abs(wanted).max()
 
 
+@pytest.mark.parametrize(
+    ("noise", "name", "n", "others"),
+    [("logistic", "precision@1900", 1900, [-0.1, -0.101]), ("gaussian", "dcg", 27, [-7.0, -8.5])],
+)
+def test_a_crowd_of_equal_gains_before_the_last_two(noise, name, n, others):
+    """The one of less gain moves among nearly all at a cutoff beside it, or, far below, with the other alone."""
+    scores, labels = np.append(np.zeros(n), others), np.ones(n + 2)
+    labels[n if name == "dcg" else n + 1] = 0
+    queries = prepare(bs.Metric(name), "test", labels, bs.QueryGroups.from_sizes([n + 2]))
+    wanted = expectation(queries, scores, noise, 1.0, "high", derive=1).gradient
+    for accuracy, bound in (("default", 1e-6), ("fast", 1e-4)):
+        got = expectation(queries, scores, noise, 1.0, accuracy, derive=1).gradient
+        assert np.abs(got - wanted).max() < bound * np.abs(wanted).max()
+
+
+def test_a_cutoff_one_document_into_a_crowd_below_certain_ones():
+    """One of very many is first behind them: so little is there to be won, however many are above."""
+    scores, labels = np.append(np.full(150, 20.0), np.zeros(1900)), np.append(np.ones(150), np.arange(1900) % 2)
+    queries = prepare(bs.Metric("precision@151"), "test", labels, bs.QueryGroups.from_sizes([2050]))
+    wanted = expectation(queries, scores, "logistic", 1.0, "high", derive=1).gradient
+    got = expectation(queries, scores, "logistic", 1.0, "default", derive=1).gradient
+    assert np.abs(got - wanted).max() < 1e-6 * np.abs(wanted).max()
+
+
 @pytest.mark.parametrize("noise", ["gaussian", "gumbel", "logistic"])
 @pytest.mark.parametrize("seed", [212, 597, 861, 1102, 1138])
 def test_a_cutoff_where_a_crowd_of_equal_gains_ends(noise, seed):

@@ -14,7 +14,8 @@ from .simd import LANES, load, splat, store
 _FLOW_FLOOR = 1e-9
 # one document that moves among others: a Gaussian pair's flow at a greater distance; none from so far on
 _ALONE, _FAR = math.sqrt(2.0), 60.0
-_BESIDE = 0.5  # documents this near behind another come up to the cutoff as often
+_BESIDE = 0.5  # documents this near to another come to the cutoff as often
+_ABOVE = 5.0  # documents further above a cutoff seldom come down to it
 _TOGETHER = 1e-2  # documents this near to each other count as tied
 _WORTH_LITTLE = 0.03  # of their number: documents with so few ranks of weight leave each a small share of them
 # what may be left out, per tolerance: so much of K / n, and so much
@@ -23,8 +24,8 @@ NEGLIGIBLE, _NEGLIGIBLE_IN_CASCADES = (0.15, 5e-3), (0.01, 3e-4)
 # times what all discounts are worth together, and so many
 _STEEPNESS, _MOST_IN_CASCADES = 2.25, 30.0
 # decimal digits that the "fast" step gives, for the error falls exponentially in 1 / h; those of them that are not
-# promised, under Gaussian and Gumbel noise where a cutoff lies in a list, and otherwise
-_RULE_DIGITS, _FEW_SPARE, _MANY_SPARE = 7.5, 1.2, 2.0
+# promised, under Gaussian and Gumbel noise where a cutoff lies in a list, under Gaussian noise otherwise, and the rest
+_RULE_DIGITS, _FEW_SPARE, _SPARE, _MANY_SPARE = 7.5, 1.2, 1.7, 2.0
 
 
 @routine
@@ -67,11 +68,29 @@ def _tied_from(coef, gaps, first, n):
 
 
 @routine
+def _left(gaps, ranks, first, last, n):
+    """How many are left behind the cutoff for each before it, at most 1, of a crowd around documents first..last."""
+    begin, end, beside = first, last, 0.0
+    while begin > 0 and beside + gaps[begin] < _BESIDE:
+        beside += gaps[begin]
+        begin -= 1
+    beside = 0.0
+    while end < n and end - ranks < ranks - begin and beside + gaps[end] < _BESIDE:
+        beside += gaps[end]
+        end += 1
+    return min(1.0, (end - ranks) / max(ranks - begin, 1))
+
+
+@routine
 def _flow_over(law, gaps, ranks, j, distance, lower, squares):
     """The flow to a document that comes up to the cutoff over a crowd; j documents are before it in all."""
     if law == GAUSSIAN:
         return pair_flow(law, _ALONE * (distance + _lift(gaps, ranks, j, lower, squares)))
-    return pair_flow(law, distance) * ranks / j
+    first, above = ranks - 1, 0.0
+    while first > 0 and above + gaps[first] < _ABOVE:
+        above += gaps[first]
+        first -= 1
+    return pair_flow(law, distance) * (ranks - first) / (j - first)  # those before are certain
 
 
 @routine
@@ -112,6 +131,8 @@ def faintness(family, law, coef, gaps, discount, heaviest, worth, ranks, n, shar
         if 0 < first <= ranks:  # of two crowds, one document of another gain moves among all of them
             apart = max(high_above - low, high - low_above) / max(size_above, last - first)
             flow = reached * pair_flow(law, gaps[first])
+            if first == ranks:
+                flow *= _left(gaps, ranks, first, last, n)
             if shared:
                 flow = min(flow, through * shares[first - size_above])
             largest = max(largest, max(apart, abs(mean_above - mean)) * flow)
@@ -128,7 +149,7 @@ def faintness(family, law, coef, gaps, discount, heaviest, worth, ranks, n, shar
             deep = min(ranks, first + 1 + np.int64(1.0 / mean))
         flow = pair_flow(law, 0.0) if last <= deep else _flow_over(law, gaps, deep, last, 0.0, 0.0, 0.0)
         if last > deep:  # few are left behind the cutoff: as many as can change places over it
-            flow *= min(1.0, (last - deep) / (deep - first))
+            flow *= min(1.0, (last - deep) / (deep - first)) if deep < ranks else _left(gaps, ranks, first, last, n)
         flow *= steepest
         if shared:
             flow = min(flow, shares[first])
@@ -158,6 +179,7 @@ def faintness(family, law, coef, gaps, discount, heaviest, worth, ranks, n, shar
                     law, gaps, ranks, j + fellows, distance, lower + fellows * distance,
                     squares + fellows * distance * distance,
                 )  # fmt: skip
+                flow *= _left(gaps, ranks, j, last, n)
             largest = max(largest, through * apart * abs(discount[ranks - 1]) * flow)
             break
         lower, squares = lower + distance, squares + distance * distance
@@ -176,6 +198,10 @@ def precision(family, law, worth, ranks, n, h, tol, faint):
     counted = min(ranks, _STEEPNESS * worth if family == PLAIN else _MOST_IN_CASCADES)
     eps = tol * min(share * counted / n, most) * faint
     # equal gains close together leave the rule's error where faint gradients are: these need more of its digits
-    spare = _FEW_SPARE if law != LOGISTIC and ranks < n else _MANY_SPARE
+    spare = _MANY_SPARE
+    if law != LOGISTIC and ranks < n:
+        spare = _FEW_SPARE
+    elif law == GAUSSIAN:
+        spare = _SPARE
     h *= _RULE_DIGITS / (_RULE_DIGITS + max(-math.log10(faint) - spare, 0.0))
     return h, eps
