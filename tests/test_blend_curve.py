@@ -191,6 +191,7 @@ def test_summit_of_a_stepped_curve():
     assert summit(np.array([0.0, 2.0, 1.0, 2.0, 2.0, 2.0, 0.0])) == 4
     assert summit(np.array([2.0, 2.0, 1.0, 2.0, 2.0])) == 0
     assert summit(np.array([1.0])) == 0
+    assert summit(np.array([1.0, 1.0, 1.0 + 1e-10])) == 2
     assert summit(np.array([1e12, 1e12, 1e12 + 2.0**-13, 1e12 - 1.0])) == 1  # whose last digit is rounding
 
 
@@ -252,6 +253,7 @@ def test_bands_of_weighted_queries(data, curve):
         ({"sigma": 0}, "sigma must be finite and above 0"),
         ({"sigma_unit": "rank"}, "sigma_unit must be one of"),
         ({"metric": Metric("auc", pooled=True)}, "pooled=True"),
+        ({"metric": Metric("ndcg", k=(5,) * 30)}, "^blend_curve: a metric must have one cutoff for all queries"),
         ({"metric": "bpref"}, "^blend_curve: bpref has no exact expectation here; take another metric, ndcg or map"),
         ({"n_boot": 19}, "blend_curve: n_boot must be from 20 "),
         ({"normalize": "log"}, "normalize must be one of"),
@@ -391,7 +393,7 @@ def test_rounding_is_no_ranking(data, how):
 
 @pytest.mark.parametrize("find", [blend_curve, blend_surface])
 def test_one_query_has_no_interval(data, find):
-    """Neither alone nor where all others have nothing relevant."""
+    """Neither alone nor where all others have nothing relevant; two have one."""
     S, y, sizes = data
     told = f"^{find.__name__}: one query alone has a relevant document"
     with pytest.warns(UserWarning, match=told):
@@ -401,6 +403,9 @@ def test_one_query_has_no_interval(data, find):
     for found in (one, rest):
         best = found.soft_optimum
         assert np.isnan(best.interval if find is blend_surface else [best.low, best.high]).all()
+    two = find(S, np.where(np.arange(y.size) < sizes[:2].sum(), y, 0), group=sizes, n=3, sigma=0.5, n_boot=20)
+    best = two.soft_optimum
+    assert np.isfinite(best.interval if find is blend_surface else [best.low, best.high]).all()
     if find is blend_curve:
         assert np.isnan(one.soft_interval).all()
         assert np.isfinite(rest.soft_interval).all()  # other queries would count 0 too
