@@ -250,7 +250,7 @@ def test_bands_of_weighted_queries(data, curve):
         ({"j": -4}, "blend_curve: j must name columns of S, of which there are 3; got -4"),
         ({"sigma": "auto", "sigma_unit": "score"}, "'auto' in units of the spread"),
         ({"sigma": "wide"}, "sigma must be a number, or 'auto'"),
-        ({"sigma": 0}, "sigma must be finite and above 0"),
+        ({"sigma": 0}, "^blend_curve: sigma must be finite and above 0"),
         ({"sigma_unit": "rank"}, "sigma_unit must be one of"),
         ({"metric": Metric("auc", pooled=True)}, "pooled=True"),
         ({"metric": Metric("ndcg", k=(5,) * 30)}, "^blend_curve: a metric must have one cutoff for all queries"),
@@ -284,6 +284,8 @@ def test_bad_scores_and_labels(data):
         blend_curve(np.where(np.arange(3) == 1, np.inf, S), y, group=sizes)
     with pytest.raises(ValueError, match="column 1 is NaN everywhere"):
         blend_curve(np.where(np.arange(3) == 1, np.nan, S), y, group=sizes)
+    with pytest.raises(ValueError, match="column 2 is NaN everywhere"):
+        blend_curve(np.where(np.arange(3) == 2, np.nan, S), y, group=sizes, j=2)
     with pytest.raises(ValueError, match="none has a relevant document"):
         blend_curve(S, 0 * y, group=sizes)
     with pytest.raises(ValueError, match="blend_curve: S must have one row per document, one column per model: "):
@@ -368,6 +370,9 @@ def test_what_leaves_the_best_mixture_open_is_said(data, find):
     assert {warning.filename for warning in told} == {__file__}
     with pytest.warns(UserWarning, match=f"^{find.__name__}: column 1 ranks all documents in the opposite order"):
         find(alike * [1, -1, 1] + [0, 0, 1] * S[:, [1]], y, group=sizes, n=3, sigma=0.5, n_boot=20)
+    if find is blend_curve:
+        with pytest.warns(UserWarning, match="^blend_curve: column 1 and column 2 rank all documents alike"):
+            find(alike, y, group=sizes, i=1, j=2, n=3, sigma=0.5, n_boot=20)
     ends = flat.soft_optimum.interval if find is blend_surface else [[flat.soft_optimum.low, flat.soft_optimum.high]]
     assert np.array_equal(ends, [[0.0, 1.0]] * len(ends))
 

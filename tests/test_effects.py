@@ -267,6 +267,9 @@ def test_advice():
     assert tree_effects(worse).advice == "keep 500 trees: the next 100 lose 0.2100 +- 0.0354"
     found = tree_effects(worse, margin=0.5)
     assert found.advice == f"keep 412 trees: {added}, the last 100 lose 0.2100 +- 0.0354"
+    unsure = track_of([base, more, more + 0.01, more + 0.005 + nothing], steps=[412, 500, 600])
+    lost = "the last 100 lose 0.0050 +- 0.0354 (not told from 0)"
+    assert tree_effects(unsure, margin=0.5).advice == f"keep 412 trees: the next 88 add 0.0100 +- 0.0000, {lost}"
     assert repr(found) == str(found)
     assert str(found).startswith(f"ndcg@10: {found.advice}\nbest with 500 trees (95% interval ")
     assert str(found).endswith("steps that hurt: 1 of 3 (to 600); by chance 0.075")
