@@ -12,6 +12,7 @@ from scipy import sparse
 from boostsoft import Metric, SoftMetric, choose_sigma
 from boostsoft.blending import blend_curve, blend_surface
 from boostsoft.blending.curve import summit
+from boostsoft.query_means import bootstrap_means
 
 HARD = Metric("ndcg@10")
 
@@ -222,6 +223,9 @@ def test_surface_has_the_curves_at_its_edges(data):
         np.testing.assert_allclose(best.weights, surface.weights[values > values.max() - 1e-9].mean(axis=0))
         assert best.interval.shape == (3, 2)
         assert np.all(best.interval[:, 0] <= best.interval[:, 1])
+    again = bootstrap_means(surface.soft_values.T, np.ones(sizes.size), 50, 0)
+    ends = np.quantile(surface.weights[again.argmax(axis=1)], [0.025, 0.975], axis=0).T
+    np.testing.assert_allclose(surface.soft_optimum.interval, ends)
     same = blend_surface(S[:, [0, 0, 0]], y, group=sizes, n=4, n_boot=20)
     np.testing.assert_allclose(same.hard_optimum.weights, 1 / 3)  # all mixtures are as good
 
@@ -294,6 +298,8 @@ def test_bad_scores_and_labels(data):
         blend_curve(np.ma.masked_less(S, 0.0), y, group=sizes)
     with pytest.raises(TypeError, match="blend_curve: S must have one row per document, one column per model: Sparse"):
         blend_curve(sparse.csr_array(S), y, group=sizes)
+    with pytest.raises(ValueError, match="^blend_surface: n must be from 2"):
+        blend_surface(S, y, group=sizes, n=1)
     with pytest.raises(ValueError, match="models must be three columns"):
         blend_surface(S, y, group=sizes, models=(0, 1))
     with pytest.warns(UserWarning, match="blend_curve: neither group= nor qid= was given") as caught:

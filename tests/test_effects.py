@@ -147,6 +147,12 @@ def test_keep_is_the_fewest_trees_that_are_shown_to_give_up_no_more_than_the_mar
     assert effects.lost_error == pytest.approx(gap.std(ddof=1) / math.sqrt(40))
 
 
+def test_what_may_be_given_up_is_a_share_of_the_gain_over_the_beginning():
+    """Be the first trees worse than none."""
+    base = np.full(5, 0.5)
+    assert tree_effects(track_of([base, base - 0.4, base + 0.2]), margin=0.5).allowed == pytest.approx(0.1)
+
+
 def test_few_queries_which_show_nothing_give_up_no_tree():
     values = noisy([0.6, 0.61, 0.62], noise=0.1, seed=1)
     effects = tree_effects(track_of(values))
