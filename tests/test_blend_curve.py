@@ -172,6 +172,10 @@ def test_optimum_and_its_interval(data, curve):
     np.testing.assert_allclose(
         [curve.soft_optimum.low, curve.soft_optimum.high], np.quantile(drawn, [0.025, 0.975]), atol=0.1
     )
+    again = bootstrap_means(values.T, np.ones(sizes.size), 1000, 0)  # of no other metric
+    np.testing.assert_allclose(curve.soft_interval, np.quantile(again, [0.025, 0.975], axis=0).T)
+    ends = np.quantile(curve.t[again.argmax(axis=1)], [0.025, 0.975])
+    np.testing.assert_allclose([curve.soft_optimum.low, curve.soft_optimum.high], ends)
     other = blend_curve(S, y, group=sizes, n=11, sigma=0.5, random_state=1, n_boot=20)
     assert not np.array_equal(other.soft_interval, curve.soft_interval)
 
@@ -298,7 +302,7 @@ def test_bad_scores_and_labels(data):
         blend_curve(np.ma.masked_less(S, 0.0), y, group=sizes)
     with pytest.raises(TypeError, match="blend_curve: S must have one row per document, one column per model: Sparse"):
         blend_curve(sparse.csr_array(S), y, group=sizes)
-    with pytest.raises(ValueError, match="^blend_surface: n must be from 2"):
+    with pytest.raises(ValueError, match=r"^blend_surface: n must be from 2 "):
         blend_surface(S, y, group=sizes, n=1)
     with pytest.raises(ValueError, match="models must be three columns"):
         blend_surface(S, y, group=sizes, models=(0, 1))

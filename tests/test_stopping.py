@@ -56,6 +56,11 @@ def test_it_stops_where_its_definition_says(every, start, patience, confidence):
     assert expected is None or start + patience <= expected
 
 
+def test_the_first_trees_to_stop_at_are_as_many_as_the_patience_behind_the_beginning():
+    falling = 0.5 - 0.1 * np.arange(4)[:, None] * np.ones(5)
+    assert StoppingRule(patience=2).stop_at(as_track(falling, [11, 12, 13], start=10)) == 12
+
+
 def test_these_curves_stop_at_different_places():
     """Or the test above would tell little."""
     steps = range(1, 41)

@@ -336,10 +336,10 @@ def _check_counted(caller: str, name: str, values: FloatArray, counted: FloatArr
 
 def _fewest(means: FloatArray, values: FloatArray, counted: FloatArray, best: int, t: float, allowed: float) -> int:
     """The first candidate whose shortfall, and t standard errors of it, are no more than is allowed."""
-    for candidate in np.flatnonzero(means[best] - means[:best] <= max(STILL, allowed)).tolist():
-        shortfall = float(means[best] - means[candidate])
+    shortfall = means[best] - means[:best]
+    for candidate in np.flatnonzero(shortfall <= allowed).tolist():
         reach = t * mean_errors((values[best] - values[candidate])[None], counted)[0]  # NaN, of a single query
-        if shortfall + reach <= allowed or (shortfall <= STILL and not reach > STILL):
+        if shortfall[candidate] + reach <= allowed:
             return int(candidate)
     return best
 
