@@ -238,13 +238,13 @@ def _sensitivity(mixed: Mixtures, grid: FloatArray, rng: np.random.Generator, op
         ratios = (_effects(mixed, soft) / np.where(decided, effects, 1.0))[decided]
         with np.errstate(divide="ignore"):
             queries[at] = np.median(np.where(ratios > 0, ratios**-2.0, np.inf))
-    eligible = (against == 0.0) & (change <= _SAME)
-    if not eligible.any():
+    eligible = np.flatnonzero((against == 0.0) & (change <= _SAME))
+    if eligible.size == 0:
         raise ValueError(
             "choose_sigma: no sigma agrees with the hard metric wherever that is sure, and leaves values alone when "
             f"scores are halved (largest change {change.min():.2g} at least); sigma_unit='spread' does the latter"
         )
-    best = int(np.argmin(np.where(eligible, queries, np.inf)))
+    best = int(eligible[np.argmin(queries[eligible])])  # which may be infinite for all
     return best, {"queries": queries, "against": against, "rescaling": change}
 
 

@@ -150,6 +150,10 @@ def test_units_of_the_score_fail_the_control(data):
     options = {"method": "sensitivity", "group": sizes, "sigma_unit": "score", "normalize": "none"}
     with pytest.raises(ValueError, match=r"largest change 0\.00\d+ at least"):
         choose_sigma(S, y, sigmas=[5e-4], **options)
+    # nor is one that fails taken where of those that pass none tells models apart
+    found = choose_sigma(S, y, sigmas=[0.5, 1e300], **options)
+    assert found.table["rescaling"][0] > 1e-3
+    assert (found.sigma, found.table["queries"][1]) == (1e300, np.inf)
 
 
 def test_halved_scores_that_raise_every_value_fail_the_control_too():
