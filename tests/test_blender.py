@@ -165,13 +165,15 @@ def test_queries_without_anything_relevant_change_no_weights(data, mix):
 
 
 def test_without_queries_rows_are_placed_among_those_of_fit():
-    S, y, _ = blends(n_queries=2)
+    S, y, sizes = blends(n_queries=2)
     S[3, 0] = np.nan
     with pytest.warns(UserWarning, match="all rows are one query"):
         blender = SoftBlender(normalize="zscore").fit(S, y)
     ours = blender.normalize_scores(S, group=[y.size])
     np.testing.assert_allclose(blender.normalize_scores(S), ours, atol=1e-12)
     np.testing.assert_allclose(blender.predict(S[2:4]), blender.predict(S)[2:4], atol=1e-12)
+    apart = SoftBlender(normalize="zscore").fit(S, y, group=sizes).normalize_scores(S, group=sizes)
+    np.testing.assert_array_equal(blender.normalize_scores(S, group=sizes), apart)  # as queries if they are said
     with pytest.warns(UserWarning, match="all rows are one query"):
         blender.set_params(normalize="rank").fit(S, y)
     ranks = norm.cdf(-blender.normalize_scores(S)) * y.size + 0.5
