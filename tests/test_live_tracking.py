@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import pickle
 import sys
 
 import numpy as np
@@ -142,6 +143,22 @@ def test_the_bar_weighs_the_queries(monkeypatch):
     recorded.add("valid", [0, 1, 1, 0], bs.QueryGroups.from_sizes([2, 2]), [0.0, 1.0, 1.0, 0.0], [3.0, 1.0])
     recorded.step(1, lambda _: np.array([0.0, 1.0, 0.0, 1.0]))
     assert "0.8750 ± 0.1875, last 1: -0.1250 ± 0.1875, best 0.8750 at 1" in shown.getvalue()
+
+
+def test_a_copy_and_a_pickle_leave_the_bar_to_the_one_that_shows_it(monkeypatch):
+    monkeypatch.setattr("boostsoft.progress._PAUSE", 1e9)
+    monkeypatch.setattr(sys, "stderr", shown := Terminal())
+    recorded = live("mrr", progress=True)
+
+    def begin(one):
+        one.add("valid", [0, 1], bs.QueryGroups.from_sizes([2]), [0.0, 1.0])
+        one.step(1, lambda _: np.array([1.0, 0.0]))
+
+    begin(recorded)
+    assert pickle.loads(pickle.dumps(recorded.without_outputs())).evals_result == recorded.evals_result
+    before = shown.getvalue()
+    begin(recorded.empty())
+    assert shown.getvalue() > before  # at once: it has written nothing itself
 
 
 @pytest.mark.parametrize(("progress", "terminal", "expected"), [("auto", False, 0), (False, True, 0), (True, False, 7)])

@@ -280,9 +280,10 @@ def test_ids_that_are_times_stay_times(unit, step, kind):
 def test_a_metric_has_a_position_a_name_and_a_value():
     found = track()
     assert found.names == ("ndcg@10", "ndcg_gaussian@10")
-    assert [found.index(metric) for metric in (0, 1, -1, "ndcg_gaussian@10", HARD, SOFT)] == [0, 1, 1, 1, 0, 1]
+    assert [found.index(metric) for metric in (0, 1, -1, -2, "ndcg_gaussian@10", HARD, SOFT)] == [0, 1, 1, 0, 1, 0, 1]
     assert (found.n_steps, found.n_metrics, found.n_queries) == (4, 2, 6)
     assert repr(found) == ("TreeTrack('a model', ndcg@10, ndcg_gaussian@10; 4 steps from 2 to 8 trees, 6 queries)")
+    assert repr(track(label="")).startswith("TreeTrack(ndcg@10, ")
 
 
 @pytest.mark.parametrize(
@@ -330,7 +331,8 @@ def test_frames_hold_the_values(kind):
 @pytest.mark.parametrize("kind", ["pandas", "polars"])
 def test_frames_hold_ids_as_what_they_are(kind):
     whole, longer, mixed = [3, 1, 7, 5, 2**60, -4], [2**70, 1, 2, 3, 4, 5], ["a", 1, 2, 3, 4, 5]
-    for ids in (whole, longer, mixed):
+    wide = [2**63 + 1, -1, 2, 3, 4, 5]  # of which NumPy makes floats
+    for ids in (whole, longer, wide, mixed):
         frame = track(qid=np.array(ids, dtype=object)).to_frame(kind, per_query=True)
         assert frame["qid"].to_list()[:6] == ids
         assert (str(frame["qid"].dtype).lower() == "int64") == (ids is whole)
@@ -769,6 +771,10 @@ def test_arrays_of_copies_are_read_only(copied):
             assert value == getattr(whole, field.name)
 
 
+def test_scores_alone_need_no_documents_of_queries():
+    assert track(groups=None, y_true=None).scores.size == 13
+
+
 def test_a_track_can_be_changed_into_another():
     assert replace(track(), label="other").label == "other"
 
@@ -785,6 +791,7 @@ REFUSED = {
     r"steps must have the shape \(n_steps\), \(4,\); got \(3,\)": {"steps": [2, 3, 5]},
     r"steps must be whole numbers up to 2\^53; got 3\.5 at position 1": {"steps": [2, 3.5, 5, 8]},
     r"spread must have the shape \(n_steps\), \(4,\); got \(2,\)": {"spread": [1, 2]},
+    r"spread must have the shape \(n_steps\), \(4,\); got \(1,\)": {"spread": None},
     r"beginning must have the shape \(n_metrics, n_queries\), \(2, 6\); got \(1, 6\)": {"beginning": np.ones((1, 6))},
     r"query_weight must have the shape \(n_queries\), \(6,\); got \(5,\)": {"query_weight": np.ones(5)},
     "query_weight must not be negative; got -1": {"query_weight": [1, 1, 1, 1, 1, -1]},
