@@ -161,6 +161,24 @@ def test_a_copy_and_a_pickle_leave_the_bar_to_the_one_that_shows_it(monkeypatch)
     assert shown.getvalue() > before  # at once: it has written nothing itself
 
 
+def test_of_no_rounds_nothing_is_shown(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", shown := Terminal())
+    recorded = live("mrr", progress=True)
+    recorded.add("valid", [0, 1], bs.QueryGroups.from_sizes([2]), [0.0, 1.0])
+    recorded.finish(lambda _: np.zeros(2), 0)
+    assert not shown.getvalue()
+
+
+def test_rounds_without_trees_are_told_from_records_that_were_not_due():
+    recorded = live("mrr", every=5)
+    recorded.begin(0, 2)
+    recorded.add("valid", [0, 1], bs.QueryGroups.from_sizes([2]), [0.0, 1.0])
+    for done, why in ((1, "the first record was due after 5 rounds, and there were 1"), (2, "no tree was grown")):
+        recorded.step(done, lambda _: np.zeros(2), lambda _: 0)
+        with pytest.raises(ValueError, match=f"^example: nothing is recorded yet; {why}$"):
+            recorded.tracks()
+
+
 @pytest.mark.parametrize(("progress", "terminal", "expected"), [("auto", False, 0), (False, True, 0), (True, False, 7)])
 def test_when_the_bar_is_shown(data, valid, monkeypatch, progress, terminal, expected):
     monkeypatch.setattr("boostsoft.progress._PAUSE", 0.0)
