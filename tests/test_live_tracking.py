@@ -169,8 +169,30 @@ def test_of_no_rounds_nothing_is_shown(monkeypatch):
     assert not shown.getvalue()
 
 
+def test_the_last_round_is_shown_at_once(monkeypatch):
+    monkeypatch.setattr("boostsoft.progress._PAUSE", 1e9)
+    monkeypatch.setattr(sys, "stderr", shown := Terminal())
+    recorded = live("mrr", progress=True)
+    recorded.begin(0, 3)
+    recorded.add("valid", [0, 1], bs.QueryGroups.from_sizes([2]), [0.0, 1.0])
+    for done in (1, 2, 3):
+        recorded.step(done, lambda _: np.array([1.0, 0.0]))
+    assert [f"{done}/3" in shown.getvalue() for done in (1, 2, 3)] == [True, False, True]
+
+
+def test_a_track_is_of_data_whose_model_has_grown_a_tree():
+    recorded = live("mrr")
+    for name in ("still", "grown"):
+        recorded.add(name, [0, 1], bs.QueryGroups.from_sizes([2]), [0.0, 1.0])
+    recorded.look_at(["still", "grown"])
+    recorded.step(1, lambda _: np.array([1.0, 0.0]), ["still", "grown"].index)
+    assert list(recorded.tracks()) == ["grown"]
+
+
 def test_rounds_without_trees_are_told_from_records_that_were_not_due():
     recorded = live("mrr", every=5)
+    with pytest.raises(ValueError, match=r"^example: nothing is recorded yet; train with this callback first$"):
+        recorded.tracks()
     recorded.begin(0, 2)
     recorded.add("valid", [0, 1], bs.QueryGroups.from_sizes([2]), [0.0, 1.0])
     for done, why in ((1, "the first record was due after 5 rounds, and there were 1"), (2, "no tree was grown")):
