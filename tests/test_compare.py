@@ -92,6 +92,13 @@ def test_differences_that_rounding_parts_have_one_rank():
     row = compare(track, track, step_a=0, step_b=1).rows[0]
     gap = counts[1] - counts[0]
     assert row.p_wilcoxon == stats.wilcoxon(gap[gap != 0].astype(float)).pvalue
+    up = np.where(np.arange(40) % 3 == 0, -1, 1)  # .8 - .7 is far from .1 - 0, where no difference is larger
+    tenths = track_of((np.arange(40) % 8 + 1 + np.stack([0 * up, up])[:, None]) / 10)
+    row = compare(tenths, tenths, step_a=0, step_b=1).rows[0]
+    assert row.p_wilcoxon == stats.wilcoxon(up.astype(float)).pvalue
+    close = up * (1 + 1e-6 * np.random.default_rng(0).permutation(40))  # and what differs by more has ranks
+    apart = track_of(np.stack([0 * close, close])[:, None] / 10)
+    assert compare(apart, apart, step_a=0, step_b=1).rows[0].p_wilcoxon == stats.wilcoxon(close).pvalue
 
 
 def test_the_other_way_round_everything_changes_its_sign():
@@ -346,6 +353,7 @@ def test_identical_systems():
         for name in ("t", "p_t", "p_wilcoxon", "effect", "same_sign", "queries_needed", "gain", "agrees_half"):
             assert math.isnan(getattr(row, name)), name
     assert "ndcg@10: no query differs (within 1e-9); nothing to test." in str(found)
+    assert "by its unit" not in str(found)  # the control is computed, and 0 like the rest
 
 
 def test_no_query_counts():
@@ -641,6 +649,8 @@ def test_what_is_refused():
         compare(a, b, y_true=y, group=SIZES, metrics=Metric("auc", pooled=True))
     with pytest.raises(ValueError, match="compare: pnr must be finite for every query; query 0 has an infinite value"):
         compare(y, b, y_true=y, group=SIZES, metrics="pnr")
+    with pytest.raises(ValueError, match="compare: pnr must be finite for every query; query 0 has an infinite value"):
+        compare(np.zeros(y.size), y, y_true=y, group=SIZES, metrics="pnr")
     with pytest.raises(TypeError, match="a metric must be a string, a Metric or a SoftMetric; got 3"):
         compare(a, b, y_true=y, group=SIZES, metrics=[3])
     track = track_of(np.zeros((1, 1, 60)))

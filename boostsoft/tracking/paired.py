@@ -81,7 +81,7 @@ class Paired:
     @property
     def effect(self) -> float:
         """Mean over standard deviation of the differences: the t statistic of one query."""
-        return np.nan if self.identical or self.n < 2 else _over(self.difference, self.error * np.sqrt(self.n))
+        return _over(self.difference, self.error * np.sqrt(self.n))
 
     def sign_kept(self, sums: FloatArray, reference: float) -> float:
         """Share of samples that agree in sign with the reference; a sample of 0 counts half."""
