@@ -210,6 +210,9 @@ def test_tenths_that_add_up_to_0_are_no_difference():
     row = compare(track_of(values[:1]), track_of(values[1:])).rows[0]
     assert (row.difference, row.t, row.effect, row.queries_needed) == (0.0, 0.0, 0.0, math.inf)
     assert math.isnan(row.same_sign)
+    # so is the middle of the resamples, between 1 and -1
+    middle = compare(track_of(values[:1]), track_of(values[1:]), level=1e-3).rows[0]
+    assert (middle.low, middle.high) == (0.0, 0.0)
 
 
 def test_samples_of_tenths_that_add_up_to_0_count_half():
@@ -383,6 +386,11 @@ def test_rounding_is_no_difference():
     for size in (1.0, 1e6):
         row = compare(track_of(size * base[None, None]), track_of(size * (base[None, None] + 1e-12))).rows[0]
         assert row.identical
+    # whichever has the largest value, which says how much that is
+    low, high = np.full(5, 0.5), np.r_[1e6, np.full(4, 0.5 + 1e-5)]
+    for pair in ((low, high), (high, low)):
+        row = compare(*(track_of(values[None, None]) for values in pair)).rows[0]
+        assert abs(row.difference) == (1e6 - 0.5) / 5
 
 
 def test_samples_agree_by_weight():

@@ -85,7 +85,7 @@ class Paired:
 
     def sign_kept(self, sums: FloatArray, reference: float) -> float:
         """Share of samples that agree in sign with the reference; a sample of 0 counts half."""
-        if reference == 0 or np.isnan(reference) or sums.size == 0:
+        if reference == 0 or np.isnan(reference):
             return np.nan
         sums = without_rounding(sums, self.differences)
         return float(np.where(sums == 0, 0.5, np.sign(sums) == np.sign(reference)).mean())

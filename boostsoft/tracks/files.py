@@ -70,7 +70,6 @@ def load(path: str | Path, make: Callable[..., _Track]) -> _Track:
     offsets = arrays.pop("offsets", None)
     try:
         fields = {
-            **dict.fromkeys(_REST),
             **arrays,
             "metrics": tuple(_metric(text) for text in about["metrics"]),
             "start": about["start"],
