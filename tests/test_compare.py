@@ -378,6 +378,7 @@ def test_no_difference_on_average():
     row = compare(track_of(base[None, None]), track_of((base + np.array([0.1, -0.1, 0.2, -0.2]))[None, None])).rows[0]
     assert row.difference == pytest.approx(0.0, abs=1e-16)
     assert row.queries_needed > 1e30
+    assert paired.queries_needed(1e-200, 0.95, 0.8) == math.inf
     assert row.p_t == pytest.approx(1.0)
 
 
