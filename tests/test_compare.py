@@ -250,6 +250,15 @@ def test_a_difference_that_all_queries_share_has_no_gain():
     assert np.isnan([soft.gain, soft.gain_low, soft.gain_high]).all()
 
 
+def test_the_gain_over_a_hard_metric_that_says_nothing_is_infinite():
+    """In more than one resample of forty the hard differences add up to 0."""
+    hard = np.array([0.5, -0.5, 0.5, -0.5, 0.0, 0.25])
+    values = np.stack([np.zeros((2, 6)), [hard, np.arange(1, 7) / 8]])
+    track = track_of(values, metrics=("ndcg@10", SPREAD))
+    row = compare(track, track, step_a=0).rows[1]
+    assert (row.gain > 1, row.gain_high) == (True, math.inf)
+
+
 def test_gain_with_weights_is_resampled_as_the_errors_are():
     """With unequal weights the effect of a resample is the ratio estimator's."""
     rng, weights = np.random.default_rng(0), np.tile([1.0, 7.0], 20)
@@ -479,6 +488,14 @@ def test_tracks_and_score_vectors_give_the_same():
         for field in fields(ComparedMetric):
             assert getattr(row, field.name) == pytest.approx(getattr(other, field.name), nan_ok=True), field.name
     assert of_tracks.labels == ("a (2 trees)", "b (2 trees)")
+
+
+def test_scores_without_labels_have_no_control():
+    values = np.random.default_rng(0).random((2, 2, 60))
+    track = track_of(values, metrics=(SPREAD, SCORE), score=np.arange(float(sum(SIZES))), sizes=SIZES)
+    found = compare(track, track, step_a=0)
+    assert [row.kind for row in found.rows] == ["soft", "control", "soft"]
+    assert found.rows[1].identical
 
 
 def test_two_steps_of_one_track():

@@ -197,10 +197,9 @@ def queries_needed(effect: float, level: float, power: float) -> float:
 
 def gain(paired: Paired, hard: Paired, level: float) -> tuple[float, float, float]:
     """How many times the hard metric's effect this one has, and the interval of that over the same resamples."""
-    same = paired.n == hard.n
-    if not same or paired.n < 2 or paired.identical or hard.identical:
+    if paired.n != hard.n or paired.n < 2:
         return np.nan, np.nan, np.nan
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore"):  # 0 / 0 in every resample, if either does not differ
         ratios = paired.boot_effect / hard.boot_effect
     ratios = ratios[~np.isnan(ratios)]
     if ratios.size == 0:
