@@ -718,6 +718,7 @@ def test_a_twin_may_have_a_name_of_its_own_or_stand_where_another_has_its_name()
     expected = compare(a, b, y_true=y, group=SIZES, metrics=linear).row("softlin", "soft")
     for metrics, names in (
         (["ndcg@10", linear], ["ndcg@10", "ndcg@10_hard", "softlin"]),
+        ([linear, "ndcg@10"], ["ndcg@10_hard", "softlin", "ndcg@10"]),
         ([plain, linear], ["ndcg@10", "ndcg_gaussian@10", "ndcg@10_hard", "softlin"]),
         (["ndcg@10", named, linear], ["ndcg@10", "lin", "softlin"]),
     ):
