@@ -722,8 +722,10 @@ def test_what_is_refused():
         value(model, batch, base_margin=LABELS)
     with pytest.raises(ValueError, match="model must have one score per document; got a LightGBM model of 3 classes"):
         value(lightgbm_model(objective="multiclass", num_class=3), batch)
-    with pytest.raises(ValueError, match="random forest"):
-        value(lightgbm_model(boosting="rf", bagging_fraction=0.5, bagging_freq=1), batch)
+    forest = lightgbm_model(boosting="rf", bagging_fraction=0.5, bagging_freq=1)
+    for params in (None, PARAMS):  # be the trees to come boosted
+        with pytest.raises(ValueError, match="random forest"):
+            value(forest, batch, params=params)
     with pytest.raises(ValueError, match="pnr must be finite for every query"):
         value(model, [(X[:20], y[:20], [20])], metric="pnr", group=[2] * 200)
 
