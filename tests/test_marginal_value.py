@@ -424,6 +424,17 @@ def xgboost_model(n=4, **more):
     return xgb.train(params, xgb.DMatrix(X, y, group=SIZES), n)
 
 
+def test_a_function_of_the_users_own_sees_the_queries_of_a_batch():
+    seen = []
+
+    def squared(preds, dtrain):
+        seen.append(np.diff(dtrain.get_uint_info("group_ptr")).tolist())
+        return preds - dtrain.get_label(), np.ones(preds.size)
+
+    value(xgboost_model(), [(*documents(1), SIZES)], params={"objective": squared})
+    assert seen == [SIZES] * 5
+
+
 def test_xgboost_goes_on_by_its_own_continued_training():
     xgb = pytest.importorskip("xgboost")
     model = xgboost_model()

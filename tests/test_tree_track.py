@@ -397,10 +397,20 @@ def test_files_come_back_to_the_last_bit(tmp_path, suffix, fields):
 
 
 @pytest.mark.parametrize("suffix", ["npz", "parquet"])
-@pytest.mark.parametrize("ids", [["x", "yy", "z", "a", "b", "c"], [1, 2, 3, 4, 5, 2**40], [0.5, 1, 2.0, 3, 4, 5]])
-def test_ids_in_objects_are_saved_as_what_they_are(tmp_path, suffix, ids):
+@pytest.mark.parametrize(
+    ("ids", "kind"),
+    [
+        (["x", "yy", "z", "a", "b", "c"], "U"),
+        ([1, 2, 3, 4, 5, 2**40], "i"),
+        ([1, 2, 3, 4, 5, np.int32(6)], "i"),
+        ([0.5, 1, 2.0, 3, 4, 5], "f"),
+        ([np.float32(0.5), np.int64(1), 2.0, 3, 4, 5], "f"),
+    ],
+)
+def test_ids_in_objects_are_saved_as_what_they_are(tmp_path, suffix, ids, kind):
     path = track(qid=np.array(ids, dtype=object)).save(tmp_path / f"a.{suffix}")
-    assert TreeTrack.load(path).qid.tolist() == ids
+    found = TreeTrack.load(path).qid
+    assert (found.tolist(), found.dtype.kind) == (ids, kind)
 
 
 @pytest.mark.skipif(not hasattr(np.dtypes, "StringDType"), reason="NumPy 1 has no such texts")
