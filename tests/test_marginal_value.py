@@ -455,6 +455,14 @@ def test_xgboost_goes_on_by_its_own_continued_training():
     assert found.batches[1].problem.startswith("no query has two labels")
     given = value(model, candidates(), params={"eta": 0.5})
     assert given.batches[2].change != pytest.approx(good.change, rel=0.05)
+    with pytest.raises(TypeError, match="params must be a dict of names and values"):
+        value(model, candidates(), params={1: 0.5})
+    # what it goes on with ranks, whatever it began with
+    begun = xgboost_model(objective="reg:pseudohubererror")
+    again = xgb.train(params, xgb.DMatrix(X, y, group=SIZES), 5, xgb_model=begun)
+    before, after = (NDCG(LABELS, booster.predict(pool), group=SIZES) for booster in (begun, again))
+    ranking = value(begun, {"good": candidates()["good"]}, params={"objective": "rank:ndcg"}).best
+    assert ranking.hard == pytest.approx(after - before, abs=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(4))
