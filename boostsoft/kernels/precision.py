@@ -111,6 +111,38 @@ def _fill_shares(gaps, discount, ranks, n, shares):
 
 
 @routine
+def _flow_from_behind(law, coef, gaps, discount, ranks, low, high, n):
+    """That of the first document behind the cutoff whose gain is another than all of the crowd's at it, if it has one.
+
+    It has to come all the way up among others.
+    """
+    j, distance, lower, squares = ranks, 0.0, 0.0, 0.0
+    while j < n and low == high and distance < _FAR:
+        last, lowest, highest, _ = _tied_from(coef, gaps, j, n)
+        distance += gaps[j]
+        if lowest < low or highest > low:
+            if distance >= _FAR:
+                break
+            fellows, beside, i = 0.0, 0.0, j + 1
+            while i < n and beside + gaps[i] < _BESIDE:  # they come up as soon as it does
+                beside += gaps[i]
+                fellows += 1.0
+                i += 1
+            flow = _flow_over(
+                law, gaps, ranks, j + fellows, distance, lower + fellows * distance,
+                squares + fellows * distance * distance,
+            )  # fmt: skip
+            flow *= _left(gaps, ranks, j, last, n)
+            return max(highest - low, low - lowest) * abs(discount[ranks - 1]) * flow
+        lower, squares = lower + distance, squares + distance * distance
+        for i in range(j + 1, last):
+            distance += gaps[i]
+            lower, squares = lower + distance, squares + distance * distance
+        j = last
+    return 0.0
+
+
+@routine
 def faintness(family, law, coef, gaps, discount, heaviest, worth, ranks, n, shares):
     """The largest flow between neighbours of different gain, relative to the natural scale: 1e-9 to 1.
 
@@ -161,32 +193,7 @@ def faintness(family, law, coef, gaps, discount, heaviest, worth, ranks, n, shar
             reached *= left ** ((size - 1) / size)
             through *= left ** (min(size, ranks - first) / size)
         first, low_above, high_above, mean_above, size_above = last, low, high, mean, size
-    # the first one of another gain behind the cutoff has to come all the way up among others
-    j, distance, lower, squares = ranks, 0.0, 0.0, 0.0
-    while j < n and low_above == high_above and distance < _FAR:
-        last, low, high, _ = _tied_from(coef, gaps, j, n)
-        distance += gaps[j]
-        if low < low_above or high > low_above:
-            apart = max(high - low_above, low_above - low)
-            flow = 0.0
-            if distance < _FAR:
-                fellows, beside, i = 0.0, 0.0, j + 1
-                while i < n and beside + gaps[i] < _BESIDE:  # they come up as soon as it does
-                    beside += gaps[i]
-                    fellows += 1.0
-                    i += 1
-                flow = _flow_over(
-                    law, gaps, ranks, j + fellows, distance, lower + fellows * distance,
-                    squares + fellows * distance * distance,
-                )  # fmt: skip
-                flow *= _left(gaps, ranks, j, last, n)
-            largest = max(largest, through * apart * abs(discount[ranks - 1]) * flow)
-            break
-        lower, squares = lower + distance, squares + distance * distance
-        for i in range(j + 1, last):
-            distance += gaps[i]
-            lower, squares = lower + distance, squares + distance * distance
-        j = last
+    largest = max(largest, through * _flow_from_behind(law, coef, gaps, discount, ranks, low_above, high_above, n))
     scale = top * heaviest
     return min(max(largest / scale, _FLOW_FLOOR), 1.0) if scale > 0.0 else 1.0
 
