@@ -109,6 +109,7 @@ def test_memory_that_a_table_takes(write, tmp_path):
     path = write(text)
     assert peak_memory(lambda: read_table(path, Names())) < 4 * len(text)
     table.to_parquet(tmp_path / "scores.parquet", index=False)
+    read_table(tmp_path / "scores.parquet", Names())  # pyarrow imports what it reads with
     assert peak_memory(lambda: read_table(tmp_path / "scores.parquet", Names())) < 6 * values.nbytes
 
 
@@ -205,6 +206,20 @@ def test_columns_by_name(write):
         read_table(path, Names(qid="query", label="grade", docid="ulr", scores=("x",)))
     rows = read_table(path, Names(qid="query", label="grade", scores=("x",)))
     assert rows.docid.tolist() == ["1", "2"]
+
+
+@pytest.mark.parametrize("name", ["doc", "DocNo", "document_id", "item", "product-id", "id", "did"])
+def test_numbers_of_documents_are_no_model_unless_said(write, name):
+    path = write(f"qid,{name},label,x\n1,7,1,1\n1,8,0,2\n")
+    with pytest.raises(ValueError, match=rf"column '{name}' has the name of documents, not .*: say --docid {name}, or"):
+        read_table(path, Names())
+    assert read_table(path, Names(docid=name)).docid.tolist() == ["7", "8"]
+    assert read_table(path, Names(scores=(name, "x"))).models == (name, "x")
+
+
+@pytest.mark.parametrize("name", ["doc_length", "idf", "bm25_doc", "no_stopwords", "grid"])
+def test_scores_may_have_names_that_are_like_those_of_documents(write, name):
+    assert read_table(write(f"qid,docid,label,{name}\n1,a,1,1\n1,b,0,2\n"), Names()).models == (name,)
 
 
 @pytest.mark.parametrize(

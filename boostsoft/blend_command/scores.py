@@ -25,6 +25,7 @@ from ..text_files import GZIP_ERRORS, unzipped
 PARQUET = (".parquet", ".pq")
 # as pandas calls it in CSV, when it reads that, and in Parquet
 _INDEX = re.compile(r"|Unnamed: [0-9]+|__index_level_[0-9]+__")
+_DOCUMENT = re.compile(r"(doc|document|item|product)?[ _-]?(id|no)|doc|document|item|product|did", re.IGNORECASE)
 _ROWS = 2**12  # of a table of CSV, read at once
 _MISSING = {"", "na", "nan", "null", "none"}
 
@@ -105,6 +106,8 @@ def read_table(path: Path, names: Names) -> Scores:
     _refuse_two_uses([names.qid, names.label, docids, *(names.scores or ())], path)
     models = names.scores or tuple(name for name in columns if name not in known)
     _refuse_index(columns, models, path)
+    if names.scores is None:
+        _refuse_documents(models, path)
     if not models:
         raise ValueError(f"blend: {path} must have columns of scores besides {listed(sorted(known))}")
     qid = _ids(columns[names.qid], names.qid, path, place)
@@ -136,6 +139,16 @@ def _refuse_index(columns: Columns, models: Sequence[str], path: Path) -> None:
             raise ValueError(
                 f"blend: {path}: column {at} has the name {name!r} of a row index: write the table with index=False, "
                 "or name the columns to blend by --scores"
+            )
+
+
+def _refuse_documents(models: Sequence[str], path: Path) -> None:
+    """Documents whose ids are numbers would be a model like the others, unless --scores says that they are."""
+    for name in models:
+        if _DOCUMENT.fullmatch(name):
+            raise ValueError(
+                f"blend: {path}: column {name!r} has the name of documents, not of scores: say --docid {name}, or "
+                "name the columns to blend by --scores"
             )
 
 
