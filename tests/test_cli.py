@@ -386,6 +386,8 @@ def test_bars_are_on_stderr(parts, tmp_path, capsys, monkeypatch):
 
 BAD = {
     "no command": ([], "required: {demo,train,track,blend,bench}"),
+    "no option": (["train", "--trees", "9", "--leafs", "3"], "--leafs 3 (see python -m boostsoft train --help)"),
+    "no option at all": (["--tree", "train"], "--tree (see python -m boostsoft --help)"),
     "no data": (["train"], "give --train and --valid files, or --folds"),
     "no valid": (["train", "--train", "{S1}"], "give --train and --valid files, or --folds"),
     "both": (["train", "--folds", "{dir}", "--train", "{S1}"], "give --folds or --train, not both"),
