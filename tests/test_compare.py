@@ -4,57 +4,25 @@ from __future__ import annotations
 
 import itertools
 import math
-import sys
 from dataclasses import fields
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from boostsoft import Metric, QueryGroups, SoftMetric
+from boostsoft import Metric, SoftMetric
 from boostsoft.metrics.hard import twin_in
 from boostsoft.query_means import bootstrap_means
 from boostsoft.tracking import paired
 from boostsoft.tracking.compared import ComparedMetric
 from boostsoft.tracking.comparison import compare
-from boostsoft.tracks import TreeTrack
 
-SIZES = [8] * 60
-SPREAD = SoftMetric("ndcg@10", sigma=0.2, sigma_unit="spread")
-SCORE = SoftMetric("ndcg@10", sigma=1.0, name="ndcg_score")
-
-
-def scores(seed=0, gain=0.3):
-    """Labels, a system, and one that is somewhat better and spreads its scores more."""
-    rng = np.random.default_rng(seed)
-    y = rng.integers(0, 3, sum(SIZES))
-    a = y + rng.normal(size=y.size)
-    return y, a, 2 * (a + gain * y + 0.5 * rng.normal(size=y.size))
+from .compare_cases import SCORE, SIZES, SPREAD, scores, track_of
 
 
 def ndcg_differences(y, a, b, sizes=SIZES):
     ndcg = Metric("ndcg@10")
     return ndcg.per_query(y, b, group=sizes) - ndcg.per_query(y, a, group=sizes)
-
-
-def track_of(values, *, metrics=("ndcg@10",), y=None, score=None, sizes=None, weights=None, spread=1.0, **other):
-    """A track of values (n_steps, n_metrics, n_queries)."""
-    values = np.asarray(values, dtype=float)
-    n = values.shape[2]
-    return TreeTrack(
-        metrics=tuple(Metric(m) if isinstance(m, str) else m for m in metrics),
-        steps=np.arange(1, len(values) + 1),
-        per_query=values,
-        beginning=np.where(np.isnan(values[0]), np.nan, 0.0),
-        start=0,
-        query_weight=np.ones(n) if weights is None else np.asarray(weights, dtype=float),
-        spread=np.full(len(values), spread),
-        groups=None if sizes is None else QueryGroups.from_sizes(sizes),
-        y_true=None if y is None else np.asarray(y, dtype=float),
-        scores=score,
-        qid=other.pop("qid", None),
-        **other,
-    )
 
 
 def test_paired_test_is_scipys():
@@ -460,237 +428,6 @@ def test_queries_left_out():
         nothing = compare(track_of(np.full((1, 1, 3), np.nan)), track_of(np.full((1, 1, 3), np.nan))).rows[0]
     assert nothing.n == 0
     assert math.isnan(nothing.difference)
-
-
-# ---------------------------------------------------------------------------------------------------------
-# Tracks
-# ---------------------------------------------------------------------------------------------------------
-
-
-def tracks_of_scores(y, *systems, sizes=SIZES, **more):
-    """One track per system, as if it were the last step, with a step of nothing before it."""
-    metrics = (Metric("ndcg@10"), SPREAD, SCORE)
-    for score in systems:
-        values = [[metric.per_query(y, score, group=sizes) for metric in metrics]]
-        spread = math.sqrt(np.mean([np.var(part) for part in np.split(score, len(sizes))]))
-        yield track_of(
-            [np.zeros((3, len(sizes))), *values], metrics=metrics, y=y, score=score, sizes=sizes, spread=spread, **more
-        )
-
-
-def test_tracks_and_score_vectors_give_the_same():
-    y, a, b = scores(seed=8)
-    first, second = tracks_of_scores(y, a, b)
-    of_tracks = compare(first, second)
-    of_scores = compare(a, b, y_true=y, group=SIZES, metrics=["ndcg@10", SPREAD, SCORE])
-    assert len(of_tracks.rows) == len(of_scores.rows) == 5
-    for row, other in zip(of_tracks.rows, of_scores.rows, strict=True):
-        for field in fields(ComparedMetric):
-            assert getattr(row, field.name) == pytest.approx(getattr(other, field.name), nan_ok=True), field.name
-    assert of_tracks.labels == ("a (2 trees)", "b (2 trees)")
-
-
-def test_scores_without_labels_have_no_control():
-    values = np.random.default_rng(0).random((2, 2, 60))
-    track = track_of(values, metrics=(SPREAD, SCORE), score=np.arange(float(sum(SIZES))), sizes=SIZES)
-    found = compare(track, track, step_a=0)
-    assert [row.kind for row in found.rows] == ["soft", "control", "soft"]
-    assert found.rows[1].identical
-
-
-def test_two_steps_of_one_track():
-    y, a, b = scores(seed=9)
-    _, track = tracks_of_scores(y, a, b, label="forest")
-    found = compare(track, track, step_a=0)
-    assert found.labels == ("forest (1 tree)", "forest (2 trees)")
-    assert compare(track, track).labels == ("forest (a, 2 trees)", "forest (b, 2 trees)")
-    assert found.rows[0].difference == pytest.approx(Metric("ndcg@10")(y, b, group=SIZES))
-    # of the last step only the scores are known: b's are scaled back to a's spread, which here is the same
-    assert found.row("ndcg_score", "control").difference == 0.0
-    neither = compare(track, track, step_a=0, step_b=0)
-    assert [row.kind for row in neither.rows] == ["hard", "soft", "control", "soft"]
-    assert "No control of ndcg_score: it needs labels" in str(neither)
-    assert "Control of ndcg_gaussian@10: 0 by its unit, not computed" in str(neither)
-    control = neither.row("ndcg_gaussian@10", "control")
-    assert (control.a, control.difference, control.identical) == (neither.rows[1].a, 0.0, True)
-
-
-def test_control_of_b_when_only_its_scores_are_known():
-    y, _, b = scores(seed=9)
-    values = np.stack([metric.per_query(y, b, group=SIZES) for metric in (Metric("ndcg@10"), SCORE)])
-    first = track_of([values], metrics=("ndcg@10", SCORE), spread=0.5)
-    second = track_of([values], metrics=("ndcg@10", SCORE), spread=2.0, y=y, score=b, sizes=SIZES)
-    shrunk = SCORE.per_query(y, b / 4.0, group=SIZES)
-    control = compare(first, second).row("ndcg_score", "control")
-    assert control.difference == pytest.approx((values[1] - shrunk).mean(), rel=1e-9)
-
-
-def test_differences_of_a_billionth_are_rounding_however_small_the_values_are():
-    base = np.linspace(0.1, 0.5, 9)[None, None]
-    assert compare(track_of(base), track_of(base + 0.9e-9)).rows[0].identical
-    assert not compare(track_of(base), track_of(base + 1.1e-9)).rows[0].identical
-
-
-def test_metrics_of_tracks_that_stand_in_another_order():
-    values = np.random.default_rng(0).random((2, 1, 3, 40))
-    a = track_of(values[0], metrics=("ndcg@10", "map", "mrr"))
-    b = track_of(values[1], metrics=("mrr", "ndcg@10", "map"))
-    found = compare(a, b, metrics=["map", "mrr"])
-    gaps = values[1, 0, [2, 0]].mean(axis=1) - values[0, 0, [1, 2]].mean(axis=1)
-    assert [row.metric for row in found.rows] == ["map", "mrr"]
-    assert [row.difference for row in found.rows] == pytest.approx(gaps.tolist())
-    assert [row.metric for row in compare(a, b).rows] == ["ndcg@10", "map", "mrr"]
-    assert compare(a, b).rows[0].difference == pytest.approx((values[1, 0, 1] - values[0, 0, 0]).mean())
-
-
-def test_half_of_three_queries_is_one():
-    """Two of three queries agree with their sum; of the three pairs one would."""
-    base = np.full((1, 1, 3), 0.5)
-    row = compare(track_of(base), track_of(base + np.array([0.1, 0.1, -0.15])), n_boot=4000).rows[0]
-    assert row.agrees_half == pytest.approx(2 / 3, abs=0.03)
-
-
-def test_tracks_of_other_lengths():
-    values = np.random.default_rng(0).random((5, 1, 40))
-    found = compare(track_of(values[:2]), track_of(values, spread=np.arange(1.0, 6.0)), step_a=0, step_b=3)
-    assert found.spreads == (1.0, 4.0)
-    assert found.rows[0].difference == pytest.approx((values[3] - values[0]).mean())
-    last = compare(track_of(values[:2]), track_of(values)).rows[0]
-    assert last.difference == pytest.approx((values[4] - values[1]).mean())
-    with pytest.raises((ValueError, IndexError), match="compare: step_b must"):
-        compare(track_of(values), track_of(values[:2]), step_b=3)
-
-
-def test_metrics_of_tracks_by_name():
-    y, a, b = scores(seed=8)
-    first, second = tracks_of_scores(y, a, b)
-    for one in ("ndcg@10", 0, Metric("ndcg@10")):
-        assert [row.metric for row in compare(first, second, metrics=one).rows] == ["ndcg@10"]
-    alone = compare(first, second, metrics=[SPREAD]).rows[0]
-    assert math.isnan(alone.agrees_half)  # without its twin there is nothing to agree with
-    less = track_of(second.per_query[:, :1], spread=second.spread[0])
-    assert [row.metric for row in compare(first, less).rows] == ["ndcg@10"]
-    with pytest.raises(ValueError, match=r"compare: b must have been measured with SoftMetric"):
-        compare(first, less, metrics=SPREAD)
-    with pytest.raises(ValueError, match="compare: metrics must be one of"):
-        compare(first, second, metrics="map")
-    with pytest.raises(ValueError, match="metrics must name one at least, and none twice"):
-        compare(first, second, metrics=[0, "ndcg@10"])
-    with pytest.raises(ValueError, match="metrics must name one at least, and none twice"):
-        compare(first, second, metrics=[])
-    with pytest.raises(ValueError, match="a and b must share a metric"):
-        compare(less, track_of(less.per_query, metrics=("map",)))
-
-
-def test_tracks_of_other_queries():
-    values = np.random.default_rng(0).random((1, 1, 4))
-    plain = track_of(values)
-    with pytest.raises(ValueError, match="a and b must have the same queries; got 4 and 3"):
-        compare(plain, track_of(values[:, :, :3]))
-    with pytest.raises(ValueError, match="same query weights"):
-        compare(plain, track_of(values, weights=[1, 2, 1, 1]))
-    with pytest.raises(ValueError, match="their qid differ"):
-        compare(track_of(values, qid=np.arange(4)), track_of(values, qid=np.arange(1, 5)))
-    with pytest.raises(ValueError, match="their y_true differ"):
-        compare(track_of(values, y=[0, 1, 0, 1], sizes=[1] * 4), track_of(values, y=[0, 1, 0, 0], sizes=[1] * 4))
-    with pytest.raises(ValueError, match="same documents per query"):
-        compare(track_of(values, sizes=[1, 1, 1, 1]), track_of(values, sizes=[1, 2, 1, 1]))
-    with pytest.raises(ValueError, match="step_a must be below the number of steps, 1; got 1"):
-        compare(plain, plain, step_a=1)
-
-
-# ---------------------------------------------------------------------------------------------------------
-# What is shown, and what is refused
-# ---------------------------------------------------------------------------------------------------------
-
-
-def test_table():
-    y, a, b = scores()
-    found = compare(a, b, y_true=y, group=SIZES, level=0.9)
-    assert repr(found) == str(found)
-    lines = str(found).splitlines()
-    assert lines[0] == "a: a, b: b"
-    assert "90% interval" in lines[1]
-    assert "97.5% interval" in str(compare(a, b, y_true=y, group=SIZES, level=0.975))
-    assert "agrees, 6" in lines[1]
-    assert [line.split("  ")[0] for line in lines[2:4]] == ["ndcg@10", "ndcg_gaussian@10"]
-    assert lines[4].startswith("  control of ndcg_gaussian@10")
-    assert "np.float64" not in repr(found.rows)
-    row = found.rows[0]
-    assert f"{row.a:.4f}  {row.b:.4f}  +{row.difference:.4f}  [+{row.low:.4f}, +{row.high:.4f}]" in lines[2]
-    assert f"{row.queries_needed:.0f}" in lines[2].split()
-    html = found._repr_html_()
-    assert html.count("<tr>") == 4
-    assert "b - a" in html
-
-
-@pytest.mark.parametrize("kind", ["pandas", "polars"])
-def test_frame(kind):
-    pytest.importorskip(kind)
-    y, a, b = scores()
-    found = compare(a, b, y_true=y, group=SIZES)
-    frame = found.to_frame(kind)
-    assert list(frame.columns) == [field.name for field in fields(ComparedMetric)]
-    assert frame["difference"].to_list() == [row.difference for row in found.rows]
-
-
-def test_frame_without_the_library(monkeypatch):
-    monkeypatch.setitem(sys.modules, "pandas", None)
-    y, a, b = scores()
-    with pytest.raises(ImportError, match=r"Comparison\.to_frame: pandas is not installed"):
-        compare(a, b, y_true=y, group=SIZES, metrics="ndcg@10").to_frame()
-
-
-def test_row_by_name():
-    y, a, b = scores()
-    found = compare(a, b, y_true=y, group=SIZES)
-    assert found.row("ndcg_gaussian@10").kind == "soft"
-    with pytest.raises(ValueError, match=r"row: metric must be one of 'ndcg@10' \(hard\), .*; got 'map', kind=None"):
-        found.row("map")
-
-
-def test_what_is_refused():
-    y, a, b = scores()
-    with pytest.raises(ValueError, match="two score vectors need y_true and the queries"):
-        compare(a, b, group=SIZES)
-    with pytest.raises(ValueError, match="two score vectors need y_true and the queries"):
-        compare(a, b, y_true=y)
-    with pytest.raises(ValueError, match="compare: b must have one value per document, 480; got 479"):
-        compare(a, b[:-1], y_true=y, group=SIZES)
-    with pytest.raises(ValueError, match="compare: a must be finite; got nan"):
-        compare(np.where(y == 0, np.nan, a), b, y_true=y, group=SIZES)
-    with pytest.raises(ValueError, match=r"compare: y_true must have .* 480; got 479"):
-        compare(a, b, y_true=y[1:], group=SIZES)
-    with pytest.raises(ValueError, match="compare: level must be below 1"):
-        compare(a, b, y_true=y, group=SIZES, level=1.0)
-    with pytest.raises(ValueError, match=r"compare: power must be below 1; got 1\.5"):
-        compare(a, b, y_true=y, group=SIZES, power=1.5)
-    with pytest.raises(ValueError, match="compare: n_boot must be from 20 "):
-        compare(a, b, y_true=y, group=SIZES, n_boot=19)
-    with pytest.raises(ValueError, match="compare: small must be at most the number of queries, 60; got 61"):
-        compare(a, b, y_true=y, group=SIZES, small=61)
-    with pytest.raises(ValueError, match="compare: two metrics are called 'ndcg_gaussian@10'"):
-        compare(a, b, y_true=y, group=SIZES, metrics=[SPREAD, SoftMetric("ndcg@10")])
-    with pytest.raises(ValueError, match="compare: pooled=True"):
-        compare(a, b, y_true=y, group=SIZES, metrics=Metric("auc", pooled=True))
-    with pytest.raises(ValueError, match="compare: pnr must be finite for every query; query 0 has an infinite value"):
-        compare(y, b, y_true=y, group=SIZES, metrics="pnr")
-    with pytest.raises(ValueError, match="compare: pnr must be finite for every query; query 0 has an infinite value"):
-        compare(np.zeros(y.size), y, y_true=y, group=SIZES, metrics="pnr")
-    with pytest.raises(TypeError, match="a metric must be a string, a Metric or a SoftMetric; got 3"):
-        compare(a, b, y_true=y, group=SIZES, metrics=[3])
-    track = track_of(np.zeros((1, 1, 60)))
-    for wrong in (2.5, [2.5]):
-        with pytest.raises(TypeError, match=r"^compare: metrics must be a position, a name or a metric; got 2\.5$"):
-            compare(track, track, metrics=wrong)
-    with pytest.raises(TypeError, match="two tracks or two score vectors; got one of each"):
-        compare(track, b, y_true=y, group=SIZES)
-    with pytest.raises(TypeError, match="belong to score vectors; tracks have theirs"):
-        compare(track, track, y_true=y)
-    with pytest.raises(TypeError, match="step_a and step_b belong to tracks"):
-        compare(a, b, y_true=y, group=SIZES, step_a=0)
-    with pytest.raises(TypeError, match="step_a and step_b belong to tracks"):
-        compare(a, b, y_true=y, group=SIZES, step_b=np.array([0, 1]))
 
 
 def test_an_infinite_value_of_a_query_of_weight_0():
