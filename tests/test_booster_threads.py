@@ -175,6 +175,41 @@ def test_soft_ranker(booster, data, seen):
         ranker.fit(*data, qid=qid, eval_set=[data], eval_qid=[qid])
         ranker.score(*data, qid=qid)
         assert only(seen) == allowed
+        with pytest.warns(UserWarning, match="mean of 4 boosters"):
+            bs.track_trees(ranker, *data, qid=qid)
+        assert only(seen) == allowed
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """The threads that the boosters are told to make matrices and to predict on."""
+    found = []
+
+    def note(kind, method, name):
+        inner = getattr(kind, method)
+
+        def noting(self, *arguments, **options):
+            found.append(options.get(name))
+            return inner(self, *arguments, **options)
+
+        monkeypatch.setattr(kind, method, noting)
+
+    note(lgb.Booster, "predict", "num_threads")
+    note(xgb.DMatrix, "__init__", "nthread")
+    return found
+
+
+@pytest.mark.parametrize("booster", ["lightgbm", "xgboost"])
+def test_the_boosters_own_work_for_a_soft_ranker(booster, data, asked):
+    qid = np.repeat(np.arange(30), 10)
+    ranker = bs.SoftRanker(booster, n_estimators=2, n_jobs=1, min_child_samples=5, n_boosters=2, subsample=0.5)
+    ranker.fit(*data, qid=qid, eval_set=[data], eval_qid=[qid])
+    ranker.predict(data[0])
+    list(ranker.staged_predict(data[0]))
+    with pytest.warns(UserWarning, match="mean of 2 boosters"):
+        bs.track_trees(ranker, *data, qid=qid)
+    assert len(asked) >= 4
+    assert set(asked) == {1}
 
 
 @pytest.mark.parametrize(("threads_", "allowed"), [(None, 3), (0, 3), (2, 2)])

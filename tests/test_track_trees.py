@@ -553,6 +553,9 @@ def test_other_models_check_their_width_too():
 def test_a_lazy_frame_must_be_collected():
     with pytest.raises(TypeError, match=r"^track_trees: X must be a DataFrame or an array; got a LazyFrame, which"):
         track_trees(lightgbm_model(), pl.DataFrame(filled).lazy(), Y, **small())
+    dd = pytest.importorskip("dask.dataframe")  # whose frames have a shape, of which the length is not known
+    lazy = dd.from_pandas(pd.DataFrame(filled), npartitions=2)
+    refused("X must be a DataFrame or an array; got a frame of Dask", data=lazy, error=TypeError)
 
 
 def test_containers_of_the_boosters_are_no_matrix():
@@ -634,6 +637,8 @@ def test_a_start_goes_to_its_own_library():
     )
     model = GradientBoostingRegressor(n_estimators=2).fit(filled, Y)
     refused("init_score belongs to LightGBM; .* leave it out", model, filled, init_score=MARGIN)
+    model = SoftRanker(n_estimators=2, min_child_samples=5, n_jobs=1, n_boosters=1).fit(X, Y, qid=QID)
+    refused("init_score belongs to LightGBM; the model is of SoftRanker: leave it out", model, init_score=MARGIN)
     refused("init_score must have one value per document, 240; got 3", init_score=[1, 2, 3])
 
 
@@ -643,6 +648,12 @@ def test_steps_must_be_within_the_model():
     refused("start must be from 0", start=-1)
     model = GradientBoostingRegressor(n_estimators=2).fit(filled, Y)
     refused("start must be below the number of trees of the model, 2; got 5", model, filled, start=5)
+
+
+def test_a_start_behind_the_trees_is_refused_before_any_is_evaluated(monkeypatch):
+    model = lightgbm_model(n_trees=2)
+    monkeypatch.setattr(lgb.Booster, "predict", None)
+    refused("start must be below the number of trees of the model, 2; got 2", model, start=2)
 
 
 def test_metrics_must_have_values_per_query_and_names_of_their_own():
