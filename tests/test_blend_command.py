@@ -7,6 +7,7 @@ import io
 import json
 import os
 import re
+import warnings
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -192,7 +193,8 @@ def test_a_model_without_a_score_to_train_on_has_no_weight(tmp_path, method):
         for query in "abc"
         for document in range(3)
     ]
-    found = blend(tmp_path, table_of(tmp_path, *rows), "--folds", "3", "--lower-is-better", "x", "--method", method)
+    options = ["--scores", "y,x", "--folds", "3", "--lower-is-better", "x", "--method", method]
+    found = blend(tmp_path, table_of(tmp_path, *rows), *options)
     assert found["held_out"]["blend"]["mean"] == 1.0
 
 
@@ -259,6 +261,11 @@ def test_what_is_shown(done):
             cells += f" {row['blend_less_it']:+.4f} {row['low']:+.4f} to {row['high']:+.4f}"
         assert cells in shown
     assert f"on the queries that it was trained on: {found['training']['value']:.4f}." in shown
+    leads = {name: (row["low"], row["high"]) for name, row in found["held_out"].items() if name != "blend"}
+    low, high = leads.pop("best of these three")
+    assert low < 0 < high
+    assert (low, high) not in leads.values()
+    assert f"The blend is not told from the best of these three by 13 queries: its lead is between {low:+.4f}" in shown
 
 
 def test_the_heaviest_model_is_first_whatever_its_sign(capsys):
@@ -392,7 +399,9 @@ def test_warnings_are_notes(tmp_path, capsys):
     runs, qrels = write_runs(tmp_path, names=("good", "other"))
     copy = tmp_path / "copy.txt"
     copy.write_text((tmp_path / "good.txt").read_text().replace(" good\n", " copy\n"))
-    found = blend(tmp_path, *runs, copy, "--qrels", qrels, "--folds", "3")
+    with warnings.catch_warnings(record=True) as caught:
+        found = blend(tmp_path, *runs, copy, "--qrels", qrels, "--folds", "3")
+    assert caught == []
     assert len(found["notes"]) == 1
     assert "good and copy rank all documents alike: only the sum of their weights" in found["notes"][0]
     assert "Note: SoftBlender.fit:" in capsys.readouterr().out
@@ -406,6 +415,8 @@ BAD = {
     "nothing": ([], "the following arguments are required: FILE"),
     "no qrels": (["{weak}", "{good}"], "blend: give --qrels with several runs, or one table"),
     "no table": (["{tmp}/none.csv"], "blend: there is no file {tmp}/none.csv"),
+    "folder": (["{tmp}"], "blend: there is no file {tmp}\n"),
+    "depth": (["{weak}", "--depth", "0"], "--depth: must be a whole number of at least 1; got '0'"),
     "no run": (["{weak}", "{tmp}/none", "--qrels", "{qrels}"], "existing file; got '{tmp}/none'"),
     "no judgements": (["{weak}", "--qrels", "{tmp}/none"], "existing file; got '{tmp}/none'"),
     "columns of runs": (["{weak}", "--qrels", "{qrels}", "--label", "x"], "blend: --label is of a table"),
@@ -423,6 +434,10 @@ BAD = {
     "lower": (
         ["{weak}", "{good}", "--qrels", "{qrels}", "--lower-is-better", "bad"],
         "--lower-is-better: there is no model 'bad'; there are weak, good",
+    ),
+    "lower all and one": (
+        ["{weak}", "{good}", "--qrels", "{qrels}", "--lower-is-better", "all,weak"],
+        "--lower-is-better: there is no model 'all'; there are weak, good",
     ),
     "tag": (["{weak}", "--name", "two words"], "--name: must be one word of text without blanks; got 'two words'"),
     "no text": (["{weak}", "--name", "x\udcff"], "--name: must be one word of text without blanks; got 'x\\udcff'"),
@@ -535,12 +550,16 @@ def test_what_the_weights_apply_to_is_said(files, tmp_path, capsys):
         assert f"Weights for NDCG@10, {words}" in " ".join(capsys.readouterr().out.split())
 
 
-def test_a_model_alone_is_not_what_trec_eval_gives(done, tmp_path):
+def test_a_model_alone_is_not_what_trec_eval_gives(done, tmp_path, capsys):
     """Documents that a run left out have a chance below its list; trec_eval leaves them out."""
     words = "documents that a model does not have are ranked by chance below its own, where trec_eval leaves them out"
     assert words in " ".join(done[1].split())
     runs, qrels = write_runs(tmp_path)
     found = blend(tmp_path, *runs, "--qrels", qrels, "--metric", "map", "--folds", "0", "--method", "equal")
+    capsys.readouterr()
+    whole = [f"{query},{document},{document % 2},{document},{-document}" for query in "ab" for document in range(3)]
+    blend(tmp_path, table_of(tmp_path, *whole), "--folds", "0", "--method", "equal")
+    assert "ranked by chance" not in capsys.readouterr().out
     data = load_trec_runs(runs, qrels=qrels)
     left_out = np.isnan(data.S[:, 2])
     assert left_out.any()

@@ -156,9 +156,10 @@ def test_ids_of_a_parquet_file(tmp_path):
         ValueError, match=r"cannot read .*: columns must have different names; got qid, docid, label, x, x"
     ):
         read_table(path, Names())
-    parquet.write_table(pa.table({**columns, "qid": [1.0, NAN]}), path)
-    with pytest.raises(ValueError, match=r"row 2: column 'qid' must have one word without blanks; got nan"):
-        read_table(path, Names())
+    for ids, said in (([1.0, NAN], "nan"), (["q", None], "None")):
+        parquet.write_table(pa.table({**columns, "qid": ids}), path)
+        with pytest.raises(ValueError, match=rf"row 2: column 'qid' must have one word without blanks; got {said}"):
+            read_table(path, Names())
 
 
 def test_a_damaged_parquet_file_is_named(tmp_path):
