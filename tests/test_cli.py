@@ -21,7 +21,7 @@ from PIL import Image
 
 import boostsoft as bs
 import boostsoft.lightgbm as bl
-from boostsoft import cli, terminal, train_command
+from boostsoft import cli, options, terminal, train_command
 from boostsoft.atomic import write_files
 from boostsoft.datasets import RankingData, load_digits_ranking, load_letor
 from boostsoft.experiment import Observer, Plan, run_folds, run_split, train_arm
@@ -117,6 +117,7 @@ def test_demo(tmp_path, capsys):
     told = " ".join(shown.out.split())
     assert "learning_rate 0.1, num_leaves 31, min_data_in_leaf 20" in told
     assert "boostsoft trains on soft NDCG@10 + 0.3 kendall + 0.5 xendcg + 0.5 ranknet." in told
+    assert "training stops" not in told
     assert "Hard NDCG@10 on test: " in shown.out
 
 
@@ -404,6 +405,7 @@ BAD = {
     "cutoff": (["train", "--folds", "{dir}", "--metric", "ndcg@0"], "got 'ndcg@0'"),
     "noise": (["train", "--folds", "{dir}", "--noise", "pink"], "invalid choice: 'pink'"),
     "mix": (["train", "--mix", "kendall"], "--mix: must be NAME=WEIGHT; got 'kendall'"),
+    "mixed without a name": (["train", "--mix", "=1"], "--mix: must be NAME=WEIGHT; got '=1'"),
     "mixed": (["train", "--folds", "{dir}", "--mix", "kendal=1"], "objective: mix: unknown metric 'kendal'"),
     "losses": (["train", "--losses", "xendcg=0"], "--losses: must be a number above 0; got '0'"),
     "loss": (["train", "--folds", "{dir}", "--losses", "x=1"], "objective: losses must be one of 'xendcg', "),
@@ -411,6 +413,7 @@ BAD = {
     "leaves": (["train", "--leaves", "1"], "--leaves: must be a whole number of at least 2; got '1'"),
     "no number": (["demo", "--trees", "1e3"], "--trees: must be a whole number of at least 1; got '1e3'"),
     "huge number": (["demo", "--seed", "10000000000"], "--seed: must be a whole number from 0 to 2147483647; got"),
+    "a number of many digits": (["demo", "--trees", "9" * 5000], "--trees: must be a whole number of at least 1"),
     "many leaves": (["train", "--leaves", "131073"], "--leaves: must be a whole number from 2 to 131072; got '131073'"),
     "mixed twice": (["train", "--folds", "{dir}", "--mix", "map=1", "--mix", "map=2"], "--mix: map is given twice"),
     "lost twice": (
@@ -430,7 +433,17 @@ BAD = {
     "verbosity": (["train", "--folds", "{dir}", "--set", "verbose=1"], "verbose cannot be set: the command has its"),
     "no parameter": (["train", "--folds", "{dir}", "--set", "leafs=3"], "LightGBM has no parameter 'leafs'"),
     "settled": (["train", "--folds", "{dir}", "--set", "n_estimators=3"], "n_estimators cannot be set: use --trees"),
+    "objective": (
+        ["train", "--folds", "{dir}", "--set", "application=l2"],
+        "application cannot be set: both arms",
+    ),
+    "metrics": (["train", "--folds", "{dir}", "--set", "metrics=auc"], "metrics cannot be set: --metric says what"),
+    "stopping": (
+        ["train", "--folds", "{dir}", "--set", "early_stopping_rounds=3"],
+        "early_stopping_rounds cannot be set: use --early-stopping",
+    ),
     "no folder": (["demo", "--out", ""], "--out: must name a folder; got an empty text"),
+    "blank folder": (["demo", "--out", " "], "--out: must name a folder; got an empty text"),
     "one file twice": (
         ["train", "--train", "{S3}", "{S1}", "--valid", "{dir}/../{dir_name}/S1.txt"],
         "S1.txt is given as --train and as --valid",
@@ -496,6 +509,12 @@ def test_negative_labels_are_refused(tmp_path, capsys):
     assert "boostsoft: lambdarank needs whole labels from 0 to 30; got -1.0; --no-baseline" in capsys.readouterr().err
 
 
+def test_negative_labels_of_folds_are_refused(tmp_path, capsys):
+    texts = [letor_text(i, 10 * i, 3).replace("2 qid", "-1 qid" if i == 4 else "2 qid") for i in range(1, 6)]
+    assert cli.main(five_parts(tmp_path, texts)) == 2
+    assert "boostsoft: lambdarank needs whole labels from 0 to 30; got -1.0" in capsys.readouterr().err
+
+
 def test_labels_beyond_the_gains_of_lambdarank_need_no_baseline(tmp_path, capsys):
     arguments = [*twice(tmp_path, letor_text(1, 1, 12).replace("2 qid", "31 qid")), "--trees", "2"]
     assert cli.main(arguments) == 2
@@ -512,7 +531,12 @@ def test_fractional_labels_need_no_baseline(tmp_path, capsys):
 
 @pytest.mark.parametrize(
     ("arguments", "name"),
-    [(["demo"], "model.txt"), (["train", "--folds", "{dir}"], "folds.csv"), (["bench"], "bench.json")],
+    [
+        (["demo"], "model.txt"),
+        (["train", "--train", "{dir}/S1.txt", "--valid", "{dir}/S3.txt"], "curve.csv"),
+        (["train", "--folds", "{dir}"], "folds.csv"),
+        (["bench"], "bench.json"),
+    ],
 )
 def test_a_folder_in_the_way_of_a_file(parts, tmp_path, capsys, arguments, name):
     taken = tmp_path / name
@@ -523,7 +547,8 @@ def test_a_folder_in_the_way_of_a_file(parts, tmp_path, capsys, arguments, name)
 
 
 def test_a_folder_that_cannot_be_written_to(tmp_path, capsys, monkeypatch):
-    def refuse(**_):
+    def refuse(*, dir):
+        assert dir == tmp_path
         raise PermissionError(errno.EACCES, "Permission denied")
 
     monkeypatch.setattr(tempfile, "TemporaryFile", refuse)
@@ -588,7 +613,7 @@ def test_a_value_that_lightgbm_refuses_is_one_line(parts, tmp_path, capfd):
     assert capfd.readouterr().err == "boostsoft: --set: LightGBM knows no boosting 'foo'\n"
     assert cli.main([*arguments[:-1], "max_bin=many"]) == 2
     assert capfd.readouterr().err == "boostsoft: --set: max_bin must be a whole number; got 'many'\n"
-    assert cli.main([*arguments[:-1], "lambda_l2=many"]) == 2
+    assert cli.main([*arguments[:-1], "max_bin=15", "--set", "lambda_l2=many"]) == 2
     assert capfd.readouterr().err == "boostsoft: --set: lambda_l2 must be a number; got 'many'\n"
     assert cli.main([*arguments[:-1], "tree_learner=foo"]) == 2
     assert capfd.readouterr().err == "boostsoft: --set: LightGBM knows no tree learner 'foo'\n"
@@ -603,6 +628,24 @@ def test_a_list_that_does_not_fit_the_features_is_one_line(setting, parts, tmp_p
         assert cli.main([*arguments, "--out", str(tmp_path / "out"), "--set", setting]) == 2
         told = f"boostsoft: --set: {name} must have a value for each of the 4 features; got '{value}'\n"
         assert capfd.readouterr().err == told
+
+
+def test_a_value_that_lightgbm_refuses_is_refused_before_anything_is_read(parts, tmp_path, capfd, monkeypatch):
+    monkeypatch.setattr(train_command, "load_letor", None)
+    for data in (split_arguments(parts), ["train", "--folds", str(parts)]):
+        assert cli.main([*data, "--out", str(tmp_path / "out"), "--set", "max_bins=1"]) == 2
+        assert capfd.readouterr().err == "boostsoft: --set: LightGBM needs max_bin > 1; got 1\n"
+
+
+@pytest.mark.parametrize("told", ["No device", "Check failed: (num_data) > (0) at a.cpp, line 3 ."])
+def test_an_error_of_no_parameter_is_left_to_training(told, monkeypatch):
+    """It may be due to the two rows that are tried."""
+
+    def fails(*_):
+        raise lgb.basic.LightGBMError(told)
+
+    monkeypatch.setattr(lgb, "Booster", fails)
+    train_command._check_tree_parameters({"max_bin": "15"})
 
 
 @pytest.mark.parametrize("setting", ["feature_fraction=0.5", "monotone_constraints=1,0,0,0", "max_bin=15"])
@@ -661,11 +704,38 @@ def test_an_interrupt_while_training_leaves_nothing(tmp_path, capsys, monkeypatc
 
 def test_an_error_of_lightgbm_is_one_line(tmp_path, capsys, monkeypatch):
     def fails(*_):
-        raise lgb.basic.LightGBMError("it\nfailed")
+        raise lgb.basic.LightGBMError("it\nfailed at /src/c_api.cpp, line 12 .\n")
 
     monkeypatch.setattr(train_command, "run_split", fails)
     assert cli.main(["demo", "--out", str(tmp_path / "out")]) == 2
     assert capsys.readouterr().err == "boostsoft: it failed\n"
+
+
+def test_an_error_of_ours_is_shown_whole(tmp_path, monkeypatch):
+    def fails(*_):
+        raise RuntimeError("a mistake")
+
+    monkeypatch.setattr(train_command, "run_split", fails)
+    with pytest.raises(RuntimeError, match="a mistake"):
+        cli.main(["demo", "--out", str(tmp_path / "out")])
+
+
+@pytest.mark.parametrize(("set_before", "policy"), [(None, "passive"), ("active", "active")])
+def test_what_is_set_before_the_commands_are_loaded(set_before, policy, monkeypatch):
+    """Threads that sleep, unless the user wants others, and a stream that writes any name."""
+    from boostsoft import __main__ as program
+
+    monkeypatch.delenv("OMP_WAIT_POLICY", raising=False)
+    if set_before is not None:
+        monkeypatch.setenv("OMP_WAIT_POLICY", set_before)
+    monkeypatch.setattr("signal.signal", lambda *_: None)
+    monkeypatch.setattr(cli, "main", lambda: sys.stdout.write("\u2265\n"))
+    written = io.BytesIO()
+    monkeypatch.setattr("sys.stdout", io.TextIOWrapper(written, "ascii"))
+    program.run()
+    sys.stdout.flush()
+    assert written.getvalue().split() == [b"\\u2265"]
+    assert os.environ["OMP_WAIT_POLICY"] == policy
 
 
 def assert_interrupted(code):
@@ -743,6 +813,10 @@ def test_the_version_is_told(capsys):
         cli.main(["--version"])
     assert ending.value.code == 0
     assert capsys.readouterr().out == f"boostsoft {bs.__version__}\n"
+
+
+def test_a_weight_may_stand_apart_from_its_name():
+    assert options.weighted(" map = 2 ") == ("map", 2.0)
 
 
 def test_help_ends_well(capsys):
