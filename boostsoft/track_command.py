@@ -221,16 +221,15 @@ def _targets(options: argparse.Namespace) -> list[tuple[str, Path]]:
         optional("track --save", "pyarrow", "parquet")
     if options.report is not None:
         optional("track --report", "plotly", "report")
+    in_folder: list[tuple[str, Path]] = []
     if options.out is not None:
         names = {"report": "report.html", "png": "track.png", "save": "track.npz"}
         if find_spec("plotly") is None:
             del names["report"]
         check_folder(options.out, *names.values())
         in_folder = [(kind, options.out / name) for kind, name in names.items()]
-        _check_different([*((f"--{kind}", path) for kind, path in given), *(("--out", path) for _, path in in_folder)])
-        return given + in_folder
-    _check_different([(f"--{kind}", path) for kind, path in given])
-    return given
+    _check_different([*((f"--{kind}", path) for kind, path in given), *(("--out", path) for _, path in in_folder)])
+    return given + in_folder
 
 
 def _check_target(kind: str, path: Path) -> None:

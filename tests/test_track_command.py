@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import json
 import os
@@ -190,6 +191,27 @@ def test_a_track_is_saved_into_a_new_folder(folder, tmp_path, capsys):
     assert TreeTrack.load(path).n_steps == 6
 
 
+def test_files_beside_a_folder(folder, tmp_path, capsys):
+    out, picture = tmp_path / "out", tmp_path / "p.png"
+    every = ["--every", "99"]
+    code, shown = run(capsys, folder / "lightgbm.txt", folder / "a.txt", *every, "--png", picture, "--out", out)
+    assert code == 0
+    assert picture.read_bytes() == (out / "track.png").read_bytes()
+    assert "Of 1 step that does nothing, 0.025 would seem to hurt" in " ".join(shown.out.split())
+
+
+def test_the_table_is_shown_if_a_file_cannot_be_written(folder, tmp_path, capsys, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device", "somewhere")
+
+    monkeypatch.setitem(track_command._WRITERS, "png", full)
+    code, shown = run(capsys, folder / "lightgbm.txt", folder / "a.txt", "--png", tmp_path / "p.png")
+    assert code == 2
+    assert row_of(shown.out, "ndcg@10")
+    assert "Written" not in shown.out
+    assert shown.err == "boostsoft: [Errno 28] No space left on device: 'somewhere'\n"
+
+
 def test_nothing_is_written_unless_asked_for(folder, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     code, shown = run(capsys, folder / "lightgbm.txt", folder / "a.txt")
@@ -292,7 +314,7 @@ BAD = {
         ["{tmp}/damaged.txt", "{data}"],
         "the model {tmp}/damaged.txt: it is cut off",
     ),
-    "data are no letor": (["{models}/lightgbm.txt", "{models}/note.txt"], "{models}/note.txt"),
+    "data are no letor": (["{models}/lightgbm.txt", "{models}/note.txt"], "boostsoft: load_letor: {models}/note.txt"),
     "more features": (["{models}/lightgbm.txt", "{tmp}/wide.txt"], "wide.txt"),
     "metric": (
         ["{models}/lightgbm.txt", "{data}", "--metric", "ndgc@10"],
@@ -407,6 +429,23 @@ def test_a_lightgbm_model_with_other_ends_of_lines(folder, tmp_path):
         lgb.Booster(model_file=folder / "lightgbm.txt"),
     )
     np.testing.assert_array_equal(found.predict(X), expected.predict(X))
+
+
+def test_a_lightgbm_model_may_have_words_in_any_encoding(folder, tmp_path, capsys):
+    content = (folder / "lightgbm.txt").read_bytes()
+    (tmp_path / "model.txt").write_bytes(content.replace(b"Column_0", b"L\xe4nge"))
+    code, shown = run(capsys, tmp_path / "model.txt", folder / "a.txt")
+    assert (code, shown.err) == (0, "")
+    assert row_of(shown.out, "ndcg@10") == row_of(
+        run(capsys, folder / "lightgbm.txt", folder / "a.txt")[1].out, "ndcg@10"
+    )
+
+
+def test_a_model_of_a_library_that_is_not_installed(folder, xgboost_models, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "xgboost", None)
+    code, shown = run(capsys, folder / "xgboost.json", folder / "a.txt")
+    assert (code, shown.out) == (2, "")
+    assert shown.err.startswith("boostsoft: track: XGBoost is not installed")
 
 
 def test_damaged_models_of_other_libraries(tmp_path, capsys):
