@@ -12,8 +12,11 @@ import pytest
 
 import boostsoft as bs
 import boostsoft.dask as bd
-from boostsoft.dask.lightgbm import _PartRule
-from boostsoft.dask.parts import _categories, check_parts
+import boostsoft.lightgbm as bl
+from boostsoft.dask.lightgbm import PartObjective, _check_ranker, _PartRule
+from boostsoft.dask.parts import _categories, check_parts, refuse_missing_labels
+from boostsoft.dask.xgboost import _named, _same
+from boostsoft.kernels.threads import limit
 from boostsoft.lightgbm_calls import _gain
 from boostsoft.objectives import SoftObjective, reference_objective
 
@@ -74,6 +77,12 @@ def test_scattered_queries_are_gathered_in_order_of_appearance(kind):
 def test_long_queries_leave_no_partition_empty():
     whole = pd.DataFrame({"qid": [1] * 90 + [2] * 5 + [3] * 5})
     found = parts(bd.repartition_by_query(dd.from_pandas(whole, npartitions=4)))
+    assert [set(part["qid"]) for part in found] == [{1}, {2, 3}]
+
+
+def test_a_partition_has_its_share_of_a_query_that_is_scattered():
+    whole = pd.DataFrame({"qid": [1] * 60 + [2] * 20 + [3] * 20 + [1] * 2})
+    found = parts(bd.repartition_by_query(dd.from_pandas(whole, npartitions=2, sort=False), npartitions=3))
     assert [set(part["qid"]) for part in found] == [{1}, {2, 3}]
 
 
@@ -259,6 +268,24 @@ def test_what_is_to_learn_must_be_in_a_query_that_weighs():
     ):
         check_parts("t", {"y": y, "qid": qid, "weight": chunked([0.0, 0.0, 1.0, 1.0], 4)}, rule)
 
+    with pytest.raises(ValueError, match=r"^t: there is nothing to learn"):
+        check_parts("t", {"y": y, "qid": qid, "weight": chunked([0.0] * 4, 4)}, rule)
+
+
+def test_evaluate_is_on_one_thread_of_a_worker():
+    """Which has others for its other partitions."""
+    seen = []
+    metric = bs.Metric("dcg", gain=lambda labels: seen.append(limit()) or labels)
+    y, qid = chunked([1, 0, 1, 0], 2, 2), chunked([1, 1, 2, 2], 2, 2)
+    bd.evaluate(metric, y, y, qid)
+    assert seen == [1, 1]
+
+
+def test_an_eval_set_may_have_a_part_without_rows():
+    refuse_missing_labels("t", chunked([1.0, 0.0], 2, 0))
+    with pytest.raises(ValueError, match=r"^t: eval_set: partition 1: y must be finite; got nan at position 0"):
+        refuse_missing_labels("t", chunked([1.0, 0.0, np.nan], 2, 1))
+
 
 def test_evaluate_takes_weights_of_0_but_not_for_all():
     y, qid, scores = (chunked(values, 2, 2) for values in ([1, 0, 1, 0], [1, 1, 2, 2], [1.0, 0.0, 0.0, 1.0]))
@@ -287,6 +314,26 @@ def test_a_workers_objective_tells_of_gains_that_are_not_read():
     rule = _PartRule(SoftObjective(bs.Metric("ndcg@5", gain="linear")))
     assert _gain(rule) == "linear"
     assert _gain(_PartRule(SoftObjective("map"))) is None
+
+
+def test_a_worker_on_which_nothing_weighs_adds_nothing():
+    part = PartObjective(bl.sklearn_objective("ndcg"))
+    for values in part([1.0, 0.0], np.zeros(2), np.zeros(2), [2]):
+        np.testing.assert_array_equal(values, [0.0, 0.0])
+    assert part([1.0, 0.0], np.zeros(2), np.array([0.0, 1.0]), [2])[1].any()
+
+
+def test_only_objectives_of_ours_train_stumps_on_bags_of_queries():
+    lgb = pytest.importorskip("lightgbm")
+    _check_ranker(lgb.DaskLGBMRanker(objective="lambdarank", bagging_by_query=True), {})
+
+
+def test_sets_of_other_weights_are_others():
+    X, y, qid, weight = (object() for _ in range(4))
+    train = _named("train", (X, y, qid, weight))
+    assert _same(_named("a", (X, y, qid, weight)), train)
+    for other in ((X, y, qid), (X, y, qid, object()), (object(), y, qid, weight)):
+        assert not _same(_named("a", other), train)
 
 
 def test_a_workers_objective_says_what_it_is():

@@ -14,6 +14,7 @@ import boostsoft as bs
 import boostsoft.dask as bd
 import boostsoft.lightgbm as bl
 import boostsoft.xgboost as bx
+from boostsoft.dask.parts import keep
 from boostsoft.dask.watch import Cluster, run_watched
 from boostsoft.dask.xgboost import OnWorker
 from boostsoft.kernels.threads import limit
@@ -354,10 +355,13 @@ def test_a_number_may_stand_for_what_is_missing(client, frame):
     y, qid = frame["y"], frame["qid"]
     holed = frame[FEATURES].where(frame[FEATURES] > -1.0, np.nan)
     one, other = (
-        bd.train_xgboost(client, XGBOOST, X, y, qid, 3, missing=missing)["booster"].get_dump()
+        bd.train_xgboost(
+            client, XGBOOST, X, y, qid, 3, missing=missing, evals={"again": (X[FEATURES], y, qid)}, verbose_eval=False
+        )
         for X, missing in ((holed, np.nan), (holed.fillna(-9.0), -9.0))
     )
-    assert one == other
+    assert one["booster"].get_dump() == other["booster"].get_dump()
+    assert one["history"] == other["history"]
 
 
 def test_what_no_worker_can_do_alone_is_refused(client, frame):
@@ -379,6 +383,8 @@ def test_what_no_worker_can_do_alone_is_refused(client, frame):
     told = re.escape("eval_metric must not be in units of the spread") + ".*boostsoft.dask.evaluate pools it"
     fit(told, eval_set=[(X, y)], eval_group=[bd.group_sizes(qid)], eval_metric=bl.sklearn_eval_metric(SPREAD))
     fit(told, eval_set=[(X, y)], eval_group=[bd.group_sizes(qid)], eval_metric=["auc", bl.sklearn_eval_metric(SPREAD)])
+    mixed = bl.sklearn_eval_metric("mrr", SPREAD)
+    fit(told, eval_set=[(X, y)], eval_group=[bd.group_sizes(qid)], eval_metric=mixed)
     fit(r"callbacks must not record .* got boostsoft.lightgbm.track_callback", callbacks=[bl.track_callback("mrr")])
 
     def train(told, **arguments):
@@ -394,6 +400,9 @@ def test_what_no_worker_can_do_alone_is_refused(client, frame):
     train(r"evals must be a dict from name to \(X, y, qid\); got a list", evals=[(X, y, qid)])
     recorder = bx.TrackCallback(xgb.DMatrix([[1.0], [2.0]], [0, 1], group=[2]), "mrr")
     train(r"callbacks must not record .*; got boostsoft.xgboost.TrackCallback\('valid'", callbacks=[recorder])
+    train(r"X must have a column per feature; got 1 dimension", evals={"valid": (frame["a"], y, qid)})
+    with pytest.raises(ValueError, match=r"fit_lightgbm: X must have a column per feature; got 1 dimension"):
+        bd.fit_lightgbm(ranker(), frame["a"], y, qid)
     with pytest.raises(TypeError, match=r"fit_lightgbm: ranker must be a lightgbm.DaskLGBMRanker; got LGBMRanker"):
         bd.fit_lightgbm(lgb.LGBMRanker(), X, y, qid)
     with pytest.raises(TypeError, match=r"fit_lightgbm: a ranker takes boostsoft.lightgbm.sklearn_objective"):
@@ -444,6 +453,33 @@ def test_no_worker_is_lost_to_the_clients_own_look_at_the_scheduler(client, monk
     assert len(Cluster(client, None)._alive()) == 2
     watched = Cluster(client, None)
     assert watched.lost() == []
+
+
+def test_the_client_given_is_that_of_all_of_it(client, frame, monkeypatch):
+    """Another one may be the current one, of another cluster."""
+    X, y, qid = frame[FEATURES], frame["y"], frame["qid"]
+    seen = []
+
+    def kept(*arguments):
+        seen.append(distributed.default_client())
+        return keep(*arguments)
+
+    def watched(caller, *_, **__):
+        seen.append(caller)
+
+    for engine in ("lightgbm", "xgboost"):
+        monkeypatch.setattr(f"boostsoft.dask.{engine}.keep", kept)
+        monkeypatch.setattr(f"boostsoft.dask.{engine}.run_watched", watched)
+    with distributed.Client(client.scheduler.address) as other:
+        assert distributed.default_client() is other
+        bd.fit_lightgbm(ranker(client=client), X, y, qid)
+        assert seen == [client, "boostsoft.dask.fit_lightgbm"]
+        seen.clear()
+        bd.train_xgboost(client, XGBOOST, X, y, qid, 1, evals={"again": (X[FEATURES], y, qid)})
+        assert seen == [client, client, "boostsoft.dask.train_xgboost"]
+        seen.clear()
+        bd.train_xgboost(None, XGBOOST, X, y, qid, 1)
+        assert seen == [other, "boostsoft.dask.train_xgboost"]
 
 
 def test_a_watched_call_returns_its_value_or_its_error(client):

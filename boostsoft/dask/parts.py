@@ -180,6 +180,8 @@ def keep(caller: str, collections: dict[str, Any]) -> dict[str, Any]:
     dask = require_dask(caller)
     for name, collection in collections.items():
         parts_of(caller, name, collection)
+        if name == "X" and collection.ndim != 2:
+            raise ValueError(f"{caller}: X must have a column per feature; got {collection.ndim} dimension")
     kept: dict[str, Any] = {}
     for framed in (True, False):
         alike = {name: found for name, found in collections.items() if hasattr(found, "expr") is framed}
