@@ -1045,6 +1045,8 @@ def test_the_boosters_own_rankers_go_on_and_rankers_of_a_derived_class(booster, 
 
     own = lgb.LGBMRanker(n_estimators=3, verbose=-1) if booster == "lightgbm" else xgb.XGBRanker(n_estimators=3)
     queries = {"group": np.bincount(data.qid)} if booster == "lightgbm" else {"qid": data.qid}
+    with pytest.raises(NotFittedError, match=r"eed to call fit"):
+        fit(ranker(booster), data, init_model=own)
     for start in (own.fit(data.X, data.y, **queries), fit(ranker(booster, n_estimators=3), data)):
         model = Derived(**ranker(booster, n_estimators=2).get_params())
         model.fit(data.X, data.y, qid=data.qid, init_model=start)

@@ -425,6 +425,7 @@ def test_sparse_matrices(booster, form, data):
     stored.data[:] = X.ravel()  # with the zeros among what is stored
     for given in (form(X), stored):
         assert np.array_equal(model.predict(given), model.predict(X))
+    assert stored.nnz == X.size  # the user's own
     dense = ranker(booster).fit(X, data.y, qid=data.qid)
     assert np.array_equal(dense.predict(form(X)), dense.predict(X))
     if booster == "lightgbm":
