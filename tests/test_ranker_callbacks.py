@@ -81,6 +81,24 @@ def test_the_last_round_is_seen_where_the_ranker_stops(booster, data, valid):
     assert len(model.evals_result_["valid_0"][SOFT]) == model.n_iter_
 
 
+def test_the_last_round_is_seen_by_callbacks_of_lightgbm_that_come_late(data, valid):
+    callback, seen = sees_rounds("lightgbm")
+    callback.order = 100
+    model = trained("lightgbm", data, valid, [callback], early_stopping_rounds=4)
+    assert len(seen) == model.n_iter_ < 80
+
+
+def test_the_round_is_kept_in_which_a_callback_of_lightgbm_ends_the_training(data, valid):
+    """Callbacks without an order come before those of LightGBM's own."""
+
+    def ends(env):
+        if env.iteration == 2:
+            raise lgb.callback.EarlyStopException(env.iteration, env.evaluation_result_list)
+
+    model = trained("lightgbm", data, valid, [ends])
+    assert model.n_iter_ == len(model.evals_result_["valid_0"][SOFT]) == 3
+
+
 @both
 def test_early_stopping_of_the_booster_keeps_what_the_rankers_own_does(booster, data, valid):
     ours = trained(booster, data, valid, None, early_stopping_rounds=4)
