@@ -201,7 +201,7 @@ def test_two_thousand(name, relevant, sizes):
 
 @pytest.mark.parametrize("name", [name for name, entry in REGISTRY.items() if entry.gains == "probability"])
 @pytest.mark.parametrize(
-    "p_rel", [(0, 1e-9, 1e-3, 1e-2, 0.5), (0, 1, 1, 1, 1), (0, 1e-300, 0, 1e-20, 1e-5), (1 - 1e-12,) * 5]
+    "p_rel", [(0, 1e-9, 1e-3, 1e-2, 0.5), (0, 1, 1, 1, 1), (0, 1e-300, 0, 1e-20, 1e-5), (1 - 1e-12,) * 5, (0.5,) * 5]
 )
 def test_a_cascade_of_tiny_and_of_certain_probabilities(name, p_rel):
     """To 1e-15 absolutely, since the chance that a rank is the one is a difference of two numbers of up to 1."""

@@ -243,6 +243,16 @@ def test_the_exact_hessian_is_refused_in_units_of_the_spread():
 
 
 @every_call
+def test_data_of_a_booster_is_no_scores(caller):
+    lgb, xgb = pytest.importorskip("lightgbm"), pytest.importorskip("xgboost")
+    X = np.arange(3.0)[:, None]
+    for data, library, adapter in ((lgb.Dataset(X), "lightgbm", "feval"), (xgb.DMatrix(X), "xgboost", "custom_metric")):
+        words = f"{caller}: y_score must hold scores; got {type(data).__name__}. Give the booster "
+        words += f"boostsoft.{library}.{adapter}(metric) to watch it, boostsoft.{library}.objective('ndcg@10') to train"
+        refused(TypeError, words, CALLS[caller], [0, 1, 2], data, group=[3])
+
+
+@every_call
 def test_a_refused_call_changes_nothing(caller):
     labels, scores, sizes = np.array([0.0, 1.0, 2000.0]), np.array([0.3, 0.2, 0.1]), np.array([1, 2])
     call, before = CALLS[caller], [a.copy() for a in (labels, scores, sizes)]

@@ -119,11 +119,12 @@ def test_a_query_draws_by_its_seed_and_place_whatever_the_threads(name, noise, m
     assert shifted[0] != shifted[1]
 
 
+@pytest.mark.parametrize("cells", [1, 70])
 @pytest.mark.parametrize("name", ["ndcg", "map"])
-def test_blocks_of_draws_give_the_same_sums(name, monkeypatch):
-    """Noise is drawn in blocks; a stream cut elsewhere is the same stream."""
+def test_blocks_of_draws_give_the_same_sums(name, cells, monkeypatch):
+    """Noise is drawn in blocks, of one draw at least; a stream cut elsewhere is the same stream."""
     whole = sampled(name, n_samples=97, noise="gumbel").gradient(LABELS, SCORES, group=[7])
-    monkeypatch.setattr(expectation_module, "_CELLS_AT_A_TIME", 70)
+    monkeypatch.setattr(expectation_module, "_CELLS_AT_A_TIME", cells)
     np.testing.assert_allclose(
         sampled(name, n_samples=97, noise="gumbel").gradient(LABELS, SCORES, group=[7]), whole, rtol=1e-12
     )
@@ -153,6 +154,16 @@ def test_gradients_that_underflow_are_no_error():
 def test_noise_wider_than_any_number_leaves_ties():
     soft = sampled("mrr", noise="gaussian", sigma=37.0, sigma_unit="spread", n_samples=4000)
     assert soft([0, 1], [1.7e308, -1.7e308], group=[2]) == pytest.approx(3 / 4, abs=0.03)
+
+
+@pytest.mark.parametrize("noise", NOISES)
+def test_scores_whose_difference_is_no_number_are_as_far_apart_as_they_are(noise):
+    near, far = (
+        sampled("mrr", noise=noise, sigma=unit, n_samples=50).per_query([0, 1], [1.2 * unit, -1.2 * unit], group=[2])
+        for unit in (1.0, 1e308)
+    )
+    assert far == near
+    assert 0.5 < near < 0.7
 
 
 def test_spread_units_make_it_blind_to_the_scale():
