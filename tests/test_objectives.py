@@ -480,6 +480,14 @@ def test_the_text_makes_an_equal_objective(options):
     assert eval(repr(one), {"SoftObjective": SoftObjective, "Metric": bs.Metric}) == one
 
 
+@pytest.mark.parametrize("name", REFERENCES)
+def test_queries_must_be_known(name):
+    for objective in (SoftObjective(), reference_objective(name)):
+        told = rf"^{type(objective).__name__}\.prepare: groups must be a QueryGroups; got list"
+        with pytest.raises(TypeError, match=told):
+            objective.prepare([1, 0], [2])
+
+
 @pytest.mark.parametrize("kind", [SoftObjective, SoftLambdaObjective])
 def test_queries_on_which_a_metric_is_undefined_are_left_alone(kind):
     """No gain of the second is above 0, so that its value is that of ``empty``, whatever its order."""
