@@ -258,13 +258,13 @@ def softrank_expectation(
 def sampled_expectation(
     prepared: PreparedQueries, scores: FloatArray, noise: str, sigma: float, n_samples: int, seed: int, derive: bool
 ) -> Expectation:
-    """Mean over draws of the noise, and an unbiased estimate of its gradient; no Hessian (NaN).
+    """Mean over draws of the noise, and an unbiased estimate of its gradient; no Hessian.
 
     The gradient is PL-Rank-3's under Gumbel noise for sums of gain x discount; otherwise the covariance of the
     metric with the noise's score function, -f'/f, which serves any metric and any noise. Query q draws from its
     own stream, seeded by (seed, q).
     """
-    found = places_for(prepared, derive, derive)
+    found = places_for(prepared, derive, False)
     offsets = prepared.groups.offsets
 
     def run(begin: int, end: int) -> None:
@@ -278,7 +278,6 @@ def sampled_expectation(
                 _sample_query(prepared, scores, noise, sigma, n_samples, random, q, here, found, derive)
 
     over_queries(run, sampled_costs(prepared, n_samples))
-    found.hessian[:] = np.nan
     return found
 
 

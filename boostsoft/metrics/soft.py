@@ -17,7 +17,7 @@ from .expectation import Expectation, expectation, sampled_expectation, softrank
 from .hard import Metric, check_call, read_metric
 from .prepared import PreparedQueries, prepare
 from .registry import REGISTRY
-from .spec import OPTIONS, check_name, parse_call
+from .spec import check_name, parse_call
 from .spread import Deviations, spread
 
 SIGMA_UNITS = ("score", "spread")
@@ -340,10 +340,10 @@ def _check_ranks(metric: Metric, ranks: str) -> None:
 
 
 def _refuse_misspelt(options: dict[str, Any]) -> None:
-    """Raise if an option is none of a metric's but nearly one of a SoftMetric's own."""
+    """Raise if an option is nearly one of a SoftMetric's own, which none of a metric's is."""
     for option in options:
         meant = get_close_matches(option, _OWN, 1)
-        if meant and option not in OPTIONS:
+        if meant:
             raise TypeError(f"SoftMetric: {option} must be spelt {meant[0]}; it takes {', '.join(_OWN)}")
 
 
