@@ -537,6 +537,15 @@ def test_bad_options_are_named(kind, options, error, message):
 def test_defaults_are_the_papers():
     assert LambdaLossObjective() == LambdaLossObjective(mu=10.0, truncation_level=None, sigmoid=1.0, gain="exp2")
     assert XENDCGObjective() == XENDCGObjective(gamma="uniform", seed=0, terms=3, gain="exp2")
+    assert ListNetObjective() == ListNetObjective(temperature=1.0, gain="linear")
+    assert SoftmaxObjective() == SoftmaxObjective(gain="exp2")
+    assert QueryRMSEObjective() == QueryRMSEObjective(gain="linear")
+
+
+def test_defaults_are_those_that_the_texts_tell():
+    shared = {"noise": "gaussian", "sigma": 1.0, "query_weight": None, "accuracy": "fast"}
+    assert SoftLambdaObjective() == SoftLambdaObjective("ndcg@10", sigmoid=1.0, norm=False, **shared)
+    assert SoftObjective() == SoftObjective("ndcg@10", mix=None, losses=None, hessian="flow", **shared)
 
 
 @every_kind
