@@ -180,8 +180,8 @@ def test_all_fractions_are_relevant_from_themselves_on():
         written = float(str(np.float32(least)))
         metric = bs.Metric("precision@1", relevant_from=least)
         assert [metric([label], [0.0], group=[1]) for label in (least, kept, written)] == [1.0] * 3
-        if least != int(least):
-            assert metric([least - 1e-6 * abs(least)], [0.0], group=[1]) == 0.0
+        below = np.nextafter(least, -np.inf) if least == int(least) else least - 1e-6 * abs(least)
+        assert metric([below], [0.0], group=[1]) == 0.0
 
 
 @pytest.mark.parametrize("least", [1 / 9, 5 / 6, 0.1 * 3, 1 / 3, 0.7])
