@@ -122,7 +122,7 @@ def _tested(task: Task, model: Model) -> dict[str, FloatArray]:
     test = data.test_data(task.files)
     scores = model.predict(test.X)
     # ERR stops at a label with (2^label - 1) / 2^highest
-    highest = int(max(part.y.max() for part in (*data.training_data(task.files), test)))
+    highest = float(max(part.y.max() for part in (*data.training_data(task.files), test)))
     options: dict[str, dict[str, Any]] = {"err@10": {"max_label": highest}}
     metrics = {spec: Metric(spec, empty="skip", **options.get(spec, {})) for spec in TESTED}
     return {spec: metric.per_query(test.y, scores, group=test.sizes) for spec, metric in metrics.items()}
