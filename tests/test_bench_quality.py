@@ -167,12 +167,41 @@ def test_a_trial_that_a_library_refuses_does_not_count(split, tmp_path, monkeypa
     assert records(tmp_path / "out")["tune/SPLIT/1/lambdarank/0"]["failed"] == "no such leaf"
     shown = "tuning: SPLIT, fold 1, LightGBM lambdarank: trial 0 failed and does not count: no such leaf"
     assert shown in capsys.readouterr().err
-    refused = lambda job: job.method.id == "lambdarank"  # noqa: E731
-    with pytest.raises(
-        ValueError, match="lambdarank failed in every trial on SPLIT, fold 1: no such leaf; name the other"
-    ):
+
+
+def test_a_method_that_fails_in_every_trial_is_left_out(split, tmp_path, monkeypatch, capsys):
+    """As one whose library is missing: hours of search of the others are not lost."""
+
+    def refuse(job):
+        if job.method.id in refused:
+            raise RuntimeError("no such label")
+        return Model(3, lambda X: X[:, 0])
+
+    for trainer in ("lightgbm", "SoftRanker"):
+        monkeypatch.setitem(tasks.TRAINERS, trainer, refuse)
+    refused = ["lambdarank"]
+    run.run_quality(options(split, tmp_path / "out"))
+    why = "failed in every trial on SPLIT, fold 1: no such label"
+    assert set(json.loads((tmp_path / "out" / "settings.json").read_text())["settings"]) == {"soft-lightgbm"}
+    report = json.loads((tmp_path / "out" / "bench-quality.json").read_text())
+    assert report["sections"][0]["left_out"] == {"LightGBM lambdarank": why}
+    assert [row["method"] for row in report["sections"][0]["rows"]] == ["soft-lightgbm"]
+    said = capsys.readouterr()
+    assert f"Left out: LightGBM lambdarank {why}\n" in said.out
+    assert "tuning: SPLIT, fold 1, LightGBM lambdarank: every trial failed, 0.0 s\n" in said.err
+    refused = TINY
+    with pytest.raises(ValueError, match="no method could be trained"):
         run.run_quality(options(split, tmp_path / "other"))
     assert not (tmp_path / "other" / "settings.json").exists()
+
+
+def test_failures_name_the_first_fold_without_a_trial():
+    places = [Place("TINY", fold, method) for fold in (1, 2, 3) for method in TINY]
+    trials = [tasks.Task("tune", place, number, None, [{}], 1, 1, 1) for place in places for number in (0, 1)]
+    fails = {("lambdarank", 1, 0), *(("lambdarank", fold, number) for fold in (2, 3) for number in (0, 1))}
+    log = {t.key: {"failed": t.key} if (t.place.method, t.place.fold, t.number) in fails else {} for t in trials}
+    found = {"lambdarank": "failed in every trial on TINY, fold 2: tune/TINY/2/lambdarank/0"}
+    assert frozen.failures(log, trials) == found
 
 
 def test_trial_0_is_stock_and_the_others_are_drawn(done):
@@ -230,6 +259,15 @@ def test_values_per_query_are_those_of_a_plain_refit(done, folder):
     assert np.isnan(values["map"]).tolist() == [True] + [False] * (N_QUERIES - 1)
     err = Metric("err@10", empty="skip", max_label=2).per_query(test.y, np.concatenate(scores), group=test.sizes)
     np.testing.assert_allclose(values["err@10"], err, atol=1e-12)
+
+
+def test_err_takes_the_highest_label_with_its_fraction(split, monkeypatch):
+    """2.75 in the test part: chances of (2^2.75 - 1) / 2^2 would be above 1."""
+    (split / "test.txt").write_text("2.75 qid:900 1:2\n0 qid:900 1:1\n")
+    monkeypatch.setitem(tasks.TRAINERS, "lightgbm", lambda job: Model(1, lambda X: X[:, 0]))
+    files = folds.find_folds(split)[0]
+    outcome = tasks.run_task(tasks.Task("test", Place("SPLIT", 1, "lambdarank"), 0, files, [{}], 1, 1, 1))
+    assert outcome.values["err@10"].tolist() == pytest.approx([(2**2.75 - 1) / 2**2.75])
 
 
 def test_the_report(done, folder):

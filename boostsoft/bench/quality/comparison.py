@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from .data import DataSet
 from .frozen import Frozen
@@ -16,11 +16,12 @@ from .workers import threads_of
 
 @dataclass(frozen=True)
 class Comparison:
-    """Options, data sets, and the methods whose libraries are installed."""
+    """Options, data sets, the methods whose libraries are installed, and why the search left others of them out."""
 
     options: Options
     sets: Sequence[DataSet]
     methods: Sequence[str]
+    failed: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def threads(self) -> int:

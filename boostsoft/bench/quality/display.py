@@ -44,11 +44,13 @@ class Display(Bars):
         if "failed" in record:
             self._say(f"{name}: trial {task.number} failed and does not count: {record['failed']}")
         if self._left[place] == 0 and not self._console.is_terminal:
-            self._say(f"{name}: best NDCG@10 on valid {self._valid[place]:.4f}, {self._seconds[place]:.1f} s")
+            best = f"best NDCG@10 on valid {self._valid[place]:.4f}" if place in self._valid else "every trial failed"
+            self._say(f"{name}: {best}, {self._seconds[place]:.1f} s")
 
     def _note(self, place: Place, record: dict[str, Any]) -> None:
         self._seconds[place] += record["seconds"]
-        self._valid[place] = max(record.get("valid", 0.0), self._valid.get(place, 0.0))
+        if "failed" not in record:
+            self._valid[place] = max(record["valid"], self._valid.get(place, 0.0))
 
     def _say(self, text: str) -> None:
         self._console.print(Text(f"{self._phase}: {text}"), soft_wrap=True)

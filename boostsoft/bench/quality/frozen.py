@@ -30,6 +30,17 @@ class Frozen:
     trees: int | None
 
 
+def failures(log: RunLog, trials: Sequence[Task]) -> dict[str, str]:
+    """The methods that failed in every trial on a fold, which leaves none to choose: the first such fold, and why."""
+    trained = {task.place for task in trials if "failed" not in log[task.key]}
+    found: dict[str, str] = {}
+    for task in trials:
+        if task.place not in trained:
+            where = f"{task.place.data}, fold {task.place.fold}"
+            found.setdefault(task.place.method, f"failed in every trial on {where}: {log[task.key]['failed']}")
+    return found
+
+
 def choose(log: RunLog, trials: Sequence[Task], average: int = 1) -> dict[Place, dict[str, Any]]:
     """The best trial of each place on its validation part, the first one if several are; the next best under "next".
 
@@ -49,10 +60,10 @@ def choose(log: RunLog, trials: Sequence[Task], average: int = 1) -> dict[Place,
     chosen = {}
     for place, entries in done.items():
         if len(entries) < average:
-            how_often = f"in all but {len(entries)} trials, of which --average {average} needs more," if entries else ""
             raise ValueError(
-                f"bench quality: {place.method} failed {how_often or 'in every trial'} on {place.data}, fold "
-                f"{place.fold}: {failed[place]}; name the other methods with --methods, in another folder"
+                f"bench quality: {place.method} failed in all but {len(entries)} trials, of which --average {average} "
+                f"needs more, on {place.data}, fold {place.fold}: {failed[place]}; name the other methods with "
+                "--methods, in another folder"
             )
         best, *others = sorted(entries, key=lambda entry: -entry["judged"])[:average]
         chosen[place] = {**best, "next": others} if others else best

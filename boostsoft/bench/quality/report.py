@@ -63,11 +63,12 @@ def threads_in_words(log: RunLog, tests: Iterable[Task]) -> str:
 def sections_of(
     comparison: Comparison, found: Mapping[str, Mapping[str, Tested]], peers: Peers, threads: str
 ) -> list[Section]:
-    """All tables; methods whose library is missing are named in them."""
+    """All tables; methods whose library is missing, or that failed, are named in them."""
     left_out = {}
     for method in map(METHODS.__getitem__, comparison.options.methods):
         if method.id not in comparison.methods:
-            left_out[method.name] = f"{KNOWN[method.library][0]} {peers.missing[method.library]}"
+            failed = comparison.failed.get(method.id)
+            left_out[method.name] = failed or f"{KNOWN[method.library][0]} {peers.missing[method.library]}"
     return quality_sections(found, comparison.options.jobs, threads, left_out)
 
 

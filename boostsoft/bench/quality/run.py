@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from rich.console import Console
@@ -19,7 +19,7 @@ from ..tables import section_table, summary
 from .comparison import Comparison
 from .data import find_sets, fingerprints
 from .display import Display
-from .frozen import FILE, Frozen, choose, freeze, read_settings
+from .frozen import FILE, Frozen, choose, failures, freeze, read_settings
 from .methods import METHODS
 from .options import Options
 from .protocol import Protocol, versions
@@ -95,12 +95,19 @@ def _steps(bench: _Bench, given: Frozen | None) -> None:
 
 
 def _tuned(bench: _Bench) -> Frozen:
-    """Search, and freeze what is best."""
+    """Search, and freeze what is best; a method that fails in every trial of a fold is left out from here on."""
     options = bench.options
     bench.protocol.enter("tuning", {"trials": options.trials, "seed": options.seed})
     trials = bench.comparison.trials()
     _execute(bench, "tuning", trials)
-    chosen = choose(bench.log, trials, options.average)
+    failed = failures(bench.log, trials)
+    methods = [method for method in bench.comparison.methods if method not in failed]
+    for method, why in failed.items():
+        bench.console.print(Text(f"Left out: {METHODS[method].name} {why}"))
+    if not methods:
+        raise ValueError("bench quality: no method could be trained; give other --methods, in another folder")
+    bench.comparison = replace(bench.comparison, methods=methods, failed=failed)
+    chosen = choose(bench.log, [task for task in trials if task.place.method in methods], options.average)
     return freeze(options.out, chosen, bench.protocol.sections, options.average)
 
 
