@@ -16,7 +16,7 @@ from boostsoft.bench.quality import data, methods, tasks, train_catboost, train_
 from boostsoft.bench.quality.methods import METHODS, ONE_BOOSTER, OURS
 from boostsoft.bench.quality.space import Choice, Depth, LogInteger, LogUniform, draw
 from boostsoft.bench.quality.tasks import Place
-from boostsoft.bench.quality.watch import Job, Watch, hard_ndcg
+from boostsoft.bench.quality.watch import Job, Model, Watch, hard_ndcg
 from boostsoft.datasets import RankingData
 from boostsoft.ranker import SoftRanker
 from boostsoft.ranker.random_trees import RANDOM_TREES
@@ -295,6 +295,20 @@ def test_trainers_fail_with_the_run_named(folder):
     assert trial.values is None
     assert "num_leaves" in trial.record["failed"]
     assert not {"valid", "trees"} & set(trial.record)
+
+
+def test_models_that_refuse_to_score_fail_with_the_run_named(folder, monkeypatch):
+    """As XGBoost does where float32 has no such feature, which may be in the test part alone."""
+
+    def refuse(X):
+        raise ValueError("too large a value")
+
+    monkeypatch.setitem(tasks.TRAINERS, "lightgbm", lambda job: Model(1, refuse))
+    files = folds.find_folds(folder)[0]
+    tested = tasks.Task("test", Place("TINY", 1, "lambdarank"), 0, files, [{}], 3, 60, 1)
+    with pytest.raises(ValueError, match=r"test/TINY/1/lambdarank/0 failed with .*: too large a value"):
+        tasks.run_task(tested)
+    assert tasks.run_task(replace(tested, kind="tune")).record["failed"] == "too large a value"
 
 
 @pytest.mark.parametrize(("name", "how_many"), [("mq2008_ohsumed.json", 1), ("mq2008_ohsumed_three.json", 3)])

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...arguments import FloatArray
+from ...datasets import RankingData
 from ...kernels.threads import at_most
 from ...metrics import Metric
 from ..folds import FoldFiles
@@ -100,6 +101,7 @@ def _run(task: Task) -> Outcome:
     def job(setting: Setting) -> Job:
         return Job(method, setting, train, valid, seed, task.trees, task.patience, task.threads)
 
+    parts = [valid, data.test_data(task.files)] if tested else [valid]
     first, *others = task.settings
     started = time.perf_counter()
     record: dict[str, Any] = {"key": task.key, "setting": first, "threads": task.threads}
@@ -107,20 +109,20 @@ def _run(task: Task) -> Outcome:
         record["next"] = others
     try:
         model = mean_of([TRAINERS[method.trainer](job(setting)) for setting in task.settings], valid)
+        seconds = time.perf_counter() - started
+        scores = [model.predict(part.X) for part in parts]
     except Exception as error:
         if tested:
             raise ValueError(f"bench quality: {task.key} failed with {task.settings}: {first_line(error)}") from error
         return Outcome(task, {**record, "failed": first_line(error), "seconds": time.perf_counter() - started}, None)
-    record["seconds"] = time.perf_counter() - started
-    scores = model.predict(valid.X)
-    record |= {"valid": hard_ndcg(valid, scores), "judged": judged(method.ours, valid, scores), "trees": model.trees}
-    return Outcome(task, record, _tested(task, model) if tested else None)
+    on_valid, *on_test = scores
+    record |= {"seconds": seconds, "valid": hard_ndcg(valid, on_valid), "judged": judged(method.ours, valid, on_valid)}
+    record["trees"] = model.trees
+    return Outcome(task, record, _tested(task, parts[1], on_test[0]) if tested else None)
 
 
-def _tested(task: Task, model: Model) -> dict[str, FloatArray]:
+def _tested(task: Task, test: RankingData, scores: FloatArray) -> dict[str, FloatArray]:
     """Values of each test query; NaN where nothing is relevant."""
-    test = data.test_data(task.files)
-    scores = model.predict(test.X)
     # ERR stops at a label with (2^label - 1) / 2^highest
     highest = float(max(part.y.max() for part in (*data.training_data(task.files), test)))
     options: dict[str, dict[str, Any]] = {"err@10": {"max_label": highest}}
