@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import json
+import weakref
 from collections import Counter
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -232,6 +235,43 @@ def test_trees_up_to_the_best_are_kept(folder, method):
         return
     patient = tasks.TRAINERS[METHODS[method].trainer](Job(METHODS[method], setting, train, valid, 0, 60, 1, 1))
     assert patient.trees <= full.trees
+
+
+def test_one_fold_is_kept_and_no_order_of_it(folder, monkeypatch):
+    """Each library's own form of the data holds its rows too: of large ones memory has not room for many."""
+    parts = []
+
+    def noted(real):
+        def made(*args, **options):
+            found = real(*args, **options)
+            parts.append(weakref.ref(found))
+            return found
+
+        return made
+
+    def alive():
+        gc.collect()
+        return [part() is not None for part in parts]
+
+    first, second = folds.find_folds(folder)[:2]
+    data.training_data(second)  # nothing of the first is there
+    monkeypatch.setattr(data, "load_letor", noted(data.load_letor))
+    trained = [name for name in ("lambdarank", "xgb-ndcg", "yetirank") if find_spec(METHODS[name].library)]
+
+    def run(kind, fold, method):
+        place, setting = Place("TINY", fold.number, method), METHODS[method].stock()
+        tasks.run_task(tasks.Task(kind, place, 0, fold, [setting], 2, 60, 1))
+
+    for method in trained:
+        run("tune", first, method)
+    assert alive() == [True, True]
+    run("tune", second, "lambdarank")
+    assert alive() == [False, False, True, True]
+    monkeypatch.setattr(RankingData, "select_queries", noted(RankingData.select_queries))
+    for method in trained:
+        run("test", second, method)
+    orders = [False] * len(trained)
+    assert sorted(alive()[2:]) == [*orders, True, True, True]  # training, validation and test part
 
 
 # ---------------------------------------------------------------------------------------------------------

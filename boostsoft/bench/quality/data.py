@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
+from typing import Any, Generic, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -14,6 +14,8 @@ from ...datasets import RankingData, load_letor
 from ...part_files import equally_wide, fit_width
 from ..folds import FoldFiles, find_folds
 
+_Given = ParamSpec("_Given")
+_Made = TypeVar("_Made")
 _CHUNK = 1 << 20
 _ORDER = 1_000_003  # keeps the orders of the seeds apart from the draws of the search
 
@@ -46,7 +48,31 @@ def find_sets(folders: Sequence[Path], most: int | None = None) -> list[DataSet]
     return sets
 
 
-@lru_cache(maxsize=2)
+class Latest(Generic[_Given, _Made]):
+    """A function whose last result is kept, and let go before the next is made: there may be memory for one alone.
+
+    >>> ones = Latest(np.ones)
+    >>> ones(2) is ones(2)
+    True
+    """
+
+    def __init__(self, make: Callable[_Given, _Made]) -> None:
+        self._make = make
+        self._kept: dict[Hashable, _Made] = {}
+
+    def __call__(self, *args: _Given.args, **kwargs: _Given.kwargs) -> _Made:
+        """What it makes of these."""
+        if args not in self._kept:
+            self.forget()
+            self._kept[args] = self._make(*args, **kwargs)
+        return self._kept[args]
+
+    def forget(self) -> None:
+        """Let it go."""
+        self._kept.clear()
+
+
+@Latest
 def training_data(files: FoldFiles) -> tuple[RankingData, RankingData]:
     """Training and validation part of a fold, equally wide."""
     train, valid = load_letor(list(files.train)), load_letor(list(files.valid))
@@ -64,7 +90,13 @@ def reordered(files: FoldFiles, seed: int) -> RankingData:
     return train.select_queries(np.random.default_rng([seed, files.number, _ORDER]).permutation(train.n_queries))
 
 
-@lru_cache(maxsize=2)
+@Latest
+def prepared(make: Callable[..., tuple[Any, Any]], *given: Any) -> tuple[Any, Any]:
+    """What a library makes of the two parts, for all runs on the same rows."""
+    return make(*given)
+
+
+@Latest
 def test_data(files: FoldFiles) -> RankingData:
     """The test part of a fold, as wide as its training part."""
     test = load_letor(list(files.test))

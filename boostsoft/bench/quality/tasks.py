@@ -116,6 +116,8 @@ def _run(task: Task) -> Outcome:
             raise ValueError(f"bench quality: {task.key} failed with {task.settings}: {first_line(error)}") from error
         return Outcome(task, {**record, "failed": first_line(error), "seconds": time.perf_counter() - started}, None)
     on_valid, *on_test = scores
+    if tested:
+        data.prepared.forget()  # of an order that no other run has
     record |= {"seconds": seconds, "valid": hard_ndcg(valid, on_valid), "judged": judged(method.ours, valid, on_valid)}
     record["trees"] = model.trees
     return Outcome(task, record, _tested(task, parts[1], on_test[0]) if tested else None)

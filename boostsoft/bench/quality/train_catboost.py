@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from ...arguments import FloatArray
 from ...datasets import RankingData
+from .data import prepared
 from .watch import Job, Model, Watch
 
 # its own NDCG ends the training; it counts queries without anything relevant as 1, which moves all values alike
@@ -19,7 +19,7 @@ def train(job: Job) -> Model:
     """Grow trees until CatBoost finds nothing better; which number of them is best is measured afterwards."""
     import catboost
 
-    train_set, valid_set = _pools(job.train, job.valid)
+    train_set, valid_set = prepared(_pools, job.train, job.valid)
     model = catboost.CatBoost(parameters(job))
     model.fit(train_set, eval_set=valid_set)
     watch = Watch(job.valid, None)
@@ -58,7 +58,6 @@ def loss(job: Job) -> str:
     return f"{job.method.objective}:{text}" if text else f"{job.method.objective}"
 
 
-@lru_cache(maxsize=2)
 def _pools(train: RankingData, valid: RankingData) -> tuple[Any, Any]:
     import catboost
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
 from ...datasets import RankingData
+from .data import prepared
 from .watch import Job, Model
 
 
@@ -25,7 +25,7 @@ def train(job: Job) -> Model:
         if watch.exhausted:
             raise lgb.callback.EarlyStopException(watch.best - 1, [])
 
-    train_set, valid_set = _datasets(job.train, job.valid)
+    train_set, valid_set = prepared(_datasets, job.train, job.valid)
     booster = lgb.train(parameters(job), train_set, job.trees, valid_sets=[valid_set], feval=measure, callbacks=[stop])
     trees = grown[watch.best - 1]
     return Model(trees, lambda X: booster.predict(X, num_iteration=trees, raw_score=True))
@@ -52,7 +52,6 @@ def parameters(job: Job) -> dict[str, Any]:
 _BINNING = {"feature_pre_filter": False}
 
 
-@lru_cache(maxsize=2)
 def _datasets(train: RankingData, valid: RankingData) -> tuple[Any, Any]:
     import lightgbm as lgb
 

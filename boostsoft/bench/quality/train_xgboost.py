@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
 from ...datasets import RankingData
+from .data import prepared
 from .watch import Job, Model, Watch
 
 
@@ -18,7 +18,7 @@ def train(job: Job) -> Model:
     def measure(predt: Any, _: Any) -> tuple[str, float]:
         return "stop", watch.add(predt)
 
-    train_set, valid_set = _matrices(job.train, job.valid, job.threads)
+    train_set, valid_set = prepared(_matrices, job.train, job.valid, job.threads)
     booster = xgb.train(
         parameters(job),
         train_set,
@@ -61,7 +61,6 @@ def _stop(watch: Watch) -> Any:
     return Stop()
 
 
-@lru_cache(maxsize=2)
 def _matrices(train: RankingData, valid: RankingData, threads: int) -> tuple[Any, Any]:
     import xgboost as xgb
 
