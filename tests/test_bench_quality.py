@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -65,11 +66,27 @@ def test_every_run_is_recorded_once(done):
     assert len(list((done / "runs").iterdir())) == 2 * 4 * 2
 
 
-def test_one_run_of_each_method_comes_first(done):
-    keys = list(records(done))
-    assert {tuple(key.split("/")[2:]) for key in keys[:4]} == {
-        ("1", method, "0") for method in ("soft-lightgbm", "soft-xgboost", "lambdarank", "xgb-ndcg")
-    }
+def test_two_runs_of_each_method_come_first(done):
+    keys, methods = list(records(done)), ("soft-lightgbm", "soft-xgboost", "lambdarank", "xgb-ndcg")
+    for number in (0, 1):
+        assert set(keys[4 * number :][:4]) == {f"tune/TINY/1/{method}/{number}" for method in methods}
+
+
+def test_what_is_left_is_estimated_from_second_runs(folder, split, tmp_path, monkeypatch, capsys):
+    """The first ones compile, and stop early: here a run of TINY takes a minute, of SPLIT two, the first ones hours."""
+    done = []
+
+    def timed(task):
+        done.append(task.key)
+        seconds = 9999.0 if task.number == 0 else {"TINY": 60.0, "SPLIT": 120.0}[task.place.data]
+        record = {"key": task.key, "setting": {"trees": {}, "own": {}}, "valid": 0.5, "judged": 0.5, "trees": 3}
+        return tasks.Outcome(task, {**record, "seconds": seconds}, None)
+
+    monkeypatch.setattr(workers, "run_task", timed)
+    given = replace(options(folder, tmp_path / "out", trials=5, folds=1, tune_only=True), data=(folder, split))
+    run.run_quality(given)
+    assert "tuning: 12 runs are left, about 18 minutes on 1 x " in capsys.readouterr().out
+    assert [key.split("/")[1] for key in done[:8]] == ["TINY"] * 4 + ["SPLIT"] * 4  # each read once
 
 
 def test_the_chosen_setting_is_the_best_on_valid(done):
@@ -407,7 +424,7 @@ def test_quick_runs_from_the_command(folder, tmp_path, capsys):
     arguments = ["bench", "quality", "--quick", "--data", str(folder), "--trees", "3", "--out", str(tmp_path / "out")]
     assert cli.main([*arguments, "--methods", "lambdarank,xendcg"]) == 0
     shown = capsys.readouterr()
-    assert "tuning: 10 runs are left, about a minute on 1 x " in shown.out
+    assert "tuning: 8 runs are left, about a minute on 1 x " in shown.out
     assert "No target was measured." in shown.out
     assert "tuning: TINY, fold 2, LightGBM lambdarank: best NDCG@10 on valid 0." in shown.err
     assert (tmp_path / "out" / "bench-quality.png").is_file()
@@ -417,8 +434,8 @@ def test_the_runs_that_are_left_are_counted_as_they_are_logged(folder, tmp_path,
     given = options(folder, tmp_path / "out", methods=("lambdarank",), average=2)
     run.run_quality(given)
     shown, done = capsys.readouterr().out, len(records(tmp_path / "out"))
-    assert f"tuning: {done - 1} runs are left" in shown  # however many models each is
-    assert "testing: 3 runs are left" in shown
+    assert f"tuning: {done - 2} runs are left" in shown  # however many models each is
+    assert "testing: 2 runs are left" in shown
 
 
 def test_every_tested_run_pays_for_its_bins(split, tmp_path, monkeypatch):

@@ -29,6 +29,7 @@ from .tasks import Place, Task
 from .workers import Runner, workers
 
 _PAGE = 180  # columns, where nothing says how many there are
+_PILOTS = 2  # the first run of a method may compile, and is of stock settings, which need fewer trees than most
 
 
 @dataclass
@@ -143,25 +144,32 @@ def _entries(comparison: Comparison, peers: Peers) -> dict[str, Any]:
 
 
 def _execute(bench: _Bench, phase: str, tasks: Sequence[Task]) -> None:
-    """Do what is not done yet: first one run of each method and data set, to say how long all will take."""
+    """Do what is not done yet: first two runs of each method and data set, to say how long all will take."""
     bench.asked = tasks
     todo = [task for task in tasks if task.key not in bench.log]
     if not todo:
         return
-    firsts: dict[tuple[str, str], Task] = {}
+    firsts: dict[tuple[str, str], list[Task]] = {}
     for task in tasks:
-        firsts.setdefault((task.place.data, task.place.method), task)
-    pilots = {task.key for task in firsts.values()}
+        firsts.setdefault((task.place.data, task.place.method), []).append(task)
+    names = [found.name for found in bench.comparison.sets]
+    pilots = {task.key for same in firsts.values() for task in same[:_PILOTS]}
+    last = {which: same[:_PILOTS][-1] for which, same in firsts.items()}
+    # one data set after the other, as each is read anew
+    first = sorted(
+        (task for task in todo if task.key in pilots), key=lambda task: (names.index(task.place.data), task.number)
+    )
+    rest = [task for task in todo if task.key not in pilots]
     with Display(Console(stderr=True), phase, tasks, bench.log) as display:
-        for chosen in (True, False):
-            for outcome in bench.runner([task for task in todo if (task.key in pilots) == chosen]):
+        for turn in (first, rest):
+            for outcome in bench.runner(turn):
                 bench.log.add(outcome)
                 display.done(outcome.task, outcome.record)
-            if chosen and (text := _estimate(bench, phase, tasks, firsts)):
+            if turn is first and (text := _estimate(bench, phase, tasks, last)):
                 bench.console.print(Text(text))
 
 
-def _estimate(bench: _Bench, phase: str, tasks: Sequence[Task], firsts: Mapping[tuple[str, str], Task]) -> str:
+def _estimate(bench: _Bench, phase: str, tasks: Sequence[Task], pilots: Mapping[tuple[str, str], Task]) -> str:
     """How long the rest takes, from the seconds of one run of each method and data set; empty if nothing is left."""
     options = bench.options
     left = Counter(task.place for task in tasks if task.key not in bench.log)
@@ -173,13 +181,13 @@ def _estimate(bench: _Bench, phase: str, tasks: Sequence[Task], firsts: Mapping[
         return ""
 
     def seconds(places: Counter[Place]) -> float:
-        one = {which: float(bench.log[task.key]["seconds"]) for which, task in firsts.items()}
+        one = {which: float(bench.log[task.key]["seconds"]) for which, task in pilots.items()}
         return sum(one[place.data, place.method] * count for place, count in places.items())
 
     total = (seconds(left) + seconds(tests) * options.average) / options.jobs
     return (
         f"{phase}: {runs:,} {'run is' if runs == 1 else 'runs are'} left, about {in_hours(total)} on {options.jobs} x "
-        f"{bench.comparison.threads} threads, from one run of each method; Ctrl-C keeps what is done."
+        f"{bench.comparison.threads} threads, from the first runs of each method; Ctrl-C keeps what is done."
     )
 
 
