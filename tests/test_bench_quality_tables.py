@@ -28,7 +28,8 @@ def made_up(**means):
         values = mean + 0.01 * np.random.default_rng(0).normal(size=(3, 50))
         values[:, 0] = np.nan
         spec = {metric: values + 0.01 * i for i, metric in enumerate(("ndcg@1", "ndcg@5", "ndcg@10", "map", "err@10"))}
-        found[method.replace("_", "-")] = analysis.Tested(spec, np.array([10.0, 20.0, 30.0]), np.array([1.0, 2.0, 6.0]))
+        spec["map"] = 2 * values
+        found[method.replace("_", "-")] = analysis.Tested(spec, np.array([10.0, 20.0, 60.0]), np.array([1.0, 2.0, 6.0]))
     return found
 
 
@@ -57,7 +58,7 @@ def test_tables_and_targets():
     assert row["soft-xgboost"]["less_interval"][0] == pytest.approx(0.1)
     assert row["soft-xgboost"]["to_lambdarank_interval"][0] == pytest.approx(-0.05)
     assert "less_interval" not in row["soft-lightgbm"]
-    assert (row["xendcg"]["trees"], row["xendcg"]["median"]) == (20.0, 2.0)
+    assert (row["xendcg"]["trees"], row["xendcg"]["median"], row["xendcg"]["seconds"].median) == (30.0, 2.0, 2.0)
     assert "49 of 50 have something relevant" in first.note
     assert "threads per run: 1, runs at a time: 2" in first.note
     pooled = {row["method"]: row for row in pool.rows}
@@ -69,7 +70,13 @@ def test_tables_and_targets():
         (name, method) for name in ("A", "B", "all data sets") for method in ("soft-lightgbm", "lambdarank", "xendcg")
     }
     other = next(row for row in boosters.rows if (row["data"], row["method"]) == ("B", "xendcg"))
-    assert other["map_less_interval"] == pytest.approx([-0.02] * 3)
+    assert other["map_less_interval"] == pytest.approx([-0.04] * 3)
+
+
+def test_a_pool_has_the_trees_and_seconds_of_all_runs():
+    one = made_up(lambdarank=0.5)["lambdarank"]
+    pool = analysis.pooled([one, analysis.Tested(one.values, np.array([5.0]), np.array([7.0]))])
+    assert (pool.trees.tolist(), pool.seconds.tolist()) == ([10, 20, 60, 5], [1, 2, 6, 7])
 
 
 def test_a_loss_misses_the_target_of_the_pool():
