@@ -206,6 +206,9 @@ def test_a_method_that_fails_in_every_trial_is_left_out(split, tmp_path, monkeyp
     said = capsys.readouterr()
     assert f"Left out: LightGBM lambdarank {why}\n" in said.out
     assert "tuning: SPLIT, fold 1, LightGBM lambdarank: every trial failed, 0.0 s\n" in said.err
+    run.run_quality(options(split, tmp_path / "tuned", tune_only=True))
+    said = " ".join(capsys.readouterr().out.split())  # however long the folder's name is
+    assert "then run again with --settings FILE --methods soft-lightgbm." in said
     refused = TINY
     with pytest.raises(ValueError, match="no method could be trained"):
         run.run_quality(options(split, tmp_path / "other"))

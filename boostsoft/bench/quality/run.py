@@ -80,7 +80,8 @@ def _steps(bench: _Bench, given: Frozen | None) -> None:
     options = bench.options
     frozen = given or _tuned(bench)
     if options.tune_only:
-        text = f"Settings written to {options.out / FILE}: commit this file, then run again with --settings FILE."
+        left = f" --methods {','.join(bench.comparison.methods)}" if bench.comparison.failed else ""
+        text = f"Settings written to {options.out / FILE}: commit this file, then run again with --settings FILE{left}."
         bench.console.print(Text(text, style="bold"))
         return
     sections = _tested(bench, frozen)
