@@ -15,12 +15,15 @@ from sklearn.metrics import ndcg_score
 from boostsoft import cli
 from boostsoft.bench import peers
 from boostsoft.bench.defaults import draws, rankers
+from boostsoft.bench.defaults import run as defaults_run
 from boostsoft.bench.defaults.measured import TESTED, Run
 from boostsoft.bench.defaults.options import Options
 from boostsoft.bench.defaults.rankers import RANKERS, Job
 from boostsoft.bench.defaults.report import section_of, to
 from boostsoft.bench.differences import differences_figure
+from boostsoft.bench.results import Section
 from boostsoft.bench.tables import section_table
+from boostsoft.drawing import BLUE, GREY
 from boostsoft.statistics import paired_interval
 
 from . import quality_cases
@@ -180,6 +183,31 @@ def test_the_validation_part_stops_every_ranker(method):
     assert stopped.predict(draw.test.X).std() > 0
 
 
+@pytest.mark.parametrize(
+    ("method", "seed_of"),
+    [
+        ("lambdarank", lambda fitted: fitted.params["seed"]),
+        ("xgb-ndcg", lambda fitted: fitted.random_state),
+        ("catboost", lambda fitted: fitted.get_param("random_seed")),
+    ],
+)
+def test_the_others_have_the_seed_of_the_draw_and_stop_by_ndcg_at_10(folder, method, seed_of):
+    pytest.importorskip(RANKERS[method].library)
+    fitted = RANKERS[method].fit(Job(the_draws(folder, [0])[0], 3, 4, stop=True))
+    assert seed_of(fitted) == 3
+    watched = {"lambdarank": "best_score", "xgb-ndcg": "evals_result_"}.get(method)
+    if watched:  # CatBoost's own choice is its default
+        assert [list(of) for of in getattr(fitted, watched).values()] == [["ndcg@10"]]
+
+
+def test_trees_and_draws_where_none_are_given(monkeypatch):
+    seen = []
+    monkeypatch.setattr("boostsoft.bench.defaults.run.run_defaults", seen.append)
+    for more in ([], ["--stop"], ["--quick"], ["--quick", "--stop"], ["--quick", "--trees", "7", "--draws", "3"]):
+        assert cli.main(["bench", "defaults", *more]) == 0
+    assert [(found.trees, found.draws) for found in seen] == [(100, 4), (800, 4), (20, 1), (20, 1), (7, 3)]
+
+
 def test_ours_is_the_ranker_by_default(folder, monkeypatch):
     made = []
 
@@ -219,6 +247,14 @@ def section_with(*draws, methods=("lambdarank", "xendcg", "xgb-ndcg")):
     runs = [Run(np.arange(2), dict.fromkeys(TESTED, np.array(values)), 9, 0.1) for values in draws]
     options = Options((), Path(), methods, len(draws), 0, None, 5, False)
     return section_of("set", dict.fromkeys(methods, runs), {}, options)
+
+
+def test_documents_are_a_mean_and_seconds_a_median_over_draws():
+    values = dict.fromkeys(TESTED, np.array([0.5, 0.25]))
+    runs = [Run(np.arange(2), values, *of) for of in ((10, 1.0), (20, 2.0), (60, 6.0))]
+    section = section_of("set", {"lambdarank": runs}, {}, Options((), Path(), ("lambdarank",), 3, 0, None, 5, False))
+    assert "Trained on 30 documents in the mean" in section.note
+    assert section.rows[0]["seconds"] == 2.0
 
 
 def test_figures_have_their_headings_on_a_narrow_terminal():
@@ -277,6 +313,18 @@ def test_every_dot_of_the_picture_has_its_name():
     assert low < min(names) <= max(names) < high
 
 
+def test_the_picture_draws_intervals_and_ours_in_blue():
+    """Four data sets in two lines of three; all panels have one order of names."""
+    rows = [{"name": "a", "ours": True, "less": [0.1, -0.2, 0.3]}, {"name": "b", "ours": False, "less": [0.2, 0, 0.4]}]
+    figure = differences_figure([Section("key", "title", "", (), rows)] * 4, "less", "title")
+    assert [bool(axes.lines) for axes in figure.axes] == [True] * 4 + [False] * 2
+    first, second, *_ = figure.axes
+    assert first.get_shared_y_axes().joined(first, second)
+    bars = [line for line in first.lines if len(line.get_xdata()) == 2 and line.get_marker() == "None"][:2]
+    assert [list(line.get_xdata()) for line in bars] == [[-0.2, 0.3], [0, 0.4]]
+    assert [line.get_color() for line in bars] == [BLUE, GREY]
+
+
 def test_what_is_not_installed_is_named(folder, tmp_path, monkeypatch):
     kept = peers.import_peers(["lightgbm"])
     missing = peers.Peers(kept.versions, {"catboost": "not installed"})
@@ -297,6 +345,26 @@ def test_seeds_go_on_from_0_where_no_library_takes_more(folder, tmp_path, monkey
     monkeypatch.setattr("boostsoft.bench.defaults.run._run", fit)
     run(["--data", folder, "--draws", 3, "--seed", 2**31 - 1, "--methods", "lambdarank"], tmp_path / "out")
     assert seeds == [2**31 - 1, 0, 1]
+
+
+def test_a_bar_counts_the_fits_that_are_done(folder, tmp_path, monkeypatch):
+    seen, made = [], []
+
+    class Watched(defaults_run._Bar):
+        def __init__(self, *given):
+            super().__init__(*given)
+            made.append(self)
+
+    def fit(draw, method, seed, options):
+        [bar] = made[0]._progress.tasks
+        seen.append((bar.completed, bar.total, bar.fields["now"]))
+        return Run(draw.tested, dict.fromkeys(TESTED, np.ones(draw.tested.size)), 9, 0.1)
+
+    monkeypatch.setattr(defaults_run, "_Bar", Watched)
+    monkeypatch.setattr(defaults_run, "_run", fit)
+    run(["--data", folder, "--draws", 2, "--methods", "lambdarank,xendcg"], tmp_path / "out")
+    names = ["LGBMRanker", "LGBMRanker, rank_xendcg"]
+    assert seen == [(done, 4, name) for done, name in enumerate([*names, *names[::-1]])]
 
 
 def test_a_ranker_that_fails_is_named_and_the_others_are_measured(tmp_path, capfd):
