@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
+from contextlib import nullcontext
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from PIL import Image
+from rich.console import Console
 from sklearn.metrics import ndcg_score
 
 from boostsoft import Metric, SoftMetric, cli
 from boostsoft.bench import folds, peers
 from boostsoft.bench.quality import data, frozen, run, tasks, train_lightgbm, watch, workers
+from boostsoft.bench.quality.display import Display
 from boostsoft.bench.quality.methods import METHODS
 from boostsoft.bench.quality.space import draw
 from boostsoft.bench.quality.tasks import Place
@@ -257,6 +261,14 @@ def test_seeds_and_orders_of_queries(split, tmp_path, monkeypatch):
     assert len({entry[3] for entry in seen}) == 1
 
 
+def test_each_fold_has_orders_of_its_own(folder):
+    first, second = folds.find_folds(folder)[:2]
+    orders = [data.reordered(fold, 3).qid[::N_DOCS].tolist() for fold in (first, second)]
+    places = [sorted(order).index for order in orders]
+    one, other = ([place(qid) for qid in order] for place, order in zip(places, orders, strict=True))
+    assert one != other
+
+
 def test_values_per_query_are_those_of_a_plain_refit(done, folder):
     """Fold 2, seed 1 of lambdarank: parts 2, 3 and 4 train, their queries in the seed's order, part 1 tests."""
     record = records(done)["test/TINY/2/lambdarank/1"]
@@ -423,6 +435,39 @@ def test_the_command_reads_its_options(folder, tmp_path, monkeypatch):
     assert (other.settings.name, other.jobs, other.seeds, other.out.name) == ("x.json", 2, 4, "o")
 
 
+def test_the_estimate_of_a_search_counts_its_tests_models_and_processes(folder, tmp_path, monkeypatch, capsys):
+    """Six trials of a minute and four tests of three models each, in two processes: 9 minutes."""
+
+    def timed(task):
+        if task.kind == "test":
+            raise KeyboardInterrupt
+        record = {"key": task.key, "setting": {"trees": {}, "own": {}}, "valid": 0.5, "judged": 0.5, "trees": 3}
+        return tasks.Outcome(task, {**record, "seconds": 60.0}, None)
+
+    monkeypatch.setattr(run, "workers", lambda jobs: nullcontext(lambda given: map(timed, given)))
+    with pytest.raises(KeyboardInterrupt):
+        run.run_quality(options(folder, tmp_path / "out", trials=5, folds=1, average=3, jobs=2))
+    assert "tuning: 10 runs are left, about 9 minutes on 2 x " in capsys.readouterr().out
+
+
+def test_a_bar_counts_what_is_done(tmp_path):
+    """From the log, then run by run."""
+    trials = [tasks.Task("tune", Place("TINY", 1, "lambdarank"), i, None, [{}], 1, 1, 1) for i in range(3)]
+    record = {"valid": 0.5, "seconds": 1.0}
+    shown = Display(Console(file=io.StringIO()), "tuning", trials, {trials[0].key: record})
+    [bar] = shown._progress.tasks
+    assert (bar.completed, bar.total) == (1, 3)
+    shown.done(trials[1], record)
+    assert (bar.completed, bar.fields["now"]) == (2, "TINY, fold 1, LightGBM lambdarank")
+
+
+def test_processes_share_the_threads(monkeypatch):
+    monkeypatch.delenv("OMP_WAIT_POLICY", raising=False)
+    wanted = {"NUMBA_NUM_THREADS": "3", "OMP_NUM_THREADS": "3", "OMP_WAIT_POLICY": "passive"}
+    assert workers._settings(3) == wanted
+    assert workers.threads_of(1_000_000) == 1
+
+
 def test_quick_runs_from_the_command(folder, tmp_path, capsys):
     arguments = ["bench", "quality", "--quick", "--data", str(folder), "--trees", "3", "--out", str(tmp_path / "out")]
     assert cli.main([*arguments, "--methods", "lambdarank,xendcg"]) == 0
@@ -458,14 +503,16 @@ def test_every_tested_run_pays_for_its_bins(split, tmp_path, monkeypatch):
     assert [tested for _, tested in found.values()] == [True, True, True]
 
 
-@pytest.mark.parametrize("name", ["vali", "test"])
-def test_parts_with_a_query_in_common_are_refused(split, tmp_path, name):
+@pytest.mark.parametrize(
+    ("of", "query", "name"), [("train", 100, "vali"), ("train", 100, "test"), ("vali", 200, "test")]
+)
+def test_parts_with_a_query_in_common_are_refused(split, tmp_path, of, query, name):
     """What is learnt by heart proves nothing."""
-    shared = (split / "train.txt").read_text().splitlines()[:12]
+    shared = (split / f"{of}.txt").read_text().splitlines()[:12]
     with open(split / f"{name}.txt", "a") as file:
         file.write("\n".join(shared) + "\n")
     with pytest.raises(
-        ValueError, match=rf"query 100 is in .*train.txt and in .*{name}.txt; parts must have queries of"
+        ValueError, match=rf"query {query} is in .*{of}.txt and in .*{name}.txt; parts must have queries of"
     ):
         run.run_quality(options(split, tmp_path / "out", trials=1, seeds=1, trees=2))
 

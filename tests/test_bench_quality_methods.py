@@ -15,7 +15,15 @@ import pytest
 
 from boostsoft import QueryGroups
 from boostsoft.bench import folds
-from boostsoft.bench.quality import data, methods, tasks, train_catboost, train_lightgbm, train_xgboost
+from boostsoft.bench.quality import (
+    data,
+    methods,
+    tasks,
+    train_catboost,
+    train_lightgbm,
+    train_ranker,
+    train_xgboost,
+)
 from boostsoft.bench.quality.methods import METHODS, ONE_BOOSTER, OURS
 from boostsoft.bench.quality.space import Choice, Depth, LogInteger, LogUniform, draw
 from boostsoft.bench.quality.tasks import Place
@@ -208,6 +216,30 @@ def test_the_trees_kept_are_those_of_the_best_round(monkeypatch):
     assert hard_ndcg(parts[1], found.predict(parts[1].X)) == pytest.approx(max(watches[0].values), abs=1e-12)
 
 
+TRAINED_WITH = {
+    "soft-lightgbm": (
+        train_ranker,
+        {"random_state": 7, "n_jobs": 3, "early_stopping_rounds": 11, "n_estimators": 23, "booster": "lightgbm"},
+    ),
+    "lambdarank": (train_lightgbm, {"seed": 7, "num_threads": 3, "deterministic": True, "force_row_wise": True}),
+    "xgb-ndcg": (
+        train_xgboost,
+        {"seed": 7, "nthread": 3, "tree_method": "hist", "grow_policy": "lossguide", "max_depth": 0},
+    ),
+    "queryrmse": (train_catboost, {"random_seed": 7, "thread_count": 3, "od_wait": 11, "iterations": 23}),
+}
+
+
+@pytest.mark.parametrize("method", TRAINED_WITH)
+def test_a_run_is_trained_with_its_seed_patience_and_threads(folder, method):
+    """However little of it shows in the models of small data."""
+    train, valid = data.training_data(folds.find_folds(folder)[0])
+    setting = METHODS[method].setting(draw(0, 1, 1))
+    trainer, wanted = TRAINED_WITH[method]
+    found = trainer.parameters(Job(METHODS[method], setting, train, valid, 7, 23, 11, 3))
+    assert {name: found.get(name) for name in wanted} == wanted
+
+
 def test_a_watch_keeps_the_best_and_ends(folder):
     _, valid = data.training_data(folds.find_folds(folder)[0])
     watch = Watch(valid, 2)
@@ -351,11 +383,15 @@ def test_models_that_refuse_to_score_fail_with_the_run_named(folder, monkeypatch
     assert tasks.run_task(replace(tested, kind="tune")).record["failed"] == "too large a value"
 
 
+RANDOM = {methods.RANDOM, *(name for found in RANDOM_TREES.values() for name in found)}  # then by the library's names
+
+
 @pytest.mark.parametrize(("name", "how_many"), [("mq2008_ohsumed.json", 1), ("mq2008_ohsumed_three.json", 3)])
 def test_the_readmes_settings_are_of_these_methods(name, how_many):
     """Those that were frozen for MQ2008 and OHSUMED: of every method and fold, within the spaces, best first."""
     file = Path(methods.__file__).parent / "settings" / name
-    settings = json.loads(file.read_text(encoding="utf-8"))["settings"]
+    document = json.loads(file.read_text(encoding="utf-8"))
+    settings, searched_then = document["settings"], document["protocol"]["runs"]["methods"]
     assert set(settings) == set(METHODS)
     for name, method in METHODS.items():
         searched = (method.setting(draw(0, 1, 1)), method.stock())
@@ -368,6 +404,11 @@ def test_the_readmes_settings_are_of_these_methods(name, how_many):
             },
             "own": {n for found in searched for n in found["own"]},
         }
+        then, now = searched_then[name], method.described()
+        assert then["fixed"] == now["fixed"]
+        for half in ("trees", "own"):
+            spaces = [{n: space for n, space in of[half].items() if n not in RANDOM} for of in (then, now)]
+            assert spaces[0] == spaces[1]
         assert set(settings[name]) == {"MQ2008", "OHSUMED"}
         for folds_ in settings[name].values():
             assert set(folds_) == {"1", "2", "3", "4", "5"}

@@ -70,7 +70,7 @@ def test_the_best_of_a_place_counts_what_an_interrupted_run_did(folder, tmp_path
             assert said.count(line) == 1
 
 
-def test_the_note_says_if_runs_had_other_threads(small, folder, tmp_path):
+def test_the_note_says_if_runs_had_other_threads(small, folder, tmp_path, capsys):
     out = copytree(small, tmp_path / "out")
     log, threads = out / "runs.jsonl", records(small)["test/TINY/1/lambdarank/0"]["threads"]
     lines = [json.loads(line) for line in log.read_text().splitlines()]
@@ -79,6 +79,7 @@ def test_the_note_says_if_runs_had_other_threads(small, folder, tmp_path):
     for where, text in ((small, f"{threads}"), (out, f"{threads} or {threads + 1}, as --jobs was changed")):
         run.run_quality(options(folder, where))
         assert f"threads per run: {text}, runs at a time: 1." in (where / "bench-quality.md").read_text()
+        assert {"TINY", "In LightGBM"} <= set(capsys.readouterr().out.splitlines())
 
 
 def test_a_line_cut_short_is_dropped_and_its_run_done_again(small, folder, tmp_path, monkeypatch):
@@ -165,6 +166,7 @@ def test_damaged_values_are_an_error_that_says_what_to_do(small, folder, tmp_pat
 
 CHANGES = {
     "trees": ({"trees": 9}, "runs.options.trees was 8 and is 9"),
+    "patience": ({"patience": 9}, "runs.options.patience was 60 and is 9"),
     "trials": ({"trials": 4}, "tuning.trials was 3 and is 4"),
     "seed": ({"seed": 1}, "tuning.seed was 0 and is 1"),
     "seeds": ({"seeds": 3}, r"testing.seeds was [0, 1] and is [0, 1, 2]"),
@@ -198,6 +200,21 @@ def test_other_data_spaces_and_versions_are_refused(small, folder, tmp_path, mon
     monkeypatch.setattr(run, "versions", lambda _: {**real_versions(), "lightgbm": "3.1"})
     with pytest.raises(ValueError, match=r"runs\.versions\.lightgbm was .* and is \"3\.1\""):
         run.run_quality(options(folder, out))
+
+
+def test_the_version_is_of_the_sources_that_train_and_measure(tmp_path, monkeypatch):
+    package = tmp_path / "boostsoft"
+    for name in (*protocol._RUNS, "bench/quality/report.py", "metrics.py"):
+        assert name == "metrics.py" or (protocol._PACKAGE / name).is_file()
+        (package / name).parent.mkdir(parents=True, exist_ok=True)
+        (package / name).write_text("")
+    monkeypatch.setattr(protocol, "_PACKAGE", package)
+    changed, before = {}, protocol._sources()
+    for name in ("bench/quality/watch.py", "bench/quality/report.py", "metrics.py"):
+        (package / name).write_text("other = True")
+        changed[name] = protocol._sources() != before
+        before = protocol._sources()
+    assert changed == {"bench/quality/watch.py": True, "bench/quality/report.py": False, "metrics.py": True}
 
 
 def real_versions():
@@ -295,7 +312,7 @@ def test_the_settings_of_the_file_are_those_that_are_tested(split, tmp_path):
 
 
 def test_settings_that_were_chosen_with_other_trees_are_reported_so(small, folder, tmp_path):
-    run.run_quality(options(folder, tmp_path / "out", settings=small / "settings.json", trees=2))
+    run.run_quality(options(folder, tmp_path / "out", settings=small / "settings.json", trees=2, trials=7))
     about = (tmp_path / "out" / "bench-quality.md").read_text()
     assert "3 settings per method and fold" in about
     assert "trained with up to 8 trees, ended after" in about
