@@ -421,6 +421,26 @@ def test_every_tree_is_evaluated_once(library, monkeypatch):
     assert len(evaluated) == N_TREES
 
 
+@pytest.mark.parametrize("library", ["lightgbm", "xgboost"])
+def test_wide_data_is_not_read_for_every_tree_however_many_documents(library, monkeypatch):
+    """Of 64 values per document and 16 bytes per leaf four trees at a time, whose leaves are a quarter of X."""
+    wide = np.hstack([X] * 13)[:, :64]
+    wide[np.isnan(wide)] = 0.0
+    make, booster = {"lightgbm": (lightgbm_model, lgb.Booster), "xgboost": (xgboost_model, xgb.Booster)}[library]
+    model = make(data=wide, **({"categorical": ()} if library == "lightgbm" else {"types": None}))
+    predict, read = booster.predict, []
+
+    def counted(self, *args, pred_leaf=False, **options):
+        read.append(pred_leaf)
+        return predict(self, *args, pred_leaf=pred_leaf, **options)
+
+    monkeypatch.setattr(blocks, "_BYTES", 1)  # as good as none, as 64 MB are of millions of documents
+    monkeypatch.setattr(booster, "predict", counted)
+    scores = list(open_model("test", model, wide, N_DOCS).scores)
+    assert len(scores) == N_TREES + 1
+    assert sum(read) == {"lightgbm": 3, "xgboost": 2}[library]  # the first tree of XGBoost is predicted as it is
+
+
 def test_values_are_scikit_learns_at_every_step():
     model = lightgbm_model()
     track = track_trees(model, X, Y, **small(label="mine"))

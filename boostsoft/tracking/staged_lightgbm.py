@@ -17,7 +17,7 @@ from scipy import sparse
 from ..arguments import FloatArray
 from ..frames import number_matrix
 from ..lightgbm_data import refuse_classes
-from .blocks import by_tree, refuse_no_trees, refuse_other_width, tree_blocks
+from .blocks import by_tree, n_values, refuse_no_trees, refuse_other_width, tree_blocks
 
 _BYTES_PER_LEAF = 16  # a float64 and an int32 of LightGBM's, and the int32 turned round
 _LEAVES, _LINEAR, _AVERAGE = "leaf_value=", "is_linear=1", "average_output"
@@ -50,7 +50,7 @@ def _scores(
 def _outputs(booster: Any, X: Any, n_docs: int, n_trees: int, threads: int | None) -> Iterator[FloatArray]:
     """What each tree gives to each document."""
     options = {} if threads is None else {"num_threads": threads}
-    for begin, end in tree_blocks(0, n_trees, n_docs, _BYTES_PER_LEAF):
+    for begin, end in tree_blocks(0, n_trees, n_docs, _BYTES_PER_LEAF, n_values(X)):
         lines = booster.model_to_string(start_iteration=begin, num_iteration=end - begin).splitlines()
         if _LINEAR in lines:
             for tree in range(begin, end):

@@ -70,7 +70,8 @@ def _scores(booster: Any, data: Any, n_rounds: int, base_margin: FloatArray | No
     scores = booster.predict(data, output_margin=True, iteration_range=(0, 1))
     yield scores.astype(np.float64)
     first = _Slice(booster, 0, 1)
-    for begin, end in tree_blocks(1, n_rounds, n_docs, _BYTES_PER_LEAF * first.trees_per_round):
+    size, values = _BYTES_PER_LEAF * first.trees_per_round, int(data.num_nonmissing())
+    for begin, end in tree_blocks(1, n_rounds, n_docs, size, values):
         part = _Slice(booster, begin, end)
         leaves = by_tree(part.booster.predict(data, pred_leaf=True), n_docs)
         for tree, leaf in enumerate(leaves):

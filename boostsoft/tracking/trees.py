@@ -36,7 +36,8 @@ def track_trees(
 ) -> TreeTrack:
     r"""Measure a finished model after each of its trees.
 
-    Every tree is evaluated once, a block of trees at a time, whose leaves take no more than 64 MB.
+    Every tree is evaluated once, a block of trees at a time, whose leaves take no more than 64 MB or a
+    quarter of what X takes in single precision.
 
     Parameters
     ----------
