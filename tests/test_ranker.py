@@ -443,6 +443,23 @@ def test_xgboost_reads_data_on_the_threads_that_it_is_given(data):
     assert xgboost_trees.as_dmatrix(features, 1).nthread == 1
 
 
+@pytest.mark.parametrize("form", [np.asarray, np.float32, sparse.csr_matrix])
+def test_xgboost_reads_what_it_predicts_as_it_is(form, data, monkeypatch):
+    """Scores are those of a DMatrix, which takes twice the memory of the data."""
+    X = form(data.X)
+    model = ranker("xgboost").fit(X, data.y, qid=data.qid)
+    plain = model.booster_.predict(xgb.DMatrix(X if sparse.issparse(X) else data.X), output_margin=True)
+
+    def none(*_, **__):
+        raise AssertionError("a DMatrix was made")
+
+    monkeypatch.setattr(xgb, "DMatrix", none)
+    np.testing.assert_array_equal(model.predict(X), plain)
+    monkeypatch.setattr(xgboost_trees, "_on_cpu", lambda _: False)
+    with pytest.raises(AssertionError):
+        model.predict(X)
+
+
 def test_histograms_by_column_are_had_for_the_asking(data):
     """By row they are otherwise: LightGBM would try which is faster, and add up in another order."""
     given = {"force_col_wise": True}
