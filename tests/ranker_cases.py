@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import lightgbm as lgb
 import numpy as np
 import pytest
 
@@ -61,3 +62,22 @@ def ranker(booster="lightgbm", **parameters):
 
 def fit(model, data, **arguments):
     return model.fit(data.X, data.y, qid=data.qid, **arguments)
+
+
+SOFT = "ndcg_gaussian@10"
+
+
+def watched(booster, data, valid, **parameters):
+    """A ranker whose early stopping ends well before its last tree."""
+    model = ranker(booster, n_estimators=80, learning_rate=0.5, early_stopping_rounds=4, **parameters)
+    return fit(model, data, eval_set=[(valid.X, valid.y)], eval_qid=[valid.qid])
+
+
+def leaves(booster):
+    """Value and curvature of a tree's leaves, as the booster itself has them."""
+    frame = booster.trees_to_dataframe()
+    if isinstance(booster, lgb.Booster):
+        frame = frame[frame["left_child"].isna()]
+        return frame["value"].to_numpy(), frame["weight"].to_numpy()
+    frame = frame[frame["Feature"] == "Leaf"]
+    return frame["Gain"].to_numpy(), frame["Cover"].to_numpy()
