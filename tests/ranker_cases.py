@@ -81,3 +81,12 @@ def leaves(booster):
         return frame["value"].to_numpy(), frame["weight"].to_numpy()
     frame = frame[frame["Feature"] == "Leaf"]
     return frame["Gain"].to_numpy(), frame["Cover"].to_numpy()
+
+
+def colours(data, seed=3):
+    """A feature in colours, of which red and blue are good, with holes."""
+    rng = np.random.default_rng(seed)
+    colour = rng.choice(["red", "green", "blue", "grey"], len(data.y)).astype(object)
+    y = data.y + 2 * np.isin(colour, ["red", "blue"])
+    colour[::11] = None
+    return colour, y
