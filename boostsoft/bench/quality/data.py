@@ -54,6 +54,8 @@ class Latest(Generic[_Given, _Made]):
     >>> ones = Latest(np.ones)
     >>> ones(2) is ones(2)
     True
+    >>> ones(2, dtype=int).dtype == ones(2, dtype=float).dtype
+    False
     """
 
     def __init__(self, make: Callable[_Given, _Made]) -> None:
@@ -62,10 +64,11 @@ class Latest(Generic[_Given, _Made]):
 
     def __call__(self, *args: _Given.args, **kwargs: _Given.kwargs) -> _Made:
         """What it makes of these."""
-        if args not in self._kept:
+        key = (args, tuple(kwargs.items()))
+        if key not in self._kept:
             self.forget()
-            self._kept[args] = self._make(*args, **kwargs)
-        return self._kept[args]
+            self._kept[key] = self._make(*args, **kwargs)
+        return self._kept[key]
 
     def forget(self) -> None:
         """Let it go."""
