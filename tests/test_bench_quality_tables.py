@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 
 import numpy as np
@@ -156,10 +157,51 @@ def test_folders_of_folds(split, tmp_path):
     found = folds.find_folds(numbered)
     assert [(fold.number, fold.valid[0].parent.name) for fold in found] == [(1, "Fold1"), (2, "Fold2"), (3, "Fold3")]
     (numbered / "Fold2" / "vali.txt").unlink()
-    with pytest.raises(ValueError, match=r"Fold2 must have train, vali and test .*; vali is not there"):
+    with pytest.raises(ValueError, match=r"Fold2 must have train, vali and test .*; vali .* is not there"):
         folds.find_folds(numbered)
     assert data.find_sets([numbered.parent / "SPLIT"])[0].folds[0].test[0].name == "test.txt"
     assert len(data.find_sets([split, five_parts(tmp_path / "PARTS")], 1)) == 2
+
+
+@pytest.mark.parametrize(
+    ("names", "ending"),
+    [
+        (("set1.train", "set1.valid", "set1.test"), ".txt"),  # Yahoo's
+        (("set2.train", "set2.valid", "set2.test"), ".txt.gz"),
+        (("train", "valid", "test"), ".txt.gz"),
+        (("train", "validation", "test"), ".txt"),
+    ],
+)
+def test_one_split_by_other_names(tmp_path, names, ending):
+    for name in names:
+        (tmp_path / f"{name}{ending}").touch()
+    assert folds.has_parts(tmp_path)
+    [fold] = folds.find_folds(tmp_path)
+    assert fold == folds.FoldFiles(1, *((tmp_path / f"{name}{ending}",) for name in names))
+
+
+UNCLEAR = {
+    "two sets": (
+        ("set1.train", "set1.valid", "set1.test", "set2.train"),
+        "must have the parts of one split; set1.train.txt and set2.train.txt are there: give each a folder of its own",
+    ),
+    "a set beside a split": (("train", "set2.test"), "of one split; train.txt and set2.test.txt are there"),
+    "two validation parts": (("train", "vali", "valid", "test"), "must have one of vali.txt and valid.txt; both are"),
+    "no validation part": (("train", "test"), "vali and test (.txt or .txt.gz); vali (or valid, or validation) is not"),
+    "a set without one": (
+        ("set1.train", "set1.test"),
+        "set1.train, set1.vali and set1.test (.txt or .txt.gz); set1.vali (or set1.valid, or set1.validation) is not",
+    ),
+    "no test part": (("train", "valid"), "vali and test (.txt or .txt.gz); test is not there"),
+}
+
+
+@pytest.mark.parametrize(("names", "message"), UNCLEAR.values(), ids=UNCLEAR.keys())
+def test_unclear_splits_are_refused(tmp_path, names, message):
+    for name in names:
+        (tmp_path / f"{name}.txt").touch()
+    with pytest.raises(ValueError, match=f"^--data: {re.escape(str(tmp_path))} .*{re.escape(message)}"):
+        folds.find_folds(tmp_path)
 
 
 def test_parts_of_other_widths(tmp_path):

@@ -38,7 +38,8 @@ defaults:     python -m boostsoft bench defaults --data MQ2008 --stop
               python -m boostsoft bench defaults --train-documents 10000
 
 quality tunes every method alike on the validation parts, freezes the settings, then tests them. A folder has S1 to
-S5, or Fold1 to FoldN, or train, vali and test. The same command goes on where an interrupted one stopped.
+S5, or Fold1 to FoldN, or train, vali (valid, validation) and test, or those of Yahoo's set1 or set2. The same command
+goes on where an interrupted one stopped.
 
 defaults fits each library's ranker as it comes on 60 % of the queries, stops it (with --stop) by 20 %, and tests it on
 20 %. Its methods: soft-lightgbm, soft-xgboost, lambdarank, xendcg, xgb-ndcg, catboost.

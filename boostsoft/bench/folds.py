@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,7 +11,9 @@ from ..experiment import N_PARTS, cyclic
 from ..part_files import five_files, part_file
 
 DATA = "--data"
-_ONE = ("train", "vali", "test")  # the parts of one split
+# the parts of one split, LETOR's names first
+_ONE: Mapping[str, Sequence[str]] = {"train": ("train",), "vali": ("vali", "valid", "validation"), "test": ("test",)}
+_SETS = ("", "set1.", "set2.")  # Yahoo's files say which of its two sets they are of
 _FOLD = re.compile(r"Fold([1-9][0-9]{0,2})")
 
 
@@ -27,7 +29,7 @@ class FoldFiles:
 
 def has_parts(folder: Path) -> bool:
     """Whether a folder has one of the parts that :func:`find_folds` knows, so that it lacks the others, if any."""
-    files = five_files(DATA, folder, "S") + [part_file(DATA, folder, name) for name in _ONE]
+    files = [*five_files(DATA, folder, "S"), *_splits(folder).values()]
     return any(files) or any(_FOLD.fullmatch(path.name) for path in folder.iterdir())
 
 
@@ -37,7 +39,8 @@ def find_folds(folder: Path) -> list[FoldFiles]:
     Raises
     ------
     ValueError
-        If it has neither S1 to S5, nor Fold1 to FoldN, nor train, vali and test; or a fold lacks a file.
+        If it has neither S1 to S5, nor Fold1 to FoldN, nor train, vali and test; or a fold lacks a file, or has two
+        splits.
     """
     parts = [file for file in five_files(DATA, folder, "S") if file is not None]
     if len(parts) == N_PARTS:
@@ -45,7 +48,7 @@ def find_folds(folder: Path) -> list[FoldFiles]:
     folds = _numbered(folder)
     if folds:
         return [_one_fold(path, number) for number, path in enumerate(folds, 1)]
-    if any(part_file(DATA, folder, name) for name in _ONE):
+    if _splits(folder):
         return [_one_fold(folder, 1)]
     raise ValueError(
         f"{DATA}: {folder} must have S1.txt to S5.txt, or folders Fold1 to FoldN, or train.txt, vali.txt and "
@@ -67,9 +70,33 @@ def _numbered(folder: Path) -> list[Path]:
 
 
 def _one_fold(folder: Path, number: int) -> FoldFiles:
-    files = {name: part_file(DATA, folder, name) for name in _ONE}
-    train, valid, test = files.values()
-    if train is None or valid is None or test is None:
-        absent = next(name for name, file in files.items() if file is None)
-        raise ValueError(f"{DATA}: {folder} must have train, vali and test (.txt or .txt.gz); {absent} is not there")
-    return FoldFiles(number, (train,), (valid,), (test,))
+    splits = _splits(folder) or {"": {}}
+    if len(splits) > 1:
+        some = " and ".join(next(iter(files.values())).name for files in splits.values())
+        raise ValueError(
+            f"{DATA}: {folder} must have the parts of one split; {some} are there: give each a folder of its own"
+        )
+    [(prefix, files)] = splits.items()
+    for part, names in _ONE.items():
+        if part not in files:
+            wanted, (first, *others) = [prefix + name for name in _ONE], [prefix + name for name in names]
+            absent = f"{first} ({', '.join(f'or {name}' for name in others)})" if others else first
+            raise ValueError(
+                f"{DATA}: {folder} must have {wanted[0]}, {wanted[1]} and {wanted[2]} (.txt or .txt.gz); {absent} is "
+                "not there"
+            )
+    return FoldFiles(number, *((files[part],) for part in _ONE))
+
+
+def _splits(folder: Path) -> dict[str, dict[str, Path]]:
+    """The files of each split that a folder has any of, by what their names begin with and by part."""
+    found: dict[str, dict[str, Path]] = {}
+    for prefix in _SETS:
+        for part, names in _ONE.items():
+            files = [file for name in names if (file := part_file(DATA, folder, prefix + name))]
+            if len(files) > 1:
+                one, other = files[0].name, files[1].name
+                raise ValueError(f"{DATA}: {folder} must have one of {one} and {other}; both are there")
+            if files:
+                found.setdefault(prefix, {})[part] = files[0]
+    return found
