@@ -34,6 +34,7 @@ from .quality_cases import (
     TREES,
     arrays,
     assert_same,
+    letor_text,
     options,
     records,
     results,
@@ -209,7 +210,7 @@ def test_a_method_that_fails_in_every_trial_is_left_out(split, tmp_path, monkeyp
     assert [row["method"] for row in report["sections"][0]["rows"]] == ["soft-lightgbm"]
     said = capsys.readouterr()
     assert f"Left out: LightGBM lambdarank {why}\n" in said.out
-    assert "tuning: SPLIT, fold 1, LightGBM lambdarank: every trial failed, 0.0 s\n" in said.err
+    assert "tuning: SPLIT, fold 1, LightGBM lambdarank: every run failed, 0.0 s\n" in said.err
     run.run_quality(options(split, tmp_path / "tuned", tune_only=True))
     said = " ".join(capsys.readouterr().out.split())  # however long the folder's name is
     assert "then run again with --settings FILE --methods soft-lightgbm." in said
@@ -217,6 +218,41 @@ def test_a_method_that_fails_in_every_trial_is_left_out(split, tmp_path, monkeyp
     with pytest.raises(ValueError, match="no method could be trained"):
         run.run_quality(options(split, tmp_path / "other"))
     assert not (tmp_path / "other" / "settings.json").exists()
+
+
+def test_a_method_that_fails_in_testing_is_left_out(split, tmp_path, monkeypatch, capsys):
+    """A test part may have a value that XGBoost refuses: what the others were tested for is not lost."""
+    (split / "test.txt").write_text(letor_text(3, n_queries=N_QUERIES - 1))
+    trained = []
+
+    def train(job):
+        trained.append((job.method.id, job.seed))
+
+        def predict(X):
+            if len(X) < N_QUERIES * N_DOCS and job.method.id in refused and job.seed == 1:
+                raise RuntimeError("no such value\nat 0x1")
+            return X[:, 0]
+
+        return Model(3, predict)
+
+    for trainer in ("lightgbm", "SoftRanker"):
+        monkeypatch.setitem(tasks.TRAINERS, trainer, train)
+    refused, given = ["lambdarank"], options(split, tmp_path / "out", trials=1)
+    run.run_quality(given)
+    why = "failed in testing on SPLIT, fold 1, seed 1: no such value"
+    said = capsys.readouterr()
+    assert f"Left out: LightGBM lambdarank {why}\n" in said.out
+    assert "testing: SPLIT, fold 1, LightGBM lambdarank: seed 1 failed, and leaves the method out: no such" in said.err
+    report = json.loads((tmp_path / "out" / "bench-quality.json").read_text())
+    assert report["sections"][0]["left_out"] == {"LightGBM lambdarank": why}
+    assert [row["method"] for row in report["sections"][0]["rows"]] == ["soft-lightgbm"]
+    trained.clear()
+    run.run_quality(given)  # what failed is as done as what did not
+    assert trained == []
+    assert f"Left out: LightGBM lambdarank {why}\n" in capsys.readouterr().out
+    refused = TINY
+    with pytest.raises(ValueError, match="bench quality: no method could be tested; give other --methods, in another"):
+        run.run_quality(options(split, tmp_path / "other", trials=1))
 
 
 def test_failures_name_the_first_fold_without_a_trial():

@@ -16,7 +16,7 @@ from .workers import threads_of
 
 @dataclass(frozen=True)
 class Comparison:
-    """Options, data sets, the methods whose libraries are installed, and why the search left others of them out."""
+    """Options, data sets, the methods whose libraries are installed, and why others of them failed."""
 
     options: Options
     sets: Sequence[DataSet]

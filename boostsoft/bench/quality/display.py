@@ -13,7 +13,7 @@ from rich.text import Text
 from ...terminal import Bars
 from .methods import METHODS
 from .store import RunLog
-from .tasks import Place, Task
+from .tasks import TEST, Place, Task
 
 
 class Display(Bars):
@@ -42,9 +42,12 @@ class Display(Bars):
         self._left[place] -= 1
         self._note(place, record)
         if "failed" in record:
-            self._say(f"{name}: trial {task.number} failed and does not count: {record['failed']}")
+            what = f"trial {task.number} failed and does not count"
+            if task.kind == TEST:
+                what = f"seed {task.number} failed, and leaves the method out"
+            self._say(f"{name}: {what}: {record['failed']}")
         if self._left[place] == 0 and not self._console.is_terminal:
-            best = f"best NDCG@10 on valid {self._valid[place]:.4f}" if place in self._valid else "every trial failed"
+            best = f"best NDCG@10 on valid {self._valid[place]:.4f}" if place in self._valid else "every run failed"
             self._say(f"{name}: {best}, {self._seconds[place]:.1f} s")
 
     def _note(self, place: Place, record: dict[str, Any]) -> None:

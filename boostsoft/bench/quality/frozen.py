@@ -41,6 +41,16 @@ def failures(log: RunLog, trials: Sequence[Task]) -> dict[str, str]:
     return found
 
 
+def failures_in_tests(log: RunLog, tests: Sequence[Task]) -> dict[str, str]:
+    """The methods of which a tested run failed, which leaves no mean over folds and seeds: the first one, and why."""
+    found: dict[str, str] = {}
+    for task in tests:
+        if "failed" in log[task.key]:
+            where = f"{task.place.data}, fold {task.place.fold}, seed {task.number}"
+            found.setdefault(task.place.method, f"failed in testing on {where}: {log[task.key]['failed']}")
+    return found
+
+
 def choose(log: RunLog, trials: Sequence[Task], average: int = 1) -> dict[Place, dict[str, Any]]:
     """The best trial of each place on its validation part, the first one if several are; the next best under "next".
 

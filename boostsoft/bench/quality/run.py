@@ -19,7 +19,7 @@ from ..tables import section_table, summary
 from .comparison import Comparison
 from .data import find_sets, fingerprints
 from .display import Display
-from .frozen import FILE, Frozen, choose, failures, freeze, read_settings
+from .frozen import FILE, Frozen, choose, failures, failures_in_tests, freeze, read_settings
 from .methods import METHODS
 from .options import Options
 from .protocol import Protocol, versions
@@ -102,19 +102,13 @@ def _tuned(bench: _Bench) -> Frozen:
     bench.protocol.enter("tuning", {"trials": options.trials, "seed": options.seed})
     trials = bench.comparison.trials()
     _execute(bench, "tuning", trials)
-    failed = failures(bench.log, trials)
-    methods = [method for method in bench.comparison.methods if method not in failed]
-    for method, why in failed.items():
-        bench.console.print(Text(f"Left out: {METHODS[method].name} {why}"))
-    if not methods:
-        raise ValueError("bench quality: no method could be trained; give other --methods, in another folder")
-    bench.comparison = replace(bench.comparison, methods=methods, failed=failed)
-    chosen = choose(bench.log, [task for task in trials if task.place.method in methods], options.average)
+    trials = _left(bench, trials, failures(bench.log, trials), "trained")
+    chosen = choose(bench.log, trials, options.average)
     return freeze(options.out, chosen, bench.protocol.sections, options.average)
 
 
 def _tested(bench: _Bench, frozen: Frozen) -> list[Section]:
-    """Test, and tabulate; from here on test parts are read."""
+    """Test, and tabulate; from here on test parts are read. A method of which a run fails is left out."""
     comparison, options = bench.comparison, bench.options
     seeds = list(range(options.seed, options.seed + options.seeds))
     data = fingerprints(comparison.sets, "test")
@@ -122,9 +116,21 @@ def _tested(bench: _Bench, frozen: Frozen) -> list[Section]:
     bench.protocol.enter("testing", entries)
     tests = comparison.tests(frozen)
     _execute(bench, "testing", tests)
-    return sections_of(
-        comparison, tested(comparison, bench.log, tests), bench.peers, threads_in_words(bench.log, tests)
-    )
+    tests = _left(bench, tests, failures_in_tests(bench.log, tests), "tested")
+    found = tested(bench.comparison, bench.log, tests)
+    return sections_of(bench.comparison, found, bench.peers, threads_in_words(bench.log, tests))
+
+
+def _left(bench: _Bench, tasks: Sequence[Task], failed: Mapping[str, str], done: str) -> list[Task]:
+    """The tasks of the methods that did not fail; those that did are named, and left out from here on."""
+    comparison = bench.comparison
+    methods = [method for method in comparison.methods if method not in failed]
+    for method, why in failed.items():
+        bench.console.print(Text(f"Left out: {METHODS[method].name} {why}"))
+    if not methods:
+        raise ValueError(f"bench quality: no method could be {done}; give other --methods, in another folder")
+    bench.comparison = replace(comparison, methods=methods, failed={**comparison.failed, **failed})
+    return [task for task in tasks if task.place.method in methods]
 
 
 def _entries(comparison: Comparison, peers: Peers) -> dict[str, Any]:

@@ -27,7 +27,9 @@ class RunLog:
         self._records = _read(self._path)
 
     def __contains__(self, key: str) -> bool:
-        return key in self._records and (key.startswith("tune/") or self._arrays(key).is_file())
+        if key not in self._records:
+            return False
+        return key.startswith("tune/") or "failed" in self._records[key] or self._arrays(key).is_file()
 
     def __getitem__(self, key: str) -> dict[str, Any]:
         return self._records[key]

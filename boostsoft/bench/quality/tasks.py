@@ -76,7 +76,7 @@ class Task:
 class Outcome:
     """A run that is done: its line in the log, and the values of a test run, (n_queries,) for each metric.
 
-    The line of a trial that the library refused says why under "failed", and has no value.
+    The line of a run that the library refused says why under "failed", and has no value.
     """
 
     task: Task
@@ -112,12 +112,11 @@ def _run(task: Task) -> Outcome:
         seconds = time.perf_counter() - started
         scores = [model.predict(part.X) for part in parts]
     except Exception as error:
-        if tested:
-            raise ValueError(f"bench quality: {task.key} failed with {task.settings}: {first_line(error)}") from error
         return Outcome(task, {**record, "failed": first_line(error), "seconds": time.perf_counter() - started}, None)
+    finally:
+        if tested:
+            data.prepared.forget()  # of an order that no other run has
     on_valid, *on_test = scores
-    if tested:
-        data.prepared.forget()  # of an order that no other run has
     record |= {"seconds": seconds, "valid": hard_ndcg(valid, on_valid), "judged": judged(method.ours, valid, on_valid)}
     record["trees"] = model.trees
     return Outcome(task, record, _tested(task, parts[1], on_test[0]) if tested else None)
