@@ -202,6 +202,41 @@ def test_other_data_spaces_and_versions_are_refused(small, folder, tmp_path, mon
         run.run_quality(options(folder, out))
 
 
+def test_data_may_be_mended_before_the_first_run_of_it(split, tmp_path):
+    """No run is in the folder that the refused data could be mixed with; what has been searched is kept."""
+    given = options(split, tmp_path / "out", methods=("lambdarank",))
+    broken = {}
+    for name in ("train", "test"):
+        broken[name] = (split / f"{name}.txt").read_text()
+        (split / f"{name}.txt").write_text("1 qid:1 what\n")
+    with pytest.raises(ValueError, match=r"train\.txt"):
+        run.run_quality(replace(given, trials=2))
+    (split / "train.txt").write_text(broken["train"])
+    with pytest.raises(ValueError, match=r"test\.txt"):
+        run.run_quality(given)
+    settings = (tmp_path / "out" / "settings.json").read_bytes()
+    (split / "test.txt").write_text(broken["test"])
+    with pytest.raises(ValueError, match=r"tuning\.trials was 3 and is 2"):
+        run.run_quality(replace(given, trials=2))
+    run.run_quality(given)
+    assert (tmp_path / "out" / "settings.json").read_bytes() == settings
+    kept = json.loads((tmp_path / "out" / "protocol.json").read_text())
+    for section, name in (("runs", "train"), ("testing", "test")):
+        expected = hashlib.sha256((split / f"{name}.txt").read_bytes()).hexdigest()
+        assert kept[section]["data"]["SPLIT"][f"{name}.txt"] == expected
+
+
+def test_settings_are_of_the_data_that_they_were_chosen_on(small, folder, tmp_path):
+    """A folder with them alone is not taken over; one that is says nothing of the search that was there."""
+    out = copytree(small, tmp_path / "out")
+    (out / "runs.jsonl").unlink()
+    with pytest.raises(ValueError, match=r"runs\.options\.trees was 8 and is 9"):
+        run.run_quality(options(folder, out, trees=9))
+    (out / "settings.json").unlink()
+    run.run_quality(options(folder, out, trees=9, settings=small / "settings.json"))
+    assert "tuning" not in json.loads((out / "protocol.json").read_text())
+
+
 def test_the_version_is_of_the_sources_that_train_and_measure(tmp_path, monkeypatch):
     package = tmp_path / "boostsoft"
     for name in (*protocol._RUNS, "bench/quality/report.py", "metrics.py"):

@@ -25,7 +25,7 @@ from .options import Options
 from .protocol import Protocol, versions
 from .report import report_files, sections_of, tested, threads_in_words
 from .store import RunLog
-from .tasks import Place, Task
+from .tasks import TEST, TUNE, Place, Task
 from .workers import Runner, workers
 
 _PAGE = 180  # columns, where nothing says how many there are
@@ -63,6 +63,8 @@ def run_quality(options: Options) -> None:
     given = None if options.settings is None else read_settings(options.settings, comparison.places, options.average)
     options.out.mkdir(parents=True, exist_ok=True)
     protocol, log = Protocol(options.out), RunLog(options.out)
+    if not (log.has(TUNE) or log.has(TEST) or (options.out / FILE).is_file()):
+        protocol.sections.clear()  # the data were refused before anything was made of them, and may have been mended
     protocol.enter("runs", _entries(comparison, peers))
     console.print(Text(f"{in_words(machine)}.\nLibraries: {peers.in_words()}.\n"))
     with workers(options.jobs) as runner:
@@ -113,6 +115,8 @@ def _tested(bench: _Bench, frozen: Frozen) -> list[Section]:
     seeds = list(range(options.seed, options.seed + options.seeds))
     data = fingerprints(comparison.sets, "test")
     entries = {"settings_sha256": frozen.sha256, "seeds": seeds, "average": options.average, "data": data}
+    if not bench.log.has(TEST):
+        bench.protocol.sections.pop("testing", None)  # as above: a test part may have been mended
     bench.protocol.enter("testing", entries)
     tests = comparison.tests(frozen)
     _execute(bench, "testing", tests)

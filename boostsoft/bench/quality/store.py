@@ -34,6 +34,10 @@ class RunLog:
     def __getitem__(self, key: str) -> dict[str, Any]:
         return self._records[key]
 
+    def has(self, kind: str) -> bool:
+        """Whether a run of that kind is done."""
+        return any(key.startswith(f"{kind}/") for key in self._records)
+
     def add(self, outcome: Outcome) -> None:
         """Keep a run: first its arrays, then its line."""
         key = outcome.task.key
