@@ -54,6 +54,20 @@ def silent_errors() -> Iterator[None]:
         os.close(kept)
 
 
+@contextmanager
+def error_console() -> Iterator[Console]:
+    """A console on the error stream that goes on inside :func:`silent_errors`, for bars over such work."""
+    try:
+        silenced = sys.stderr is not None and sys.stderr.fileno() == 2
+    except (OSError, ValueError):  # no file has its number, or it is closed
+        silenced = False
+    if not silenced:
+        yield Console(stderr=True)
+        return
+    with os.fdopen(os.dup(2), "w", encoding=sys.stderr.encoding, errors=sys.stderr.errors) as own:
+        yield Console(file=own)
+
+
 class Bars:
     """Bars shown inside a ``with`` block: what is done, how much of it, then ``columns``; on terminals only."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +26,7 @@ from boostsoft.bench.results import Section
 from boostsoft.bench.tables import section_table
 from boostsoft.drawing import BLUE, GREY
 from boostsoft.statistics import paired_interval
+from boostsoft.terminal import silent_errors
 
 from . import quality_cases
 from .quality_cases import N_DOCS, N_QUERIES, letor_text
@@ -365,6 +367,22 @@ def test_a_bar_counts_the_fits_that_are_done(folder, tmp_path, monkeypatch):
     run(["--data", folder, "--draws", 2, "--methods", "lambdarank,xendcg"], tmp_path / "out")
     names = ["LGBMRanker", "LGBMRanker, rank_xendcg"]
     assert seen == [(done, 4, name) for done, name in enumerate([*names, *names[::-1]])]
+
+
+def test_a_bar_goes_on_while_lightgbm_is_silent(folder, tmp_path, monkeypatch, capfd):
+    """It stood still for as long as LightGBM trained."""
+
+    class Watched(defaults_run._Bar):
+        def step(self, name):
+            super().step(name)
+            with silent_errors():
+                self._progress.console.print(f"now {name}")
+
+    monkeypatch.setattr(defaults_run, "_Bar", Watched)
+    with open(2, "w", closefd=False) as stream:
+        monkeypatch.setattr(sys, "stderr", stream)
+        run(["--data", folder, "--draws", 1, "--trees", 1, "--methods", "lambdarank"], tmp_path / "out")
+    assert capfd.readouterr().err == "now LGBMRanker\n"
 
 
 def test_a_ranker_that_fails_is_named_and_the_others_are_measured(tmp_path, capfd):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import sys
 from contextlib import nullcontext
 from dataclasses import replace
 
@@ -25,6 +26,7 @@ from boostsoft.bench.quality.watch import HARD, Job, Model
 from boostsoft.experiment import concatenate
 from boostsoft.ranker import SoftRanker
 from boostsoft.statistics import paired_interval
+from boostsoft.terminal import silent_errors
 
 from . import quality_cases
 from .quality_cases import (
@@ -253,6 +255,25 @@ def test_a_method_that_fails_in_testing_is_left_out(split, tmp_path, monkeypatch
     refused = TINY
     with pytest.raises(ValueError, match="bench quality: no method could be tested; give other --methods, in another"):
         run.run_quality(options(split, tmp_path / "other", trials=1))
+
+
+def test_what_lightgbm_writes_is_told_once_and_the_bar_goes_on(split, tmp_path, monkeypatch, capfd):
+    """It writes of a label beyond its gains to the error stream, where the bar is."""
+    with (split / "train.txt").open("a") as file:
+        file.write("40 qid:199 1:1\n")
+    real = Display.done
+
+    def done(*given):
+        with silent_errors():
+            real(*given)
+
+    monkeypatch.setattr(Display, "done", done)
+    with open(2, "w", closefd=False) as stream:
+        monkeypatch.setattr(sys, "stderr", stream)
+        run.run_quality(options(split, tmp_path / "out", methods=("lambdarank", "xendcg"), trials=1, seeds=1))
+    said = capfd.readouterr()
+    assert "[Fatal]" not in said.out + said.err
+    assert "tuning: SPLIT, fold 1, LightGBM lambdarank: trial 0 failed and does not count: Label 40 is" in said.err
 
 
 def test_failures_name_the_first_fold_without_a_trial():

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import io
+import os
+import sys
 
 import pytest
 from rich.console import Console
 
-from boostsoft.terminal import Field, ResultTable, page, plus_minus
+from boostsoft.terminal import Field, ResultTable, error_console, page, plus_minus, silent_errors
 
 from .narrow import assert_no_number_is_cut, on_a_terminal, text_of
 
@@ -19,6 +21,25 @@ def table_of(*fields, labels=("part", "kind")):
     table.add_section()
     table.add_row("valid", "hard", "0.3456", "3", "-0.2345 to +0.6789")
     return table
+
+
+def test_a_bar_is_shown_while_errors_are_silent(monkeypatch, capfd):
+    """What a library in C writes is dropped; the console of a bar has the stream to itself."""
+    with open(2, "w", closefd=False) as stream:
+        monkeypatch.setattr(sys, "stderr", stream)
+        with error_console() as console, silent_errors():
+            os.write(2, b"[Fatal] no such label\n")
+            console.print("10 of 20")
+        os.write(2, b"the end\n")
+    assert capfd.readouterr().err == "10 of 20\nthe end\n"
+
+
+def test_a_bar_is_shown_on_an_error_stream_that_is_no_file(monkeypatch):
+    for stream in (io.StringIO(), io.StringIO()):
+        monkeypatch.setattr(sys, "stderr", stream)
+        with error_console() as console:
+            console.print("10 of 20")
+        assert stream.getvalue() == "10 of 20\n"
 
 
 def test_side_by_side_where_there_is_room():

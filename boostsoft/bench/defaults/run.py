@@ -12,7 +12,7 @@ from rich.text import Text
 
 from ...arguments import LARGEST_INT32
 from ...atomic import write_files
-from ...terminal import Bars, page
+from ...terminal import Bars, error_console, page
 from ..machine import describe_machine, in_words
 from ..peers import KNOWN, Peers, import_peers
 from ..results import Section
@@ -37,7 +37,7 @@ def run_defaults(options: Options) -> None:
     console.print(Text(f"{in_words(machine)}.\nLibraries: {peers.in_words()}.\n"))
     sections: list[Section] = []
     for found in data_sets(options.data, options.documents):
-        with _Bar(Console(stderr=True), found.name, options.draws * len(methods)) as bar:
+        with error_console() as errors, _Bar(errors, found.name, options.draws * len(methods)) as bar:
             sections.append(_measured(found, methods, options, peers, bar))
         console.print(section_table(sections[-1]))
         files = report_files(options, sections, machine, peers)

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from ...atomic import write_files
-from ...terminal import page
+from ...terminal import error_console, page
 from ..machine import describe_machine, in_words
 from ..peers import Peers, import_peers
 from ..results import Section
@@ -171,7 +171,7 @@ def _execute(bench: _Bench, phase: str, tasks: Sequence[Task]) -> None:
         (task for task in todo if task.key in pilots), key=lambda task: (names.index(task.place.data), task.number)
     )
     rest = [task for task in todo if task.key not in pilots]
-    with Display(Console(stderr=True), phase, tasks, bench.log) as display:
+    with error_console() as console, Display(console, phase, tasks, bench.log) as display:
         for turn in (first, rest):
             for outcome in bench.runner(turn):
                 bench.log.add(outcome)

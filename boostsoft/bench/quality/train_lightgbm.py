@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...datasets import RankingData
+from ...terminal import silent_errors
 from .data import prepared
 from .watch import Job, Model
 
@@ -25,8 +26,11 @@ def train(job: Job) -> Model:
         if watch.exhausted:
             raise lgb.callback.EarlyStopException(watch.best - 1, [])
 
-    train_set, valid_set = prepared(_datasets, job.train, job.valid)
-    booster = lgb.train(parameters(job), train_set, job.trees, valid_sets=[valid_set], feval=measure, callbacks=[stop])
+    with silent_errors():  # what it refuses is told with the run
+        train_set, valid_set = prepared(_datasets, job.train, job.valid)
+        booster = lgb.train(
+            parameters(job), train_set, job.trees, valid_sets=[valid_set], feval=measure, callbacks=[stop]
+        )
     trees = grown[watch.best - 1]
     return Model(trees, lambda X: booster.predict(X, num_iteration=trees, raw_score=True))
 
