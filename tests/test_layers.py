@@ -38,6 +38,7 @@ LAYERS = [
     ("xgboost_refusals",),
     ("lightgbm", "xgboost"),
     ("dask",),
+    ("stages",),
     ("ranker",),
     ("scoring",),
     ("tracking",),
@@ -67,8 +68,8 @@ LAYERS = [
 ]
 # what trains or reads a booster
 TRAINERS = (
-    "bench", "dask", "experiment", "lightgbm_callback", "lightgbm_data", "ranker", "track_command", "tracking",
-    "train_command", "xgboost", "xgboost_callback", "xgboost_data", "xgboost_refusals",
+    "bench", "dask", "experiment", "lightgbm_callback", "lightgbm_data", "ranker", "stages", "track_command",
+    "tracking", "train_command", "xgboost", "xgboost_callback", "xgboost_data", "xgboost_refusals",
 )  # fmt: skip
 # what others wrote: the benchmark compares with it
 PEERS = ("catboost", "ranx", "pytrec_eval")

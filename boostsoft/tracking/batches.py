@@ -24,12 +24,12 @@ from ..query_means import (
     t_quantile,
     weighted_means,
 )
+from ..stages.blocks import refuse_other_width
 from ..statistics import check_resamples
 from ..tracks.builder import as_metrics
 from ..tracks.effects import STILL, moved
 from .batch_data import CALLER, Batch, read_batches
 from .batch_values import BatchValue, BatchValues
-from .blocks import refuse_other_width
 from .growing import Grower, Grown, open_grower, start_name
 from .staged import feature_matrix, find_queries
 

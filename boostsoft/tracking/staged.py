@@ -18,7 +18,8 @@ from ..query_groups import QueryGroups, read_ids, resolve_groups
 from ..ranker import xgboost_trees
 from ..ranker.fitted import encoded, query_ids
 from ..ranker.settings import check_threads
-from . import staged_lightgbm, staged_other, staged_xgboost
+from ..stages import staged_lightgbm, staged_xgboost
+from . import staged_other
 
 KNOWN = (
     "a LightGBM Booster or LGBMRanker, an XGBoost Booster or XGBRanker, a CatBoost model, a SoftRanker or another "

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import special
 
 from ..arguments import FloatArray, finite_vector
-from .blocks import refuse_no_trees, refuse_other_width
+from ..stages.blocks import refuse_no_trees, refuse_other_width
 
 
 def of_catboost(caller: str, model: Any, X: Any) -> tuple[int, Iterator[FloatArray]]:

@@ -37,20 +37,20 @@ def stages(
 def _scores(
     booster: Any, X: Any, n_trees: int, init_score: FloatArray | None, threads: int | None
 ) -> Iterator[FloatArray]:
-    n_docs = X.shape[0]
     averaged = is_averaged(booster)
-    total = np.zeros(n_docs)
+    total = np.zeros(X.shape[0])
     yield total if init_score is None else total + init_score
-    for done, outputs in enumerate(_outputs(booster, X, n_docs, n_trees, threads), start=1):
-        total = total + outputs
+    for done, output in enumerate(outputs(booster, X, 0, n_trees, threads), start=1):
+        total = total + output
         scores = total / done if averaged else total
         yield scores if init_score is None else scores + init_score
 
 
-def _outputs(booster: Any, X: Any, n_docs: int, n_trees: int, threads: int | None) -> Iterator[FloatArray]:
-    """What each tree gives to each document."""
+def outputs(booster: Any, X: Any, first: int, n_trees: int, threads: int | None) -> Iterator[FloatArray]:
+    """What each tree of the first ``n_trees``, from ``first`` on, gives to each document."""
+    n_docs = X.shape[0]
     options = {} if threads is None else {"num_threads": threads}
-    for begin, end in tree_blocks(0, n_trees, n_docs, _BYTES_PER_LEAF, n_values(X)):
+    for begin, end in tree_blocks(first, n_trees, n_docs, _BYTES_PER_LEAF, n_values(X)):
         lines = booster.model_to_string(start_iteration=begin, num_iteration=end - begin).splitlines()
         if _LINEAR in lines:
             for tree in range(begin, end):
