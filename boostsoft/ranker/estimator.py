@@ -345,10 +345,8 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         """Scores after every so many trees; the last are those of :meth:`predict`, whose errors it raises."""
         caller = "SoftRanker.staged_predict"
         trees, features = encoded(caller, self, X)
-        steps = range(whole_number(caller, "every", every, 1), self.best_iteration_, every)
-        n_jobs = check_threads(caller, self.n_jobs)
-        yield from trees.staged(self.booster_, features, steps, n_jobs)
-        yield trees.predict(self.booster_, features, n_jobs)
+        every = whole_number(caller, "every", every, 1)
+        yield from trees.staged(self.booster_, features, every, check_threads(caller, self.n_jobs))
 
     def score(
         self,

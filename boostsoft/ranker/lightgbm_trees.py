@@ -31,6 +31,7 @@ from ..lightgbm_data import (
 )
 from ..metric_lists import MetricList
 from ..objectives import Objective
+from ..stages import staged_lightgbm
 from .features import Features
 from .random_trees import FEATURES, RANDOM_TREES, ROWS
 from .regularization import leaf_l2
@@ -256,13 +257,21 @@ def predict(booster: Any, features: Features, n_jobs: int | None) -> FloatArray:
     return _scores(booster, features, 0, -1, n_jobs)
 
 
-def staged(booster: Any, features: Features, steps: Sequence[int], n_jobs: int | None) -> Iterator[FloatArray]:
-    """Scores by the first trees, for each of the rising numbers of trees."""
-    done, scores = 0, np.zeros(features.matrix.shape[0])
-    for step in steps:
-        scores = scores + _scores(booster, features, done, step - done, n_jobs)
-        done = step
-        yield scores.copy()  # the next ones are added to these, whatever is done to them out there
+def staged(booster: Any, features: Features, every: int, n_jobs: int | None) -> Iterator[FloatArray]:
+    """Scores after every so many trees, and after all.
+
+    LightGBM reads X anew at every call, which takes it longer than a tree, and adds up from 0: called from step to
+    step it gives other last bits than called for all trees.
+    """
+    last = n_trees(booster)
+    first = min(every, last)
+    scores = _scores(booster, features, 0, first, n_jobs)
+    yield scores.copy()  # the next ones are added to these, whatever is done to them out there
+    outputs = staged_lightgbm.outputs(booster, features.matrix, first, last, n_jobs)
+    for done, output in enumerate(outputs, start=first + 1):
+        scores += output
+        if done % every == 0 or done == last:
+            yield scores.copy()
 
 
 def gains(booster: Any) -> FloatArray:

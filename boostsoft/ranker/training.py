@@ -179,10 +179,8 @@ class Trees(Protocol):
         """Scores by all trees."""
         ...
 
-    def staged(
-        self, booster: Any, features: Features, steps: Sequence[int], n_jobs: int | None
-    ) -> Iterator[FloatArray]:
-        """Scores by the first trees, for each of the rising numbers of trees."""
+    def staged(self, booster: Any, features: Features, every: int, n_jobs: int | None) -> Iterator[FloatArray]:
+        """Scores after every so many trees, and after all."""
         ...
 
     def gains(self, booster: Any) -> FloatArray:
