@@ -315,6 +315,13 @@ def test_no_test_part_is_read_before_the_settings_are_frozen(split, tmp_path, mo
     assert [event for event in events[at:] if event.endswith("test.txt")]
 
 
+def test_tuning_alone_says_how_to_test(split, tmp_path, capsys):
+    run.run_quality(options(split, tmp_path / "one", tune_only=True))
+    assert "then run again with --settings FILE." in " ".join(capsys.readouterr().out.split())
+    run.run_quality(options(split, tmp_path / "two", tune_only=True, average=2))
+    assert "then run again with --settings FILE --average 2." in " ".join(capsys.readouterr().out.split())
+
+
 def test_tuning_alone_and_testing_with_its_file(small, folder, split, tmp_path, monkeypatch, capsys):
     (split / "test.txt").write_text("nothing that can be read\n")
     tuned = tmp_path / "tuned"

@@ -82,8 +82,12 @@ def _steps(bench: _Bench, given: Frozen | None) -> None:
     options = bench.options
     frozen = given or _tuned(bench)
     if options.tune_only:
-        left = f" --methods {','.join(bench.comparison.methods)}" if bench.comparison.failed else ""
-        text = f"Settings written to {options.out / FILE}: commit this file, then run again with --settings FILE{left}."
+        again = "--settings FILE"
+        if options.average > 1:
+            again += f" --average {options.average}"
+        if bench.comparison.failed:
+            again += f" --methods {','.join(bench.comparison.methods)}"
+        text = f"Settings written to {options.out / FILE}: commit this file, then run again with {again}."
         bench.console.print(Text(text, style="bold"))
         return
     sections = _tested(bench, frozen)
