@@ -111,6 +111,8 @@ def _run(task: Task) -> Outcome:
         model = mean_of([TRAINERS[method.trainer](job(setting)) for setting in task.settings], valid)
         seconds = time.perf_counter() - started
         scores = [model.predict(part.X) for part in parts]
+    except MemoryError:  # of the machine at the time, whatever the method
+        raise
     except Exception as error:
         return Outcome(task, {**record, "failed": first_line(error), "seconds": time.perf_counter() - started}, None)
     finally:
