@@ -76,9 +76,11 @@ def test_boosters_learn_about_the_same(data):
 @pytest.mark.parametrize("form", [np.asarray, np.float32, sparse.csr_matrix])
 def test_xgboost_reads_what_it_predicts_as_it_is(form, data, monkeypatch):
     """Scores are those of a DMatrix, which takes twice the memory of the data."""
-    X = form(data.X)
+    values = data.X.copy()
+    values[3, 1] = np.nan  # missing
+    X = form(values)
     model = ranker("xgboost").fit(X, data.y, qid=data.qid)
-    plain = model.booster_.predict(xgb.DMatrix(X if sparse.issparse(X) else data.X), output_margin=True)
+    plain = model.booster_.predict(xgb.DMatrix(X if sparse.issparse(X) else values), output_margin=True)
 
     def none(*_, **__):
         raise AssertionError("a DMatrix was made")
