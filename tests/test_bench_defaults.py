@@ -112,6 +112,13 @@ def test_a_folder_that_lacks_a_part_is_not_read_without_it(tmp_path, name):
         draws.data_sets([tmp_path], None)
 
 
+def test_train_and_test_alone_are_a_set_for_a_draw_makes_parts_of_its_own(tmp_path):
+    for part, name in enumerate(("train", "test", "more"), 1):
+        (tmp_path / f"{name}.txt").write_text(letor_text(part))
+    (found,) = draws.data_sets([tmp_path], None)
+    assert found.read == f"Read: train.txt, test.txt; {2 * N_QUERIES} queries, {2 * N_QUERIES * N_DOCS} documents."
+
+
 def test_folders_are_looked_into_before_a_fit(folder, tmp_path):
     with pytest.raises(ValueError, match=r"must have S1.txt to S5.txt"):
         draws.data_sets([folder, tmp_path], None)

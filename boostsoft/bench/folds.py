@@ -19,7 +19,7 @@ _FOLD = re.compile(r"Fold([1-9][0-9]{0,2})")
 
 @dataclass(frozen=True)
 class FoldFiles:
-    """The files of one fold; none of them is read yet."""
+    """The files of one fold; none of them is read yet, and none is to validate by where that part was not asked for."""
 
     number: int
     train: tuple[Path, ...]
@@ -33,8 +33,8 @@ def has_parts(folder: Path) -> bool:
     return any(files) or any(_FOLD.fullmatch(path.name) for path in folder.iterdir())
 
 
-def find_folds(folder: Path) -> list[FoldFiles]:
-    """The folds of a folder.
+def find_folds(folder: Path, *, validated: bool = True) -> list[FoldFiles]:
+    """The folds of a folder; if they need not be validated, a split of train and test will do.
 
     Raises
     ------
@@ -47,9 +47,9 @@ def find_folds(folder: Path) -> list[FoldFiles]:
         return [_cyclic_fold(parts, fold) for fold in range(N_PARTS)]
     folds = _numbered(folder)
     if folds:
-        return [_one_fold(path, number) for number, path in enumerate(folds, 1)]
+        return [_one_fold(path, number, validated) for number, path in enumerate(folds, 1)]
     if _splits(folder):
-        return [_one_fold(folder, 1)]
+        return [_one_fold(folder, 1, validated)]
     raise ValueError(
         f"{DATA}: {folder} must have S1.txt to S5.txt, or folders Fold1 to FoldN, or train.txt, vali.txt and "
         "test.txt; each plain or with .gz"
@@ -69,7 +69,7 @@ def _numbered(folder: Path) -> list[Path]:
     return [found[number] for number in sorted(found)]
 
 
-def _one_fold(folder: Path, number: int) -> FoldFiles:
+def _one_fold(folder: Path, number: int, validated: bool) -> FoldFiles:
     splits = _splits(folder) or {"": {}}
     if len(splits) > 1:
         some = " and ".join(next(iter(files.values())).name for files in splits.values())
@@ -78,14 +78,14 @@ def _one_fold(folder: Path, number: int) -> FoldFiles:
         )
     [(prefix, files)] = splits.items()
     for part, names in _ONE.items():
-        if part not in files:
+        if part not in files and (validated or part != "vali"):
             wanted, (first, *others) = [prefix + name for name in _ONE], [prefix + name for name in names]
             absent = f"{first} ({', '.join(f'or {name}' for name in others)})" if others else first
             raise ValueError(
                 f"{DATA}: {folder} must have {wanted[0]}, {wanted[1]} and {wanted[2]} (.txt or .txt.gz); {absent} is "
                 "not there"
             )
-    return FoldFiles(number, *((files[part],) for part in _ONE))
+    return FoldFiles(number, *((files[part],) if part in files else () for part in _ONE))
 
 
 def _splits(folder: Path) -> dict[str, dict[str, Path]]:

@@ -80,7 +80,7 @@ def _files_in(folder: Path) -> list[Path]:
         plain = sorted(path for path in folder.iterdir() if path.name.endswith(_TEXTS) and path.is_file())
         if plain:
             return plain
-    first = find_folds(folder)[0]
+    first = find_folds(folder, validated=False)[0]
     return [*first.train, *first.valid, *first.test]
 
 
