@@ -19,7 +19,8 @@ _CELLS = 2_000_000  # values held at once beside those given: 16 MB
 _LEAST_FREEDOM = 0.1  # quantiles of less overflow: that of .975 is 2e13 already
 _COUNTED = 2**16  # drawn at once in resampling: what stays in a core's cache
 _LEAST_FOR_BLAS = 4  # rows
-_DRAWN = 8_000_000  # for many rows, 64 MB: BLAS takes its time for each product where other programs run
+_HELD = 8_000_000  # values whose weighted copy is held, 64 MB, while all resamples are drawn
+_DRAWN = 2**25  # counts of resamples that are held, 64 MB: the more, the fewer copies and products of the same values
 
 
 def counted_weights(values: FloatArray, weights: FloatArray) -> FloatArray:
@@ -130,15 +131,19 @@ def bootstrap_means(values: FloatArray, counted: FloatArray, n_boot: int, seed: 
     if at.size == 0:
         return means
     rng, weights = np.random.default_rng(seed), counted[at]
-    parts = list(blocks(len(values), at.size, _DRAWN))
-    alone = weights * values[:, at] if len(parts) == 1 else None
-    for first, last in blocks(n_boot, at.size, min(_COUNTED * len(values), _DRAWN)):
+    held = weights * values[:, at] if values.size <= _HELD else None
+    few = len(values) < _LEAST_FOR_BLAS
+    for first, last in blocks(n_boot, at.size, _COUNTED * len(values) if few else _DRAWN):
         drawn = _drawn(rng, last - first, at.size)
-        total = np.einsum("bq,q->b", drawn, weights)[:, None]
-        for begin, end in parts:
-            rows = weights * values[begin:end, at] if alone is None else alone
+        sums, total = np.zeros((last - first, len(values))), np.zeros((last - first, 1))
+        for begin, end in blocks(at.size, max(last - first, len(values)), _CELLS):  # some queries of all rows
+            times, weight = drawn[:, begin:end].astype(np.float64), weights[begin:end]
+            total[:, 0] += np.einsum("bq,q->b", times, weight)
             with np.errstate(invalid="ignore"):
-                means[first:last, begin:end] = _products(drawn, rows) / total
+                rows = weight * values[:, at[begin:end]] if held is None else held[:, begin:end]
+                sums += _products(times, rows)
+        with np.errstate(invalid="ignore"):
+            means[first:last] = sums / total
     return means
 
 
@@ -175,9 +180,9 @@ def _products(drawn: FloatArray, rows: FloatArray) -> FloatArray:
     return found
 
 
-def _drawn(rng: np.random.Generator, n_boot: int, n: int) -> FloatArray:
-    """How often each of n is drawn in each of n_boot resamples."""
-    counts = np.empty((n_boot, n))
+def _drawn(rng: np.random.Generator, n_boot: int, n: int) -> NDArray[np.uint16]:
+    """How often each of n is drawn in each of n_boot resamples; none is 65,536 times."""
+    counts = np.empty((n_boot, n), np.uint16)
     for first, last in blocks(n_boot, n, _COUNTED):
         part = counts[first:last]
         drawn = rng.integers(n, size=part.shape)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from boostsoft import statistics
+from boostsoft import query_means, statistics
 from boostsoft.statistics import PairedInterval, counted_mean, fill_empty, paired_interval
 
 from .releases import RANDOM
@@ -90,6 +90,20 @@ def test_blocks_of_resamples_do_not_matter(monkeypatch):
         monkeypatch.setattr("boostsoft.query_means._COUNTED", cells)
         parts = paired_interval(a, b)
         assert (parts.low, parts.high) == pytest.approx((whole.low, whole.high), abs=1e-12)
+
+
+def test_many_values_are_not_weighted_anew_for_each_few_resamples(monkeypatch):
+    values, read = np.ones((170, 50_000)), []
+
+    def products(drawn, rows):
+        read.append(rows.size)
+        return plain(drawn, rows)
+
+    plain = query_means._products
+    monkeypatch.setattr("boostsoft.query_means._products", products)
+    means = query_means.bootstrap_means(values, np.ones(50_000), 350, 0)
+    np.testing.assert_array_equal(means, np.ones((350, 170)))
+    assert sum(read) == values.size
 
 
 def test_an_infinite_value_leaves_no_interval():

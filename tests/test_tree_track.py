@@ -156,6 +156,7 @@ def test_blocks_change_nothing(monkeypatch):
     whole = track()
     expected = (whole.mean, whole.change_error, *whole.band(n_boot=50))
     monkeypatch.setattr("boostsoft.query_means._CELLS", 7)
+    monkeypatch.setattr("boostsoft.query_means._HELD", 7)
     monkeypatch.setattr("boostsoft.query_means._DRAWN", 7)
     monkeypatch.setattr("boostsoft.query_means._COUNTED", 5)
     parts = track()
