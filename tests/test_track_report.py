@@ -11,7 +11,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from boostsoft import Metric, SoftMetric
+from boostsoft import Metric, SoftMetric, query_means
 from boostsoft.drawing import value_range
 from boostsoft.query_means import mean_errors
 from boostsoft.track_report import html, write_report
@@ -225,6 +225,20 @@ def test_the_error_of_the_mean_is_weighted(tmp_path):
     page_of(track, tmp_path)
     error = mean_errors(track.per_query[[-1], 0], weight)[0]
     assert cards_of(tmp_path / "report.html")[HARD.name][0] == f"± {error:.4f} over queries"
+
+
+def test_the_queries_are_resampled_once_for_each_metric(tmp_path, monkeypatch):
+    drawn = []
+
+    def counted(rng, n_boot, n):
+        drawn.append(n_boot)
+        return plain(rng, n_boot, n)
+
+    plain = query_means._drawn
+    monkeypatch.setattr(query_means, "_drawn", counted)
+    track = track_of()
+    write_report(track, tmp_path / "report.html")
+    assert sum(drawn) == 1000 * track.n_metrics
 
 
 def test_what_is_drawn_is_the_tracks(tmp_path):

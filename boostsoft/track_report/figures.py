@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arguments import FloatArray
 from ..drawing import value_range
 from ..json_text import as_plain
 from ..metrics import SoftMetric
@@ -17,7 +18,7 @@ from ..query_groups import QueryGroups
 from ..query_means import mean_errors
 from ..track_plots.bands import BANDS, band_of_means, best_step
 from ..track_plots.changes import change_range, step_kinds
-from ..tracks.effects import STILL, TreeEffects, tree_effects
+from ..tracks.effects import STILL, TreeEffects, effects_of, resampled_steps
 from ..tracks.tree_track import TreeTrack, WorstQuery
 from ..tracks.words import amount
 
@@ -36,6 +37,7 @@ class MetricFigures:
     best : the step with the highest mean, as a position.
     worst, fallen : the queries of the least value, and of the largest losses at the last step.
     alike : how many queries are left out of both, since no order changes their value.
+    resampled : the mean at each step over resampled queries, (n_boot, n_steps).
     """
 
     track: TreeTrack
@@ -48,6 +50,7 @@ class MetricFigures:
     worst: Sequence[WorstQuery]
     fallen: Sequence[WorstQuery]
     alike: int
+    resampled: FloatArray
 
     @property
     def name(self) -> str:
@@ -92,8 +95,7 @@ class MetricFigures:
         track, at = self.track, self.metric
         mean = track.mean[:, at]
         hard = [] if self.twin is None else [track.mean[:, self.twin]]
-        means = track.resampled(at)
-        bands = {kind: band_of_means(track, at, kind, level, means) for kind in BANDS}
+        bands = {kind: band_of_means(track, at, kind, level, self.resampled) for kind in BANDS}
         found: dict[str, Any] = {
             "name": self.name,
             "mean": as_plain(mean),
@@ -113,9 +115,9 @@ class MetricFigures:
 
 def metric_figures(track: TreeTrack, metric: int, level: float) -> MetricFigures:
     """Work out what the page says of a metric."""
-    effects, trouble = None, ""
+    effects, trouble, resampled = None, "", resampled_steps(track, metric)
     try:
-        effects = tree_effects(track, metric, level=level)
+        effects = effects_of("tree_effects", track, metric, level, resampled=resampled)
     except ValueError as error:  # no query counts, or one is infinite
         trouble = str(error)
     alike = labels_alike(track)
@@ -130,6 +132,7 @@ def metric_figures(track: TreeTrack, metric: int, level: float) -> MetricFigures
         worst=_worst(track, metric, "value", alike),
         fallen=[query for query in _worst(track, metric, "change", alike) if query.change < -STILL],
         alike=int(alike.sum()),
+        resampled=resampled[:, 1:],
     )
 
 

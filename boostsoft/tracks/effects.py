@@ -274,12 +274,13 @@ def tree_effects(
 
 
 def effects_of(
-    caller: str, track: TreeTrack, at: int, level: float, n_boot: int = 1000, seed: int = 0, margin: float = 0.005
-) -> TreeEffects:
-    """The same for whoever is named in errors."""
+    caller: str, track: TreeTrack, at: int, level: float, n_boot: int = 1000, seed: int = 0, margin: float = 0.005,
+    resampled: FloatArray | None = None,
+) -> TreeEffects:  # fmt: skip
+    """The same for whoever is named in errors; from means of :func:`resampled_steps` where they are known already."""
     level = fraction(caller, "level", level)
     counted = track.counted(at)
-    values = np.where(counted > 0, np.concatenate([track.beginning[None, at], track.per_query[:, at]]), 0.0)
+    values = np.where(counted > 0, _all_steps(track, at), 0.0)
     n_counted = _check_counted(caller, track.names[at], values, counted)
     error, freedom = change_errors(values[0], values[1:], counted), degrees_of_freedom(counted)
     reach = np.where(np.isnan(error), np.inf, t_quantile((1.0 + level) / 2.0, freedom) * error)
@@ -293,7 +294,7 @@ def effects_of(
     n_boot, seed = check_resamples(caller, "n_boot", n_boot), whole_number(caller, "seed", seed, 0)
     low, high, by_chance = int(trees[0]), int(trees[-1]), np.nan
     if n_counted > 1:
-        resampled = bootstrap_means(values, counted, n_boot, seed)
+        resampled = bootstrap_means(values, counted, n_boot, seed) if resampled is None else resampled
         low, high = _best_interval(trees, resampled, level)
         may_be_best = ((trees >= low) & (trees <= high)) | (trees == trees[-1])
         by_chance = max(_picked((resampled - means)[:, may_be_best], level), t_quantile(level, freedom) * shortfall[1])
@@ -307,6 +308,15 @@ def effects_of(
         lost=max(float(means[best] - means[-1]), 0.0), lost_error=float(shortfall[1]),
         lost_by_chance=float(by_chance),
     )  # fmt: skip
+
+
+def resampled_steps(track: TreeTrack, at: int, n_boot: int = 1000, seed: int = 0) -> FloatArray:
+    """Means of a metric over resampled queries, (n_boot, 1 + n_steps), that at the beginning first."""
+    return bootstrap_means(_all_steps(track, at), track.counted(at), n_boot, seed)
+
+
+def _all_steps(track: TreeTrack, at: int) -> FloatArray:
+    return np.concatenate([track.beginning[None, at], track.per_query[:, at]])
 
 
 def first_best(means: FloatArray) -> int:
