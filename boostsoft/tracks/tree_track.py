@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arguments import FloatArray, IntArray, as_flag, as_path, fraction, one_of, set_fields, whole_number
-from ..frames import as_frame
+from ..frames import Repeated, as_frame
 from ..metrics.soft import AnyMetric
 from ..query_groups import QueryGroups
 from ..query_means import bootstrap_means, central, change_errors, counted_weights, weighted_means
@@ -311,12 +311,12 @@ class TreeTrack:
         repeats = shape[2] if per_query else 1
         columns: dict[str, Any] = {
             "trees": np.repeat(self.steps, shape[1] * repeats),
-            "metric": np.tile(np.repeat(np.array(self.names, dtype=object), repeats), shape[0]),
+            "metric": Repeated(list(self.names), np.tile(np.repeat(np.arange(shape[1]), repeats), shape[0])),
         }
         if per_query:
             columns["query"] = np.tile(np.arange(shape[2]), shape[0] * shape[1])
             if self.qid is not None:
-                columns["qid"] = np.tile(_for_a_frame(self.qid), shape[0] * shape[1])
+                columns["qid"] = Repeated(_for_a_frame(self.qid), columns["query"])
             columns["value"] = self.per_query.ravel()
         else:
             columns |= {name: getattr(self, name).ravel() for name in ("mean", "change", "change_error")}
