@@ -16,6 +16,7 @@ from boostsoft import Metric
 from boostsoft._trec import lines
 from boostsoft.datasets import TrecRuns, load_trec_runs, write_trec_run
 
+from .memory import peak_memory
 from .real_data import real_folder
 
 A = b"""7\tQ0\td2\t1\t12.5\talpha
@@ -346,6 +347,28 @@ def test_a_written_run_by_hand(tmp_path):
 def test_a_topic_has_a_thousand_documents_at_most_by_default(tmp_path):
     write_trec_run(tmp_path / "fused", np.zeros(1001, int), np.arange(1001), np.arange(1001.0))
     assert len((tmp_path / "fused").read_text().splitlines()) == 1000
+
+
+@pytest.mark.parametrize("distinct", [3, 10_000])
+def test_a_written_run_in_order_whatever_is_equal(tmp_path, distinct):
+    rng = np.random.default_rng(distinct)
+    topics = rng.permutation(np.repeat(["b", "a"], 500))
+    documents = np.array([f"d{at}" for at in rng.permutation(1000)])
+    scores = rng.integers(-distinct, distinct, 1000) / distinct * 1.7e308
+    write_trec_run(tmp_path / "run", topics, documents, scores, depth=400)
+    expected = []
+    for topic in dict.fromkeys(topics.tolist()):
+        rows = sorted((-scores[at], documents[at]) for at in np.flatnonzero(topics == topic))
+        for rank, (score, document) in enumerate(rows[:400], 1):
+            expected.append(f"{topic} Q0 {document} {rank} {float(-score)!r} boostsoft")
+    assert (tmp_path / "run").read_text().splitlines() == expected
+
+
+def test_memory_that_a_written_run_takes(tmp_path):
+    ids = np.array([f"the-document-of-number-{at:010}" for at in range(20_000)], object)
+    topics, scores = np.repeat(["a-topic-of-some-length", "another"], 10_000), np.arange(20_000.0)
+    taken = peak_memory(lambda: write_trec_run(tmp_path / "run", topics, ids, scores, depth=20_000))
+    assert taken < 4.5 * (tmp_path / "run").stat().st_size
 
 
 def test_the_same_run_is_the_same_gzip_whenever_it_is_written(tmp_path):

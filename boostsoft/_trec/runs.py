@@ -15,8 +15,11 @@ from numpy.typing import NDArray
 from ..arguments import FloatArray, as_array, as_path, finite_number, finite_vector, one_of, whole_number
 from ..atomic import write_whole
 from ..query_groups import refuse_missing_ids, run_sizes
+from ..query_means import blocks
 from ..text_files import PathLike, as_paths, written
-from .table import POOLS, TOPICS, inverse, read_table
+from .table import POOLS, TOPICS, read_table
+
+_LINES = 2**14  # of a run that are texts of Python at once, which take three times what they do in the file
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -196,13 +199,17 @@ def _words(caller: str, name: str, ids: Any, n: int) -> NDArray[Any]:
     if array.ndim != 1:  # its rows would be ids, or the letters of a text
         raise ValueError(f"{caller}: {name} must be one-dimensional; got shape {array.shape}")
     refuse_missing_ids(caller, array, name)
-    texts = np.array([_text(value) for value in ids], object)
-    if texts.size != n:
-        raise ValueError(f"{caller}: {name} must have one id per score, {n}; got {texts.size}")
-    for text in texts.tolist():
+    known: dict[str, str] = {}  # a topic's id is one text, not one for each of its documents
+    values = ids.tolist() if isinstance(ids, np.ndarray) and ids.dtype.kind == "U" else ids
+    texts = [known.setdefault(text, text) for text in map(_text, values)]
+    if len(texts) != n:
+        raise ValueError(f"{caller}: {name} must have one id per score, {n}; got {len(texts)}")
+    for text in known:
         if text.split() != [text] or written(text) != text:  # a line's end at its own would be one of the file
             raise ValueError(f"{caller}: {name} must be one word of text without blanks; got {text!r}")
-    return texts
+    found = np.empty(n, object)
+    found[:] = texts
+    return found
 
 
 def _refuse_twice(caller: str, qid: NDArray[Any], docid: NDArray[Any]) -> None:
@@ -220,14 +227,25 @@ def _text(value: Any) -> str:
 
 def run_text(qid: NDArray[Any], docid: NDArray[Any], scores: FloatArray, tag: str, depth: int) -> bytes:
     """A run file: topics in the order in which they come, documents from the best down, ties by their id."""
-    _, first, codes = np.unique(qid, return_index=True, return_inverse=True)
-    place = inverse(np.argsort(first))[codes]
-    order = np.lexsort((docid.astype(str), -scores, place))
-    topic = place[order]
+    known: dict[str, int] = {}
+    place = np.array([known.setdefault(topic, len(known)) for topic in qid.tolist()], np.int64)
+    order = np.lexsort((-scores, place))
+    topic, score = place[order], scores[order]
+    follows = (topic[1:] == topic[:-1]) & (score[1:] == score[:-1])
+    tied = np.zeros(order.size, np.bool_)
+    tied[1:] |= follows
+    tied[:-1] |= follows
+    rows = order[tied]  # of few documents alone are ids compared, which takes its time
+    order[tied] = rows[np.lexsort((docid[rows].astype(str), -scores[rows], place[rows]))]
     ranks = np.arange(1, order.size + 1) - np.searchsorted(topic, topic)
-    lines = [
-        f"{qid[row]} Q0 {docid[row]} {rank} {float(scores[row])!r} {tag}\n"
-        for row, rank in zip(order.tolist(), ranks.tolist(), strict=True)
-        if rank <= depth
-    ]
-    return "".join(lines).encode()
+    order, ranks = order[ranks <= depth], ranks[ranks <= depth]
+    parts = []
+    for first, last in blocks(order.size, 1, _LINES):
+        at = order[first:last]
+        columns = (column.tolist() for column in (qid[at], docid[at], ranks[first:last], scores[at]))
+        lines = [
+            f"{query} Q0 {document} {rank} {score!r} {tag}\n"
+            for query, document, rank, score in zip(*columns, strict=True)
+        ]
+        parts.append("".join(lines).encode())
+    return b"".join(parts)
