@@ -272,7 +272,8 @@ def test_lists_draw_equal_labels_together(kind):
 @pytest.mark.parametrize("size", [1e3, 1e8, 1e300])
 def test_huge_scores_do_not_overflow(kind, size):
     labels = np.array([0, 3, 1, 0, 2, 4])
-    for scores in ([1, -1, 0.5, 0.5, 0.999, -1], [0, 0, 0, 0, 0, 1], [0, 0, 0, 1, 0, 0], [1, 1, 1, 1, 1, 1]):
+    spread, falling = [1, -1, 0.5, 0.5, 0.999, -1], np.linspace(1, -1, 6)
+    for scores in (spread, falling, falling[::-1], [0, 0, 0, 0, 0, 1], [0, 1, 0, 0, 0, 0], [1, 1, 1, 1, 1, 1]):
         with np.errstate(all="raise", under="ignore"):
             gradient, curvature = alone(rule(kind), labels, size * np.array(scores, float))
         assert np.isfinite(gradient).all()
@@ -317,9 +318,12 @@ def test_targets_that_are_all_nothing_push_down_by_the_chance_to_be_first():
 
 def test_targets_of_next_to_nothing_have_their_shares():
     labels, scores = [2, 0, 1], [0.3, -0.2, 0.0]
-    small = alone(XENDCGObjective(gamma=[1.0] * 3, terms=1, gain=(0.0, 1e-12, 2e-12)), labels, scores)
+    small = alone(XENDCGObjective(gamma=[1.0] * 3, terms=1, gain=(0.0, 1e-14, 2e-14)), labels, scores)
     plain = alone(SoftmaxObjective(gain=(0.0, 1.0, 2.0)), labels, scores)
     np.testing.assert_allclose(small, plain, rtol=1e-12)
+    # LightGBM divides by 1e-15 at the least
+    less, _ = alone(XENDCGObjective(gamma=[1.0] * 3, terms=1, gain=(0.0, 1e-16, 2e-16)), labels, scores)
+    np.testing.assert_allclose(less, np.array([0.2, 0.0, 0.1]) - np.exp(scores) / np.exp(scores).sum(), rtol=1e-12)
 
 
 def test_softmax_has_nothing_to_say_where_nothing_gains():
