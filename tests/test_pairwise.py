@@ -15,7 +15,7 @@ from boostsoft.kernels.compile import kernel
 from boostsoft.kernels.curvature import NO_CURVATURE
 from boostsoft.kernels.families import DISTANCES
 from boostsoft.kernels.noise import LAWS
-from boostsoft.kernels.pair_grid import all_pairs, dense_levels, grid_discordance
+from boostsoft.kernels.pair_grid import all_pairs, dense_levels, grid_discordance, grid_pays
 from boostsoft.kernels.pair_law import law_reach, pair_law
 from boostsoft.kernels.pair_levels import soft_level_pairs
 from boostsoft.kernels.shares import as_array
@@ -293,6 +293,17 @@ def test_the_integral_reaches_as_far_as_two_noises_do():
     np.testing.assert_allclose(gradient, np.concatenate([-density.sum(axis=0), density.sum(axis=1)]), rtol=1e-9)
     np.testing.assert_allclose(push[labels == 0], density.sum(axis=0), rtol=1e-9)
     assert raw == pytest.approx(-400.0, rel=1e-9)
+
+
+@pytest.mark.parametrize("noise", NOISES)
+def test_the_integral_is_taken_where_it_is_cheaper(noise):
+    """Of ten thousand documents within reach of one another, be others far away, and not of fifty."""
+    law, crowd = LAWS[noise], np.linspace(2.0, -2.0, 10_000)
+    pairs = crowd.size * (crowd.size - 1) // 2
+    assert grid_pays(law, crowd, crowd.size, 1.0, 5, pairs)
+    assert grid_pays(law, np.r_[crowd, crowd - 1e12], 2 * crowd.size, 1.0, 5, 2 * pairs)
+    assert not grid_pays(law, crowd[::200], 50, 1.0, 5, 50 * 49 // 2)
+    assert not grid_pays(law, 1e3 * crowd, crowd.size, 1.0, 5, crowd.size)
 
 
 def test_few_pairs_of_many_documents_go_by_level():
