@@ -174,11 +174,9 @@ class ResultTable:
         chosen = [*range(self._n_labels), *columns]
         wide = gap == _WIDE
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=wide, padding=(0, 1) if wide else (0, 1, 0, 0))
-        headings = [_two_lines(self._fields[column].heading) if folded else [""] for column in chosen]
-        deep = max(map(len, headings))
-        for column, lines in zip(chosen, headings, strict=True):
+        for column in chosen:
             field = self._fields[column]
-            text = "\n" * (deep - len(lines)) + "\n".join(lines) if folded else field.heading
+            text = "\n".join(_two_lines(field.heading)) if folded else field.heading
             prose = field.least is not None
             table.add_column(
                 Text(text), justify=field.justify, overflow="fold", no_wrap=not prose, min_width=field.least
