@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import json
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,12 +16,14 @@ from boostsoft.bench.boosting import CATBOOST_ITERATIONS, CatBoostIterations, Li
 from boostsoft.bench.objective_cost import LIGHTGBM, REFERENCE, measure_objectives
 from boostsoft.bench.peers import Peers, find_peers
 from boostsoft.bench.pools import PROPORTIONS, pool_of_files, synthetic_pool
-from boostsoft.bench.results import Column, Section, Target, cell_text
+from boostsoft.bench.results import ABOVE_0, Column, Section, Target, cell_text
 from boostsoft.bench.settings import full, quick
-from boostsoft.bench.tables import section_markdown, summary
+from boostsoft.bench.tables import as_json, markdown, section_markdown, section_table, summary
 from boostsoft.bench.timing import Contender, Rounds, Silent, Spread, interleave, ratio, timed
 from boostsoft.kernels.noise import LAWS
 from boostsoft.metrics.spread import spread
+
+from .narrow import text_of
 
 # ---------------------------------------------------------------------------------------------------------
 # Pools
@@ -166,6 +170,8 @@ def test_an_action_is_repeated_until_there_is_something_to_measure():
         (Target(10, "x", at_least=True), 9.9, False),
         (Target(1.0, "x"), float("nan"), False),
         (Target(1.0, "x", at_least=True), float("nan"), False),
+        (Target(ABOVE_0, "x", at_least=True), 0.0, False),
+        (Target(ABOVE_0, "x", at_least=True), 1e-300, True),
         (Target(1.0, "x"), Spread(0.9, 0.1, 5.0), True),
         (Target(1.0, "x"), Spread(1.1, 0.1, 5.0), False),
     ],
@@ -184,6 +190,12 @@ def test_targets(target, value, met):
         (0.125, "share", "12 %"),
         (100_000, "count", "100,000"),
         (0.05, "plain", "0.05"),
+        (12_000, "plain", "12,000"),
+        (-0.5, "ratio", "-0.500"),
+        (-1234.5, "ratio", "-1,234"),
+        (0.00123, "ratio", "0.00123"),
+        (1.25e7, "ratio", "1.2e+07"),
+        (0.0, "ratio", "0"),
         (None, "µs", ""),
         ("ranx", "text", "ranx"),
         ([Target(1.0, "<= 1x").judge(2.0), Target(0.5, "<= 0.5x", wish=True).judge(0.4)], "targets",
@@ -194,10 +206,15 @@ def test_cells(cell, unit, text):
     assert cell_text(cell, unit) == text
 
 
-def test_a_section_as_markdown():
+def a_section():
     columns = (Column("name", "by"), Column("cost", "µs", "µs"), Column("targets", "targets", "targets"))
     rows = [{"name": "a", "cost": Spread(1.5, 1.0, 2.0), "targets": [Target(1.0, "<= 1").judge(1.5)]}, {"name": "b"}]
-    section = Section("key", "Title", "Note.", columns, rows, left_out={"c": "refused"})
+    rounds = Rounds({"a": np.array([1.0, 2.0])})
+    return Section("key", "Title", "Note.", columns, rows, rounds, left_out={"c": "refused"})
+
+
+def test_a_section_as_markdown():
+    section = a_section()
     assert section_markdown(section).splitlines() == [
         "## Title",
         "",
@@ -211,11 +228,51 @@ def test_a_section_as_markdown():
         "Left out: c (refused).",
     ]
     assert summary([section]) == "Targets met: 0 of 1."
+    head = ["# boostsoft bench", "", "2 threads.", "", "Peers: nobody.", ""]
+    lines = markdown("2 threads", "nobody", [section, section]).splitlines()
+    assert lines[:6] == head
+    assert lines[8] == "Targets met: 0 of 2."
+    assert "\n".join(lines).count(section_markdown(section)) == 2
+
+
+def test_a_section_on_a_terminal():
+    """Numbers end below each other; targets are broken into lines."""
+    lines = [line.rstrip() for line in text_of(section_table(a_section()), 120).splitlines()]
+    assert [line for line in lines if line and set(line) != {" ", "─"}] == [
+        "Title",
+        "Note.",
+        " by            µs   targets",
+        " a    1.50 [1, 2]   <= 1: missed",
+        " b",
+        "Left out: c (refused).",
+    ]
+    rows = [{"name": "a", "cost": 1.0, "targets": [Target(1.0, "<= 1 of the other").judge(0.5)] * 3}]
+    narrow = text_of(section_table(replace(a_section(), rows=rows)), 40).splitlines()
+    assert max(map(len, narrow)) <= 40
+    assert any(line.split()[:3] == ["a", "1", "<="] for line in narrow)
+
+
+def test_a_section_as_json():
+    found = json.loads(
+        as_json({"cores": 2}, Peers({"xgboost": "3"}, {"ranx": "not installed"}), {"k": 1}, [a_section()])
+    )
+    assert found["peers"] == {"versions": {"xgboost": "3"}, "left_out": {"ranx": "not installed"}}
+    assert (found["machine"], found["settings"]) == ({"cores": 2}, {"k": 1})
+    [section] = found["sections"]
+    assert (section["key"], section["title"], section["note"]) == ("key", "Title", "Note.")
+    assert section["units"] == {"name": "text", "cost": "µs", "targets": "targets"}
+    assert section["seconds"] == {"a": [1.0, 2.0]}
+    assert section["left_out"] == {"c": "refused"}
+    missed = {"target": "<= 1", "met": False, "wish": False}
+    cost = {"median": 1.5, "low": 1.0, "high": 2.0}
+    assert section["rows"] == [{"name": "a", "cost": cost, "targets": [missed]}, {"name": "b"}]
 
 
 def test_wishes_are_counted_apart():
     row = {"targets": [Target(1.0, "a").judge(0.9), Target(0.5, "b", wish=True).judge(0.9), Target(1.0, "c").judge(2)]}
     assert summary([Section("key", "", "", (), [row])]) == "Targets met: 1 of 2; wishes: 0 of 1."
+    only = {"targets": [Target(0.5, "b", wish=True).judge(0.4)]}
+    assert summary([Section("key", "", "", (), [only])]) == "No target was measured."
 
 
 # ---------------------------------------------------------------------------------------------------------
