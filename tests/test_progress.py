@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from boostsoft import progress
-from boostsoft.progress import bar, shows
+from boostsoft.progress import bar, shows, watched
 
 from . import ranker_cases
 from .processes import passes_alone
@@ -99,6 +99,56 @@ def test_long_work_shows_how_far_it_is_and_is_taken_away(terminal, capsys, monke
     assert err.endswith("\x1b[?25h\r\x1b[1A\x1b[2K")  # the cursor is back, and the line gone
 
 
+# ---- elsewhere ----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def counted(monkeypatch):
+    """No line but the first is due, and the last one comes whenever it does."""
+    monkeypatch.setattr(progress, "_PAUSE", 1e9)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm")
+
+
+@pytest.mark.usefixtures("counted")
+def test_a_line_elsewhere_is_written_now_and_then_and_ended(capsys):
+    with bar(True, "reading", 3, counts=True) as tell:
+        for done in (1, 2, 3):
+            tell(done, "of a file")
+    out, err = capsys.readouterr()
+    assert not out
+    assert lines(err) == ["1/3 reading of a file", "3/3 reading of a file"]
+    assert err.endswith("\n")
+
+
+def test_a_share_elsewhere(counted, capsys, monkeypatch):
+    monkeypatch.setattr(progress, "_PAUSE", 0.0)
+    with bar(True, "searching") as tell:
+        tell(0.49, "so far .4")
+        tell(0.5, "w" * 200)
+    err = capsys.readouterr().err
+    first, second = lines(err)
+    assert first == "49% searching so far .4"
+    assert second.startswith("50% searching w")
+    assert second.endswith("…")
+    green, rest = re.search(r"\x1b\[32m(━+)\x1b\[0m\x1b\[90m(━+)", err).groups()
+    assert (len(green), len(rest)) == (12, 12)  # 49 % of 24, rounded
+    widths = {len(line) for line in re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", err).strip("\r\n").split("\r")}
+    assert widths == {progress.PAGE - 1}
+
+
+@pytest.mark.usefixtures("counted")
+@pytest.mark.parametrize(("total", "shown"), [(2, ["1/2 reading", "2/2 reading"]), (None, ["1 reading"])])
+def test_what_is_gone_through_is_counted_once_it_is_done(total, shown, capsys):
+    found = watched("ab", total, "reading", True)
+    assert next(found) == "a"
+    assert capsys.readouterr().err == ""
+    assert list(found) == ["b"]
+    err = capsys.readouterr().err
+    assert lines(err) == shown
+    assert ("━" in err) == (total is not None)
+
+
 # ---- of a ranker --------------------------------------------------------------------------------------------------
 
 
@@ -119,10 +169,10 @@ def test_a_ranker_says_how_far_it_is(booster, n_boosters, data, capsys, monkeypa
     total, said = 5 * n_boosters, lines(err)
     curve = models[-1].evals_result_["valid_0"]["ndcg_gaussian@10"]
     assert len(said) == 2 * total
-    for done, (alone, watched) in enumerate(zip(said[:total], said[total:], strict=True), 1):
+    for done, (alone, with_metric) in enumerate(zip(said[:total], said[total:], strict=True), 1):
         which = f" booster {(done - 1) // 5 + 1} of 2" if n_boosters == 2 else ""
         assert alone == f"{done}/{total} training{which}"
-        assert watched == f"{alone}{',' if which else ''} ndcg_gaussian@10 {curve[done - 1]:.4f}"
+        assert with_metric == f"{alone}{',' if which else ''} ndcg_gaussian@10 {curve[done - 1]:.4f}"
     assert all(np.array_equal(model.predict(data.X), models[0].predict(data.X)) for model in models)
 
 
