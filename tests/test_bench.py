@@ -11,7 +11,21 @@ import numpy as np
 import pytest
 
 import boostsoft.lightgbm as bl
-from boostsoft.bench import accuracy, child_tasks, children, cold_start, nodes, peers, training_cost
+from boostsoft import SoftMetric
+from boostsoft.bench import (
+    accuracy,
+    child_tasks,
+    children,
+    cold_start,
+    direct,
+    growth,
+    limits,
+    machine,
+    nodes,
+    peers,
+    roofline,
+    training_cost,
+)
 from boostsoft.bench.boosting import CATBOOST_ITERATIONS, CatBoostIterations, LightGBMIterations, XGBoostIterations
 from boostsoft.bench.objective_cost import LIGHTGBM, REFERENCE, measure_objectives
 from boostsoft.bench.peers import Peers, find_peers
@@ -520,6 +534,212 @@ def test_cold_start_compiles_once_into_a_new_folder_and_reads_it_afterwards(brou
         assert section.rows[1]["cold"] == 0.125
         assert all(verdict.met for verdict in section.rows[1]["targets"])
     assert ("As installed" in section.note) == brought
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Curves, long lists, values and the roof, from seconds that are given
+# ---------------------------------------------------------------------------------------------------------
+
+
+class Told:
+    """A watcher that keeps what it is told."""
+
+    def __init__(self):
+        self.steps, self.texts = [], []
+
+    def begin(self, steps):
+        self.steps.append(steps)
+
+    def step(self, text):
+        self.texts.append(text)
+
+
+TREES = {"LightGBM regression": 1.0, "XGBoost regression": 2.0}
+SECONDS = {**TREES, growth.GAUSSIAN: 3.0, growth.GUMBEL: 4.0, growth.LAMBDARANK: 5.0, growth.XGBOOST: 7.0}
+
+
+@pytest.fixture
+def grown(monkeypatch):
+    """The curves by key, what contenders were made of, what a child was asked, and what a watcher was told."""
+    made, asked, told = [], [], Told()
+
+    class Iterations:
+        def __init__(self, pool, at_least):
+            self.pool = pool
+
+        def measure(self, objective, sigma=1.0, **parameters):
+            made.append((self.pool, getattr(objective, "rule", objective), sigma, parameters))
+            return lambda: 1.0
+
+    def interleaved(contenders, rounds, watcher=None):
+        watcher.begin(rounds)
+        watcher.step("all")
+        return Rounds({one.name: np.full(rounds, SECONDS[one.name]) for one in contenders})
+
+    def ask(*given, **named):
+        asked.append((*given, named))
+        return {"seconds": {name: [value, value] for name, value in SECONDS.items() if "XGB" not in name}}
+
+    for name, fake in (("LightGBMIterations", Iterations), ("XGBoostIterations", Iterations), ("ask", ask),
+                       ("interleave", interleaved), ("n_threads", lambda: 3)):  # fmt: skip
+        monkeypatch.setattr(growth, name, fake)
+    settings = replace(full(50, 9, 5), longest=30_000, growth_documents=600)
+    sections = growth.measure_growth(settings, Peers({"lightgbm": "4", "xgboost": "3"}, {}), told)
+    return {section.key: section for section in sections}, made, asked, told
+
+
+def test_the_places_of_the_growth_curves(grown):
+    curves, made, _, told = grown
+    places = {key.removeprefix("growth_"): [row["at"] for row in section.rows] for key, section in curves.items()}
+    assert places == {
+        "documents": [10, 30, 100, 300, 1000, 3000, 10_000, 30_000],
+        "cutoff": [1, 3, 10, 30, 100],
+        "sigma": [0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0],
+        "queries": [30, 100],
+        "threads": [1, 2, 3],
+    }
+    pools = [pool for pool, what, *_ in made if what == "regression"]
+    assert [pool.n_queries for pool in pools] == [60, 20, 6, 2, 1, 1, 1, 1, *[5] * 12, 30, 100]
+    for pool, wanted in ((pools[0], (60, 10, 5)), (pools[8], (5, 120, 5)), (pools[-1], (100, 120, 5))):
+        np.testing.assert_array_equal(pool.labels, synthetic_pool(*wanted).labels)
+    assert told.steps == [3] * 23  # rounds, no more than three; the last are the processes
+    assert told.texts[0] == "at 10: all"
+    assert told.texts[7] == "at 30,000: all"
+
+
+def test_what_is_compared_along_the_growth_curves(grown):
+    curves, made, asked, _ = grown
+    ours = [(rule.noise, rule.metric.k, sigma) for _, rule, sigma, _ in made if not isinstance(rule, str)]
+    usual = [(10, 0.2)] * 8, [(k, 0.2) for k in (1, 3, 10, 30, 100)]
+    cases = [*usual[0], *usual[1], *[(10, s) for s in (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)], *[(10, 0.2)] * 2]
+    assert ours == [(noise, *case) for case in cases for noise in ("gaussian", "gumbel")]
+    depths = [*[30] * 7, 1, 3, 10, 30, 100, *[30] * 9]  # LightGBM takes no query of 30,000
+    assert [p["lambdarank_truncation_level"] for _, what, _, p in made if what == "lambdarank"] == depths
+    pairs = [p["lambdarank_num_pair_per_sample"] for _, what, _, p in made if what == "rank:ndcg"]
+    assert pairs == [*depths[:7], 30, *depths[7:]]
+    for threads, (task, environment, named) in zip((1, 2, 3), asked, strict=True):
+        assert task == "threads"
+        assert environment == dict.fromkeys(("NUMBA_NUM_THREADS", "OMP_NUM_THREADS"), str(threads))
+        assert named == {"queries": 50, "sigma": 0.2, "rounds": 3, "seed": 5}
+    first, last = (curves["growth_documents"].rows[at] for at in (0, -1))
+    costs = {growth.GAUSSIAN: 2e6, growth.GUMBEL: 3e6, growth.LAMBDARANK: 4e6, growth.XGBOOST: 5e6}
+    assert {name: first[name].median for name in costs} == pytest.approx({name: c / 60 for name, c in costs.items()})
+    assert growth.LAMBDARANK not in last
+    assert [column.key for column in curves["growth_documents"].columns] == ["at", *growth.NAMES]
+    for row in curves["growth_threads"].rows:
+        assert {name: row[name].median for name in list(costs)[:3]} == dict(list(costs.items())[:3])
+
+
+def test_what_a_child_times_on_its_threads(grown):
+    made = grown[1]
+    made.clear()
+    found = growth.thread_contenders(synthetic_pool(2), 0.3)
+    assert [one.name for one in found] == ["LightGBM regression", *growth.NAMES[:3]]
+    tree, gaussian, gumbel, lambdarank = made
+    assert (tree[1], lambdarank[1]) == ("regression", "lambdarank")
+    assert [(rule.noise, rule.metric.k, sigma) for _, rule, sigma, _ in (gaussian, gumbel)] == [
+        ("gaussian", 10, 0.3),
+        ("gumbel", 10, 0.3),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "megabytes", "met", "whole"),
+    [(0.5, 250.0, [True, True], True), (1.5, 350.0, [False, False], False), (0.5, np.nan, [True], True)],
+)
+def test_long_lists_are_held_against_their_targets(seconds, megabytes, met, whole, monkeypatch):
+    measured, asked, told = [], [], Told()
+
+    def gradient_measure(pool, *given):
+        measured.append((pool, *given))
+        return lambda: seconds
+
+    def ask(task, **named):
+        asked.append((task, named))
+        return {"megabytes": megabytes}
+
+    monkeypatch.setattr(limits, "gradient_measure", gradient_measure)
+    monkeypatch.setattr(limits, "ask", ask)
+    settings = replace(full(None, 2, 5), longest=100_000)
+    long, lists = limits.measure_limits(settings, told)
+    cases = [(noise, sigma) for noise in ("gaussian", "gumbel") for sigma in (0.2, 1.0)]
+    assert [(row["noise"], row["sigma"]) for row in long.rows] == cases
+    for row in long.rows:
+        assert row["time"].median == 1e3 * seconds
+        assert [verdict.met for verdict in row["targets"]] == met
+    assert asked == [("memory", {"documents": 100_000, "noise": noise, "sigma": sigma}) for noise, sigma in cases]
+    np.testing.assert_array_equal(measured[0][0].labels, synthetic_pool(1, 100_000, 5).labels)
+    assert [given[1:] for given in measured[:4]] == [("ndcg@10", *case, settings.at_least) for case in cases]
+    np.testing.assert_array_equal(measured[4][0].labels, synthetic_pool(16, 1000, 5).labels)
+    every = [(metric, *case) for metric in limits.LIST_METRICS for case in cases]
+    assert [given[1:] for given in measured[4:]] == every
+    assert [(row["metric"], row["noise"], row["sigma"]) for row in lists.rows] == every
+    for row in lists.rows:
+        assert row["time"].median == pytest.approx(1e3 * seconds / 16)
+        assert [verdict.met for verdict in row["targets"]] == ([] if "@" in row["metric"] else [whole])
+    assert told.steps == [4 * 3, 4, 24 * 3]
+
+
+def test_a_shorter_list_is_held_against_nothing(monkeypatch):
+    monkeypatch.setattr(limits, "gradient_measure", lambda *_: lambda: 1.0)
+    monkeypatch.setattr(limits, "ask", lambda *_, **__: {"megabytes": 1.0})
+    long, _ = limits.measure_limits(replace(full(None, 1, 0), longest=100), Silent())
+    assert long.verdicts == []
+
+
+def test_values_and_their_share_of_the_gradient(monkeypatch):
+    pool, given = synthetic_pool(4, 12), []
+    seconds = {"prepared gradient": 0.6, "prepared value": 0.3, "public gradient": 1.2, "public value": 0.3}
+    rounds = Rounds({f"gumbel, sigma=0.5, {name}": np.full(3, value) for name, value in seconds.items()})
+    prepared, public = (direct._value_row(pool, rounds, "gumbel", 0.5, call) for call in ("prepared", "public"))
+    found = [(row["gradient"].median, row["value"].median, row["ratio"].median) for row in (prepared, public)]
+    np.testing.assert_allclose(found, [(0.15e6, 0.075e6, 0.5), (0.3e6, 0.075e6, 0.25)])
+    assert [row["targets"][0].met for row in (prepared, public)] == [False, True]
+    monkeypatch.setattr(direct, "timed", lambda action, at_least: given.append(at_least) or action)
+    gradient, value, all_of_it, values = (one.measure() for one in direct._contenders(pool, 0.25, "gumbel", 0.5))
+    soft = SoftMetric("ndcg@10", noise="gumbel", sigma=0.5, accuracy="high")
+    wanted = soft.value_gradient_hessian(pool.labels, pool.scores, group=pool.sizes)
+    np.testing.assert_allclose(gradient[0], 4 * 0.5 * wanted[1], atol=1e-5)
+    assert value.mean() == pytest.approx(wanted[0], rel=1e-6)
+    np.testing.assert_allclose(all_of_it[1], 0.5 * wanted[1], atol=1e-7)
+    np.testing.assert_allclose(values.mean(), wanted[0], rtol=1e-6)
+    assert given == [0.25] * 4
+
+
+def test_the_share_of_the_peak():
+    pool, name = synthetic_pool(60, 30), "gaussian, sigma=0.5, prepared gradient"
+    rounds = Rounds({name: np.full(3, 0.06), name.replace("gradient", "value"): np.ones(3)})
+    row = direct._roof_row(pool, rounds, "gaussian", 0.5, 1e9)
+    count = nodes.count_cells(pool.first(50), "ndcg@10", "gaussian", 0.5)
+    assert row["cells"] == count.cells
+    assert row["per_cell"] == pytest.approx(1e9 * 1e-3 / count.cells)
+    assert row["share"] == pytest.approx(count.operations / 1e-3 / 1e9)
+    far = Rounds({"gaussian, sigma=1e-09, prepared gradient": np.ones(1)})
+    assert direct._roof_row(pool, far, "gaussian", 1e-9, 1e9)["per_cell"] is None
+
+
+def test_the_peak_counts_every_operation_of_every_thread(monkeypatch):
+    """64 multiply-adds for each of 1,024 numbers, over and over, by each of two threads, in the best of the trials."""
+    ticks = iter(np.cumsum([0.0, 4.0, 0.0, 0.5, *[0.0, 2.0] * 10]))
+    monkeypatch.setattr(roofline.time, "perf_counter", lambda: next(ticks))
+    monkeypatch.setattr(roofline, "n_threads", lambda: 2)
+    repeats = []
+    monkeypatch.setattr(roofline, "_polynomials", lambda x, out, n: repeats.append(n * x.size))
+    assert roofline.peak_operations() == 2 * 2 * 64 * 1024 * 10_000 / 0.5
+    assert sum(repeats[1:]) == 12 * 2 * 1024 * 10_000
+
+
+@pytest.mark.parametrize(
+    ("features", "bits"), [({"avx512f": True, "avx2": True}, 512), ({"avx512f": False, "avx2": True}, 256), ({}, 128)]
+)
+def test_the_machine_in_words(features, bits, monkeypatch):
+    monkeypatch.setattr("llvmlite.binding.get_host_cpu_features", lambda: features)
+    found = {**machine.describe_machine(), "threads": 2, "cores": 4}
+    assert found["simd_bits"] == bits
+    for load, busy in ((None, False), (0.0, False), (0.9, False), (1.1, True)):
+        words = machine.in_words({**found, "load_before": load})
+        assert words.startswith(f"2 threads on 4 cores, {bits}-bit vectors, ")
+        assert words.endswith(f"; other work was running at the start (load {load})") == busy
 
 
 # ---------------------------------------------------------------------------------------------------------
