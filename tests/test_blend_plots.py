@@ -94,12 +94,37 @@ def test_the_curve_has_both_metrics_and_their_optima(curve):
         rings = [mark for mark in axes.get_lines() if mark.get_markeredgecolor() == colour and mark.get_marker() == "o"]
         assert [(float(*ring.get_xdata()), float(*ring.get_ydata())) for ring in rings] == [(best.t, best.value)]
         assert [best.low, best.high] in [list(bar.get_xdata()) for bar in lines_of(axes, colour)]
-        assert f"{kind}: {best.value:.4f} at {best.t:.2f} [{best.low:.2f}, {best.high:.2f}]" in texts(axes)
+        said = f"{kind}: {best.value:.4f} at {best.t:.2f} [{best.low:.2f}, {best.high:.2f}]"
+        (words,) = (text for text in axes.texts if text.get_text() == said)
+        height = words.xy[1]
+        (tick,) = (mark for mark in axes.get_lines() if mark.get_marker() == "|" and mark.get_color() == colour)
+        assert (float(*tick.get_xdata()), float(*tick.get_ydata())) == (best.t, height)
+        stems = [line for line in lines_of(axes, colour) if list(line.get_xdata()) == [best.t, best.t]]
+        assert [list(line.get_ydata()) for line in stems] == [[height, best.value]]
     assert set(NAMES[:2]) < set(texts(axes))
+    assert axes.get_xlim() == (0.0, 1.0)
+    assert axes.get_xticks().tolist() == [0.0, 0.25, 0.5, 0.75, 1.0]
+    assert axes.get_xlabel() == f"share of {NAMES[1]}"
+    lowest, (bottom, top) = min(curve.hard.min(), curve.soft_interval.min()), axes.get_ylim()
+    assert lowest - bottom >= 2 * 0.09 * (top - bottom), "below are the rows of two optima"
     assert "gaussian noise of 0.5 spreads" in axes.get_title(loc="left").replace("\n", " ")
     assert axes.get_ylabel() == "NDCG@10, mean over queries"
     bars = [line.get_ydata()[0] for line in axes.get_lines() if line.get_linewidth() == 4.0]
     assert max(bars) < min(curve.hard.min(), curve.soft_interval.min())
+
+
+def test_the_words_are_where_the_optimum_is_not(curve):
+    for t, side in ((0.2, 0.995), (0.8, 0.005)):
+        axes = plot_blend_curve(replace(curve, soft_optimum=replace(curve.soft_optimum, t=t)), kinds=[SOFT])
+        assert [text.xy[0] for text in axes.texts if text.get_text().startswith(SOFT)] == [side]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_curve_of_one_query_has_no_intervals(data):
+    S, y, _ = data
+    axes = plot_blend_curve(blend_curve(S, y, group=[len(y)], n=3, sigma=0.5, n_boot=20))
+    assert "95 %" not in axes.get_title(loc="left")
+    assert not any("[" in text for text in texts(axes))
 
 
 def test_no_bar_strikes_through_the_words_on_an_optimum(curve):
@@ -145,6 +170,9 @@ def test_the_triangle_has_every_mixture(surface, kind):
     ring = axes.get_lines()[-1]
     np.testing.assert_allclose(np.ravel(ring.get_data()), best.weights @ corners)
     heading = axes.get_title(loc="left")
+    assert heading.startswith(
+        {HARD: "Hard: the metric itself\n", SOFT: "Soft: under gaussian noise of 0.5 spreads\n"}[kind]
+    )
     assert f"best {best.value:.4f}: BM25 {best.weights[0]:.2f}, a language model {best.weights[1]:.2f}" in heading
 
 
@@ -207,6 +235,8 @@ def test_weights_below_0_and_models_without_one_have_colours_of_their_own(blende
     dots = {line.get_xdata()[0]: line.get_color() for line in axes.get_lines() if line.get_marker() == "o"}
     assert dots == {0.0: QUIET, 0.7: BLUE, -0.3: VERMILION}
     assert axes.get_xlabel().endswith(" (grey: no weight)")
+    found.weights_ = np.array([0.4, 0.9, -0.3])
+    assert "grey" not in plot_weights(found, names=NAMES).get_xlabel()
     assert [text.get_text() for text in axes.texts] == [" equal"]
     assert axes.texts[0].xy[0] == pytest.approx(1 / 3)
     assert any(np.array_equal(line.get_xdata(), [1 / 3, 1 / 3]) for line in axes.get_lines())
@@ -261,8 +291,18 @@ def test_what_speaks_for_a_sigma(method, keys):
     ring = next(line for line in axes.get_lines() if line.get_markersize() == 11)
     at = found.sigmas.tolist().index(found.sigma)
     assert (float(*ring.get_xdata()), float(*ring.get_ydata())) == (found.sigma, found.table[keys[-1]][at])
+    assert [line.get_linewidth() for line in curves] == [*[1.4] * (len(keys) - 1), 2.6], "the last decides"
+    assert any(list(line.get_xdata()) == [found.sigma] * 2 for line in axes.get_lines())
+    words = {"tradeoff": "How rough", "sensitivity": "Queries that tell", "held-out": "Hard metric on held-out"}
+    assert axes.get_title(loc="left").startswith(words[method])
     assert (axes.get_legend() is None) == (len(keys) == 1)
     assert axes.get_xscale() == "log"
+
+
+def test_not_every_one_of_many_sigmas_is_named():
+    sigmas = 2.0 ** np.arange(-6, 7)
+    axes = plot_sigma_choice(SigmaChoice(1.0, "held-out", sigmas, {"value": np.linspace(0.4, 0.6, 13)}))
+    np.testing.assert_array_equal(axes.get_xticks(), sigmas[::2])
 
 
 def test_a_single_sigma_is_no_picture():
@@ -291,6 +331,7 @@ def test_figures_are_pictures(curve, surface, blender):
             shades = np.asarray(image.convert("L"))
         assert shades.min() < 100
         assert np.mean(shades == 255) > 0.3
+    assert figures[2].get_figheight() == pytest.approx(1.6 + 0.27 * 3)
     assert blend_curve_figure(curve, names=NAMES[:2]).get_suptitle() == "NDCG@10 between BM25 and a language model"
 
 

@@ -180,6 +180,7 @@ def test_the_words_of_cards_and_table_are_the_tracks(tmp_path):
             "of 60; by chance alone 3",
         ]
         assert table[1 + i][1][4][1] == str(effects.keep)
+        assert table[1 + i][1][5][1] == f"{effects.hurting.size} of 60"
         assert table[1 + i][1][6][1] == page.view(0, name)["advice"]
     text = (tmp_path / "report.html").read_text("utf-8")
     assert f">200 queries · {track.groups.n_docs:,} documents · 120 trees · 60 steps<" in text
@@ -281,6 +282,7 @@ def test_the_first_soft_metric_is_shown_first(tmp_path):
     pressed = [value for (kind, value), down in page.pressed.items() if kind == "metric" and down]
     assert pressed == ["ndcg_gaussian@10"]
     assert [value for kind, value in page.pressed if kind == "metric"] == ["map", "ndcg_gaussian@10", "ndcg@10"]
+    assert [value for (kind, value), down in page.pressed.items() if kind == "band" and down] == ["paired"]
     (table,) = (found for kind, found in page.tables if kind == "overview")
     assert [len(row) for _, row in table[1:]] == [7] * 3
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
@@ -437,17 +439,18 @@ def test_without_plotly_the_extra_is_named(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        ((3, "x.html"), TypeError, r"^write_report: tracks must be a TreeTrack or a sequence of them"),
-        (([], "x.html"), TypeError, r"^write_report: tracks must be"),
-        ((track_of(), "."), ValueError, r"^write_report: path must be a file; got the folder \.$"),
-        ((track_of(), "x.html", 1.5), ValueError, r"^write_report: level must be below 1; got 1\.5$"),
+        ((3, "x.html", {}), TypeError, r"^write_report: tracks must be a TreeTrack or a sequence of them"),
+        (([], "x.html", {}), TypeError, r"^write_report: tracks must be"),
+        ((track_of(), ".", {}), ValueError, r"^write_report: path must be a file; got the folder \.$"),
+        ((track_of(), "x.html", {"level": 1.5}), ValueError, r"^write_report: level must be below 1; got 1\.5$"),
+        ((track_of(), "x.html", {"title": 5}), TypeError, r"^write_report: title must be a str; got int$"),
     ],
 )
 def test_bad_input(tmp_path, monkeypatch, arguments, error, message):
     monkeypatch.chdir(tmp_path)
-    options = {"level": arguments[2]} if len(arguments) > 2 else {}
+    *given, options = arguments
     with pytest.raises(error, match=message):
-        write_report(*arguments[:2], **options)
+        write_report(*given, **options)
     assert not list(tmp_path.iterdir())
 
 
