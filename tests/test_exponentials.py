@@ -53,8 +53,31 @@ def test_terms_that_die_out_are_no_error():
 
 
 def test_what_is_no_such_sum():
-    for discount in (np.linspace(1, 0.5, 65), np.append(np.ones(30), np.zeros(35))):
+    falling = 1 / np.arange(1.0, 66)
+    for discount in (
+        np.linspace(1, 0.5, 65),
+        np.append(np.ones(30), np.zeros(35)),
+        np.append(1.0, np.zeros(64)),
+        falling - falling[-1],
+        np.repeat(falling, 2)[:65],
+    ):
         assert exponentials(discount, 2e-5) is None
+
+
+def test_what_is_constant_has_no_terms_and_what_nearly_is_some():
+    """Ratios of r^-.001 differ by .0007: no exponential alone."""
+    found = exponentials(np.ones(65), 2e-5)
+    assert found[:2].tolist() == [0.0, 1.0]
+    ranks = np.arange(1.0, 66)
+    found = exponentials(ranks**-0.001, 2e-5)
+    weights, rates = found[2 : 2 + 5 * MOST_TERMS].reshape(5, MOST_TERMS)[2:4]
+    np.testing.assert_allclose(np.exp(-np.outer(ranks - 1, rates)) @ weights + found[1], ranks**-0.001, rtol=1e-6)
+
+
+def test_a_discount_in_another_unit_has_as_many_terms():
+    one, thousand = (exponentials(unit * DISCOUNTS["log2"](np.arange(1.0, 66)), 2e-5) for unit in (1.0, 1000.0))
+    assert thousand is not None
+    assert thousand[0] == one[0]
 
 
 def test_a_table_for_each_power_of_two_that_is_needed():
