@@ -9,16 +9,20 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
 
 import boostsoft.lightgbm as bl
-from boostsoft import SoftMetric
+from boostsoft import Metric, SoftMetric
 from boostsoft.bench import (
     accuracy,
     child_tasks,
     children,
     cold_start,
     direct,
+    figures,
     growth,
+    hard_cost,
     limits,
     machine,
     nodes,
@@ -29,11 +33,12 @@ from boostsoft.bench import (
 from boostsoft.bench.boosting import CATBOOST_ITERATIONS, CatBoostIterations, LightGBMIterations, XGBoostIterations
 from boostsoft.bench.objective_cost import LIGHTGBM, REFERENCE, measure_objectives
 from boostsoft.bench.peers import Peers, find_peers
-from boostsoft.bench.pools import PROPORTIONS, pool_of_files, synthetic_pool
+from boostsoft.bench.pools import PROPORTIONS, Pool, pool_of_files, synthetic_pool
 from boostsoft.bench.results import ABOVE_0, Column, Section, Target, cell_text
 from boostsoft.bench.settings import full, quick
 from boostsoft.bench.tables import as_json, markdown, section_markdown, section_table, summary
 from boostsoft.bench.timing import Contender, Rounds, Silent, Spread, interleave, ratio, timed
+from boostsoft.drawing import BLUE, GREY
 from boostsoft.kernels.noise import LAWS
 from boostsoft.metrics.spread import spread
 
@@ -727,6 +732,135 @@ def test_the_peak_counts_every_operation_of_every_thread(monkeypatch):
     monkeypatch.setattr(roofline, "_polynomials", lambda x, out, n: repeats.append(n * x.size))
     assert roofline.peak_operations() == 2 * 2 * 64 * 1024 * 10_000 / 0.5
     assert sum(repeats[1:]) == 12 * 2 * 1024 * 10_000
+
+
+def test_whole_training_runs_are_held_against_the_boosters_own(monkeypatch):
+    seconds = {
+        "LightGBM lambdarank": 2.0,
+        "LightGBM, boostsoft gaussian": 2.1,
+        "LightGBM, boostsoft gumbel": 3.0,
+        "LightGBM rank_xendcg": 1.0,
+        "XGBoost rank:ndcg, topk 10": 4.0,
+        "XGBoost, boostsoft gaussian": 6.0,
+    }
+
+    def contender(self, name, objective):
+        self.models[name] = "num_leaves=3\n"
+        return Contender(name, lambda: seconds[name])
+
+    monkeypatch.setattr(training_cost._Runs, "contender", contender)
+    both = Peers({"lightgbm": "4", "xgboost": "3"}, {})
+    for key in ("synthetic", "files"):
+        pool = replace(synthetic_pool(2, 5), key=key)
+        section = training_cost.measure_training(pool, full(None, 5, 0), both, Silent())
+        rows = {row["name"]: row for row in section.rows}
+        assert {name: row["wall"].median for name, row in rows.items()} == seconds
+        ratios = {name: row["reference"].median for name, row in rows.items() if "reference" in row}
+        assert list(ratios.values()) == pytest.approx([1.05, 1.5, 0.5, 1.5])
+        met = {name: row["targets"][0].met for name, row in rows.items() if "targets" in row}
+        ours = dict(zip(list(seconds)[1:3], (True, False), strict=True))  # of lists of 120 documents and LightGBM
+        assert met == (ours if key == "synthetic" else {})
+        assert "each of 2 rounds" in section.note
+        assert section.rounds.seconds["LightGBM lambdarank"].size == 2
+
+
+@pytest.mark.parametrize("name", ["LightGBM, ours", "XGBoost, ours"])
+def test_five_trees_warm_up_and_then_all_are_grown(name):
+    pytest.importorskip(name.split(",")[0].lower())
+    import boostsoft.xgboost as bx
+
+    rule, grown = (bl if name.startswith("L") else bx).objective("ndcg@10"), []
+
+    def objective(preds, data):  # LightGBM copies any other callable
+        grown.append(len(preds))
+        return rule(preds, data)
+
+    runs = training_cost._Runs(synthetic_pool(10, 20), replace(full(None, None, 0), trees=7, leaves=3))
+    contender = runs.contender(name, objective)
+    contender.warm_up()
+    assert grown == [200] * 5
+    contender.measure()
+    assert grown == [200] * (5 + 7)
+    assert training_cost.leaves_per_tree(runs.models[name]) == 3.0
+    assert not contender.peer
+    assert runs.contender(name, "lambdarank").peer
+
+
+def test_hard_metrics_are_as_many_times_faster():
+    """A peer may run on the first queries alone."""
+    pool = synthetic_pool(4, 10)
+    values = Metric("ndcg@10").per_query(pool.labels[:20], pool.scores[:20], group=[10, 10])
+    rival = hard_cost.Rival("scikit-learn", "ndcg@10", lambda: values + 0.25, Metric("ndcg@10"), pool.first(2))
+    seconds = {"scikit-learn, ndcg@10": 2.0, **{hard_cost._own(rival.ours, call): took for call, took in (
+        (hard_cost.PUBLIC, 0.08), (hard_cost.PREPARED, 0.02))}}  # fmt: skip
+    rounds = Rounds({name: np.full(2, took) for name, took in seconds.items()})
+    row = hard_cost._rival_row(rival, rounds, pool)
+    found = [row["cost"].median, row["faster"].median, row["prepared"].median, row["difference"]]
+    assert found == pytest.approx([1e6, 50.0, 200.0, 0.25])
+    assert [verdict.met for verdict in row["targets"]] == [False, True]
+    assert hard_cost._own_row(rival.ours, hard_cost.PUBLIC, rounds, pool)["cost"].median == pytest.approx(0.02e6)
+    assert "targets" not in hard_cost._rival_row(replace(rival, name="LightGBM"), Rounds(
+        {**rounds.seconds, "LightGBM, ndcg@10": np.ones(2)}), pool)  # fmt: skip
+
+
+def test_hard_metrics_are_the_peers_on_queries_of_one_document_and_without_relevant_ones():
+    labels, sizes = np.array([2.0, 0, 0, 0, 1, 0, 3, 0, 2, 2]), np.array([1, 1, 2, 4, 2])
+    pool = Pool("files", "a", labels, np.random.default_rng(0).normal(size=10), sizes)
+    installed = peers.import_peers({"sklearn", "pytrec_eval", "lightgbm"})  # ranx compiles for a minute
+    found = hard_cost.find_rivals(pool, replace(full(None, None, 0), dear_queries=4), installed)
+    assert {rival.name for rival in found} >= {"scikit-learn", "LightGBM"}
+    for rival in found:
+        assert rival.pool.n_queries == (4 if rival.name == "scikit-learn" else 5)
+        ours = rival.ours.per_query(rival.pool.labels, rival.pool.scores, group=rival.pool.sizes)
+        assert np.mean(rival.run()) == pytest.approx(ours.mean(), abs=1e-7)
+
+
+def test_an_error_for_every_noise_cutoff_and_sigma(monkeypatch):
+    monkeypatch.setattr(accuracy, "worst_error", lambda pool, metric, noise, sigma: (metric, noise, sigma))
+    told = Told()
+    found = accuracy.gradient_errors(synthetic_pool(1, 2), ("gaussian", "gumbel"), (0.1, 1.0), (5, 10), told)
+    assert told.steps == [8]
+    assert len(told.texts) == 8
+    assert found[("gumbel", 5, 0.1)] == ("ndcg@5", "gumbel", 0.1)
+    assert all(error == (f"ndcg@{k}", noise, sigma) for (noise, k, sigma), error in found.items())
+
+
+def test_the_bars_of_costs_are_of_one_cutoff_and_of_no_tree():
+    rows = [
+        {"name": "boostsoft gaussian", "k": 10, "sigma": 0.5, "cost": Spread(2.0, 1.0, 3.0)},
+        {"name": "boostsoft gaussian", "k": 5, "sigma": 0.5, "cost": Spread(1.5, 1.0, 3.0)},
+        {"name": "LightGBM lambdarank@30", "cost": Spread(4.0, 3.5, 5.0)},
+        {"name": "LightGBM regression", "tree": True, "cost": Spread(9.0, 9.0, 9.0)},
+        {"name": "LightGBM rank_xendcg", "cost": Spread(-1.0, -2.0, 3.0)},
+    ]
+    axes = figures.plot_costs(Section("key", "", "", (), rows), ax=Figure().add_subplot())
+    assert [(bar.get_width(), bar.get_y() + 0.35) for bar in axes.patches] == [(4.0, 0.0), (2.0, 1.0)]
+    assert [to_hex(bar.get_facecolor(), keep_alpha=False).upper() for bar in axes.patches] == [GREY, BLUE]
+    assert [list(line.get_xdata()) for line in axes.get_lines()] == [[3.5, 5.0], [1.0, 3.0]]
+    assert [(text.get_text(), text.xy) for text in axes.texts] == [(" 4", (5.0, 0)), (" 2", (3.0, 1))]
+    labels = [label.get_text() for label in axes.get_yticklabels()]
+    assert labels == ["LightGBM lambdarank@30", "boostsoft gaussian, sigma 0.5"]
+    assert axes.get_xscale() == "log"
+
+
+def test_the_curves_of_growth_have_their_quartiles():
+    rows = [
+        {"at": 10, growth.GAUSSIAN: Spread(2.0, 1.0, 3.0), growth.LAMBDARANK: Spread(4.0, 3.0, 5.0)},
+        {"at": 100_000, growth.GAUSSIAN: Spread(20.0, 10.0, 30.0), growth.LAMBDARANK: Spread(-1.0, -2.0, 5.0)},
+        {"at": 9000},
+    ]
+    section = Section("growth_documents", "Growth", "", (Column("at", "documents", "plain"),), rows)
+    figure = figures.growth_figure([section, replace(section, title="Other")])
+    axes = figure.axes[0]
+    curves = {line.get_label(): (list(line.get_xdata()), list(line.get_ydata())) for line in axes.get_lines()}
+    assert curves == {growth.GAUSSIAN: ([10, 100_000], [2.0, 20.0]), growth.LAMBDARANK: ([10], [4.0])}
+    band = {tuple(corner) for corner in axes.collections[0].get_paths()[0].vertices.tolist()}
+    assert band == {(10.0, 1.0), (10.0, 3.0), (100_000.0, 10.0), (100_000.0, 30.0)}
+    assert (axes.get_xscale(), axes.get_yscale(), axes.get_xlabel()) == ("log", "log", "documents")
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["10", "100k", "9000"]
+    assert [panel.get_title(loc="left") for panel in figure.axes] == ["Growth", "Other", "", "", "", ""]
+    assert [panel.axison for panel in figure.axes] == [True] * 2 + [False] * 4
+    assert [text.get_text() for text in figure.axes[-1].get_legend().get_texts()] == list(curves)
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,7 @@ def table(name, n, tol):
     assert not weights[n_terms:].any()
     np.testing.assert_allclose(z[:n_terms], np.exp(-rates[:n_terms]) * (weights[:n_terms] != 0))
     np.testing.assert_allclose(falls[:n_terms], -np.expm1(-rates[:n_terms]))
+    assert (np.diff(rates[weights != 0]) > 0).all()  # those that die out first stand last, where the kernel drops them
     return n_terms, np.append(constant, weights[:n_terms]), np.append(0.0, rates[:n_terms])
 
 
