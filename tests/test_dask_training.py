@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import threading
+from contextlib import nullcontext
 from itertools import combinations
 from types import SimpleNamespace
 
@@ -14,6 +16,7 @@ import boostsoft as bs
 import boostsoft.dask as bd
 import boostsoft.lightgbm as bl
 import boostsoft.xgboost as bx
+from boostsoft.dask import watch
 from boostsoft.dask.parts import keep
 from boostsoft.dask.watch import Cluster, run_watched
 from boostsoft.dask.xgboost import OnWorker
@@ -486,3 +489,111 @@ def test_a_watched_call_returns_its_value_or_its_error(client):
     assert run_watched("caller", client, lambda: 3) == 3
     with pytest.raises(KeyError, match="3"):
         run_watched("caller", client, lambda: {}[3])
+
+
+class Scheduled:
+    """What a client says of two workers and of the tasks that they run."""
+
+    def __init__(self):
+        self.workers = {"tcp://a": "first", "tcp://b": "second"}
+        self.futures, self.homes, self.cancelled = {"fit-old": self.pending()}, {}, []
+        self.scheduler = SimpleNamespace(identity=lambda n_workers: {
+            "workers": {address: {"local_directory": place} for address, place in self.workers.items()}
+        })  # fmt: skip
+
+    def pending(self):
+        return SimpleNamespace(status="pending")
+
+    def sync(self, call, **options):
+        return call(**options)
+
+    def processing(self):
+        return {address: [key for key, home in self.homes.items() if home == address] for address in self.workers}
+
+    def cancel(self, futures):
+        self.cancelled += [future.key for future in futures]
+
+    def as_current(self):
+        return nullcontext()
+
+
+def watched_workers(monkeypatch, task="fit"):
+    """Of a training one task on each worker; of others one from before, one of another name and one that is done."""
+    monkeypatch.setattr(watch, "_SETTLE", 0.2)
+    monkeypatch.setattr(watch, "_POLL", 0.02)
+    monkeypatch.setattr("distributed.Future", lambda key, client: SimpleNamespace(key=key))
+    client = Scheduled()
+    cluster = Cluster(client, task)
+    client.futures |= {f"{name}-1": client.pending() for name in ("fit", "fitted")}
+    client.futures |= {"fit-2": client.pending(), "fit-3": SimpleNamespace(status="finished")}
+    client.homes = {"fit-1": "tcp://a", "fit-2": "tcp://b", "fit-old": "tcp://a", "fitted-1": "tcp://a"}
+    return client, cluster
+
+
+def test_a_worker_that_is_lost_is_missed_by_its_task(monkeypatch):
+    client, cluster = watched_workers(monkeypatch)
+    assert (cluster.lost(), cluster.needs_the_lost()) == ([], False)
+    client.homes["fit-1"] = None  # it waits for a worker; none is lost
+    assert not cluster.needs_the_lost()
+    client.workers["tcp://a"] = "third"  # another process at the same address
+    assert (cluster.lost(), cluster.needs_the_lost()) == (["tcp://a"], True)
+    client.homes["fit-1"] = "tcp://a"
+    assert cluster.needs_the_lost()
+    client.homes["fit-1"] = "tcp://b"  # of the lost one nothing is needed any more, but by others
+    assert not cluster.needs_the_lost()
+    del client.workers["tcp://a"]
+    assert cluster.lost() == ["tcp://a"]
+
+
+def test_workers_that_still_run_tasks_of_the_training_are_stuck(monkeypatch):
+    client, cluster = watched_workers(monkeypatch)
+    assert cluster.look_around() == ([], ["tcp://a", "tcp://b"])
+    client.workers["tcp://b"] = "third"
+    assert cluster.look_around() == (["tcp://b"], ["tcp://a"])
+    del client.homes["fit-1"]
+    assert cluster.look_around() == (["tcp://b"], [])
+    cluster.cancel()
+    assert sorted(client.cancelled) == ["fit-1", "fit-2"]
+
+
+def test_nobody_looks_around_longer_than_it_takes(monkeypatch):
+    client, cluster = watched_workers(monkeypatch)
+    monkeypatch.setattr(watch, "_SETTLE", 60.0)
+    for key in ("fit-1", "fit-2"):
+        client.futures[key].status = "error"
+    assert cluster.look_around() == ([], [])  # its tasks have ended
+    other, unnamed = watched_workers(monkeypatch, None)
+    other.workers.pop("tcp://a")
+    assert unnamed.look_around() == (["tcp://a"], [])  # a worker is lost, and nobody waits
+
+
+def test_a_call_that_waits_for_a_lost_worker_is_given_up(monkeypatch):
+    client, _ = watched_workers(monkeypatch)
+    monkeypatch.setattr(watch, "_GRACE", 0.1)
+    ended = threading.Event()
+
+    def call():
+        client.futures["fit-9"], client.homes["fit-9"] = client.pending(), "tcp://a"
+        del client.workers["tcp://a"]
+        ended.wait(30)
+
+    with pytest.raises(RuntimeError, match=r"^here: lost the worker at tcp://a while training; no model was made"):
+        run_watched("here", client, call, task="fit")
+    assert client.cancelled == ["fit-9"]
+    ended.set()
+
+
+def test_a_call_that_fails_and_leaves_a_worker_waiting_names_it(monkeypatch):
+    client, _ = watched_workers(monkeypatch)
+
+    def call():
+        client.futures["fit-9"], client.homes["fit-9"] = client.pending(), "tcp://b"
+        raise ValueError("out of luck")
+
+    said = r"^here: training failed: out of luck\. The workers tcp://b still wait"
+    with pytest.raises(RuntimeError, match=said) as told:
+        run_watched("here", client, call, task="fit")
+    assert isinstance(told.value.__cause__, ValueError)
+    assert client.cancelled == ["fit-9"]
+    assert run_watched("here", client, lambda: 3, task="fit") == 3
+    assert client.cancelled == ["fit-9"]

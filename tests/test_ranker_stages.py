@@ -131,3 +131,17 @@ def test_a_stage_that_is_not_asked_for_is_not_predicted(booster, data, predictio
     predictions.clear()
     next(model.staged_predict(data.X, every=3))
     assert len(predictions) == 1
+
+
+@pytest.mark.parametrize(("threads", "wanted"), [(None, [None] * 2), (1, [1] * 2)])
+def test_stages_take_the_threads_of_the_ranker(threads, wanted, data, predictions):
+    model = fit(ranker(n_jobs=threads), data)
+    predictions.clear()
+    list(model.staged_predict(data.X))
+    assert [options.get("num_threads") for options in predictions] == wanted
+
+
+def test_blocks_are_of_few_trees_and_a_sparse_matrix_has_few_values():
+    """Of a model whose text is long, too."""
+    assert next(blocks.tree_blocks(0, 1000, n_docs=1, bytes_each=16, n_values=1)) == (0, 256)
+    assert [blocks.n_values(X) for X in (np.eye(3), sparse.csr_array(np.eye(3)))] == [9, 3]

@@ -321,6 +321,13 @@ def test_lightgbm_reads_arrow_tables():
     np.testing.assert_array_equal(staged(model, table)[-1], model.predict(filled, raw_score=True))
 
 
+def test_xgboost_reads_arrays_and_sparse_matrices_by_place_whatever_names_it_knows():
+    model = xgboost_model(pd.DataFrame(filled, columns=list("abcde")), types=None)
+    for X in (filled, sparse.csr_array(filled)):
+        named = xgb.DMatrix(X, feature_names=list("abcde"))
+        np.testing.assert_array_equal(staged(model, X)[-1], model.predict(named, output_margin=True))
+
+
 @pytest.mark.parametrize("kind", kinds_of_matrix())
 def test_xgboost_reads_any_matrix(kind):
     data = kinds_of_matrix()[kind]
