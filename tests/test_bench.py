@@ -430,6 +430,23 @@ def test_the_gradients_error_is_seen(monkeypatch):
     assert accuracy.worst_error(pool, "ndcg@5", "gaussian", 0.3) == pytest.approx(0.01, rel=1e-3)
 
 
+def test_both_gradients_are_of_the_noise_and_the_sigma(monkeypatch):
+    pool = synthetic_pool(4, 20)
+    exact = SoftMetric("ndcg@5", noise="gumbel", sigma=0.3, accuracy="high")
+    gradient = 4 * 0.3 * exact.gradient(pool.labels, pool.scores, group=pool.sizes)
+    asked = []
+
+    def gradient_curvature(self, queries, scores):
+        asked.append((self.noise, scores))
+        return gradient, gradient
+
+    monkeypatch.setattr(accuracy.SoftObjective, "gradient_curvature", gradient_curvature)
+    assert accuracy.worst_error(pool, "ndcg@5", "gumbel", 0.3) < 1e-10
+    [(noise, scores)] = asked
+    assert noise == "gumbel"
+    np.testing.assert_array_equal(scores, pool.scores / 0.3)
+
+
 def test_gradients_that_nobody_promised_do_not_count_as_errors():
     """Two documents 12 sigma apart pull at each other with 1e-16; at 5 sigma with 1e-3, which is held to 1e-4."""
     pool = synthetic_pool(1, 2)
@@ -786,6 +803,11 @@ def test_five_trees_warm_up_and_then_all_are_grown(name):
     assert runs.contender(name, "lambdarank").peer
 
 
+def test_both_boosters_learn_at_the_same_rate():
+    ours, theirs = training_cost.lightgbm_parameters("lambdarank", full(None, None, 0)), "rank:ndcg"
+    assert ours["learning_rate"] == training_cost.xgboost_parameters(theirs, full(None, None, 0))["eta"] == 0.1
+
+
 def test_hard_metrics_are_as_many_times_faster():
     """A peer may run on the first queries alone."""
     pool = synthetic_pool(4, 10)
@@ -847,7 +869,7 @@ def test_the_curves_of_growth_have_their_quartiles():
     rows = [
         {"at": 10, growth.GAUSSIAN: Spread(2.0, 1.0, 3.0), growth.LAMBDARANK: Spread(4.0, 3.0, 5.0)},
         {"at": 100_000, growth.GAUSSIAN: Spread(20.0, 10.0, 30.0), growth.LAMBDARANK: Spread(-1.0, -2.0, 5.0)},
-        {"at": 9000},
+        {"at": 10_000},
     ]
     section = Section("growth_documents", "Growth", "", (Column("at", "documents", "plain"),), rows)
     figure = figures.growth_figure([section, replace(section, title="Other")])
@@ -857,7 +879,7 @@ def test_the_curves_of_growth_have_their_quartiles():
     band = {tuple(corner) for corner in axes.collections[0].get_paths()[0].vertices.tolist()}
     assert band == {(10.0, 1.0), (10.0, 3.0), (100_000.0, 10.0), (100_000.0, 30.0)}
     assert (axes.get_xscale(), axes.get_yscale(), axes.get_xlabel()) == ("log", "log", "documents")
-    assert [label.get_text() for label in axes.get_xticklabels()] == ["10", "100k", "9000"]
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["10", "100k", "10k"]
     assert [panel.get_title(loc="left") for panel in figure.axes] == ["Growth", "Other", "", "", "", ""]
     assert [panel.axison for panel in figure.axes] == [True] * 2 + [False] * 4
     assert [text.get_text() for text in figure.axes[-1].get_legend().get_texts()] == list(curves)
@@ -893,6 +915,26 @@ def test_full_and_quick_sizes():
     parts = list(peers.NEEDED)
     assert look.minutes(parts, 1) < 0.2 * run.minutes(parts, 1)
     assert run.minutes(parts, 2) > run.minutes(parts, 1) > run.minutes(["hard"], 1)
+
+
+def test_a_quick_look_is_as_small_as_it_is_asked_to_be():
+    look = quick(7, 3, 5)
+    assert (look.queries, look.rounds, look.seed, look.quick) == (7, 3, 5, True)
+    assert (look.dear_queries, look.checked_queries, look.training_queries, look.tracked_pool) == (7, 7, 7, (7, 100))
+    assert (look.longest, look.growth_documents, look.whole_list) == (10_000, 1200, (2, 1000))
+    usual = quick(None, None, 0)
+    assert (usual.queries, usual.rounds, usual.dear_queries, usual.checked_queries) == (200, 2, 20, 20)
+
+
+def test_minutes_are_of_rounds_pools_folders_and_threads(monkeypatch):
+    monkeypatch.setattr("boostsoft.bench.settings.n_threads", lambda: 2)
+    run, part = full(2000, 5, 0), (0.4 + 0.05 * 5)
+    assert run.minutes(["hard"], 1) == pytest.approx(part + 0.1)
+    assert run.minutes(["hard"], 3) == pytest.approx(1.2 * part + 0.1)
+    assert full(1000, 5, 0).minutes(["hard"], 1) == pytest.approx(0.75 * part + 0.1)
+    assert run.minutes(["blend"], 1, 3) == pytest.approx(3 * (2.0 + 4.0 * 2) + 0.1)
+    monkeypatch.setattr("boostsoft.bench.settings.n_threads", lambda: 4)
+    assert run.minutes(["hard"], 1) == pytest.approx(part / 2 + 0.1)
 
 
 def test_leaves_are_counted_from_either_boosters_text():
