@@ -26,6 +26,7 @@ from boostsoft.bench import (
     limits,
     machine,
     nodes,
+    objective_cost,
     peers,
     roofline,
     training_cost,
@@ -350,6 +351,63 @@ def test_an_objective_is_charged_without_its_tree():
     tree = next(row for row in section.rows if row["name"] == LIGHTGBM)
     assert tree["cost"].median == pytest.approx(np.median(seconds[LIGHTGBM]) / 4 * 1e6)
     assert "targets" not in tree
+
+
+def test_what_objectives_are_given_and_held_against(monkeypatch):
+    """Ours takes two seconds for 30 queries, lambdarank@30 four, StochasticRank forty for the first 20."""
+    made, checked = [], []
+
+    class Iterations:
+        def __init__(self, pool, at_least=0.0):
+            self.pool = pool
+
+        def measure(self, objective, sigma=1.0, **parameters):
+            made.append((self.pool.n_queries, getattr(objective, "rule", objective), sigma, parameters))
+            return lambda: 1.0
+
+    def interleaved(contenders, rounds, watcher=None):
+        took = {name: 1.0 for name in (LIGHTGBM, objective_cost.XGBOOST, objective_cost.CATBOOST)}
+        took |= {REFERENCE: 5.0, objective_cost.STOCHASTIC: 41.0}
+        return Rounds({one.name: np.full(rounds, took.get(one.name, 3.0)) for one in contenders})
+
+    def gradient_errors(pool, noises, sigmas, cutoffs, watcher):
+        checked.append(pool.n_queries)
+        return {(n, k, s): 1e-5 if n == "gaussian" else 1e-3 for n in noises for k in cutoffs for s in sigmas}
+
+    for name in ("LightGBMIterations", "XGBoostIterations", "CatBoostIterations"):
+        monkeypatch.setattr(objective_cost, name, Iterations)
+    monkeypatch.setattr(objective_cost, "interleave", interleaved)
+    monkeypatch.setattr(objective_cost, "gradient_errors", gradient_errors)
+    sizes = {"dear_queries": 20, "checked_queries": 25, "sigmas": (0.5,), "cutoffs": (5, 10)}
+    found = Peers({"xgboost": "3", "catboost": "1"}, {})
+    section = measure_objectives(synthetic_pool(30), replace(full(30, 2, 0), **sizes), found, Silent())
+    peers_ = [(n, rule, parameters) for n, rule, _, parameters in made if isinstance(rule, str)]
+    pairs = {"lambdarank_pair_method": "topk"}
+    stochastic = "StochasticRank:metric=NDCG;top=10;num_estimations="
+    assert peers_ == [
+        (30, "regression", {}),
+        (30, "lambdarank", {"lambdarank_truncation_level": 10}),
+        (30, "lambdarank", {"lambdarank_truncation_level": 30}),
+        (30, "rank_xendcg", {}),
+        (30, "reg:squarederror", {}),
+        *((30, "rank:ndcg", {**pairs, "lambdarank_num_pair_per_sample": n}) for n in (10, 30)),
+        *((20, loss, {}) for loss in (f"{stochastic}1", f"{stochastic}10", "YetiRank", "RMSE")),
+    ]
+    ours = [(rule.noise, rule.metric.k, sigma) for _, rule, sigma, _ in made if not isinstance(rule, str)]
+    four = [(noise, k, 0.5) for noise in ("gaussian", "gumbel") for k in (5, 10)]
+    assert ours == [*four, ("gaussian", None, 0.5), ("gumbel", 10, 0.5), ("gumbel", 10, 0.5), ("gaussian", 10, 0.5)]
+    rows = {(row["noise"], row["k"]): row for row in section.rows if "noise" in row}
+    assert list(rows) == [(noise, k) for noise, k, _ in four]
+    for (noise, k), row in rows.items():
+        cells = [row["cost"].median, row["reference"].median, row["stochastic"].median]
+        assert cells == pytest.approx([2e6 / 30, 0.5, 1 / 30])
+        met = [noise == "gaussian"] + [True] * 3 * (k == 10)
+        assert [verdict.met for verdict in row["targets"]] == met
+    [itself] = [row for row in section.rows if row["name"] == REFERENCE]
+    assert "reference" not in itself
+    assert checked == [25]
+    assert "the worst of 25 queries" in section.note
+    assert "first 20 queries" in section.note
 
 
 def test_labels_that_lambdarank_refuses_leave_it_out():
