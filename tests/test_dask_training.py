@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
+import time
 from contextlib import nullcontext
 from itertools import combinations
 from types import SimpleNamespace
@@ -558,13 +559,15 @@ def test_workers_that_still_run_tasks_of_the_training_are_stuck(monkeypatch):
 
 def test_nobody_looks_around_longer_than_it_takes(monkeypatch):
     client, cluster = watched_workers(monkeypatch)
-    monkeypatch.setattr(watch, "_SETTLE", 60.0)
+    other, unnamed = watched_workers(monkeypatch, None)
+    monkeypatch.setattr(watch, "_SETTLE", 5.0)
     for key in ("fit-1", "fit-2"):
         client.futures[key].status = "error"
+    began = time.monotonic()
     assert cluster.look_around() == ([], [])  # its tasks have ended
-    other, unnamed = watched_workers(monkeypatch, None)
     other.workers.pop("tcp://a")
     assert unnamed.look_around() == (["tcp://a"], [])  # a worker is lost, and nobody waits
+    assert time.monotonic() - began < 4.0
 
 
 def test_a_call_that_waits_for_a_lost_worker_is_given_up(monkeypatch):
