@@ -55,6 +55,8 @@ def _repeated(made: Callable[[Any], Any], values: Any) -> Any:
     if not isinstance(values, Repeated):
         return values
     few = made(values.values)
+    if isinstance(few.dtype, np.dtype):  # pandas' own array around it would be copied once more
+        return few.to_numpy()[values.at]
     return few.gather(values.at) if hasattr(few, "gather") else few.array.take(values.at)
 
 

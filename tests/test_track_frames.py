@@ -61,11 +61,12 @@ def test_memory_that_a_frame_of_values_takes(kind):
         query_weight=np.ones(300), groups=None, y_true=None, scores=None,
     )  # fmt: skip
     numbers = dataclasses.replace(many, qid=np.arange(300))
-    for one in (many, numbers):
-        one.to_frame(kind, per_query=True)
+    frames = [one.to_frame(kind, per_query=True) for one in (many, numbers)]
+    objects = frames[0]["metric"].dtype == object  # pandas before 3 looks into each of them
+    del frames
     taken = [peak_memory(lambda one=one: one.to_frame(kind, per_query=True)) for one in (many, numbers)]
     assert taken[0] < 1.5 * taken[1]
-    assert taken[0] < {"pandas": 8, "polars": 3.8}[kind] * values.nbytes
+    assert taken[0] < {"pandas": 17 if objects else 8, "polars": 3.8}[kind] * values.nbytes
 
 
 @pytest.mark.parametrize("name", ["pandas", "polars", "pyarrow"])
