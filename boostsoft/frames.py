@@ -73,6 +73,16 @@ def is_frame(X: Any) -> bool:
     return hasattr(X, "columns") and (hasattr(X, "iloc") or hasattr(X, "get_columns"))
 
 
+def refuse_same_names(caller: str, argument: str, X: Any) -> None:
+    """Raise if two columns of a frame have one name: scikit-learn's own error names neither function nor argument."""
+    names = list(X.columns) if is_frame(X) else []
+    if len(set(names)) < len(names):
+        again = next(name for name in names if names.count(name) > 1)
+        raise ValueError(
+            f"{caller}: {argument}: columns must have different names; got {again!r} {names.count(again)} times"
+        )
+
+
 def float_of(dtype: Any) -> type[np.floating[Any]]:
     """The float that holds every number of a frame's column: what takes half the memory suits both boosters."""
     return np.float32 if str(dtype).lower() in _NARROW else np.float64

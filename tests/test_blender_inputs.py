@@ -134,6 +134,19 @@ def test_frames_keep_their_names(frames, data, fitted):
         SoftBlender().fit(build({"bm25": S[:, 0], "lm": S[:, 1]}), y, group=sizes)
 
 
+def test_columns_of_one_name_are_refused(data, fitted):
+    pandas = pytest.importorskip("pandas")
+    S, y, sizes = data
+    twins = pandas.DataFrame(S, columns=["bm25", "lm", "lm"])
+    wrong = "S: columns must have different names; got 'lm' 2 times"
+    with pytest.raises(ValueError, match=f"SoftBlender.fit: {wrong}"):
+        SoftBlender().fit(twins, y, group=sizes)
+    with pytest.raises(ValueError, match=f"SoftBlender.predict: {wrong}"):
+        fitted.predict(twins, group=sizes)
+    with pytest.raises(ValueError, match=f"blend_curve: {wrong}"):
+        blend_curve(twins, y, group=sizes)
+
+
 # ---------------------------------------------------------------------------------------------------------
 # Bad input
 # ---------------------------------------------------------------------------------------------------------

@@ -341,6 +341,18 @@ def test_frames_are_checked(data):
         ranker().fit(frame[[]], y, qid=data.qid)
 
 
+def test_columns_of_one_name_are_refused(data):
+    twins = pd.DataFrame(data.X, columns=["a", "b", "c", "b"])
+    wrong = "X: columns must have different names; got 'b' 2 times"
+    with pytest.raises(ValueError, match=f"SoftRanker.fit: {wrong}"):
+        ranker().fit(twins, data.y, qid=data.qid)
+    with pytest.raises(ValueError, match=f"SoftRanker.fit: {wrong}"):
+        ranker(qid_column="b").fit(twins, data.y)
+    model = ranker().fit(twins.set_axis(["a", "b", "c", "d"], axis=1), data.y, qid=data.qid)
+    with pytest.raises(ValueError, match=f"SoftRanker.predict: {wrong}"):
+        model.predict(twins)
+
+
 @both
 def test_names_that_a_booster_refuses(booster, data):
     each = (["a", "b[1", "c", "d"], ["a", "1]", "c", "d"], ["a", "b<1", "c", "d"], ["a", "b", "c:2", "d"])

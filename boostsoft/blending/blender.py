@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..arguments import FloatArray, refuse_lazy, refuse_masked
+from ..frames import refuse_same_names
 from ..labels import read_labels
 from ..metrics.hard import Metric, mean_of
 from ..metrics.soft import as_metric
@@ -330,6 +331,7 @@ class SoftBlender(BaseEstimator):  # type: ignore[misc]
     def _matrix(self, caller: str, S: Any, *, reset: bool) -> tuple[FloatArray, list[str]]:
         """Scores of shape (n_docs, n_models), with names for messages."""
         refuse_lazy(caller, "S", S)
+        refuse_same_names(caller, "S", S)
         if self.models is not None:
             validate_data(self, S, reset=reset, skip_check_array=True)
             scores = model_scores(caller, self.models, S)

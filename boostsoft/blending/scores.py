@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from ..arguments import FloatArray, as_array, one_of, refuse_lazy, refuse_masked, short
-from ..frames import is_frame
+from ..frames import is_frame, refuse_same_names
 from ..kernels.ranks import mean_ranks as ranks_of_queries
 from ..kernels.threads import over_queries
 from ..query_groups import QueryGroups
@@ -29,6 +29,7 @@ def score_matrix(caller: str, S: Any) -> tuple[FloatArray, list[str]]:
 
     refuse_lazy(caller, "S", S)
     refuse_masked(caller, "S", S)
+    refuse_same_names(caller, "S", S)
     try:
         matrix: FloatArray = check_array(S, dtype=np.float64, order="C", ensure_all_finite=False, input_name="S")
     except (TypeError, ValueError) as error:

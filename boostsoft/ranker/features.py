@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..arguments import refuse_lazy, refuse_masked, short
-from ..frames import float_of, is_frame, number_matrix
+from ..frames import float_of, is_frame, number_matrix, refuse_same_names
 
 _MOST_IN_FLOAT32 = 2**24
 CHECKS = {"dtype": [np.float64, np.float32], "accept_sparse": "csr", "ensure_all_finite": "allow-nan"}
@@ -138,6 +138,7 @@ def checked_columns(caller: str, ranker: Any, X: Any, *, reset: bool) -> Any:
         floats = [np.float32, np.float64] if float_of(own) is np.float32 else [np.float64, np.float32]
         checked = validate_data(ranker, X, reset=reset, ensure_min_samples=least, **{**CHECKS, "dtype": floats})
         return _one_of_each(sparse.csr_matrix(checked)) if sparse.issparse(checked) else checked
+    refuse_same_names(caller, "X", X)
     validate_data(ranker, X, reset=reset, skip_check_array=True)
     if X.shape[0] < least or X.shape[1] == 0:
         check_array(np.empty(X.shape), ensure_min_samples=least, input_name="X", estimator=ranker)  # raises
