@@ -8,6 +8,7 @@ import json
 import os
 import re
 import warnings
+from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -196,6 +197,33 @@ def test_a_model_without_a_score_to_train_on_has_no_weight(tmp_path, method):
     options = ["--scores", "y,x", "--folds", "3", "--lower-is-better", "x", "--method", method]
     found = blend(tmp_path, table_of(tmp_path, *rows), *options)
     assert found["held_out"]["blend"]["mean"] == 1.0
+
+
+def test_methods_without_training_are_fitted_once(tmp_path, monkeypatch):
+    """Their weights are the same in every fold; the blend has its own in each."""
+    fitted, fit = [], SoftBlender.fit
+
+    def noted(self, *args, **kwargs):
+        fitted.append(self.method)
+        return fit(self, *args, **kwargs)
+
+    monkeypatch.setattr(SoftBlender, "fit", noted)
+    rows = [f"{query},{document},{document % 2},{document},{-document}" for query in "abcd" for document in range(3)]
+    blend(tmp_path, table_of(tmp_path, *rows), "--folds", "3")
+    assert Counter(fitted) == {"soft": 1 + 3, "equal": 1, "rrf": 1}
+
+
+@pytest.mark.parametrize("elsewhere", ["", "0"], ids=["no score", "one score for all"])
+def test_a_model_that_tells_nothing_in_the_other_queries_is_not_fused(tmp_path, elsewhere):
+    """Model y is right in query a alone, x wrong everywhere: what was found without a is x, with a both cancel out."""
+    rows = [
+        f"{query},{document},{int(document == 0)},{document},{-document if query == 'a' else elsewhere}"
+        for query in "abc"
+        for document in range(3)
+    ]
+    found = blend(tmp_path, table_of(tmp_path, *rows), "--folds", "3")["held_out"]
+    for name in ("equal weights", "reciprocal rank fusion"):
+        assert found[name]["mean"] == pytest.approx(1 / np.log2(4))
 
 
 def test_each_lead_of_the_blend_is_resampled_once(tmp_path, monkeypatch, capsys):

@@ -18,6 +18,8 @@ from ..blending.curve import BlendCurve, blend_curve
 from ..blending.problem import blended
 from ..metrics.hard import Metric
 from ..metrics.registry import REGISTRY
+from ..progress import shows, watched
+from ..query_groups import QueryGroups
 from ..statistics import PairedInterval, counted_mean, paired_interval
 from .scores import Scores
 
@@ -76,7 +78,7 @@ def find_blend(scores: Scores, settings: Mapping[str, Any], folds: int, seed: in
     with _noted(data.models) as notes:
         blender = SoftBlender(**settings, random_state=seed).fit(data.S, data.y, group=data.sizes)
         Z = blender.normalize_scores(data.S, group=data.sizes)
-        trained = blender.score(data.S, data.y, group=data.sizes)
+        trained = metric(data.y, blended(Z, blender.weights_), group=data.sizes)
     alone = np.array([metric.per_query(data.y, column, group=data.sizes) for column in Z.T])
     names, pair = _ends(data.models, Z, blender.weights_, alone)
     curve = None
@@ -85,7 +87,7 @@ def find_blend(scores: Scores, settings: Mapping[str, Any], folds: int, seed: in
         if REGISTRY[metric.metric].exact:
             options = {name: settings[name] for name in ("metric", "noise", "sigma")}
             curve = blend_curve(pair, data.y, group=data.sizes, n=_STEPS, normalize="none", **options)
-        held_out = _held_out(data, metric, settings, alone, folds, seed) if folds > 1 else {}
+        held_out = _held_out(data, Z, metric, settings, alone, folds, seed) if folds > 1 else {}
     unlabelled = scores.sizes.size - data.sizes.size
     means = np.array([counted_mean(values) for values in alone])
     return Blend(
@@ -120,18 +122,23 @@ def _ends(
 
 
 def _held_out(
-    data: Scores, metric: Metric, settings: Mapping[str, Any], alone: FloatArray, folds: int, seed: int
+    data: Scores, Z: FloatArray, metric: Metric, settings: Mapping[str, Any], alone: FloatArray, folds: int, seed: int
 ) -> dict[str, FloatArray]:
     """The metric of each query under weights that were found without it, (n_queries,) for each method.
 
     And of the rival: of the methods that need no weights the best one on the queries without it.
     """
-    n = data.sizes.size
+    n, n_folds = data.sizes.size, min(folds, data.sizes.size)
     order = np.random.default_rng(seed).permutation(n)
     lower = np.broadcast_to(settings["lower_is_better"], len(data.models))
+    options = {**settings, "random_state": seed, "progress": False}
     found = {name: np.full(n, np.nan) for name in (BLEND, BEST, EQUAL, FUSION, RIVAL)}
-    methods = {BLEND: settings["method"], EQUAL: "equal", FUSION: "rrf"}
-    for fold in range(min(folds, n)):
+    untrained = {EQUAL: "equal", FUSION: "rrf"}
+    # their weights are the same without some queries, unless a model tells documents apart in none of the others
+    whole = {name: _fit_and_measure(data, data, metric, options | {"method": how}) for name, how in untrained.items()}
+    groups = QueryGroups.from_sizes(data.sizes)
+    tells = np.array([groups.differ(column) for column in Z.T])
+    for fold in watched(range(n_folds), n_folds, "held-out queries", shows("blend", "auto")):
         chosen = np.zeros(n, np.bool_)
         chosen[order[fold::folds]] = True
         rows = np.repeat(chosen, data.sizes)
@@ -142,21 +149,28 @@ def _held_out(
         best = int(np.argmax(known))
         found[BEST][chosen] = alone[best][chosen]
         trained = {BEST: known[best]}
-        for name, method in methods.items():
-            options = {**settings, "method": method, "progress": False, "lower_is_better": lower[scored]}
-            blender = SoftBlender(**options, random_state=seed)
-            try:
-                blender.fit(train.S, train.y, group=train.sizes)
-            except ValueError as error:
-                told = _with_names(str(error), train.models)
-                raise ValueError(f"{told} (fold {fold + 1} of {folds}; --folds 0 leaves them out)") from error
-            predicted = blender.predict(test.S, group=test.sizes)
-            found[name][chosen] = metric.per_query(test.y, predicted, group=test.sizes)
-            if name != BLEND:
-                again = metric.per_query(train.y, blender.predict(train.S, group=train.sizes), group=train.sizes)
-                trained[name] = counted_mean(again)
+        options["lower_is_better"] = lower[scored]
+        try:
+            found[BLEND][chosen] = _fit_and_measure(train, test, metric, options)
+        except ValueError as error:
+            told = _with_names(str(error), train.models)
+            raise ValueError(f"{told} (fold {fold + 1} of {folds}; --folds 0 leaves them out)") from error
+        as_ever = tells[:, ~chosen].any(axis=1).all()
+        for name, how in untrained.items():
+            values = whole[name]
+            if not as_ever:
+                kept = data.columns(scored)
+                values = _fit_and_measure(train, kept, metric, options | {"method": how})
+            found[name][chosen] = values[chosen]
+            trained[name] = counted_mean(values[~chosen])
         found[RIVAL][chosen] = found[max(trained, key=trained.__getitem__)][chosen]
     return found
+
+
+def _fit_and_measure(train: Scores, test: Scores, metric: Metric, options: Mapping[str, Any]) -> FloatArray:
+    """The metric of each query of ``test`` under weights found on ``train``."""
+    blender = SoftBlender(**options).fit(train.S, train.y, group=train.sizes)
+    return metric.per_query(test.y, blender.predict(test.S, group=test.sizes), group=test.sizes)
 
 
 @contextmanager
