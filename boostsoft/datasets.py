@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from numbers import Real
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from . import _digits, _letor
 from ._trec.runs import TrecRuns, load_trec_runs, write_trec_run
 from .arguments import as_flag, as_path, whole_number
-from .progress import bar, shows
+from .progress import bar_of_files
 from .ranking_data import RankingData
 from .text_files import PathLike, as_paths, read_lines, show
 
@@ -37,7 +37,6 @@ __all__ = [
     "write_trec_run",
 ]
 
-_LONG = 20_000_000  # bytes, which take a second or two to read
 _GROUP_SIZE = re.compile(rb"[0-9]{1,18}")
 
 
@@ -138,15 +137,9 @@ def load_letor(
 
 def _read_each(reader: _letor.Reader, paths: Sequence[Path], progress: Any) -> Iterator[int]:
     """Read file after file, with a bar over the bytes of all; yields the number of documents of each."""
-    sizes = [path.stat().st_size if path.is_file() else 0 for path in paths]
-    shown = shows("load_letor", progress) and (progress is True or sum(sizes) >= _LONG)
-    with bar(shown, "load_letor", float(sum(sizes)) or None) as tell:
+    with bar_of_files("load_letor", paths, progress) as tell:
         for at, path in enumerate(paths):
-            yield reader.read(path, partial(_tell_all, tell, sum(sizes[:at])) if shown else None)
-
-
-def _tell_all(tell: Callable[[float], None], before: int, done: int) -> None:
-    tell(before + done)
+            yield reader.read(path, partial(tell, at))
 
 
 def read_group_file(path: PathLike) -> NDArray[np.int64]:

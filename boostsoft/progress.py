@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from multiprocessing import parent_process
+from pathlib import Path
 from threading import current_thread, main_thread
 from typing import Any, Protocol, TypeVar
 
@@ -15,6 +16,7 @@ from .arguments import short
 _WIDTH = 24
 PAGE = 110  # columns, where nothing says how many there are
 _PAUSE = 0.1  # seconds between two looks
+_LONG = 20_000_000  # bytes, which take a second or two to read
 _PATIENCE = 0.3  # seconds before a bar on a terminal is worth a look
 
 Item = TypeVar("Item")
@@ -98,6 +100,15 @@ def watched(items: Iterable[Item], total: int | None, text: str, shown: bool) ->
         for done, item in enumerate(items, 1):
             yield item
             tell(done)
+
+
+@contextmanager
+def bar_of_files(caller: str, paths: Sequence[Path], progress: Any) -> Iterator[Callable[[int, int], None]]:
+    """What to tell which of the files is read, and how many of its bytes; "auto" shows a bar of long ones only."""
+    sizes = [path.stat().st_size if path.is_file() else 0 for path in paths]
+    shown = shows(caller, progress) and (progress is True or sum(sizes) >= _LONG)
+    with bar(shown, caller, float(sum(sizes)) or None) as tell:
+        yield lambda at, done: tell(sum(sizes[:at]) + done)
 
 
 class Line:

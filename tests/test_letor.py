@@ -317,15 +317,15 @@ def test_a_bar_over_the_bytes_of_all_files(tmp_path, capsys, monkeypatch):
 
 @pytest.mark.parametrize(("least", "given", "shown"), [(1000, "auto", False), (10, "auto", True), (1000, True, True)])
 def test_on_a_terminal_a_bar_is_shown_for_large_files_only(tmp_path, monkeypatch, least, given, shown):
-    seen = []
+    seen, bar = [], progress.bar
 
     def watched(is_shown, *arguments):
         seen.append(is_shown)
-        return progress.bar(False, *arguments)
+        return bar(False, *arguments)
 
     monkeypatch.setattr(progress, "_on_terminal", lambda: True)
-    monkeypatch.setattr("boostsoft.datasets.bar", watched)
-    monkeypatch.setattr("boostsoft.datasets._LONG", least)
+    monkeypatch.setattr(progress, "bar", watched)
+    monkeypatch.setattr(progress, "_LONG", least)
     file = tmp_path / "a.txt"
     file.write_text("1 qid:1 1:2\n", encoding="utf-8")
     load_letor(file, progress=given)

@@ -318,6 +318,21 @@ def test_damaged_and_missing_files(write, tmp_path):
         load_trec_runs(tmp_path / "none")
 
 
+def test_a_bar_over_the_files(write, capsys, monkeypatch):
+    monkeypatch.setattr("boostsoft.progress._PAUSE", 0.0)
+    runs = [write(b"1 Q0 d1 1 2.5 %s\n" % name.encode(), name) for name in ("a", "b", "c")]
+    qrels = write(b"1 0 d1 1\n1 0 d22 0\n", "qrels")
+    load_trec_runs(runs, qrels=qrels)
+    assert capsys.readouterr() == ("", "")  # too small to be worth one, and no terminal
+    load_trec_runs(runs, qrels=qrels, progress=True)
+    out, err = capsys.readouterr()
+    assert not out
+    assert "load_trec_runs" in err
+    assert re.findall(r"(\d+)%", err) == ["24", "48", "72"]  # after each run of 16 bytes; the judgements have 19
+    with pytest.raises(ValueError, match="load_trec_runs: progress must be True, False or 'auto'; got 'no'"):
+        load_trec_runs(runs, progress="no")
+
+
 def test_bad_options(files):
     for options, message in (
         ({"pool": "all"}, "pool must be one of 'judged', 'retrieved'; got 'all'"),

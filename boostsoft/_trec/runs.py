@@ -66,6 +66,7 @@ def load_trec_runs(
     pool: str = "judged",
     topics: str = "judged",
     unjudged: float = 0.0,
+    progress: bool | str = "auto",
 ) -> TrecRuns:
     r"""Read TREC runs, and the judgements on them, into one row for each topic and document.
 
@@ -88,6 +89,9 @@ def load_trec_runs(
         left out.
     unjudged : float
         Label of the documents that nobody has judged, in a topic with judgements. bpref ignores labels below 0.
+    progress : "auto", True or False
+        Whether to show how far it is, file by file: "auto" where stderr is a terminal and the files have 20 MB
+        together, True in notebooks and logs too.
 
     Returns
     -------
@@ -139,7 +143,7 @@ def load_trec_runs(
     one_of(caller, "topics", topics, TOPICS)
     label = finite_number(caller, "unjudged", unjudged)
     judgements = None if qrels is None else as_path(caller, "qrels", qrels)
-    table = read_table(paths, judgements, caller, pool=pool, topics=topics, unjudged=label)
+    table = read_table(paths, judgements, caller, pool=pool, topics=topics, unjudged=label, progress=progress)
     return TrecRuns(*table)
 
 

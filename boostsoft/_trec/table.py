@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arguments import FloatArray, IntArray
+from ..progress import bar_of_files
 from ..text_files import as_ids, id_texts, written
 from .lines import QRELS, RUN, Codes, Entries, distinct, read_entries
 
@@ -51,13 +52,17 @@ class Keys:
 
 
 def read_table(
-    paths: Sequence[Path], qrels: Path | None, caller: str, *, pool: str, topics: str, unjudged: float
+    paths: Sequence[Path], qrels: Path | None, caller: str, *, pool: str, topics: str, unjudged: float, progress: Any
 ) -> Table:
     """Read runs, and judgements if there are any, into one row for each topic and document."""
     topic_codes, document_codes = Codes(), Codes()
-    runs = [read_entries(path, RUN, topic_codes, document_codes, caller) for path in paths]
-    n_retrieved = len(topic_codes)
-    lines = None if qrels is None else read_entries(qrels, QRELS, topic_codes, document_codes, caller)
+    with bar_of_files(caller, paths if qrels is None else [*paths, qrels], progress) as tell:
+        runs = []
+        for done, path in enumerate(paths, 1):
+            runs.append(read_entries(path, RUN, topic_codes, document_codes, caller))
+            tell(done, 0)
+        n_retrieved = len(topic_codes)
+        lines = None if qrels is None else read_entries(qrels, QRELS, topic_codes, document_codes, caller)
     keys = Keys(topic_codes, document_codes)
     known = [keys.of(entries) for entries in runs]
     rows = distinct(np.concatenate(known))
