@@ -15,7 +15,7 @@ from boostsoft.kernels.compile import kernel
 from boostsoft.kernels.curvature import NO_CURVATURE
 from boostsoft.kernels.families import DISTANCES
 from boostsoft.kernels.noise import LAWS
-from boostsoft.kernels.pair_grid import all_pairs, dense_levels, grid_discordance, grid_pays
+from boostsoft.kernels.pair_grid import all_distances, dense_levels, grid_discordance, grid_pays
 from boostsoft.kernels.pair_law import law_reach, pair_law
 from boostsoft.kernels.pair_levels import soft_level_pairs
 from boostsoft.kernels.shares import as_array
@@ -256,7 +256,7 @@ def by_the_grid(queries, scores, noise, sigma):
     back = np.argsort(order)
     raw = -total
     if queries.family == DISTANCES:
-        raw += 0.5 * all_pairs(queries.family, level, value, weights, scores.size)
+        raw += 0.5 * all_distances(level, value, weights, scores.size)
     return raw, *(part[back] for part in out)
 
 
@@ -271,7 +271,9 @@ def test_the_integral_and_the_sum_over_pairs_agree(name, noise, kind):
         queries = prepare(bs.Metric(name), "test", labels, bs.QueryGroups.from_sizes([60]))
         queries = replace(queries, weights=rng.uniform(0.5, 2.0, 60)) if name in ("auc", "pnr") else queries
         found = by_the_grid(queries, scores, noise, sigma)
-        scale = all_pairs(queries.family, *dense_levels(queries.gains, 60), queries.weights, 60)
+        apart = np.abs(queries.gains - queries.gains[:, None])
+        weight = apart if queries.family == DISTANCES else np.sign(apart)
+        scale = 0.5 * queries.weights @ weight @ queries.weights
         # 2 derivatives by neighbours in the order of the scores; fewer by level, mostly
         for derive, accuracy in itertools.product((2, 1, 0), ("high", "default")):
             direct = expectation(queries, scores, noise, sigma, accuracy, derive)

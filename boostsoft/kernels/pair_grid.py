@@ -146,14 +146,14 @@ def grid_discordance(law, family, s, level, value, omega, n, sigma, derive, out)
 
 
 @kernel
-def all_pairs(family, level, value, omega, n):
-    """The weight of all pairs of different level."""
+def all_distances(level, value, omega, n):
+    """The differences of the coefficients of all pairs, times their weights."""
     weights = np.zeros(value.size)
     for j in range(n):
         weights[level[j]] += omega[j]
     total, seen, moment = 0.0, 0.0, 0.0
     for i in range(value.size):
-        total += weights[i] * (value[i] * seen - moment if family == DISTANCES else seen)
+        total += weights[i] * (value[i] * seen - moment)
         seen += weights[i]
         moment += weights[i] * value[i]
     return total

@@ -21,7 +21,7 @@ from .compile import kernel, routine
 from .curvature import to_curvature
 from .families import DISTANCES, PAIRS
 from .hard import EXPECTED, ORDER, WORST
-from .pair_grid import all_pairs, dense_levels, grid_discordance, grid_pays
+from .pair_grid import all_distances, dense_levels, grid_discordance, grid_pays
 from .pair_law import LEAST_TAIL, law_reach, pair_law
 from .shares import claim
 from .simd import LANES, lane_sum, larger, load, smaller, splat, store, where_negative
@@ -180,7 +180,7 @@ def _soft_query(law, family, scores, gains, weights, sigma, derive, grad, push, 
     sums = (np.zeros(size), np.zeros(size), np.zeros(size))
     level, steps = dense_levels(c, n)
     if grid_pays(law, s, n, sigma, steps.size, _pairs_within_reach(law, s, n, sigma)):
-        value = 0.5 * all_pairs(family, level, steps, omega, n) if family == DISTANCES else 0.0
+        value = 0.5 * all_distances(level, steps, omega, n) if family == DISTANCES else 0.0
         value -= grid_discordance(law, family, s, level, steps, omega, n, sigma, derive, sums)
     else:
         value = sorted_value(family, s[:n], c[:n], omega[:n], ORDER)
