@@ -111,7 +111,7 @@ REGISTRY: dict[str, MetricEntry] = {
     ),
     "err": MetricEntry(
         "probability", "reciprocal", "none", ABSORBING, ("p_rel", "max_label"),
-        "sum of P / rank x product of (1 - P) above", "Chapelle et al. 2009", {"p_rel": "exp2"},
+        "sum of P / rank x product of (1 - P) above", "Chapelle et al. 2009",
     ),
     "pfound": MetricEntry(
         "probability", "patience", "none", ABSORBING, ("p_rel", "p_break"),
