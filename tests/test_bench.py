@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import json
+import re
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 from boostsoft.bench.peers import Peers
 from boostsoft.bench.pools import PROPORTIONS, pool_of_files, synthetic_pool
+from boostsoft.bench.progress import PartBar
 from boostsoft.bench.results import ABOVE_0, Column, Section, Target, cell_text
 from boostsoft.bench.tables import as_json, markdown, section_markdown, section_table, summary
 from boostsoft.bench.timing import Contender, Rounds, Spread, interleave, ratio, timed
@@ -34,14 +38,16 @@ def test_a_seed_settles_the_pool():
         assert np.array_equal(getattr(first, name), getattr(again, name))
         assert not np.array_equal(getattr(first, name), getattr(other, name))
     assert np.array_equal(first.features(), again.features())
+    assert not np.array_equal(first.features()[:, -1], other.features()[:, -1])  # which is noise
 
 
 def test_the_first_queries_of_a_pool():
-    pool = synthetic_pool(6, 10)
+    pool = synthetic_pool(6, 10, seed=5)
     part = pool.first(2)
     assert part.n_queries == 2
     assert np.array_equal(part.labels, pool.labels[:20])
     assert np.array_equal(part.scores, pool.scores[:20])
+    assert np.array_equal(part.features(), pool.features()[:20])
     assert pool.first(99).n_queries == 6
 
 
@@ -65,6 +71,13 @@ def test_a_pool_of_files(tmp_path):
     assert pool.name == "a.txt, b.txt: 3 queries, 5 documents"  # no folders
     assert spread(pool.groups, pool.scores, np.ones(3)) == pytest.approx(1.0, abs=1e-12)
     assert pool.first(1).features().shape == (2, 2)
+    assert pool.seed == 3
+    assert np.array_equal(pool_of_files(files, seed=3).scores, pool.scores)
+    assert not np.array_equal(pool_of_files(files, seed=4).scores, pool.scores)
+
+
+def test_scores_that_have_no_spread_are_left_as_they_are():
+    assert np.isfinite(synthetic_pool(3, 1).scores).all()
 
 
 # ---------------------------------------------------------------------------------------------------------
@@ -142,6 +155,26 @@ def test_an_action_is_repeated_until_there_is_something_to_measure():
     assert len(calls) == 4
     assert timed(action, 0.0, clock)() == pytest.approx(0.3)
     assert len(calls) == 5
+
+
+def test_a_bar_counts_what_is_done_and_names_what_is_going_on():
+    """A step is done when the next one starts; every set of measurements has a bar of its own."""
+    bar, shown = PartBar(Console(file=io.StringIO()), "hard"), []
+
+    def look():
+        shown.append(re.findall(r"hard|[0-9]+/[0-9]+|[a-z]$", text_of(bar._progress), re.MULTILINE))
+
+    for steps, names in ((3, "abc"), (2, "de")):
+        bar.begin(steps)
+        for name in names:
+            bar.step(name)
+            look()
+    assert shown == [["hard", f"{at}/{of}", name] for at, of, name in (
+        (0, 3, "a"), (1, 3, "b"), (2, 3, "c"), (0, 2, "d"), (1, 2, "e"))]  # fmt: skip
+    stream = io.StringIO()
+    with PartBar(Console(file=stream, force_terminal=True, _environ={}), "hard") as bar:
+        bar.begin(1)
+    assert stream.getvalue().endswith("\x1b[2K")  # nothing of it is left on the terminal
 
 
 # ---------------------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -323,15 +324,32 @@ def test_every_dot_of_the_picture_has_its_name():
 
 
 def test_the_picture_draws_intervals_and_ours_in_blue():
-    """Four data sets in two lines of three; all panels have one order of names."""
+    """Four data sets in two lines of three; all panels have one order of names, of what has a difference anywhere."""
     rows = [{"name": "a", "ours": True, "less": [0.1, -0.2, 0.3]}, {"name": "b", "ours": False, "less": [0.2, 0, 0.4]}]
-    figure = differences_figure([Section("key", "title", "", (), rows)] * 4, "less", "title")
+    found = Section("key", "One set", "", (), [*rows, {"name": "itself", "ours": False}])
+    sets = [found, replace(found, rows=[rows[1]]), replace(found, rows=[]), found, found]
+    figure = differences_figure(sets, "less", "All of them")
     assert [bool(axes.lines) for axes in figure.axes] == [True] * 4 + [False] * 2
+    assert [axes.axison for axes in figure.axes] == [True] * 4 + [False] * 2
+    assert [text.get_text() for text in figure.texts] == ["All of them"]
     first, second, *_ = figure.axes
+    assert [label.get_text() for label in first.get_yticklabels()] == ["a", "b"]
+    assert (first.get_title(loc="left"), first.get_xlabel()) == ("One set", "difference, with its 95 % interval")
+    assert [(text.get_text(), text.xy) for text in first.texts] == [("+0.1000", (0.1, 2)), ("+0.2000", (0.2, 1))]
+    dots = [line for line in first.lines if line.get_marker() == "o"]
+    assert [(*line.get_xdata(), *line.get_ydata(), line.get_color()) for line in dots] == [
+        (0.1, 2, BLUE), (0.2, 1, GREY),
+    ]  # fmt: skip
+    assert list(first.lines[-1].get_xdata()) == [0, 0]  # no difference
     assert first.get_shared_y_axes().joined(first, second)
     bars = [line for line in first.lines if len(line.get_xdata()) == 2 and line.get_marker() == "None"][:2]
     assert [list(line.get_xdata()) for line in bars] == [[-0.2, 0.3], [0, 0.4]]
     assert [line.get_color() for line in bars] == [BLUE, GREY]
+    assert bars[0].get_linewidth() > bars[1].get_linewidth()
+    one_line = differences_figure([found], "less", "title")
+    assert figure.get_figheight() == 2 * one_line.get_figheight()
+    more = [{**rows[0], "name": name} for name in "abcd"]
+    assert differences_figure([replace(found, rows=more)], "less", "").get_figheight() > one_line.get_figheight()
 
 
 def test_what_is_not_installed_is_named(folder, tmp_path, monkeypatch):
