@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -25,8 +26,14 @@ from boostsoft.bench.objective_cost import LIGHTGBM, REFERENCE, measure_objectiv
 from boostsoft.bench.peers import Peers, find_peers
 from boostsoft.bench.pools import synthetic_pool
 from boostsoft.bench.settings import full, quick
-from boostsoft.bench.timing import Rounds, Silent, Spread
+from boostsoft.bench.timing import Contender, Rounds, Silent, Spread
+from boostsoft.kernels.expected import ACCURACY
+from boostsoft.kernels.families import PLAIN
 from boostsoft.kernels.noise import LAWS
+from boostsoft.kernels.threads import n_threads
+from boostsoft.kernels.workspace import ODDS
+
+from .bench_cases import Told
 
 
 def test_peers_that_are_not_there_are_named_and_left_out(monkeypatch):
@@ -52,10 +59,41 @@ def test_peers_that_are_not_there_are_named_and_left_out(monkeypatch):
     }
     assert "left out: CatBoost (not installed), ranx (cannot" in found.in_words()
     assert find_peers(["cold"]) == Peers({}, {})
+    assert all("xgboost" in peers.NEEDED[part] for part in ("objective", "training", "tracking", "growth"))
 
     names = {row["name"] for row in objectives(synthetic_pool(4, 10), found).rows}
     assert not any("CatBoost" in name for name in names)
     assert {"LightGBM lambdarank@30", "boostsoft gaussian"} <= names
+
+
+@pytest.mark.parametrize(
+    ("versions", "missing", "words"),
+    [
+        ({}, {}, "nobody"),
+        ({"sklearn": "1.5", "ranx": "0.3"}, {}, "scikit-learn 1.5, ranx 0.3"),
+        ({}, {"ranx": "not installed"}, "nobody; left out: ranx (not installed)"),
+    ],
+)
+def test_peers_in_words(versions, missing, words):
+    assert Peers(versions, missing).in_words() == words
+
+
+def test_versions_are_those_of_the_package_that_brings_a_peer(monkeypatch):
+    """Or what it says itself, if no package is known to have brought it."""
+    packages = {"xgboost-cpu": "3", "scikit-learn": "1.5", "pytrec_eval-terrier": "0.5", "pytrec_eval": "0.4"}
+
+    def version(package):
+        if package not in packages:
+            raise importlib.metadata.PackageNotFoundError(package)
+        return packages[package]
+
+    modules = {"ranx": SimpleNamespace(__version__="0.3")}
+    monkeypatch.setattr(peers.importlib, "import_module", lambda name: modules.get(name, SimpleNamespace()))
+    monkeypatch.setattr(peers.importlib.metadata, "version", version)
+    assert peers.import_peers(set(peers.KNOWN)).versions == {
+        "lightgbm": "of unknown version", "xgboost": "3", "catboost": "of unknown version", "sklearn": "1.5",
+        "ranx": "0.3", "pytrec_eval": "0.5",
+    }  # fmt: skip
 
 
 def objectives(pool, found, **changes):
@@ -157,10 +195,11 @@ class Spy:
     """An objective that keeps what it is called with."""
 
     def __init__(self, rule):
-        self.rule, self.seen = rule, []
+        self.rule, self.seen, self.sizes = rule, [], []
 
     def __call__(self, preds, data):
         self.seen.append(np.array(preds, dtype=float).ravel())
+        self.sizes.append(data.get_group() if hasattr(data, "get_group") else np.diff(data.get_uint_info("group_ptr")))
         return self.rule(preds, data)
 
 
@@ -178,8 +217,41 @@ def test_scores_stay_where_they_are_put(booster, sigma):
     measure = boosting.measure(spy, sigma)
     assert all(measure() > 0 for _ in range(3))
     assert len(spy.seen) == 3
-    for scores in spy.seen:
+    for scores, sizes in zip(spy.seen, spy.sizes, strict=True):
         np.testing.assert_allclose(scores, pool.scores / sigma, atol=2e-6)
+        assert sizes.tolist() == pool.sizes.tolist()
+
+
+@pytest.mark.parametrize("booster", ["lightgbm", "xgboost"])
+def test_a_boosters_own_objective_has_its_parameters_and_a_tree_of_two_leaves(booster, monkeypatch):
+    """All measurements at one sigma share their data."""
+    library, given, updated = pytest.importorskip(booster), [], []
+
+    class Booster:
+        def __init__(self, settings, data):
+            given.append((settings, data))
+
+        def num_boosted_rounds(self):
+            return 7
+
+        def update(self, *grown, fobj):
+            updated.append((grown[1:], fobj))
+
+    monkeypatch.setattr(library, "Booster", Booster)
+    boosting = (LightGBMIterations if booster == "lightgbm" else XGBoostIterations)(synthetic_pool(3, 5), 0.0)
+    for sigma in (1.0, 0.5, 1.0):
+        measure = boosting.measure("own", sigma, depth_of_it=4)
+        assert all(measure() >= 0.0 for _ in range(2))
+    assert len(given) == 3
+    settings = given[0][0]
+    assert (settings["objective"], settings["depth_of_it"]) == ("own", 4)
+    assert settings["num_threads" if booster == "lightgbm" else "nthread"] == n_threads()
+    assert settings.get("num_leaves", 2) == 2
+    assert settings.get("max_depth", 1) == 1
+    assert {"num_leaves", "max_depth"} & set(settings)
+    first, other, again = (data[0] if booster == "xgboost" else data for _, data in given)
+    assert first is again is not other
+    assert updated == [((7,) if booster == "xgboost" else (), None)] * 6
 
 
 def test_catboost_is_timed_between_iterations_from_the_given_scores():
@@ -190,6 +262,10 @@ def test_catboost_is_timed_between_iterations_from_the_given_scores():
     def fit(self, data, callbacks):
         baselines.append(np.ravel(data.get_baseline()))
         np.testing.assert_array_equal(np.array(data.get_label(), float), pool.labels)
+        assert np.diff(np.flatnonzero(np.diff([-1, *data.get_group_id_hash()]))).tolist() == [12] * 4
+        assert self.get_params()["loss_function"] == "StochasticRank:metric=NDCG;top=10;num_estimations=1"
+        assert (self.get_params()["depth"], self.get_params()["thread_count"]) == (1, n_threads())
+        assert self.get_params()["learning_rate"] == 1e-5
         ticks.append(callbacks[0]._ticks)
         return real(self, data, callbacks=callbacks)
 
@@ -243,6 +319,25 @@ def test_gradients_that_nobody_promised_do_not_count_as_errors():
     assert 0 < accuracy.worst_error(pool, "ndcg@5", "gaussian", 1 / 5) < 1e-4
 
 
+def test_errors_are_of_the_querys_largest_gradient_or_of_what_is_promised(monkeypatch):
+    """Three queries: a large gradient, a tiny one that counts as 1e-8 of its natural scale, and equal labels."""
+    pool = replace(synthetic_pool(3, 2), labels=np.array([1.0, 2, 1, 2, 1, 1]))
+    exact, miss = np.array([0.5, -0.5, 1e-13, -1e-13, 0, 0]), np.zeros(6)
+
+    def gradient(self, *_, **__):
+        assert self.accuracy == "high"
+        return exact / 3
+
+    monkeypatch.setattr(accuracy.SoftMetric, "gradient", gradient)
+    monkeypatch.setattr(accuracy.SoftObjective, "gradient_curvature", lambda *_: (exact + miss, None))
+    assert accuracy.worst_error(pool, "ndcg", "gaussian", 1.0) < 1e-15
+    miss[0] = 1e-3
+    assert accuracy.worst_error(pool, "ndcg", "gaussian", 1.0) == pytest.approx(2e-3)
+    miss[2] = -1e-9
+    natural = (3 - 1) / (3 + 1 / np.log2(3))
+    assert accuracy.worst_error(pool, "ndcg", "gaussian", 1.0) == pytest.approx(1e-9 / (1e-8 * natural))
+
+
 # ---------------------------------------------------------------------------------------------------------
 # Nodes and cells
 # ---------------------------------------------------------------------------------------------------------
@@ -291,6 +386,21 @@ def test_spread_out_scores_need_fewer_cells_and_far_apart_ones_none():
     assert nodes.count_cells(pool, "ndcg@10", "gaussian", 1e-9) == (0, 0, 0)
 
 
+@pytest.mark.parametrize(
+    ("noise", "faint", "far"), [("gaussian", 140, 140 / 7 * 20), ("gumbel", 140, 6 * (430 + 32 * 7)), ("gumbel", 0, 0)]
+)
+def test_cells_and_ends_have_the_operations_of_their_kind(noise, faint, far, monkeypatch):
+    """Of two queries: 6 nodes, 700 plain cells, 210 picked ones, 30 in rows, 100 documents near a node."""
+    tally, rooms = 2.0 * np.array([6, 700, 210, 30, 100, faint]), []
+    monkeypatch.setattr(nodes, "workspace", lambda *given: rooms.append(given) or (tally, {nodes.TALLY: 0}))
+    monkeypatch.setattr(nodes, "expect_queries", lambda *_: None)
+    found = nodes.count_cells(synthetic_pool(2, 9), "ndcg@7", noise, 1.0)
+    law = {"gaussian": 48, "gumbel": 22}[noise]
+    cells, ends = 4 * 700 + 12 * 210 + 25 * 30, (2 * 700 + 14 * 210) / 7
+    assert found == pytest.approx((6, 700 + 210 + 30 + faint, cells + 100 * law + ends + far))
+    assert rooms == [(ODDS, PLAIN, 9, 7, pytest.approx(40.0 - np.log(ACCURACY["fast"][1])))]
+
+
 # ---------------------------------------------------------------------------------------------------------
 # Processes
 # ---------------------------------------------------------------------------------------------------------
@@ -318,9 +428,70 @@ def test_memory_is_unknown_where_the_system_does_not_tell(monkeypatch, tmp_path)
     assert np.isnan(child_tasks._memory(10, "gaussian", 1.0)["megabytes"])
 
 
-@pytest.mark.parametrize("brought", [False, True])
-def test_cold_start_compiles_once_into_a_new_folder_and_reads_it_afterwards(brought, monkeypatch, tmp_path):
-    asked = []
+def test_memory_is_told_in_a_million_bytes(monkeypatch, tmp_path):
+    """Linux counts 1,024 bytes, everywhere but where macOS counts single ones."""
+    monkeypatch.setattr(child_tasks, "_SELF", tmp_path)
+    (tmp_path / "status").write_text("VmPeak:\t 9000 kB\nVmHWM:\t    2000 kB\nVmRSS:\t 1000 kB\n")
+    assert (child_tasks._restart_peak(), child_tasks._peak()) == (1.024, 2.048)
+    assert (tmp_path / "clear_refs").read_text() == "5"
+    usage = SimpleNamespace(RUSAGE_SELF=0, getrusage=lambda _: SimpleNamespace(ru_maxrss=3000))
+    monkeypatch.setitem(sys.modules, "resource", usage)
+    monkeypatch.setattr(child_tasks, "_SELF", tmp_path / "none")
+    for system, megabytes in (("darwin", 0.003), ("freebsd", 3.072)):
+        monkeypatch.setattr(child_tasks, "sys", SimpleNamespace(platform=system))
+        assert (child_tasks._restart_peak(), child_tasks._peak()) == (megabytes, megabytes)
+
+
+@pytest.mark.parametrize("first_call", [child_tasks._first_gradient, child_tasks._first_hard])
+def test_the_first_call_is_told_from_the_second(first_call, monkeypatch):
+    seconds = iter([7.0, 0.5])
+    monkeypatch.setattr(child_tasks, "_seconds", lambda call: call() or next(seconds))
+    assert first_call() == {"first": 7.0, "second": 0.5}
+
+
+def test_memory_is_what_a_call_adds_to_that_of_one_before_it(monkeypatch):
+    done, peak = [], [140.0, 90.0]
+
+    def gradient_measure(pool, *given):
+        return lambda: done.append((pool.sizes.tolist(), *given)) or 0.5
+
+    monkeypatch.setattr("boostsoft.bench.direct.gradient_measure", gradient_measure)
+    monkeypatch.setattr(child_tasks, "_restart_peak", lambda: done.append("from here") or 100.0)
+    monkeypatch.setattr(child_tasks, "_peak", lambda: done.append("to here") or peak.pop(0))
+    assert child_tasks._memory(30, "gumbel", 0.3) == {"megabytes": 40.0, "seconds": 0.5}
+    given = ("ndcg@10", "gumbel", 0.3)
+    assert done == [([120] * 4, *given), "from here", ([30], *given), "to here"]
+    assert child_tasks._memory(30, "gumbel", 0.3)["megabytes"] == 0.0
+
+
+def test_threads_are_asked_for_seconds_of_a_query(monkeypatch):
+    given = []
+
+    def thread_contenders(pool, sigma):
+        given.append((pool, sigma))
+        return [Contender("a", lambda: 2.0), Contender("b", lambda: 6.0)]
+
+    monkeypatch.setattr("boostsoft.bench.growth.thread_contenders", thread_contenders)
+    found = child_tasks._threads(queries=4, sigma=0.3, rounds=3, seed=5)
+    assert found == {"seconds": {"a": [0.5] * 3, "b": [1.5] * 3}}
+    [(pool, sigma)] = given
+    assert sigma == 0.3
+    np.testing.assert_array_equal(pool.labels, synthetic_pool(4, seed=5).labels)
+
+
+def test_kernels_that_came_with_the_package_are_used_unless_said(monkeypatch, tmp_path):
+    monkeypatch.setattr(cold_start.cache, "COMPILED", tmp_path)
+    child_tasks._use_shipped(True)
+    assert tmp_path == cold_start.cache.COMPILED
+    child_tasks._use_shipped(False)
+    assert not cold_start.cache.COMPILED.exists()
+
+
+@pytest.mark.parametrize(("brought", "rounds", "warm"), [(False, 3, 3), (True, 3, 3), (False, 1, 2), (True, 9, 5)])
+def test_cold_start_compiles_once_into_a_new_folder_and_reads_it_afterwards(
+    brought, rounds, warm, monkeypatch, tmp_path
+):
+    asked, told = [], Told()
 
     def ask(task, environment=None, installed=True):
         folder = (environment or {}).get("NUMBA_CACHE_DIR")
@@ -329,13 +500,16 @@ def test_cold_start_compiles_once_into_a_new_folder_and_reads_it_afterwards(brou
 
     monkeypatch.setattr(cold_start, "ask", ask)
     monkeypatch.setattr(cold_start.cache, "COMPILED", tmp_path if brought else tmp_path / "missing")
-    section = cold_start.measure_cold_start(full(None, 3, 0), Silent())
-    ways = [True] * 4 + [False] * 4 if brought else [False] * 4
+    section = cold_start.measure_cold_start(full(None, rounds, 0), told)
+    ways = [True] * brought * (1 + warm) + [False] * (1 + warm)
     assert [(task, way) for task, _, way in asked] == [
-        *[("import", True)] * 3, *[("gradient", way) for way in ways], *[("hard", way) for way in ways],
+        *[("import", True)] * warm, *[("gradient", way) for way in ways], *[("hard", way) for way in ways],
     ]  # fmt: skip
+    assert told.steps == [len(told.texts)] == [len(asked)]
+    assert section.rows[0] == {"name": "import boostsoft", "warm": Spread(0.25, 0.25, 0.25)}
+    assert f"then read {warm} times" in section.note
     assert {folder for task, folder, _ in asked if task == "import"} == {None}
-    assert len({folder for task, folder, _ in asked if task != "import"}) == len(ways) // 2
+    assert len({folder for task, folder, _ in asked if task != "import"}) == 2 * (1 + brought)
     compiling = section.rows[1 + brought]
     assert (compiling["cold"], compiling["warm"]) == (7.0, Spread(0.125, 0.125, 0.125))
     assert [verdict.met for verdict in compiling["targets"]] == [False, True]
