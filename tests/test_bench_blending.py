@@ -136,10 +136,13 @@ def test_no_fold_tests_what_it_trains_on(folder, monkeypatch):
 
     def watched(method, train, test, lower, given, seed):
         seen.append((method, seed, {q // 100 for q in train.qid.tolist()}, {q // 100 for q in test.qid.tolist()}))
-        return blending.Outcome({name: np.ones(test.n_queries) for name in blending.METRICS}, 1.0, 1, np.ones(4))
+        values = {name: np.ones(test.n_queries) for name in blending.METRICS}
+        return blending.Outcome(values, 1.0 if method == "soft" else 40.0, 1, np.ones(4))
 
     monkeypatch.setattr(blending, "_fit", watched)
-    blending._folds(blending.read_blends(folder), small(), Silent())
+    section = blending._folds(blending.read_blends(folder), small(), Silent())
+    assert [found["targets"][0].met for found in section.rows[:2]] == [True, True]  # a fortieth; no worse than equal
+    assert [found["share"].median for found in section.rows] == [1 / 40] + [1.0] * 6
     for method in blending.NAMES:
         for seed in (3, 4):
             parts = [(train, test) for name, at, train, test in seen if (name, at) == (method, seed)]
@@ -151,7 +154,7 @@ def test_few_queries_train_and_the_others_test(folder, monkeypatch):
 
     def watched(method, train, test, lower, given, seed):
         seen.append((set(train.qid.tolist()), set(test.qid.tolist()), seed))
-        values = {name: np.full(test.n_queries, float(method == "soft")) for name in blending.METRICS}
+        values = {name: np.full(test.n_queries, float(method in ("soft", "ltr-ga"))) for name in blending.METRICS}
         return blending.Outcome(values, 1.0, 1, np.ones(N_MODELS))
 
     monkeypatch.setattr(blending, "_fit", watched)
@@ -167,6 +170,10 @@ def test_few_queries_train_and_the_others_test(folder, monkeypatch):
     assert row(section, "soft")["ndcg"] == 1.0
     assert row(section, "equal")["ndcg_interval"] == [1.0, 1.0, 1.0]
     assert paired_interval([1.0, 1.0], [0.0, 0.0]).low == 1.0
+    assert [found.met for found in row(section, "ltr-ga")["targets"]] == [False]  # as good is no win
+    seen.clear()
+    blending._few(blends, replace(small(), few_queries=50), Silent())
+    assert {(len(train), len(test)) for train, test, _ in seen} == {(30, 30)}  # no more than half
 
 
 def test_the_command_writes_both_tables(folder, tmp_path, monkeypatch):
@@ -189,12 +196,17 @@ BAD = {
     "no folder": (["--parts", "blend"], "--data: the part blend needs folders, and the others read files only"),
     "folder": (["--parts", "hard", "--data", "{folder}"], "--data: the part blend needs folders"),
     "no parts": (["--parts", "blend", "--data", "{empty}"], "must have A1.txt to A5.txt or S1.txt to S5.txt"),
+    "four parts": (["--parts", "blend", "--data", "{four}"], "must have A1.txt to A5.txt or S1.txt to S5.txt"),
 }
 
 
 @pytest.mark.parametrize(("arguments", "message"), BAD.values(), ids=BAD.keys())
 def test_what_is_refused(folder, tmp_path, capsys, arguments, message):
-    bench_refuses(arguments, message, capsys, tmp_path / "out", folder=folder, empty=tmp_path)
+    four = tmp_path / "four"
+    four.mkdir()
+    for part in range(1, 5):
+        (four / f"A{part}.txt").write_text("1 qid:1 1:1\n")
+    bench_refuses(arguments, message, capsys, tmp_path / "out", folder=folder, empty=tmp_path, four=four)
 
 
 def test_scores_are_read_as_scores(tmp_path, folder):
@@ -203,6 +215,7 @@ def test_scores_are_read_as_scores(tmp_path, folder):
     assert not blending.read_blends(tmp_path).lower
     assert blending.read_blends(folder).lower
     assert [part.n_queries for part in blending.read_blends(folder, 3).parts] == [3] * 5
+    assert [part.n_queries for part in blending.read_blends(folder, 99).parts] == [N_QUERIES] * 5
 
 
 def test_parts_of_a_sparse_file_are_made_equally_wide(tmp_path):

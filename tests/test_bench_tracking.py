@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -99,6 +100,18 @@ def test_the_sampled_scores_are_the_models_own(monkeypatch):
         np.testing.assert_array_equal(scores, model.predict(X, num_iteration=trees, raw_score=True))
 
 
+@pytest.mark.parametrize(("queries", "used"), [(30, 3), (5, 1)])
+def test_the_tracked_model_is_grown_on_a_tenth_of_the_queries(queries, used, monkeypatch):
+    pool, grown = synthetic_pool(queries, 4), []
+    monkeypatch.setattr("lightgbm.train", lambda *given: grown.append(given))
+    tracking._finished_model(pool, pool.features(), tiny())
+    [(parameters, data, trees)] = grown
+    assert data.data.shape == (4 * used, 136)
+    assert data.label.tolist() == pool.labels[: 4 * used].tolist()
+    assert data.group.tolist() == [4] * used
+    assert (parameters["num_leaves"], trees) == (3, 6)
+
+
 # ---------------------------------------------------------------------------------------------------------
 # A model in training
 # ---------------------------------------------------------------------------------------------------------
@@ -174,6 +187,68 @@ def test_time_inside_the_callback(monkeypatch):
     with pytest.raises(ZeroDivisionError):
         clock.around(lambda: 1 / 0)()
     assert clock.seconds == 3.5
+
+
+@pytest.mark.parametrize("own", [True, False])
+def test_the_boosters_own_metric_is_that_of_the_callback(own, monkeypatch):
+    pytest.importorskip("xgboost")
+    given = []
+    for library in ("lightgbm", "xgboost"):
+        monkeypatch.setattr(f"{library}.train", lambda parameters, *_, **named: given.append((parameters, named)))
+    runs = live_cost._Runs(synthetic_pool(5, 4), tiny())
+    for run_ in (runs._lightgbm_run, runs._xgboost_run):
+        run_("own", live_cost.OWN if own else "", 3, live_cost._Clock())
+    (lightgbm, at_all), (xgboost, there) = given
+    assert (lightgbm["metric"], lightgbm["eval_at"]) == ("ndcg" if own else "None", [10])
+    assert xgboost.get("eval_metric") == ("ndcg@10" if own else None)
+    assert at_all["callbacks"] == there["callbacks"] == []
+    assert len(at_all["valid_sets"]) == len(there["evals"]) == 1
+
+
+def test_every_step_of_the_callback_is_timed(monkeypatch):
+    """A second before the training, two after a tree and four after the training; eight before a tree are not its."""
+    pytest.importorskip("xgboost")
+    now = [0.0]
+
+    def step(seconds):
+        def take(*_):
+            now[0] += seconds
+
+        return take
+
+    class Callback:
+        before_training, after_iteration, after_training = step(1), step(2), step(4)
+        before_iteration = step(8)
+
+    def track_callback(*_, **__):
+        call = step(16)
+        call.order = 5
+        return call
+
+    def train_xgboost(*_, callbacks, **__):
+        for callback in callbacks:
+            for name in ("before_training", "before_iteration", "after_iteration", "after_training"):
+                getattr(callback, name)()
+
+    def train_lightgbm(*_, callbacks, **__):
+        for callback in callbacks:
+            assert (callback.order, callback.before_iteration) == (5, False)
+            callback("environment")
+
+    monkeypatch.setattr(live_cost.soft_lightgbm, "track_callback", track_callback)
+    monkeypatch.setattr(live_cost.soft_xgboost, "TrackCallback", lambda *_, **__: Callback(), raising=False)
+    monkeypatch.setattr("lightgbm.train", train_lightgbm)
+    monkeypatch.setattr("xgboost.train", train_xgboost)
+    runs = live_cost._Runs(synthetic_pool(5, 4), tiny())
+    made = [*runs.contenders("LightGBM", "own"), *runs.contenders("XGBoost", "own")]
+    runs._lightgbm_data(), runs._xgboost_data()
+    monkeypatch.setattr(live_cost, "time", SimpleNamespace(perf_counter=lambda: now[0]))
+    for contender in made:
+        contender.warm_up()
+    assert runs.inside == {}
+    assert [contender.measure() for contender in made] == [0.0, 16.0, 0.0, 15.0]
+    assert runs.inside == {"LightGBM, tracked": [16.0], "XGBoost, tracked": [7.0]}
+    assert [contender.peer for contender in made] == [True, False, True, False]
 
 
 def test_the_time_inside_over_the_rest(monkeypatch):
