@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import io
 import json
 import platform
 import re
 from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from PIL import Image
+from rich.console import Console
 
 from boostsoft import cli
 from boostsoft.bench import growth, limits, peers, run, settings
-from boostsoft.bench.results import Section
+from boostsoft.bench.peers import Peers
+from boostsoft.bench.pools import Pool, pool_of_files, synthetic_pool
+from boostsoft.bench.progress import PartBar
+from boostsoft.bench.results import Column, Section, Target
 from boostsoft.bench.timing import Spread
+
+from .narrow import text_of
 
 pytestmark = pytest.mark.filterwarnings("ignore:unsafe cast from uint64 to int64:Warning")
 
@@ -229,6 +238,127 @@ def test_speed_is_what_is_measured_unless_said(monkeypatch, tmp_path):
         assert cli.main(["bench", *what, "--parts", "cold, hard,hard", "--out", str(tmp_path / "out")]) == 0
     assert seen[0] == seen[1]
     assert seen[0][0] == ("hard", "cold")
+
+
+ALL_BUT_BLEND = ("objective", "training", "tracking", "hard", "growth", "limits", "cold")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "parts", "files", "folders", "made"),
+    [
+        ([], ALL_BUT_BLEND, [], [], settings.full(None, None, 0)),
+        (["--quick", "--seed", "4", "--queries", "7", "--rounds", "3"], ALL_BUT_BLEND, [], [], settings.quick(7, 3, 4)),
+        (["--documents", "9", "--queries", "7"], ALL_BUT_BLEND, [], [],
+         replace(settings.full(7, None, 0), documents=9)),
+        (["--data", "b.txt", "a.txt"], ALL_BUT_BLEND, ["b.txt", "a.txt"], [], settings.full(None, None, 0)),
+        (["--data", "one", "a.txt"], (*ALL_BUT_BLEND, "blend"), ["a.txt"], ["one"], settings.full(None, None, 0)),
+        (["--data", "one", "--parts", "blend"], ("blend",), [], ["one"], settings.full(None, None, 0)),
+    ],
+)  # fmt: skip
+def test_what_a_run_is_given(arguments, parts, files, folders, made, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "one").mkdir()
+    for name in ("a.txt", "b.txt"):
+        (tmp_path / name).touch()
+    seen = []
+    monkeypatch.setattr(run, "run_bench", lambda *given: seen.append(given))
+    assert cli.main(["bench", *arguments]) == 0
+    assert seen == [(parts, [Path(file) for file in files], Path("boostsoft-bench"), made, [Path(f) for f in folders])]
+
+
+MEASURES = {
+    "objectives": "measure_objectives", "direct": "measure_direct", "training": "measure_training",
+    "tracking": "measure_tracking", "hard": "measure_hard", "growth": "measure_growth", "limits": "measure_limits",
+    "cold": "measure_cold_start", "blend": "measure_blending",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("part", "wanted"),
+    [
+        ("objective", ["objectives 6", "objectives 8", "objectives 9", "direct 6"]),
+        ("training", ["training 2", "training 8", "training 9"]),
+        ("tracking", ["tracking 2"]),
+        ("hard", ["hard 6", "hard 8", "hard 9"]),
+        ("growth", ["growth"]),
+        ("limits", ["limits"]),
+        ("cold", ["cold"]),
+        ("blend", ["blend one", "blend two"]),
+    ],
+)
+def test_what_each_part_measures(part, wanted, monkeypatch):
+    """On pools of 6, 8 and 9 queries, the first of them synthetic: of that one, 2 are to be trained on."""
+    made, found = replace(settings.quick(6, 1, 0), training_queries=2), Peers({}, {})
+    printed, watchers = [], []
+
+    def fake(name):
+        def measure(*given):
+            pools = [one for one in given if isinstance(one, Pool)]
+            folders = [one for one in given if isinstance(one, Path)]
+            assert made in given
+            watchers.append(given[-1])
+            assert (found in given) == (name not in ("direct", "limits", "cold", "blend"))
+            key = " ".join([name, *(str(pool.n_queries) for pool in pools), *map(str, folders)])
+            section = Section(key, key, "", (), [])
+            return [section] if name in ("direct", "tracking", "growth", "limits", "blend") else section
+
+        return measure
+
+    for name, target in MEASURES.items():
+        monkeypatch.setattr(run, target, fake(name))
+    pools = [synthetic_pool(queries, 3) for queries in (6, 8, 9)]
+    console = Console(file=io.StringIO())
+    monkeypatch.setattr(console, "print", printed.append)
+    sections = run._run_part(part, pools, made, found, console, [Path("one"), Path("two")])
+    assert [section.key for section in sections] == wanted
+    assert [text_of(table).split("\n")[0] for table in printed] == wanted
+    assert all(isinstance(watcher, PartBar) for watcher in watchers)
+
+
+def test_a_run_says_what_it_does_and_keeps_what_it_took(monkeypatch, tmp_path):
+    """Parts of two seconds and of three; a minute and a half is told in minutes."""
+    file, seen, shown = letor_file(tmp_path / "real.txt"), [], []
+    clock = iter([10.0, 12.0, 20.0, 23.0])
+    target = Target(1.0, "x")
+
+    def part_of(part, pools, *given):
+        seen.append((part, pools, *given))
+        rows = [{"at": 10, "targets": [target.judge(0.5)]}]
+        return [Section(f"{part}_documents", "A title", "", (Column("at", "documents", "plain"),), rows)]
+
+    monkeypatch.setattr(run, "_run_part", part_of)
+    monkeypatch.setattr(run, "time", SimpleNamespace(perf_counter=lambda: next(clock)))
+    monkeypatch.setattr(run, "find_peers", lambda parts: seen.append(parts) or Peers({"ranx": "0.3"}, {}))
+    monkeypatch.setattr(settings.Settings, "minutes", lambda self, *given: seen.append(given) or 1.6)
+    monkeypatch.setattr(run.Console, "print", lambda self, *things: shown.extend(map(str, things)))
+    made = replace(settings.quick(5, 1, 7), documents=9)
+    folder = tmp_path / "aggregated"
+    run.run_bench(["growth", "limits"], [file], tmp_path / "out", made, [folder])
+    parts, minutes, growth_, limits_ = seen
+    assert (parts, minutes) == (["growth", "limits"], (["growth", "limits"], 2, 1))
+    assert [given[0] for given in (growth_, limits_)] == parts
+    assert (growth_[2], growth_[-1]) == (made, [folder])
+    ours, files = growth_[1]
+    np.testing.assert_array_equal(ours.scores, synthetic_pool(5, 9, 7).scores)
+    np.testing.assert_array_equal(files.scores, pool_of_files([file], 7).scores)
+    report = json.loads((tmp_path / "out" / "bench.json").read_text())
+    assert report["settings"]["seconds"] == {"growth": 2.0, "limits": 3.0}
+    assert (report["settings"]["documents"], report["settings"]["seed"]) == (9, 7)
+    assert [section["key"] for section in report["sections"]] == ["growth_documents", "limits_documents"]
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {"bench.json", "bench.md", "growth.png"}
+    assert "Peers: ranx 0.3.\ngrowth, limits: about 2 minutes on this machine" in shown[0]
+    assert shown[-2:] == ["Targets met: 2 of 2.", f"Written to {tmp_path / 'out'}: bench.json, bench.md, growth.png"]
+
+
+def test_the_pictures_are_of_the_synthetic_pool_and_of_all_curves(monkeypatch):
+    drawn = []
+    monkeypatch.setattr(run, "png", lambda figure: figure)
+    monkeypatch.setattr(run, "cost_figure", lambda section: drawn.append(section.key))
+    monkeypatch.setattr(run, "growth_figure", lambda sections: drawn.append([section.key for section in sections]))
+    keys = ["objective_files", "objective_synthetic_40", "value_synthetic", "growth_documents", "growth_k", "hard"]
+    assert set(run._pictures([Section(key, "", "", (), []) for key in keys])) == {"cost.png", "growth.png"}
+    assert drawn == ["objective_synthetic_40", ["growth_documents", "growth_k"]]
+    assert run._pictures([Section("hard_files", "", "", (), [])]) == {}
 
 
 def test_help_names_every_part(capsys):
