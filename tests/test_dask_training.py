@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import threading
 import time
-from contextlib import nullcontext
+from contextlib import contextmanager
 from itertools import combinations
 from types import SimpleNamespace
 
@@ -498,6 +498,7 @@ class Scheduled:
     def __init__(self):
         self.workers = {"tcp://a": "first", "tcp://b": "second"}
         self.futures, self.homes, self.cancelled = {"fit-old": self.pending()}, {}, []
+        self.current, self.asked = False, threading.Event()
         self.scheduler = SimpleNamespace(identity=lambda n_workers: {
             "workers": {address: {"local_directory": place} for address, place in self.workers.items()}
         })  # fmt: skip
@@ -509,13 +510,17 @@ class Scheduled:
         return call(**options)
 
     def processing(self):
+        self.asked.set()
         return {address: [key for key, home in self.homes.items() if home == address] for address in self.workers}
 
     def cancel(self, futures):
         self.cancelled += [future.key for future in futures]
 
+    @contextmanager
     def as_current(self):
-        return nullcontext()
+        self.current = True
+        yield
+        self.current = False
 
 
 def watched_workers(monkeypatch, task="fit"):
@@ -563,11 +568,25 @@ def test_nobody_looks_around_longer_than_it_takes(monkeypatch):
     monkeypatch.setattr(watch, "_SETTLE", 5.0)
     for key in ("fit-1", "fit-2"):
         client.futures[key].status = "error"
-    began = time.monotonic()
+    waited = SimpleNamespace(monotonic=time.monotonic, sleep=lambda seconds: pytest.fail("it looks again"))
+    monkeypatch.setattr(watch, "time", waited)
     assert cluster.look_around() == ([], [])  # its tasks have ended
     other.workers.pop("tcp://a")
     assert unnamed.look_around() == (["tcp://a"], [])  # a worker is lost, and nobody waits
-    assert time.monotonic() - began < 4.0
+
+
+def test_workers_are_looked_at_until_nobody_waits_and_a_loss_may_be_seen(monkeypatch):
+    """A worker that is busy becomes free; of tasks that nobody can name, only a loss tells that they have ended."""
+    client, cluster = watched_workers(monkeypatch)
+    other, unnamed = watched_workers(monkeypatch, None)
+    del client.workers["tcp://b"]
+    later = [lambda: client.homes.pop("fit-1"), lambda: other.workers.pop("tcp://a")]
+    monkeypatch.setattr(watch, "_SETTLE", 60.0)
+    monkeypatch.setattr(watch, "time", SimpleNamespace(monotonic=time.monotonic, sleep=lambda _: later.pop(0)()))
+    assert cluster.look_around() == (["tcp://b"], [])
+    assert len(later) == 1
+    assert unnamed.look_around() == (["tcp://a"], [])
+    assert not later
 
 
 def test_a_call_that_waits_for_a_lost_worker_is_given_up(monkeypatch):
@@ -580,7 +599,65 @@ def test_a_call_that_waits_for_a_lost_worker_is_given_up(monkeypatch):
         del client.workers["tcp://a"]
         ended.wait(30)
 
-    with pytest.raises(RuntimeError, match=r"^here: lost the worker at tcp://a while training; no model was made"):
+    said = r"^here: lost the worker at tcp://a while training; no model was made\. The workers that are left are free"
+    with pytest.raises(RuntimeError, match=said) as told:
+        run_watched("here", client, call, task="fit")
+    assert told.value.__cause__ is None
+    assert client.cancelled == ["fit-9"]
+    ended.set()
+
+
+def test_an_engine_that_fails_soon_after_a_loss_is_the_cause(monkeypatch):
+    client, _ = watched_workers(monkeypatch)
+    monkeypatch.setattr(watch, "_GRACE", 60.0)
+
+    def call():
+        client.futures["fit-9"], client.homes["fit-9"] = client.pending(), "tcp://a"
+        del client.workers["tcp://a"]
+        client.asked.wait(60)  # the loss is noticed
+        time.sleep(0.1)
+        raise ValueError("out of luck")
+
+    with pytest.raises(RuntimeError, match=r"^here: lost the worker at tcp://a while training") as told:
+        run_watched("here", client, call, task="fit")
+    assert isinstance(told.value.__cause__, ValueError)
+
+
+def test_workers_that_wait_for_a_lost_one_are_named(monkeypatch):
+    client, _ = watched_workers(monkeypatch)
+
+    def call():
+        client.futures |= {"fit-8": client.pending(), "fit-9": client.pending()}
+        client.homes |= {"fit-8": "tcp://a", "fit-9": "tcp://b"}
+        del client.workers["tcp://a"]
+        raise ValueError("out of luck")
+
+    said = r"lost the worker at tcp://a while .*\. The workers tcp://b still wait .*restart_workers\(\['tcp://b'\]\)"
+    with pytest.raises(RuntimeError, match=said):
+        run_watched("here", client, call, task="fit")
+    assert sorted(client.cancelled) == ["fit-8", "fit-9"]
+
+
+def test_an_interrupt_ends_the_training(monkeypatch):
+    """Of the engine, by an error that is no Exception, or of whoever waits for it."""
+    client, _ = watched_workers(monkeypatch)
+
+    def leave():
+        raise SystemExit("out of luck")
+
+    with pytest.raises(SystemExit, match="out of luck"):
+        run_watched("here", client, leave, task="fit")
+    ended = threading.Event()
+
+    def call():
+        client.futures["fit-9"] = client.pending()
+        monkeypatch.setattr(Cluster, "lost", interrupted)
+        ended.wait(60)
+
+    def interrupted(self):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
         run_watched("here", client, call, task="fit")
     assert client.cancelled == ["fit-9"]
     ended.set()
@@ -598,5 +675,5 @@ def test_a_call_that_fails_and_leaves_a_worker_waiting_names_it(monkeypatch):
         run_watched("here", client, call, task="fit")
     assert isinstance(told.value.__cause__, ValueError)
     assert client.cancelled == ["fit-9"]
-    assert run_watched("here", client, lambda: 3, task="fit") == 3
+    assert run_watched("here", client, lambda: client.current, task="fit") is True  # inside, the client is the current
     assert client.cancelled == ["fit-9"]
