@@ -191,6 +191,7 @@ BAD = {
 @pytest.mark.parametrize(("arguments", "message"), BAD.values(), ids=BAD.keys())
 def test_bad_input_is_one_line_and_leaves_nothing(tmp_path, capsys, monkeypatch, arguments, message):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(run, "_run_part", lambda *_: pytest.fail("it was timed"))
     (tmp_path / "file").write_text("not a letor file\n")
     assert cli.main(["bench", *(argument.replace("{tmp}", str(tmp_path)) for argument in arguments)]) == 2
     shown = capsys.readouterr()
