@@ -675,5 +675,10 @@ def test_a_call_that_fails_and_leaves_a_worker_waiting_names_it(monkeypatch):
         run_watched("here", client, call, task="fit")
     assert isinstance(told.value.__cause__, ValueError)
     assert client.cancelled == ["fit-9"]
-    assert run_watched("here", client, lambda: client.current, task="fit") is True  # inside, the client is the current
+
+    def succeed():
+        client.futures["fit-10"] = client.pending()
+        return client.current
+
+    assert run_watched("here", client, succeed, task="fit") is True  # the client is the current one inside
     assert client.cancelled == ["fit-9"]
