@@ -184,6 +184,7 @@ BAD = {
         "--out: {tmp}/file is a file, not a folder",
     ),
     "what": (["size"], "invalid choice: 'size'"),
+    "of another kind": (["--draws", "2"], "--draws: bench speed does not take it"),
     "no letor": (["--data", "{tmp}/file", "--quick", "--parts", "hard"], "{tmp}/file"),
 }
 
