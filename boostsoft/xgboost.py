@@ -31,7 +31,7 @@ from .objectives import SoftObjective
 from .objectives import reference_objective as _reference
 from .xgboost_calls import XGBoostMetrics, XGBoostObjective
 from .xgboost_data import THREADS, import_xgboost
-from .xgboost_refusals import refuse_metrics_of_documents, refuse_minimising
+from .xgboost_refusals import recorded_metrics, refuse_metrics_of_documents, refuse_minimising
 
 if TYPE_CHECKING:
     from xgboost import Booster
@@ -255,8 +255,9 @@ def train(
         What to train on, ``"ndcg@10"`` by default.
     custom_metric : metrics, or what :func:`custom_metric` builds
         What to evaluate on ``evals``; by default what ``obj`` trains on, hard, and then soft, with noise of a fifth
-        of the scores' spread (of an objective of the literature ndcg@10, hard). Early stopping watches the last one,
-        on the last set of ``evals``; without ``evals``, what a :class:`TrackCallback` records.
+        of the scores' spread (of an objective of the literature ndcg@10, hard), less what a :class:`TrackCallback`
+        records by these names on a set of ``evals``. Early stopping watches the last one, on the last set of ``evals``;
+        without ``evals``, what a TrackCallback records.
     evals
         As ``xgb.train``.
     maximize : bool or None
@@ -297,12 +298,13 @@ def train(
     """
     xgboost = import_xgboost("boostsoft.xgboost.train")
     rule = trained_objective(obj)
-    metrics = watched_metrics(custom_metric, rule)
+    watched = watched_metrics(custom_metric, rule)
     settled, evals = settle(params, arguments.get("xgb_model")), list(evals or ())
     refuse_metrics_of_documents(settled, arguments.get("xgb_model"), evals)
     if maximize is not None and not as_flag("boostsoft.xgboost.train", "maximize", maximize):
         raise ValueError("boostsoft.xgboost.train: maximize must be True: every metric here is to be maximised")
     callbacks = list(arguments.pop("callbacks", None) or ())  # they may come once only, from an iterator
+    metrics = watched if custom_metric is not None else _without(recorded_metrics(callbacks, evals), watched)
     refuse_minimising(callbacks, evals, metrics)
     if verbose_eval and evals:
         added = {name: value for name, value in settled.items() if name not in params} | {"maximize": True}
@@ -372,3 +374,10 @@ def watched_metrics(given: Any, rule: XGBoostObjective, caller: str = "boostsoft
     if isinstance(rule.rule, SoftObjective):
         return custom_metric(rule.rule.metric, watched_soft(rule.rule.metric, rule.rule.noise))
     return custom_metric("ndcg@10")
+
+
+def _without(names: set[str], metrics: XGBoostMetrics) -> XGBoostMetrics | None:
+    """What is left of metrics that nobody asked for: two of one name in XGBoost's log are refused."""
+    found = metrics.metrics
+    left = [metric for name, metric in zip(found.names, found.metrics, strict=True) if name not in names]
+    return custom_metric(*left) if left else None

@@ -48,15 +48,23 @@ def _own_metric(start: Any) -> str:
 def refuse_minimising(
     callbacks: Sequence[Any],
     evals: Sequence[tuple[Any, str]],
-    metrics: XGBoostMetrics,
+    metrics: XGBoostMetrics | None,
     caller: str = "boostsoft.xgboost.train",
 ) -> None:
     """Raise, before a tree is grown, if an EarlyStopping callback would keep the worst tree in place of the best."""
     from .xgboost_callback import TrackCallback
 
-    ours = metrics.metrics.names
-    log: dict[str, dict[str, bool]] = {name: dict.fromkeys(ours, True) for _, name in evals}
+    ours = () if metrics is None else metrics.metrics.names
+    log: dict[str, dict[str, bool]] = {name: dict.fromkeys(ours, True) for _, name in evals if ours}
     for callback in callbacks:
         if isinstance(callback, TrackCallback):
             callback.join(log, {name: dict.fromkeys(names, True) for name, names in callback.logged.items()})
     refuse_to_minimise(caller, callbacks, log)
+
+
+def recorded_metrics(callbacks: Sequence[Any], evals: Sequence[tuple[Any, str]]) -> set[str]:
+    """Names of the metrics that a TrackCallback logs on one of these data sets."""
+    from .xgboost_callback import TrackCallback
+
+    ours = [callback.logged for callback in callbacks if isinstance(callback, TrackCallback)]
+    return {name for logged in ours for _, data in evals for name in logged.get(data, ())}

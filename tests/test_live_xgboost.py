@@ -231,6 +231,26 @@ def test_a_linear_model_of_xgboost(data, valid):
     np.testing.assert_allclose(callback.track.per_query[-1], valid.expected(scores), rtol=0, atol=1e-9)
 
 
+def test_train_leaves_to_the_callback_what_it_records_of_the_metrics_by_default(data, valid):
+    matrix, log = valid.matrix(), {}
+    for recorded in ((HARD, SOFT), (HARD,)):  # ndcg@10, hard and soft, is also what is evaluated by default
+        callback = bx.TrackCallback(matrix, *recorded, progress=False)
+        booster = bx.train(
+            {"nthread": 1, "max_depth": 3},
+            data.matrix(),
+            ROUNDS,
+            evals=[(matrix, "valid")],
+            evals_result=log,
+            callbacks=[callback],
+            early_stopping_rounds=ROUNDS,
+            verbose_eval=False,
+        )
+        assert list(log["valid"]) == NAMES
+        assert booster.best_iteration == int(np.argmax(log["valid"][NAMES[-1]]))
+        for at in range(len(recorded)):
+            np.testing.assert_array_equal(log["valid"][NAMES[at]], callback.track.mean[:, at])
+
+
 def test_what_xgboost_is_refused(data, valid):
     matrix = valid.matrix()
     for booster, options in (("dart", {"rate_drop": 0.5}), ("gblinear", {"max_depth": None})):
@@ -241,6 +261,7 @@ def test_what_xgboost_is_refused(data, valid):
             {},
             data.matrix(),
             3,
+            custom_metric=HARD,
             evals=[(matrix, "valid")],
             callbacks=[bx.TrackCallback(matrix, HARD)],
             verbose_eval=False,
