@@ -29,6 +29,7 @@ _MOST_TWO_LINES = 5
 _SHARE_OF_WIDTH = 0.93  # that axes have of their figure
 _LEAST_LETTERS = 6.0  # points
 _LETTERS_BESIDE, _LETTERS_ABOVE = 4.0, 6.0  # of a name, for each inch of the axes
+_LETTERS = 15.5  # of a heading or a caption, likewise
 
 
 def png(figure: Figure) -> bytes:
@@ -167,6 +168,11 @@ def inches(axes: Axes) -> float:
     alone = spec is not None and spec.get_gridspec().ncols == 1
     pixels = _SHARE_OF_WIDTH * figure.bbox.width if alone else axes.get_window_extent().width
     return float(pixels / figure.dpi)
+
+
+def letters(axes: Axes) -> int:
+    """How many letters of a heading, or of a caption below, are as wide as the axes."""
+    return int(_LETTERS * inches(axes))
 
 
 def literal(text: str) -> str:

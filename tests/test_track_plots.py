@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.cbook import is_math_text
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
@@ -687,3 +688,21 @@ def test_a_soft_metric_is_thick_whatever_its_noise():
     lines = curves_in(track_plots.plot_curves(track_of(metrics=(MAP, other))))
     widths = [line.get_linewidth() for line in lines if len(line.get_xdata()) > 1]
     assert widths[1] > widths[0]
+
+
+def test_words_of_two_pictures_side_by_side_stay_in_their_figure():
+    figure = Figure(figsize=(11, 4), layout="constrained")
+    FigureCanvasAgg(figure)
+    left, right = figure.subplots(1, 2)
+    track_plots.plot_curves(track_of(30, metrics=(SOFT,)), ax=left)
+    track_plots.plot_changes(track_of(30, metrics=(SOFT,)), ax=right)
+    for text, box in boxes_of(figure):
+        assert box.x0 >= 0, text
+        assert box.x1 <= figure.bbox.x1, text
+    assert " ".join(left.get_xlabel().split()).endswith("95 % interval of the difference from it)")
+    counts = [text for text in right.texts if text.get_text().split()[-1] in ("help", "unsure", "hurt")]
+    assert len(counts) == 3
+    below = right._left_title.get_window_extent()
+    for text in counts:  # in a line of their own, under the heading and over the picture
+        box = text.get_window_extent()
+        assert right.get_window_extent().y1 <= box.y0 <= box.y1 <= below.y0 + 0.6 * below.height, text

@@ -10,14 +10,13 @@ import numpy as np
 
 from ..arguments import FloatArray, of_type, one_of
 from ..blending import BlendCurve, BlendSurface
-from ..drawing import BLUE, INK, QUIET, VERMILION, frame, head, inches, new_axes, new_figure
+from ..drawing import BLUE, INK, QUIET, VERMILION, frame, head, letters, new_axes, new_figure
 from .shared import HARD, SOFT, model_names, noise_words, title
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_LETTERS = 15.5  # of a heading, for each inch
 KIND_COLOURS = {HARD: VERMILION, SOFT: BLUE}
 _LINES: dict[str, dict[str, Any]] = {HARD: {"lw": 1.0, "zorder": 3}, SOFT: {"lw": 2.6, "zorder": 4}}
 _ROW, _BAR = 0.09, 0.03  # of an optimum, its words above its bar: height, and the bar's place in it, in axes
@@ -119,7 +118,7 @@ def plot_blend_curve(
     axes.set_ylabel(f"{title(curve)}, mean over queries", color=QUIET)
     if np.isfinite(band).all():  # one query alone has none
         words += "; band and bars: 95 % over queries"
-    words = textwrap.fill(words.capitalize(), int(_LETTERS * inches(axes)))
+    words = textwrap.fill(words.capitalize(), letters(axes))
     axes.set_title(words, loc="left", fontsize=9.5, color=QUIET)
     return axes
 

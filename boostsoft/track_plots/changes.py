@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arguments import IntArray
-from ..drawing import BLUE, INK, QUIET, VERMILION, brief, frame, inches, literal, new_axes
+from ..drawing import BLUE, INK, QUIET, VERMILION, brief, frame, inches, letters, literal, new_axes
 from ..tracks.checks import first_soft, place_of
 from ..tracks.effects import STILL, TreeEffects, effects_of
 from ..tracks.tree_track import TreeTrack
@@ -25,6 +25,8 @@ _CUT_SHARE = 33  # one of so many steps may lie beyond the range; they are marke
 _LEAST_TO_CUT = 8  # steps
 _NEAR = 0.6  # of the range: what reaches no further beyond is shown in full
 _INCHES_FOR_CHANCE = 6.0  # wide axes have room to say how many steps would seem to hurt
+_BOLD, _GAPS = 1.2, 6  # width of a bold letter, and what is free around the counts, in letters
+_SHARE_BESIDE_OTHERS = 0.85  # of the width that axes have before their figure is laid out
 _WIDTH = 560.0  # width of the picture in points, nearly
 
 
@@ -158,16 +160,25 @@ def _change_in_words(effects: TreeEffects, at: int) -> str:
 
 
 def _say_counts(axes: Axes, effects: TreeEffects, kinds: NDArray[np.str_], *, raised: bool) -> None:
-    """One line over the picture, raised over a remark at its edge: what is drawn, and how many steps of each kind."""
+    """A line over the picture, raised over a remark at its edge: what is drawn, and how many steps of each kind.
+
+    Narrow axes, as of two pictures side by side, have no room for both: the counts are in a line of their own.
+    """
     what = "tree" if tree_by_tree(effects.start, effects.steps) else "step"
     chance = f"{effects.by_chance:.0f}" if effects.by_chance >= 10 else f"{effects.by_chance:.2g}"
     wide = inches(axes) >= _INCHES_FOR_CHANCE
     by_chance = f" (by chance alone {chance})" if wide else ""
     title, pad = f"Change of {literal(*brief([effects.metric], 20))} by {what}", 20 if raised else 9
+    said = (("helps", "help"), ("unsure", "unsure"), ("hurts", f"hurt{by_chance}"))
+    counts = [(f"{(kinds == kind).sum():,} {words}", COLOURS[kind]) for kind, words in said]
+    width = len(title) + _BOLD * sum(len(text) for text, _ in counts) + _GAPS
+    below = not wide and width > _SHARE_BESIDE_OTHERS * letters(axes)
+    title += "\n" * below  # the line that the counts are written into
     shown: Any = axes.set_title(title, loc="left", fontsize=10, color=QUIET, pad=pad)
-    for kind, words in (("helps", "help"), ("unsure", "unsure"), ("hurts", f"hurt{by_chance}")):
+    for place, (text, colour) in enumerate(counts):
+        at, gap = (0, 0) if below and not place else (1, 10)
         shown = axes.annotate(
-            f"{(kinds == kind).sum():,} {words}", (1, 0), xycoords=shown, xytext=(10, 0), textcoords="offset points",
-            va="bottom", fontsize=10, color=COLOURS[kind], fontweight="bold", annotation_clip=False,
+            text, (at, 0), xycoords=shown, xytext=(gap, 0), textcoords="offset points",
+            va="bottom", fontsize=10, color=colour, fontweight="bold", annotation_clip=False,
         )  # fmt: skip
         shown.set_in_layout(False)  # a line longer than the picture would take its width from the axes, in vain

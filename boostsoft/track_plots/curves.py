@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..arguments import FloatArray, fraction, one_of, short
-from ..drawing import QUIET, EndLabel, frame, head, label_ends, literal, new_axes, new_figure, value_range
+from ..drawing import QUIET, EndLabel, frame, head, label_ends, letters, literal, new_axes, new_figure, value_range
 from ..metrics import SoftMetric
 from ..metrics.hard import twin_in
 from ..metrics.soft import AnyMetric
@@ -290,7 +291,7 @@ def _draw(axes: Axes, curves: Sequence[_Curve], bands: _BandChoice | None) -> No
     _set_range(axes, curves)
     _name_lines(axes, curves)
     shown = any(curve.band is not None for curve in curves)
-    axes.set_xlabel(f"trees ({_caption(bands if shown else None)})", color=QUIET)
+    axes.set_xlabel(fill(f"trees ({_caption(bands if shown else None)})", letters(axes)), color=QUIET)
     axes.set_ylabel("mean over queries", color=QUIET)
 
 
