@@ -187,7 +187,7 @@ def test_query_weights_multiply_and_a_query_alone_contributes_the_same():
         (
             {"kind": "listnet"},
             ValueError,
-            "reference_objective: kind must be one of 'lambdarank', 'ranknet'; got 'list",
+            "LambdaObjective: kind must be one of 'lambdarank', 'ranknet'; got 'list",
         ),
         ({"truncation_level": 0}, ValueError, r"reference_objective: truncation_level must be from 1 to 2\^53; got 0"),
         ({"truncation_level": 2.5}, TypeError, "reference_objective: truncation_level must be a whole number; got 2.5"),

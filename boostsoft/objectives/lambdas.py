@@ -90,7 +90,8 @@ class LambdaObjective(Objective):
         gain: Any = "exp2",
         query_weight: Any = None,
     ) -> None:
-        if one_of(CALLER, "kind", kind, LAMBDA_KINDS) == "ranknet" and (truncation_level, norm) != (None, None):
+        one_of("LambdaObjective", "kind", kind, LAMBDA_KINDS)  # by this name: reference_objective knows more kinds
+        if kind == "ranknet" and (truncation_level, norm) != (None, None):
             raise TypeError(f"{CALLER}: truncation_level and norm belong to lambdarank; ranknet weighs all pairs alike")
         depth = 30 if truncation_level is None else whole_number(CALLER, "truncation_level", truncation_level, 1)
         checked = {
