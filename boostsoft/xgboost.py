@@ -256,8 +256,8 @@ def train(
     custom_metric : metrics, or what :func:`custom_metric` builds
         What to evaluate on ``evals``; by default what ``obj`` trains on, hard, and then soft, with noise of a fifth
         of the scores' spread (of an objective of the literature ndcg@10, hard), less what a :class:`TrackCallback`
-        records by these names on a set of ``evals``. Early stopping watches the last one, on the last set of ``evals``;
-        without ``evals``, what a TrackCallback records.
+        records by these names on a set of ``evals``, and nothing if it records the last one. Early stopping watches
+        the last one, on the last set of ``evals``; without ``evals``, what a TrackCallback records.
     evals
         As ``xgb.train``.
     maximize : bool or None
@@ -377,7 +377,12 @@ def watched_metrics(given: Any, rule: XGBoostObjective, caller: str = "boostsoft
 
 
 def _without(names: set[str], metrics: XGBoostMetrics) -> XGBoostMetrics | None:
-    """What is left of metrics that nobody asked for: two of one name in XGBoost's log are refused."""
+    """What is left of metrics that nobody asked for: two of one name in XGBoost's log are refused.
+
+    Nothing where the last one is recorded: one before it would be the last in the log, which early stopping watches.
+    """
     found = metrics.metrics
+    if found.names[-1] in names:
+        return None
     left = [metric for name, metric in zip(found.names, found.metrics, strict=True) if name not in names]
     return custom_metric(*left) if left else None
