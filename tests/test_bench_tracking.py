@@ -202,7 +202,8 @@ def test_the_boosters_own_metric_is_that_of_the_callback(own, monkeypatch):
     assert (lightgbm["metric"], lightgbm["eval_at"]) == ("ndcg" if own else "None", [10])
     assert xgboost.get("eval_metric") == ("ndcg@10" if own else None)
     assert at_all["callbacks"] == there["callbacks"] == []
-    assert len(at_all["valid_sets"]) == len(there["evals"]) == 1
+    assert at_all["valid_sets"] == [runs._lightgbm_data()[1]]
+    assert there["evals"] == [(runs._xgboost_data()[1], "valid")]
 
 
 def test_every_step_of_the_callback_is_timed(monkeypatch):
@@ -249,6 +250,7 @@ def test_every_step_of_the_callback_is_timed(monkeypatch):
     assert [contender.measure() for contender in made] == [0.0, 16.0, 0.0, 15.0]
     assert runs.inside == {"LightGBM, tracked": [16.0], "XGBoost, tracked": [7.0]}
     assert [contender.peer for contender in made] == [True, False, True, False]
+    assert not any(contender.peer for contender in runs.contenders("LightGBM, ours", lambda *_: None))
 
 
 def test_the_time_inside_over_the_rest(monkeypatch):
