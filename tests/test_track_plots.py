@@ -690,8 +690,9 @@ def test_a_soft_metric_is_thick_whatever_its_noise():
     assert widths[1] > widths[0]
 
 
-def test_words_of_two_pictures_side_by_side_stay_in_their_figure():
-    figure = Figure(figsize=(11, 4), layout="constrained")
+@pytest.mark.parametrize("width", [9, 10, 11])
+def test_words_of_two_pictures_side_by_side_stay_in_their_figure(width):
+    figure = Figure(figsize=(width, 4), layout="constrained")
     FigureCanvasAgg(figure)
     left, right = figure.subplots(1, 2)
     track_plots.plot_curves(track_of(30, metrics=(SOFT,)), ax=left)

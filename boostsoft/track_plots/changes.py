@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -88,7 +89,8 @@ def draw_changes(axes: Axes, effects: TreeEffects) -> None:
     axes.set_ylim(*change_range(effects))
     tree_axis(axes, [effects.steps])
     axes.yaxis.set_major_formatter(lambda value, _: signed(value))
-    axes.set_xlabel(f"trees (bars: {per_cent(effects.level)} % intervals, paired over queries)", color=QUIET)
+    caption = f"trees (bars: {per_cent(effects.level)} % intervals, paired over queries)"
+    axes.set_xlabel(fill(caption, int(_SHARE_BESIDE_OTHERS * letters(axes))), color=QUIET)
     axes.set_ylabel("change of the mean", color=QUIET)
     _mark_beyond(axes, effects, kinds)
     _say_counts(axes, effects, kinds, raised=bool((effects.change > axes.get_ylim()[1]).any()))
