@@ -1,6 +1,6 @@
 """The metrics of the registry as tests go through them: each with options that suit labels from 0 to 4.
 
-What counts pairs of the whole list takes no cutoff: these helpers leave ``k`` out for it.
+What compares pairs of the whole list takes no cutoff: these helpers leave ``k`` out for it.
 """
 
 from __future__ import annotations

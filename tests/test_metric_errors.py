@@ -143,7 +143,7 @@ def test_wrong_cutoffs(build, k, error, text):
 @pytest.mark.parametrize("build", [Metric, SoftMetric])
 @pytest.mark.parametrize("name", [name for name, entry in REGISTRY.items() if entry.pairwise])
 def test_a_cutoff_for_pairs(build, name):
-    text = f"{build.__name__}: {name} counts pairs of the whole list and takes no cutoff; got "
+    text = f"{build.__name__}: {name} is of the whole list and takes no cutoff; got "
     for k in (10, 0, [1, 2], "x"):
         refused(ValueError, f"{text}k={k!r}", build, name, k=k)
     for cutoff in ("10", "0", "", "x"):

@@ -18,7 +18,7 @@ from .costs import hard_costs
 from .divisors import tie_correction
 from .prepared import PreparedQueries, prepare
 from .registry import REGISTRY
-from .spec import Cutoff, TableOption, check_cutoff, check_name, check_options, parse_call, parse_spec
+from .spec import Cutoff, TableOption, check_cutoff, check_name, check_options, parse_call, parse_spec, refuse_cutoff
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -291,8 +291,8 @@ def _checked(caller: str, spec: str, options: Mapping[str, Any]) -> dict[str, An
     k, name = own.pop("k", None), own.pop("name", None)
     if cutoff is not None and k is not None:
         raise ValueError(f"{caller}: give the cutoff as {spec!r} or as k={k!r}, not both")
-    if k is not None and REGISTRY[metric].pairwise:
-        raise ValueError(f"{caller}: {metric} counts pairs of the whole list and takes no cutoff; got k={k!r}")
+    if k is not None:
+        refuse_cutoff(caller, metric, f"k={k!r}")
     checked = check_options(caller, metric, own)
     return checked | {
         "metric": metric,

@@ -76,11 +76,16 @@ def parse_spec(caller: str, spec: Any) -> tuple[str, int | None]:
         )
     if match[2] is None:
         return match[1], None
-    if REGISTRY[match[1]].pairwise:
-        raise ValueError(f"{caller}: {match[1]} counts pairs of the whole list and takes no cutoff; got {short(spec)}")
+    refuse_cutoff(caller, match[1], short(spec))
     if not re.fullmatch(r"[0-9]{1,16}", match[2]) or not 0 < int(match[2]) <= _DEEPEST:
         raise ValueError(f"{caller}: the cutoff behind @ must be a whole number from 1 to 2^53; got {short(spec)}")
     return match[1], int(match[2])
+
+
+def refuse_cutoff(caller: str, metric: str, given: str) -> None:
+    """Raise if a metric, which was ``given`` a cutoff, is of the whole list."""
+    if REGISTRY[metric].pairwise:
+        raise ValueError(f"{caller}: {metric} is of the whole list and takes no cutoff; got {given}")
 
 
 def refuse_pnr(caller: str, spec: str) -> None:
@@ -106,7 +111,7 @@ def check_cutoff(caller: str, k: Any) -> Cutoff:
 
 
 def check_table(caller: str, argument: str, value: Any, known: Collection[str]) -> TableOption:
-    """A gain or discount: one of the known names, a table or a mapping of one, or a function of an array."""
+    """A gain, discount or probability: one of the known names, a table or mapping, or a function of an array."""
     if isinstance(value, str):
         return one_of(caller, argument, value, known)
     if callable(value):
