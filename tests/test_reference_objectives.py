@@ -555,9 +555,11 @@ def test_defaults_are_those_that_the_texts_tell():
 @every_kind
 def test_bad_labels_are_named(kind):
     two = QueryGroups.from_sizes([2, 1])
-    nothing = r"Objective\.prepare: there is nothing to learn: no query .* whose order changes gain '(linear|exp2)'$"
-    with pytest.raises(ValueError, match=nothing):
+    nothing = r"Objective\.prepare: there is nothing to learn: no query .* has documents of different gain "
+    with pytest.raises(ValueError, match=nothing + r"\(gain='(linear|exp2)'\)$"):
         rule(kind).prepare([1, 1, 0], two)
+    with pytest.raises(ValueError, match=nothing + r"\(Metric\('recall@2', .*\)\)$"):
+        SoftLambdaObjective("recall@2").prepare([1, 1, 0], two)
     with pytest.raises(ValueError, match="there is nothing to learn"):
         rule(kind, query_weight=[0.0, 1.0]).prepare([1, 0, 0], two)
     assert rule(kind).prepare([1, 1, 0], two, part=True).groups == two

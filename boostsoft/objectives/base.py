@@ -15,7 +15,7 @@ from ..metrics.prepared import PreparedQueries, prepare
 from ..query_groups import QueryGroups, query_weights
 
 CALLER = "reference_objective"  # by which those of the literature are made
-NOTHING = "{}: there is nothing to learn: no query (of positive weight) has documents whose order changes {}"
+NOTHING = "{}: there is nothing to learn: no query (of positive weight) has documents {}"
 
 
 class NothingToLearnError(ValueError):
@@ -115,7 +115,8 @@ def prepare_labels(
     queries = prepare(metric, caller, y_true, groups)
     weights = query_weights(caller, query_weight, groups)
     if not part and not np.any(queries.groups.differ(queries.gains) & (weights > 0)):
-        raise NothingToLearnError(NOTHING.format(caller, f"gain {metric.gain!r}"))
+        gains = f"gain={metric.gain!r}" if "gain" in metric.options else repr(metric)
+        raise NothingToLearnError(NOTHING.format(caller, f"of different gain ({gains})"))
     return queries
 
 
