@@ -123,7 +123,7 @@ def _rho(positions: FloatArray, groups: QueryGroups) -> FloatArray:
 
 
 def tie_correction(kind: str, scores: FloatArray, groups: QueryGroups) -> FloatArray:
-    """By how much SciPy's tau-b and rho of tied scores exceed the mean over their orders; 0 if all are equal."""
+    """SciPy's tau-b or rho of tied scores over the mean of their orders', for each query; 0 if all are equal."""
     queries: IntArray = groups.per_document(np.arange(groups.n_queries))
     ranked = scores[np.lexsort((scores, queries))]
     new = np.append(True, (ranked[1:] != ranked[:-1]) | (queries[1:] != queries[:-1]))

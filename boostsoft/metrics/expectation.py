@@ -54,11 +54,11 @@ _HUGE = 1e290  # no difference of scores beyond floats is within the reach of a 
 
 @dataclass(frozen=True)
 class Expectation:
-    """What the kernels give for a set of queries: sums over ranks or pairs, not yet divided, in units of sigma.
+    """What the kernels give for a set of queries, in units of sigma.
 
-    ``gradient`` / sigma and ``hessian`` / sigma^2 are derivatives with respect to the scores; ``push`` is the
-    downward part L of the flow, U = gradient + push the upward part, of exact expectations only. All (n_docs,), empty
-    if not asked for.
+    ``values``, (n_queries,), are sums over ranks or pairs, not yet divided. The others are (n_docs,), empty if not
+    asked for: ``gradient`` / sigma and ``hessian`` / sigma^2 are derivatives with respect to the scores; ``push`` is
+    the downward part L of the flow, U = gradient + push the upward part, of exact expectations only.
     """
 
     values: FloatArray

@@ -2,7 +2,8 @@
 
 Discounts that fall ever more slowly, 1 / log2(1 + r) and 1 / r among them, are mixtures of exponentials exp(-s r):
 some ten of them give the discounts of 128 ranks and their differences to five digits, 14 to seven; of 131,072 ranks 20
-and 28 (Beylkin and Monzon 2005 on such sums). Rates are found by nonlinear least squares, weights by linear ones.
+to 22 and 28 to 30 (Beylkin and Monzon 2005 on such sums). Rates are found by nonlinear least squares, weights by linear
+ones.
 """
 
 from __future__ import annotations

@@ -163,7 +163,7 @@ def prepare(metric: Metric, caller: str, y_true: Any, members: QueryGroups) -> P
     deepest = 1 if entry.pairwise else int(np.minimum(cutoffs, groups.sizes).max(initial=1))
     if isinstance(metric.discount, str):  # to a power of two: what is computed from a discount serves the next data too
         deepest = 1 << (deepest - 1).bit_length()
-    discount = _discount(metric, caller, max(deepest, 1))
+    discount = _discount(metric, caller, deepest)
     if entry.divisor == "ideal" and gains.min() < 0:
         at = int(np.argmax(gains < 0))
         raise ValueError(f"{caller}: {metric.metric} needs gains of at least 0; got {gains[at]} for label {labels[at]}")

@@ -275,7 +275,7 @@ class SoftMetric:
         sigma = self.sigma * (1.0 if deviations is None else deviations.spread)
         if sigma == 0.0:
             values = expected_ties(self.metric).evaluate(prepared, scores, weights)
-            return prepared.mean(values, weights), np.zeros(scores.size), np.zeros(scores.size)
+            return prepared.mean(values, weights), np.zeros(scores.size), np.zeros(0)  # spreads have no Hessian
         queries = prepared.weigh(weights)
         found = self._sums(queries, scores, sigma, derive)
         counted = queries.counted(weights)
