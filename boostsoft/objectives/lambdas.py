@@ -165,9 +165,9 @@ class LambdaLossObjective(Objective):
 
     Notes
     -----
-    Gradient and curvature are the first derivative, and the diagonal of the second, of the loss at fixed ranks; tied
-    documents are ranked in the order of the data. The paper's base-2 logarithm would multiply both by 1.44. Queries
-    of equal gains, or of one document, get a gradient of 0 and no more than 1e-12 of curvature. Row weights of LightGBM
+    Gradient and curvature are minus the first derivative, and the diagonal of the second, of the loss at fixed ranks;
+    tied documents are ranked in the order of the data. The paper's base-2 logarithm would multiply both by 1.44.
+    Queries of equal gains, or of one document, get a gradient of 0 and 1e-12 of curvature. Row weights of LightGBM
     multiply a document's gradient and curvature. The cost is O(truncation_level x n), O(n^2) by default.
 
     Examples
@@ -239,7 +239,7 @@ def _prepared(
 
 def with_every_discount(queries: PreparedQueries) -> PreparedQueries:
     """The same with the discounts of all ranks, also behind the truncation."""
-    longest = int(queries.groups.sizes.max(initial=1))
+    longest = int(queries.groups.sizes.max())
     return replace(queries, discount=np.array(DISCOUNTS["log2"](np.arange(1.0, longest + 1.0))), plans={})
 
 
@@ -318,9 +318,8 @@ def _pairs(
     kind: int, queries: PreparedQueries, scores: FloatArray, depth: int, norm: bool, sigmoid: float, mu: float = 0.0
 ) -> tuple[FloatArray, FloatArray]:
     gradient, curvature = queries.array(), queries.array()
-    depth = min(depth, max(int(queries.groups.sizes.max(initial=1)), 1))
+    depth = min(depth, int(queries.groups.sizes.max()))
     inverse_ideal = 1.0 / queries.divisor
-
     every = np.ones(queries.groups.n_queries, np.bool_)
 
     def run(ranges: Ranges) -> None:

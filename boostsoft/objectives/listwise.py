@@ -67,12 +67,12 @@ class ListNetObjective(_OfGains):
 
     Notes
     -----
-    Gradient and curvature are the first derivative, and the diagonal of the second, rho (1 - rho). The gradient does
-    not change if all scores of a query are raised, adds up to 0 over a query, and stays finite for any scores. A
-    query of equal labels draws its scores together, so that its gradient is 0 at equal scores only; one of a single
-    document has none. Where rho underflows, the curvature is 1e-12. The curvatures of a query add up to less than
-    1: XGBoost's stock ``min_child_weight=1`` lets no leaf be smaller than a query. Row weights of LightGBM multiply
-    a document's gradient and curvature.
+    Gradient and curvature are P - rho, minus the first derivative, and the diagonal of the second, rho (1 - rho). The
+    gradient does not change if all scores of a query are raised, adds up to 0 over a query, and stays finite for any
+    scores. A query of equal labels draws its scores together, so that its gradient is 0 at equal scores only; one of a
+    single document has none. Where rho underflows, the curvature is 1e-12. The curvatures of a query add up to less
+    than 1: XGBoost's stock ``min_child_weight=1`` lets no leaf be smaller than a query. Row weights of LightGBM
+    multiply a document's gradient and curvature.
 
     Examples
     --------
@@ -132,13 +132,13 @@ class SoftmaxObjective(_OfGains):
 
     Notes
     -----
-    Gradient and curvature are the first derivative, and the diagonal of the second, rho (1 - rho). A document without a
-    gain has no target, unlike in ListNet and XE-NDCG, where each has a part of it: of many hundred documents the
-    relevant ones have all. With one relevant document it is the multinomial logistic loss. The gradient does not change
-    if all scores of a query are raised, adds up to 0 over a query and stays finite for any scores; a query without a
-    gain or of a single document has none, and a curvature of 1e-12, as where rho underflows. The curvatures of a query
-    add up to less than 1: XGBoost's stock ``min_child_weight=1`` lets no leaf be smaller than a query. Row weights of
-    LightGBM multiply a document's gradient and curvature.
+    Gradient and curvature are P - rho, minus the first derivative, and the diagonal of the second, rho (1 - rho). A
+    document without a gain has no target, unlike in ListNet and XE-NDCG, where each has a part of it: of many hundred
+    documents the relevant ones have all. With one relevant document it is the multinomial logistic loss. The gradient
+    does not change if all scores of a query are raised, adds up to 0 over a query and stays finite for any scores; a
+    query without a gain or of a single document has none, and a curvature of 1e-12, as where rho underflows. The
+    curvatures of a query add up to less than 1: XGBoost's stock ``min_child_weight=1`` lets no leaf be smaller than a
+    query. Row weights of LightGBM multiply a document's gradient and curvature.
 
     Examples
     --------
@@ -203,14 +203,14 @@ class XENDCGObjective(Objective):
 
     Notes
     -----
-    With g = rho - P and D = rho (1 - rho), the diagonal of the Hessian, which is the curvature, and -O its remainder,
-    the gradient is g + O g / D + O (O g / D) / D: divided by D, the first terms of the Newton step. Given the same
-    gammas it equals LightGBM's, which computes in float32, to 1e-6 of the largest; LightGBM's own draws come from
-    another generator. It does not change if all scores of a query are raised (given gamma), adds up to 0 over a query
-    and stays finite for any scores. A query of equal labels draws its scores together, and with uniform gammas
-    at random; one of a single document has no gradient. Where rho underflows, the curvature is 1e-12. XGBoost's stock
-    ``min_child_weight=1`` is more than a query's curvatures add up to. Row weights of LightGBM multiply a document's
-    gradient and curvature, as in its own.
+    With g = P - rho, minus the loss's derivative, and D = rho (1 - rho), the diagonal of the Hessian, which is the
+    curvature, and -O its remainder, the gradient is g + O g / D + O (O g / D) / D: divided by D, the first terms of the
+    Newton step. Given the same gammas it equals LightGBM's, which computes in float32, to 1e-6 of the largest;
+    LightGBM's own draws come from another generator. It does not change if all scores of a query are raised (given
+    gamma), adds up to 0 over a query and stays finite for any scores. A query of equal labels draws its scores
+    together, and with uniform gammas at random; one of a single document has no gradient. Where rho underflows, the
+    curvature is 1e-12. XGBoost's stock ``min_child_weight=1`` is more than a query's curvatures add up to. Row weights
+    of LightGBM multiply a document's gradient and curvature, as in its own.
 
     Examples
     --------
@@ -335,7 +335,7 @@ class QueryRMSEObjective(_OfGains):
 
 
 def _best(queries: PreparedQueries) -> FloatArray:
-    """The largest gain of each document's query, 0 if there is none above."""
+    """The largest gain of each document's query."""
     return queries.groups.per_document(queries.groups.largest(queries.gains, initial=0.0))
 
 

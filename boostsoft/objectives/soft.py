@@ -80,7 +80,7 @@ class SoftObjective(Objective):
 
     With c the coefficients (gains, relevance, probabilities), the gradient of every metric is a sum over pairs,
     sum_j (c_m - c_j) J_mj, J >= 0; with T = sum_j J_mj and G = sum_j c_j J_mj, U + L = (c_m - 2 min c) T + G is at
-    least sum_j \|c_m - c_j\| J_mj, hence at least \|gradient\|, and no step exceeds sigma / FLOW_SCALE. Metrics of
+    least sum_j \|c_m - c_j\| J_mj, hence at least \|gradient\|, and no step exceeds 4 sigma. Metrics of
     pairs (auc, pnr, kendall, spearman) have U and L themselves: the pulls and pushes of a document's own pairs.
 
     pnr is trained by its equivalent pnr / (1 + pnr), the share of pairs in order, since pnr itself is unbounded: a
@@ -173,7 +173,7 @@ class SoftObjective(Objective):
         return gradient, curvature
 
     def _in_units(self, scores: FloatArray, queries: PreparedQueries) -> FloatArray:
-        """Scores in units of sigma, as far apart as numbers can be whose difference is one."""
+        """Scores in units of sigma, clipped so that no difference of two overflows."""
         if self.sigma == 1.0:
             return scores
         with np.errstate(over="ignore"):
