@@ -19,6 +19,8 @@ from .query_groups import QueryGroups
 BOOSTING = ("boosting", "boosting_type", "boost")
 OBJECTIVE = ("objective", "objective_type", "app", "application", "loss")
 STOPPING = ("early_stopping_round", "early_stopping_rounds", "early_stopping", "n_iter_no_change")
+LEAVES = ("num_leaves", "num_leaf", "max_leaves", "max_leaf", "max_leaf_nodes")
+LEAST_DOCUMENTS = ("min_data_in_leaf", "min_data_per_leaf", "min_data", "min_child_samples", "min_samples_leaf")
 CATEGORIES = ("categorical_feature", "cat_feature", "categorical_column", "cat_column", "categorical_features")
 _CUSTOM = ("none", "null", "custom", "na")  # what it calls an objective that is not its own
 _MACHINES = ("num_machines", "num_machine")
@@ -155,7 +157,7 @@ def _given(data: Any, name: str) -> Any:
 def main_names() -> dict[str, str]:
     """The main name of each of LightGBM's parameters, by all of its names.
 
-    None, so that nothing is checked, if LightGBM's own list, which is private, is not where it was.
+    Empty, so that nothing is checked, if LightGBM's own list, which is private, is not where it was.
     """
     from lightgbm import basic
 

@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from .adapters import first_whole, warn_of_least_curvature
-from .lightgbm_data import machines
+from .lightgbm_data import LEAST_DOCUMENTS, LEAVES, machines
+from .metrics.spec import is_gain
 
 _LEAST_CURVATURE = (
     "min_sum_hessian_in_leaf", "min_sum_hessian_per_leaf", "min_sum_hessian", "min_hessian", "min_child_weight",
@@ -16,11 +17,7 @@ _LEAST_CURVATURE = (
 _DEFAULT_LEAST = 1e-3
 _CUTOFF = "lambdarank_truncation_level"
 _OF_LAMBDARANK = {_CUTOFF: "truncation_level", "lambdarank_norm": "norm", "sigmoid": "sigmoid"}
-_LEAVES, _DEFAULT_LEAVES = ("num_leaves", "num_leaf", "max_leaves", "max_leaf", "max_leaf_nodes"), 31
-_LEAST_DOCUMENTS = (
-    "min_data_in_leaf", "min_data_per_leaf", "min_data", "min_child_samples", "min_samples_leaf",
-)  # fmt: skip
-_DEFAULT_LEAST_DOCUMENTS = 20
+_DEFAULT_LEAVES, _DEFAULT_LEAST_DOCUMENTS = 31, 20
 
 
 def warn_of_few_leaves(caller: str, params: Mapping[str, Any], n_docs: int, curvature: float) -> None:
@@ -49,8 +46,8 @@ def warn_of_few_leaves(caller: str, params: Mapping[str, Any], n_docs: int, curv
 
 def _most_leaves(params: Mapping[str, Any], n_docs: int) -> int:
     """How many leaves a tree may have: as many as asked for, but none of too few documents."""
-    leaves = first_whole(params, _LEAVES)
-    documents = first_whole(params, _LEAST_DOCUMENTS)
+    leaves = first_whole(params, LEAVES)
+    documents = first_whole(params, LEAST_DOCUMENTS)
     least = _DEFAULT_LEAST_DOCUMENTS if documents is None else max(documents, 1)
     depth = first_whole(params, ("max_depth",)) or 0
     return min(leaves or _DEFAULT_LEAVES, n_docs // least, 2 ** min(depth, 30) if depth > 0 else n_docs)
@@ -75,7 +72,7 @@ def warn_of_what_is_not_read(caller: str, params: Mapping[str, Any], rule: Any, 
     if unread:
         cutoff = "; a cutoff is the metric's, as in 'ndcg@10'" if _CUTOFF in unread else ""
         warnings.warn(f"{caller}: not read, since lambdarank's: {', '.join(unread)}{cutoff}", stacklevel=2)
-    if params.get("label_gain") is not None and isinstance(gain, str) and not _is_exp2(gain, params["label_gain"]):
+    if params.get("label_gain") is not None and isinstance(gain, str) and not _is_table_of(gain, params["label_gain"]):
         warnings.warn(
             f"{caller}: label_gain is not read, and gain={gain!r} is trained on; give the objective what LightGBM was "
             'given: bs.Metric("ndcg@10", gain=[...])',
@@ -91,10 +88,10 @@ def _says(value: Any, rule: Any, ours: str) -> bool:
         return False
 
 
-def _is_exp2(gain: str, label_gain: Any) -> bool:
-    """Whether LightGBM's table says what is trained on: as who has many grades must write out its default."""
+def _is_table_of(gain: str, label_gain: Any) -> bool:
+    """Whether LightGBM's table is that of the gain trained on: who has labels above 30 must write out its default."""
     try:
-        table = [float(one) for one in (label_gain.split(",") if isinstance(label_gain, str) else label_gain)]
+        table = tuple(float(one) for one in (label_gain.split(",") if isinstance(label_gain, str) else label_gain))
     except (TypeError, ValueError):
         return False
-    return gain == "exp2" and table == [2.0**label - 1.0 for label in range(len(table))]
+    return is_gain(table, gain)

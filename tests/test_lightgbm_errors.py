@@ -446,6 +446,12 @@ def test_parameters_of_lambdarank_that_are_not_read_are_told_of(data):
     train(data, objective=bl.objective(bs.Metric("ndcg@5", gain=gains)), params={"label_gain": gains})
     train(data, objective=bl.objective("map"), params={"label_gain": gains})
     train(data, params={"label_gain": "0,1,3,7,15"})  # what is trained on, written out
+    linear = bl.objective(bs.Metric("ndcg@5", gain="linear"))
+    train(data, objective=linear, params={"label_gain": gains})
+    with pytest.warns(UserWarning, match="label_gain is not read, and gain='linear' is trained on"):
+        train(data, objective=linear, params={"label_gain": "0,1,3,7,15"})
+    with pytest.warns(UserWarning, match="label_gain is not read, and gain='exp2' is trained on"):
+        train(data, params={"label_gain": list(range(1100))})  # 2^1024 is no float
     train(data, objective="lambdarank", params=given)
     train(data, params=dict.fromkeys(given))
 

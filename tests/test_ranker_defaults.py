@@ -127,6 +127,7 @@ def test_random_trees_by_default_where_documents_or_relevant_ones_are_few(n_docs
         ({"metric": Metric("ndcg@10", gain="linear")}, [50] * 1000, {}),
         ({"metric": Metric("ndcg@10", gain=[0, 1, 3, 7])}, [50] * 1000, {"xendcg": 0.5, "ranknet": 0.5}),
         ({"metric": Metric("ndcg@10", gain=[0, 1, 3, 8])}, [50] * 1000, {}),
+        ({"metric": Metric("ndcg@10", gain=list(range(1100)))}, [50] * 1000, {}),  # 2^1024 is no float
         ({"metric": "map"}, [50] * 1000, {}),
         ({"losses": None}, [50] * 1000, {}),
         ({"losses": {"listnet": 2.0}}, [50] * 1000, {"listnet": 2.0}),

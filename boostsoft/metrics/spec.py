@@ -35,11 +35,12 @@ Cutoff = int | tuple[int, ...] | None
 TableOption = str | tuple[float, ...] | Callable[[Any], Any]
 
 
-def is_exp2(gain: TableOption) -> bool:
-    """Whether a gain is 2^label - 1, by name or as a table of it."""
+def is_gain(gain: TableOption, name: str) -> bool:
+    """Whether a gain is the known one of this name, by its name or as a table of it."""
     if isinstance(gain, tuple):
-        return np.array_equal(gain, _exp2_gain(np.arange(float(len(gain)))))
-    return gain == "exp2"
+        with np.errstate(over="ignore"):  # 2^1024
+            return np.array_equal(gain, GAINS[name](np.arange(float(len(gain)))))
+    return gain == name
 
 
 # in XGBoost, trec_eval, ir_measures and scikit-learn

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ..metrics.hard import Metric
-from ..metrics.spec import is_exp2
+from ..metrics.spec import is_gain
 from ..query_groups import QueryGroups
 
 # Weights: of 1/2 and 1, the one that was on none of four sets worse than the metric alone
@@ -24,7 +24,7 @@ _LONGEST = 5_000  # documents of a query, beyond which RankNet's pairs take long
 
 def chosen(metric: Metric, groups: QueryGroups, n_relevant: int, random: bool) -> dict[str, float]:
     """Losses beside a metric by default: none for random trees on few documents, nor for other metrics than NDCG."""
-    if (random and groups.n_docs < FEW) or metric.metric != "ndcg" or not is_exp2(metric.gain):
+    if (random and groups.n_docs < FEW) or metric.metric != "ndcg" or not is_gain(metric.gain, "exp2"):
         return {}
     beside = BESIDE_RARE if n_relevant * RARE < groups.n_docs else BESIDE
     if int(groups.sizes.max(initial=0)) > _LONGEST:

@@ -20,6 +20,8 @@ from ..lightgbm_calls import LARGEST
 from ..lightgbm_data import (
     BOOSTING,
     CATEGORIES,
+    LEAST_DOCUMENTS,
+    LEAVES,
     MOST_LEAVES,
     OBJECTIVE,
     STOPPING,
@@ -56,9 +58,9 @@ TAKEN = by_alias(
         "n_estimators": "num_iterations num_iteration n_iter num_tree num_trees num_round num_rounds nrounds "
         "num_boost_round n_estimators max_iter",
         "learning_rate": "learning_rate shrinkage_rate eta",
-        "num_leaves": "num_leaves num_leaf max_leaves max_leaf max_leaf_nodes",
+        "num_leaves": " ".join(LEAVES),
         "max_depth": "max_depth",
-        "min_child_samples": "min_data_in_leaf min_data_per_leaf min_data min_child_samples min_samples_leaf",
+        "min_child_samples": " ".join(LEAST_DOCUMENTS),
         "reg_lambda": "lambda_l2 reg_lambda lambda l2_regularization",
         "colsample": "feature_fraction sub_feature colsample_bytree",
         "random_trees": "extra_trees extra_tree",

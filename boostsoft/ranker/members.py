@@ -16,7 +16,7 @@ from itertools import pairwise
 
 from ..metrics.hard import Metric
 from ..metrics.registry import REGISTRY
-from ..metrics.spec import TableOption, is_exp2
+from ..metrics.spec import TableOption, is_gain
 from ..objectives import Objective, QueryRMSEObjective, SoftObjective
 from .convex_losses import FEW
 
@@ -65,7 +65,7 @@ class Member:
 def worth(metric: Metric) -> TableOption | None:
     """What the user says that labels are worth, by the option that the metric reads; None if they are numbers."""
     said = metric.p_rel if "p_rel" in REGISTRY[metric.metric].options else metric.gain
-    return None if isinstance(said, str) or is_exp2(said) else said
+    return None if isinstance(said, str) or is_gain(said, "exp2") else said
 
 
 def is_turned(metric: Metric) -> bool:
