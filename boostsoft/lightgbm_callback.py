@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy import special
 
 from .adapters import as_booster
 from .arguments import FloatArray
@@ -226,7 +227,7 @@ def _inverse_link(booster: Any) -> Callable[[Any], Any] | None:
     kind, *options = text.partition("\nobjective=")[2].partition("\n")[0].split() or ("custom",)
     slope = next((float(option.partition(":")[2]) for option in options if option.startswith("sigmoid:")), 1.0)
     if kind in ("binary", "cross_entropy"):
-        return lambda p: _logit(np.clip(p, _LEAST, 1.0 - 2.0**-53)) / slope
+        return lambda p: special.logit(np.clip(p, _LEAST, 1.0 - 2.0**-53)) / slope
     if kind == "cross_entropy_lambda":
         return lambda p: np.log(np.expm1(np.maximum(p, _LEAST)))
     if kind in ("poisson", "gamma", "tweedie"):
@@ -234,10 +235,6 @@ def _inverse_link(booster: Any) -> Callable[[Any], Any] | None:
     if "sqrt" in options:
         return lambda p: np.sign(p) * np.sqrt(np.abs(p))
     return None
-
-
-def _logit(p: Any) -> Any:
-    return np.log(p) - np.log1p(-p)
 
 
 def _is_cv(env: Any) -> bool:
