@@ -30,7 +30,7 @@ N_PARTS = 5
 
 @dataclass(frozen=True)
 class Plan:
-    """What to train: the metric, and the tree settings that both arms share (LightGBM's defaults).
+    """What to train: the metric, and the tree settings that both arms share.
 
     Attributes
     ----------

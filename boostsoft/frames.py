@@ -84,7 +84,7 @@ def refuse_same_names(caller: str, argument: str, X: Any) -> None:
 
 
 def float_of(dtype: Any) -> type[np.floating[Any]]:
-    """The float that holds every number of a frame's column: what takes half the memory suits both boosters."""
+    """The float that holds every number of a column: the single one, in half the memory, where that does."""
     return np.float32 if str(dtype).lower() in _NARROW else np.float64
 
 

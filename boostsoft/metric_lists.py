@@ -16,7 +16,7 @@ from .metrics.soft import AnyMetric, SoftMetric, as_metric
 from .pooling import in_score_units, mean_sums, needs_spread, pooled_mean, pooled_spread, refuse_undivided, spread_sums
 from .query_groups import QueryGroups
 
-# Label sets remembered at a time, and how many, of so many documents together, if they are small: the training and
+# Label sets remembered at a time: 32, or 128 that have no more documents together than this. The training and
 # validation sets of a cross-validation take turns, and one that is forgotten is prepared anew at every tree.
 _KEPT, _KEPT_SMALL, _KEPT_DOCUMENTS = 32, 128, 4_000_000
 

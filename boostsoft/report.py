@@ -32,9 +32,9 @@ def verdict(interval: PairedInterval) -> str:
             return f"{higher} is higher {interval.too_few}."
         return f"{higher} is higher: the whole interval is {side} 0."
     seen = 1.4 * (interval.high - interval.low) / 2  # (1.96 + .84) / 1.96 of the interval's reach
-    amount = f"{seen:.3g}" if seen >= 1 else f"{seen:.2g}"
+    size = f"{seen:.3g}" if seen >= 1 else f"{seen:.2g}"
     return (
-        f"Not told apart: the interval holds 0; with {interval.n} queries a difference of {amount} would show four "
+        f"Not told apart: the interval holds 0; with {interval.n} queries a difference of {size} would show four "
         "times in five."
     )
 

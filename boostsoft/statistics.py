@@ -53,7 +53,7 @@ class PairedInterval:
 
     @property
     def too_few(self) -> str:
-        """Of what few pairs show, that it may not be so of others; "" where enough of them differ."""
+        """What is said where fewer than 10 pairs differ, which may show what is not so of others; "" with more."""
         differing = self.n if self.differing is None else self.differing
         if differing >= _FEW_PAIRS:
             return ""

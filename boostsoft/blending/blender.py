@@ -99,7 +99,7 @@ class SoftBlender(BaseEstimator):  # type: ignore[misc]
     mix\_ : dict
         What was mixed in: weights by the metrics' names; nothing for methods other than "soft".
     n_evaluations\_ : int
-        How often the metric of a blend was computed.
+        How often what was maximised, the soft metric or the hard one, was computed of a blend.
     feature_names_in\_, n_features_in\_
         The columns of S in fit; of names, if all are text.
 

@@ -115,7 +115,7 @@ class Solution:
 
     Attributes
     ----------
-    evaluations : how often a metric of a blend was computed, hard or soft.
+    evaluations : how often what was maximised, the soft metric or the hard one, was computed of a blend.
     path : the stages of the search; the last one is what was found.
     """
 

@@ -16,7 +16,7 @@ from .training import Trees
 
 
 def beginning(own: Any, X: Any, init_model: Any, trees: Trees, encoder: Encoder) -> tuple[Any, Encoder]:
-    """The booster to continue, if any, and the columns, of which another ranker, of our ``own``, has its own idea."""
+    """The booster to continue, if any, and what encodes X: for a ranker, of the class ``own``, its own encoder."""
     if init_model is None:
         return None, encoder
     if isinstance(init_model, own):

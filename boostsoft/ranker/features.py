@@ -61,7 +61,7 @@ class Encoder:
 
     @classmethod
     def learn(cls, ranker: Any, X: Any, qid_column: int | None) -> Encoder:
-        """Remember the columns of the X of fit; sets ``n_features_in_`` and ``feature_names_in_``."""
+        """Remember the columns of the X of fit, by the names that the ranker has of them (:func:`checked_columns`)."""
         names = getattr(ranker, "feature_names_in_", None)
         categories = {}
         if is_frame(X):
@@ -124,7 +124,10 @@ class Encoder:
 
 
 def checked_columns(caller: str, ranker: Any, X: Any, *, reset: bool) -> Any:
-    """X after scikit-learn's checks of shape and names: an array, a CSR matrix, or the frame itself."""
+    """X after scikit-learn's checks of shape and names: an array, a CSR matrix, or the frame itself.
+
+    With ``reset`` it is the X of fit, and sets the ranker's ``n_features_in_`` and ``feature_names_in_``.
+    """
     from sklearn.utils import check_array
     from sklearn.utils.validation import validate_data
 

@@ -117,7 +117,7 @@ class Trees(Protocol):
     """A booster's module."""
 
     NAME: str
-    TAKEN: dict[str, str]  # the ranker's own parameter for a name of its
+    TAKEN: dict[str, str]  # the ranker's own parameter for a name of the booster's
     SETTLED: dict[str, str]  # why there is none
     LIMITS: str  # its parameters besides the ranker's that keep leaves from being split
     WANTS_NAMES: bool  # whether a booster whose features have names refuses some without

@@ -8,14 +8,14 @@ from ..tracks.effects import STILL
 
 
 class Watch:
-    """Records every metric on every validation set; says to stop when the sum of some has not risen for some trees.
+    """Records every metric on every validation set; says to stop when the sum of those watched no longer rises.
 
     Parameters
     ----------
     dataset : str
         The validation set that is watched; "" if there is none, and trees are only counted.
     metrics : sequence of str
-        The metrics whose sum is.
+        The metrics whose sum is watched.
     rounds : int or None
         Trees without a better value, or rounds without a tree, after which to stop; None trains all.
     start : int

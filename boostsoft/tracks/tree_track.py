@@ -67,7 +67,7 @@ class TreeTrack:
     steps : ndarray of int64, shape (n_steps,)
         Number of trees at each step, rising.
     per_query : ndarray, shape (n_steps, n_metrics, n_queries)
-        The values; NaN, at all steps, where a metric's ``empty="skip"`` leaves a query out. Not copied, as all else is.
+        The values; NaN, at all steps, where a metric's ``empty="skip"`` leaves a query out. Not copied; all else is.
     beginning : ndarray, shape (n_metrics, n_queries)
         The values before the first step, at ``start`` trees.
     start : int
