@@ -91,8 +91,8 @@ def normalized(caller: str, how: str, matrix: FloatArray, groups: QueryGroups) -
     - ``"minmax"``: (score - lowest) / (highest - lowest); a missing score is -1/4.
     - ``"none"``: the score; a missing one lies one standard deviation of those scored below the lowest of them.
 
-    Scores that are all alike are 0 (but for ``"none"``), and so is everything of a model that has scored no document
-    of the query: it moves none of them.
+    Scores that are all alike are 0, but for ``"none"`` and, beside missing ones, for ``"rank"``; and so is everything
+    of a model that has scored no document of the query: it moves none of them.
 
     Parameters
     ----------
