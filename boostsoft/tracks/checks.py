@@ -50,8 +50,8 @@ def checked(given: Mapping[str, Any]) -> dict[str, Any]:
 
 def check_step(caller: str, step: Any, n_steps: int, argument: str = "step") -> int:
     """The position of a step, which may be given from the end, below 0."""
-    if not whole_number(caller, argument, step, -n_steps) < n_steps:
-        raise ValueError(f"{caller}: {argument} must be below the number of steps, {n_steps}; got {step}")
+    if not -n_steps <= whole_number(caller, argument, step, -(2**53)) < n_steps:
+        raise ValueError(f"{caller}: {argument} must be a position from {-n_steps} to {n_steps - 1}; got {step}")
     return int(step % n_steps)
 
 
