@@ -135,8 +135,7 @@ def query_means(caller: str, weight: Any, groups: QueryGroups) -> FloatArray:
     """The weight of each query: the mean of its rows', as in LightGBM's own ndcg; ones if there are none."""
     if weight is None:
         return np.ones(groups.n_queries)
-    means: FloatArray = groups.sums(row_weights(caller, weight, groups)) / np.maximum(groups.sizes, 1)
-    return means
+    return groups.means(row_weights(caller, weight, groups))
 
 
 def refuse_traps(caller: str, train_data: Any, params: Mapping[str, Any]) -> None:

@@ -155,6 +155,10 @@ class QueryGroups:
         """Sum one value per document over each query; 0 for a query without documents."""
         return self._reduced(np.add, values, 0.0)
 
+    def means(self, values: FloatArray) -> FloatArray:
+        """Mean of one value per document over each query; 0 for a query without documents."""
+        return self.sums(values) / np.maximum(self.sizes, 1)
+
     def counts(self, marks: NDArray[np.bool_]) -> IntArray:
         """How many documents of each query are marked."""
         narrow = np.int32 if self.n_docs < 2**31 else np.int64  # half the memory is twice the speed

@@ -97,6 +97,7 @@ def test_queries_without_documents():
     assert (groups.n_queries, groups.n_docs) == (6, 3)
     np.testing.assert_array_equal(groups.offsets, [0, 0, 2, 2, 2, 3, 3])
     np.testing.assert_array_equal(groups.sums(np.array([1.0, 2.0, 4.0])), [0, 3, 0, 0, 4, 0])
+    np.testing.assert_array_equal(groups.means(np.array([1.0, 2.0, 4.0])), [0, 1.5, 0, 0, 4, 0])
     np.testing.assert_array_equal(groups.largest(np.array([1.0, 2.0, 4.0]), 3.0), [3, 2, 3, 3, 4, 3])
     np.testing.assert_array_equal(groups.smallest(np.array([1.0, 2.0, 4.0]), 3.0), [3, 1, 3, 3, 4, 3])
     np.testing.assert_array_equal(groups.per_document(np.arange(6)), [1, 1, 4])
@@ -334,7 +335,8 @@ def test_weights_are_ones_if_not_given():
 
 
 @pytest.mark.parametrize(
-    "reduce", [lambda g, v: g.sums(v), lambda g, v: g.largest(v, 0.0), lambda g, v: g.smallest(v, 0.0)]
+    "reduce",
+    [lambda g, v: g.sums(v), lambda g, v: g.means(v), lambda g, v: g.largest(v, 0.0), lambda g, v: g.smallest(v, 0.0)],
 )
 @pytest.mark.parametrize("n", [3, 7])
 def test_values_must_be_one_per_document(reduce, n):

@@ -39,7 +39,7 @@ def copies(
     for at in np.flatnonzero(units > 0).tolist():
         with np.errstate(over="ignore"):  # NumPy 1.26 sees one among the least numbers where there is none
             column = scores[:, at] / units[at]
-        column = column - groups.per_document(groups.sums(column) / np.maximum(groups.sizes, 1))
+        column = column - groups.per_document(groups.means(column))
         digits = np.round(column[weighing], _DIGITS)
         largest = groups.per_document(groups.largest(np.abs(column), 0.0))
         own = np.divide(column, largest, out=np.zeros(column.size), where=largest > 0)

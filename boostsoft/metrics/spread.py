@@ -57,7 +57,7 @@ class Deviations:
         counted from the mean of what is ``ranked`` together: a query, or all documents of a pooled metric. Shifting
         that changes nothing either: what its gradients sum up to is the node rule's error, and goes as well.
         """
-        gradient = gradient - ranked.per_document(ranked.sums(gradient) / np.maximum(ranked.sizes, 1))
+        gradient = gradient - ranked.per_document(ranked.means(gradient))
         deviation = float(self._root()) or 1.0
         same = ranked is self.members
         counted, other = (self.unit, self.exponent) if same else _centred(ranked, scores)
@@ -86,6 +86,6 @@ def _centred(groups: QueryGroups, scores: FloatArray) -> tuple[FloatArray, int]:
     shrink = 100 if float(np.abs(scores).max()) > 1e270 else 0
     unit = np.ldexp(scores, -shrink)
     unit = unit - groups.per_document(unit[np.minimum(groups.offsets[:-1], unit.size - 1)])
-    unit = unit - groups.per_document(groups.sums(unit) / np.maximum(groups.sizes, 1))
+    unit = unit - groups.per_document(groups.means(unit))
     exponent = int(np.frexp(np.abs(unit).max())[1])
     return np.ldexp(unit, -exponent), exponent + shrink
