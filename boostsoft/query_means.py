@@ -16,7 +16,7 @@ from scipy import special
 from .arguments import FloatArray
 
 _CELLS = 2_000_000  # values held at once beside those given: 16 MB
-_LEAST_FREEDOM = 0.1  # quantiles of less overflow: that of .975 is 2e13 already
+_LEAST_FREEDOM = 0.1  # quantiles of less overflow: that of .975 is 2e12 already
 _COUNTED = 2**16  # drawn at once in resampling: what stays in a core's cache
 _LEAST_FOR_BLAS = 4  # rows
 _HELD = 8_000_000  # values whose weighted copy is held, 64 MB, while all resamples are drawn

@@ -17,7 +17,7 @@ from .metrics.spec import EMPTY
 from .query_means import bootstrap_means, central
 
 LEAST_RESAMPLES = 20
-_FEW_PAIRS = 10  # with fewer, and no difference, an interval of percentiles leaves out 0 up to 49 times in 100
+_FEW_PAIRS = 10  # with fewer, and no difference, an interval of percentiles leaves out 0 up to half of the time
 _ROUNDING = 1e-12  # of the largest
 
 
