@@ -91,7 +91,7 @@ def load_letor(
         file without documents; group sizes that do not sum to the documents. An X that is larger than the memory
         available, with the line of the largest index.
     TypeError
-        If `n_features` is no whole number.
+        If a file is named by no path, `n_features` is no whole number, or `comments` no flag.
 
     Examples
     --------

@@ -93,8 +93,9 @@ class QueryGroups:
 
         Raises
         ------
-        ValueError
-            If an id is missing (NaN, None, NaT) or infinite, or comes back after another query.
+        TypeError, ValueError
+            If ids are not as described, or one is missing (NaN, None, NaT) or infinite, or comes back after another
+            query.
         """
         return cls(_offsets_from_ids("QueryGroups.from_query_ids", qid))
 

@@ -50,7 +50,7 @@ class Deviations:
         return float(np.ldexp(self._root(), self.exponent))
 
     def without_growth(self, ranked: QueryGroups, scores: FloatArray, gradient: FloatArray) -> FloatArray:
-        """Take out of a gradient the part that only scales the scores.
+        """Take out of a gradient, at a spread above 0, the part that only scales the scores.
 
         The metric is homogeneous: s . dV/ds + sigma dV/dsigma = 0, so moving sigma with the spread adds
         -(s . g) / spread times the spread's own gradient, w_q (s - mean) / (sum of w n x spread). In s . g scores are
@@ -58,7 +58,7 @@ class Deviations:
         that changes nothing either: what its gradients sum up to is the node rule's error, and goes as well.
         """
         gradient = gradient - ranked.per_document(ranked.means(gradient))
-        deviation = float(self._root()) or 1.0
+        deviation = float(self._root())
         same = ranked is self.members
         counted, other = (self.unit, self.exponent) if same else _centred(ranked, scores)
         slope = float(np.ldexp((counted * gradient).sum() / deviation, other - self.exponent))
