@@ -78,8 +78,8 @@ class Metric:
         Weight of a rank: 1/log2(1 + rank), 1/rank, ``table[rank - 1]`` (or a mapping from all ranks from 1 on), or a
         function of the array of ranks.
     relevant_from : float
-        The least label that counts as relevant in binary metrics: graded labels are cut there, at 1 by default. Labels
-        that miss it by no more than single precision leaves of a fraction, as boosters keep them, have not missed it.
+        The least label that counts as relevant in binary metrics: graded labels are cut there, at 1 by default. Where
+        it is a fraction, labels that single precision, in which boosters keep them, puts below it still count.
     p : float
         Persistence of rbp, in (0, 1); .8 by default.
     p_rel : "exp2", "label", table or callable

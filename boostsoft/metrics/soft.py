@@ -53,20 +53,20 @@ class SoftMetric:
         (Taylor et al. 2008; SoftDCG), which takes pairwise events as independent, of dcg, ndcg, cg, precision,
         recall, f1 and rbp; or the mean over draws of the noise (NoisedSoftDCG), of any metric.
     accuracy : "default", "high" or "fast"
-        Error of value and gradient relative to the query's largest: 1e-6 (of the larger of that and 1e-8 of the
-        natural scale, the range of gains, of a gradient over sigma); 1e-10 (1e-4 of the natural scale); or 1e-4, which
-        is what objectives take. Metrics of pairs and SoftRank are within 1e-12 of the largest in each (auc, kendall and
-        spearman under Gaussian noise, but with "high", within 2e-9 of a pair), pairs in a list of many
-        documents within 1e-17 of a pair besides: pnr, and gradients that small, have fewer digits where nearly all
-        pairs are certain to be in order. Under a table of discounts that rises again, where ranks cancel, the error is
-        relative to the gradient of one that falls by as much wherever this one rises or falls. Of pfound with
-        ``p_break`` near 0, where ranks cancel too, the gradient is off by as much as 1e-8 of the natural scale ("fast":
-        1e-6) where a hit is all but certain. Of mrr and err the gradient was found off by five times the bound under
-        Gaussian noise where one document stands 1 to 2 sigma above hundreds, close together and nearly all relevant,
-        and that of dcg@1 by eleven times it where as many of these have more gain as have less, so that its pulls and
-        pushes cancel; of rbp, pfound, recall and map by up to 1.4 times it, in climbs to the worst case. With negative
-        gains, whose value may be near 0, the value's error is relative to what it would be if they were counted from
-        the least one.
+        By default value and gradient are within 1e-6 of the query's largest, or of 1e-8 of the natural scale where that
+        is larger: the range of the gains, for a gradient over sigma. "high" is within 1e-10, with 1e-4 of the natural
+        scale in place of 1e-8; "fast", which is what objectives take, within 1e-4. Metrics of pairs and SoftRank are
+        within 1e-12 of the largest in each; auc, kendall and spearman under Gaussian noise within 2e-9 of a pair,
+        unless "high". In long lists a pair is off by up to 1e-17 of a pair besides: pnr, and gradients that small, have
+        fewer digits where nearly all pairs are certain to be in order. Under a table of discounts that rises again,
+        where ranks cancel, the error is relative to the gradient of one that falls by as much wherever this one rises
+        or falls. Of pfound with ``p_break`` near 0, where ranks cancel too, the gradient is off by as much as 1e-8 of
+        the natural scale ("fast": 1e-6) where a hit is all but certain. Of mrr and err the gradient was found off by
+        five times the bound under Gaussian noise where one document stands 1 to 2 sigma above hundreds, close together
+        and nearly all relevant, and that of dcg@1 by eleven times it where as many of these have more gain as have
+        less, so that its pulls and pushes cancel; of rbp, pfound, recall and map by up to 1.4 times it, in climbs to
+        the worst case. With negative gains, whose value may be near 0, the value's error is relative to what it would
+        be if they were counted from the least one.
     n_samples, seed : int, optional
         Draws per query (100; 2 at least) and what seeds them (0), with ``ranks="sampled"`` only. Query q draws from its
         own stream, seeded by (seed, q): the result does not depend on threads.

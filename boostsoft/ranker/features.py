@@ -220,7 +220,7 @@ def _float_of_codes(categories: tuple[Any, ...]) -> type[np.floating[Any]]:
 
 
 def _codes(caller: str, title: str, column: Any, categories: tuple[Any, ...]) -> NDArray[np.float64]:
-    """The codes of fit; what fit has not seen is missing, unless it is numbers for texts or texts for numbers."""
+    """The codes of fit; what fit has not seen is missing, and raises if it is numbers for texts or the reverse."""
     code = {category: float(at) for at, category in enumerate(categories)}
     values, positions = _values(column)
     codes = np.array([code.get(value, np.nan) for value in values])
