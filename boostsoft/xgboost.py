@@ -137,7 +137,7 @@ def objective(
             f"boostsoft.xgboost.objective: sigma should be {LEAST_SIGMA} or more; got {rule.sigma!r}: gains of splits "
             "fall with its square, and XGBoost takes none below 1e-6, so that trees lack splits; train with sigma=1, "
             "which ranks alike, and multiply the scores",
-            stacklevel=2,
+            stacklevel=3,  # behind ``built``
         )
     return XGBoostObjective(rule)
 

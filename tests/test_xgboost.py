@@ -113,8 +113,9 @@ def test_sigma_is_only_the_unit_of_the_scores(data, noise, hessian):
 
 
 def test_a_sigma_that_costs_splits_warns():
-    with pytest.warns(UserWarning, match=r"sigma should be 0.03 or more; got 0.01: .* train with sigma=1"):
+    with pytest.warns(UserWarning, match=r"sigma should be 0.03 or more; got 0.01: .* train with sigma=1") as told:
         bx.objective("ndcg@5", sigma=0.01)
+    assert told[0].filename == __file__
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         bx.objective("ndcg@5", sigma=0.03)
