@@ -408,7 +408,7 @@ def track_callback(
     -------
     LightGBMTrack
         The callback, with ``tracks`` (a TreeTrack of each data set), ``track`` (of the only one), ``evals_result``
-        (its means, one per tree; trees that are not recorded repeat the record before) and ``stopped``.
+        (its means, one per round; rounds that are not recorded repeat the record before) and ``stopped``.
 
     Raises
     ------
