@@ -11,7 +11,7 @@ from ..arguments import FloatArray
 from ..queries import Queries
 from ..query_groups import QueryGroups
 from .baselines import reciprocal_ranks
-from .baselines.reciprocal import K
+from .baselines.reciprocal import reciprocals
 from .scores import LINEAR, Measures, normal_scores, normalized
 
 RECIPROCAL = "reciprocal"  # besides the normalisations: what reciprocal rank fusion adds up
@@ -80,7 +80,7 @@ class Reference:
             return LINEAR[how](scores, self.measures)
         ranks = self._ranks(scores)
         if how == RECIPROCAL:
-            return np.where(np.isnan(scores), 0.0, 1.0 / (K + ranks))
+            return reciprocals(scores, ranks)
         return normal_scores(ranks, self.n)
 
     def _ranks(self, scores: FloatArray) -> FloatArray:

@@ -8,11 +8,11 @@ from ...arguments import FloatArray
 from ...query_groups import QueryGroups
 from ..scores import mean_ranks
 
-K = 60
+_K = 60.0  # how slowly a rank loses its weight; the source's
 
 
-def reciprocal_ranks(matrix: FloatArray, groups: QueryGroups, k: float = K) -> FloatArray:
-    """1 / (k + rank) of each document in its query, model by model; 0 where a model has no score.
+def reciprocal_ranks(matrix: FloatArray, groups: QueryGroups) -> FloatArray:
+    """1 / (60 + rank) of each document in its query, model by model; 0 where a model has no score.
 
     Their sum over the models is reciprocal rank fusion: what equal weights make of them. Tied documents share the
     mean of their ranks.
@@ -26,8 +26,6 @@ def reciprocal_ranks(matrix: FloatArray, groups: QueryGroups, k: float = K) -> F
         Scores, higher is better, NaN where there is none.
     groups : QueryGroups
         Which documents belong to which query.
-    k : float
-        How slowly a rank loses its weight.
 
     Examples
     --------
@@ -39,5 +37,10 @@ def reciprocal_ranks(matrix: FloatArray, groups: QueryGroups, k: float = K) -> F
     shares = np.zeros(matrix.shape, order="F")
     for column in range(matrix.shape[1]):
         scores = np.ascontiguousarray(matrix[:, column])
-        shares[:, column] = np.where(np.isnan(scores), 0.0, 1.0 / (k + mean_ranks(scores, groups)))
+        shares[:, column] = reciprocals(scores, mean_ranks(scores, groups))
     return shares
+
+
+def reciprocals(scores: FloatArray, ranks: FloatArray) -> FloatArray:
+    """The same of one model, whose ranks are known."""
+    return np.where(np.isnan(scores), 0.0, 1.0 / (_K + ranks))
