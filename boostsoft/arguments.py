@@ -85,12 +85,13 @@ def fraction(caller: str, argument: str, value: Any) -> float:
     return number
 
 
-def whole_number(caller: str, argument: str, value: Any, least: int) -> int:
-    """Return an int from ``least`` to 2^53."""
+def whole_number(caller: str, argument: str, value: Any, least: int, most: int | None = None) -> int:
+    """Return an int from ``least`` to ``most``, to 2^53 if that is None."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
         raise TypeError(f"{caller}: {argument} must be a whole number; got {short(value)}")
-    if not least <= value <= _LARGEST_WHOLE:
-        raise ValueError(f"{caller}: {argument} must be from {least} to 2^53; got {short(value)}")
+    if not least <= value <= (_LARGEST_WHOLE if most is None else most):
+        end = "2^53" if most is None else most
+        raise ValueError(f"{caller}: {argument} must be from {least} to {end}; got {short(value)}")
     return int(value)
 
 

@@ -143,5 +143,5 @@ def test_tracks_of_other_queries():
         compare(track_of(values, y=[0, 1, 0, 1], sizes=[1] * 4), track_of(values, y=[0, 1, 0, 0], sizes=[1] * 4))
     with pytest.raises(ValueError, match="same documents per query"):
         compare(track_of(values, sizes=[1, 1, 1, 1]), track_of(values, sizes=[1, 2, 1, 1]))
-    with pytest.raises(ValueError, match="step_a must be a position from -1 to 0; got 1"):
+    with pytest.raises(ValueError, match="step_a must be from -1 to 0; got 1"):
         compare(plain, plain, step_a=1)

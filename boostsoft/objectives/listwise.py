@@ -232,13 +232,10 @@ class XENDCGObjective(Objective):
     def __init__(
         self, *, gamma: Any = "uniform", seed: int = 0, terms: int = 3, gain: Any = "exp2", query_weight: Any = None
     ) -> None:
-        kept = whole_number(CALLER, "terms", terms, -(2**53))
-        if not 1 <= kept <= _MOST_TERMS:
-            raise ValueError(f"{CALLER}: terms must be from 1 to {_MOST_TERMS}; got {terms!r}")
         checked = {
             "gamma": _as_gamma(gamma),
             "seed": whole_number(CALLER, "seed", seed, 0),
-            "terms": kept,
+            "terms": whole_number(CALLER, "terms", terms, 1, _MOST_TERMS),
             "metric": as_metric(CALLER, "ndcg", {"gain": gain}),
             "query_weight": kept_weights(CALLER, query_weight),
         }

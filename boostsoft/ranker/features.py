@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ..arguments import refuse_lazy, refuse_masked, short
+from ..arguments import refuse_lazy, refuse_masked, short, whole_number
 from ..frames import float_of, is_frame, number_matrix, refuse_same_names
 
 _MOST_IN_FLOAT32 = 2**24
@@ -173,9 +173,7 @@ def find_column(caller: str, ranker: Any, X: Any, column: Any) -> int | None:
     if isinstance(column, bool) or not isinstance(column, (int, np.integer)):
         raise TypeError(f"{caller}: qid_column must be the name or the number of a column of X; got {short(column)}")
     n_columns = X.shape[1]
-    if not -n_columns <= column < n_columns:
-        raise ValueError(f"{caller}: qid_column must be from {-n_columns} to {n_columns - 1}; got {column}")
-    return int(column % n_columns)
+    return int(whole_number(caller, "qid_column", column, -n_columns, n_columns - 1) % n_columns)
 
 
 def ids_in(caller: str, X: Any, position: int) -> NDArray[Any]:

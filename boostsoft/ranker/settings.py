@@ -244,9 +244,4 @@ def check_threads(caller: str, value: Any) -> int | None:
 
 def _narrow_number(caller: str, argument: str, value: Any, least: int) -> int:
     """A whole number of 32 bits, which is what boosters keep: LightGBM takes what is over without a word."""
-    number = whole_number(caller, argument, value, -LARGEST_INT32 - 1)
-    if number < least:
-        raise ValueError(f"{caller}: {argument} must be from {least} to 2^31 - 1; got {short(value)}")
-    if number > LARGEST_INT32:
-        raise ValueError(f"{caller}: {argument} must be up to 2^31 - 1; got {short(value)}")
-    return number
+    return whole_number(caller, argument, value, least, LARGEST_INT32)

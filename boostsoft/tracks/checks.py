@@ -50,9 +50,7 @@ def checked(given: Mapping[str, Any]) -> dict[str, Any]:
 
 def check_step(caller: str, step: Any, n_steps: int, argument: str = "step") -> int:
     """The position of a step, which may be given from the end, below 0."""
-    if not -n_steps <= whole_number(caller, argument, step, -(2**53)) < n_steps:
-        raise ValueError(f"{caller}: {argument} must be a position from {-n_steps} to {n_steps - 1}; got {step}")
-    return int(step % n_steps)
+    return whole_number(caller, argument, step, -n_steps, n_steps - 1) % n_steps
 
 
 def place_of(caller: str, argument: str, metrics: Sequence[AnyMetric], wanted: Any) -> int:
