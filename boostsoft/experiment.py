@@ -130,7 +130,7 @@ class Observer:
         """A booster of at most so many trees starts."""
 
     def tree(self, n: int, values: Mapping[str, float]) -> None:
-        """Tree ``n`` is grown; the metrics on the validation set by name."""
+        """Round ``n``, which may find no split, is done; the metrics on the validation set by name."""
 
     def end(self) -> None:
         """The booster is done."""

@@ -45,7 +45,7 @@ as SoftRanker from 20,000 documents on:
 Of --folds DIR, parts S1 to S5 (.txt or .txt.gz) are read; fold f trains on parts f, f+1, f+2, chooses the
 number of trees on f+3 and is tested on f+4, cyclically, so that every query is tested once per seed. No model is kept.
 """
-_LARGEST_LABEL = 30  # lambdarank has gains of so many
+_LARGEST_LABEL = 30  # the last that lambdarank has a gain for
 _TYPES = {"int": "a whole number", "double": "a number"}  # as LightGBM calls them
 # LightGBM's parameters that the command decides on.
 _SETTLED = {
