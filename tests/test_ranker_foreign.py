@@ -84,6 +84,16 @@ def test_the_constructor_tells_what_is_in_place_of_a_parameter(given, words):
         SoftRanker(**given)
 
 
+def test_the_constructor_sends_arguments_of_fit_there():
+    for name in parameters(SoftRanker.fit) - {"self", "X", "y"}:
+        with pytest.raises(TypeError, match=rf"^SoftRanker: has no {name}=: give it to fit$"):
+            SoftRanker(**{name: None})
+    for name in set(IN_FIT) - parameters(SoftRanker.__init__):
+        with pytest.raises(TypeError, match=rf"^SoftRanker: has no {name}=: ") as told:
+            SoftRanker(**{name: None})
+        assert "what only the booster knows" not in str(told.value)
+
+
 def test_the_first_trees_are_where_predict_says(data):
     model = fit(ranker(random_state=1), data)
     found = next(model.staged_predict(data.X, every=3))

@@ -62,9 +62,13 @@ IN_PREDICT = {
     "qid": "a score is of a row, whatever its query",
     "n_jobs": "it is a parameter, SoftRanker(n_jobs=...)",
 }
+_OF_FIT = (
+    "group", "qid", "sample_weight", "query_weight", "eval_set", "eval_group", "eval_qid", "eval_sample_weight",
+    "eval_query_weight", "init_model", "callbacks",
+)  # fmt: skip
 # the same of their constructors, beside what the boosters' modules have for their parameters
 IN_PARAMETERS = {
-    "callbacks": "they are an argument of fit",
+    **dict.fromkeys(_OF_FIT, "give it to fit"),
     "class_weight": "weights are arguments of fit, sample_weight= or query_weight=",
     "enable_categorical": "columns of dtype category are split as such, if X is a frame",
     "feature_types": "categories are columns of dtype category, if X is a frame",
@@ -81,6 +85,8 @@ def as_parameter(name: str, own: Iterable[str], booster: Any = "lightgbm", *_: A
         return f"set the ranker's own {trees.TAKEN[name]}="
     if name in trees.SETTLED:
         return trees.SETTLED[name]
+    if name in IN_FIT:
+        return IN_FIT[name]
     for nearest in difflib.get_close_matches(name, own, n=1, cutoff=0.8):
         return f"is {nearest}= meant?"
     return f"what only the booster knows goes into booster_params={{{name!r}: ...}}"
