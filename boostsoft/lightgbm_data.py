@@ -183,7 +183,7 @@ def refuse_bagged_queries(caller: str, params: Mapping[str, Any]) -> None:
 
 def bags_queries(params: Mapping[str, Any]) -> bool:
     """Whether trees are to see some of the queries, under which a custom objective trains stumps."""
-    return as_read(params.get("bagging_by_query")) in ("true", "+", "1")
+    return is_on(params.get("bagging_by_query"))
 
 
 def is_dart(params: Mapping[str, Any]) -> bool:
@@ -194,6 +194,11 @@ def is_dart(params: Mapping[str, Any]) -> bool:
 def is_forest(params: Mapping[str, Any]) -> bool:
     """Whether trees are averaged, each grown by itself."""
     return any(as_read(params.get(name)) in ("rf", "random_forest") for name in BOOSTING)
+
+
+def is_on(flag: Any) -> bool:
+    """Whether a parameter that is a flag says yes."""
+    return as_read(flag) in ("true", "+", "1")
 
 
 def as_read(value: Any) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .adapters import first_whole, warn_of_least_curvature
-from .lightgbm_data import LEAST_DOCUMENTS, LEAVES, machines
+from .lightgbm_data import LEAST_DOCUMENTS, LEAVES, is_on, machines
 from .metrics.spec import is_gain
 
 _LEAST_CURVATURE = (
@@ -82,9 +82,12 @@ def warn_of_what_is_not_read(caller: str, params: Mapping[str, Any], rule: Any, 
 
 def _says(value: Any, rule: Any, ours: str) -> bool:
     """Whether a parameter has the value of an objective's own."""
+    own = getattr(rule, ours, None)
+    if isinstance(own, bool):
+        return is_on(value) == own
     try:
-        return float(value) == float(getattr(rule, ours))
-    except (AttributeError, TypeError, ValueError):
+        return own is not None and float(value) == float(own)
+    except (TypeError, ValueError):
         return False
 
 

@@ -446,6 +446,10 @@ def test_parameters_of_lambdarank_that_are_not_read_are_told_of(data):
     train(data, objective=bl.objective(bs.Metric("ndcg@5", gain=gains)), params={"label_gain": gains})
     train(data, objective=bl.objective("map"), params={"label_gain": gains})
     train(data, params={"label_gain": "0,1,3,7,15"})  # what is trained on, written out
+    texts = {"lambdarank_norm": " True", "lambdarank_truncation_level": "30", "sigmoid": "1.0"}
+    train(data, objective=bl.reference_objective("lambdarank"), params=texts)
+    with pytest.warns(UserWarning, match="not read, since lambdarank's: lambdarank_norm$"):
+        train(data, objective=bl.reference_objective("lambdarank"), params={**texts, "lambdarank_norm": "false"})
     linear = bl.objective(bs.Metric("ndcg@5", gain="linear"))
     train(data, objective=linear, params={"label_gain": gains})
     with pytest.warns(UserWarning, match="label_gain is not read, and gain='linear' is trained on"):
