@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
+RandomState = int | np.integer[Any] | np.random.RandomState | np.random.Generator  # what draws may be seeded by
 Frozen = TypeVar("Frozen")
 
 _LARGEST_WHOLE = 2.0**53  # beyond, floats are no whole numbers any more and sums may overflow
@@ -148,7 +149,7 @@ def changed(frozen: Frozen, **values: Any) -> Frozen:
     return found
 
 
-def seed_of(caller: str, random_state: Any, most: int = 2**32 - 1) -> int:
+def seed_of(caller: str, random_state: RandomState | None, most: int = 2**32 - 1) -> int:
     """The seed that a ``random_state`` stands for; None is 0, so that runs repeat unless told otherwise."""
     if random_state is None:
         return 0

@@ -13,13 +13,14 @@ from .arguments import FloatArray, finite_vector
 from .labels import read_labels
 from .metrics.hard import Metric, mean_of, refuse_cutoffs_per_query
 from .metrics.soft import as_metric
+from .metrics.spec import CutoffOptions, Unpack
 from .queries import read_queries, weigh
 from .ranker.fitted import query_ids
 
 __all__ = ["RankingScorer", "make_ranking_scorer"]
 
 
-def make_ranking_scorer(metric: str | Metric = "ndcg@10", **options: Any) -> RankingScorer:
+def make_ranking_scorer(metric: str | Metric = "ndcg@10", **options: Unpack[CutoffOptions]) -> RankingScorer:
     """Build a scorer for ``scoring=`` of ``cross_validate``, ``GridSearchCV`` and the like.
 
     The query ids come through metadata routing, or from the ``qid_column`` of a :class:`SoftRanker`, which may be the

@@ -8,8 +8,18 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from .arguments import FloatArray, IntArray, finite_vector, generator_of, non_negative_number, one_of, whole_number
+from .arguments import (
+    FloatArray,
+    IntArray,
+    RandomState,
+    finite_vector,
+    generator_of,
+    non_negative_number,
+    one_of,
+    whole_number,
+)
 from .blending.annealing import counting_queries, several_count, share_of_a_query
 from .blending.interval import percentiles
 from .blending.mixtures import Mixtures, read_mixtures
@@ -70,15 +80,15 @@ def choose_sigma(
     query_weight: Any = None,
     metric: str | Metric = "ndcg@10",
     noise: str = "gaussian",
-    sigmas: Any = GRID,
+    sigmas: ArrayLike = GRID,
     sigma_unit: str = "spread",
     normalize: str = "rank",
-    lower_is_better: Any = False,
+    lower_is_better: ArrayLike = False,
     smoothness_weight: float = 0.2,
     n_folds: int = 5,
     l2: float = 1.0,
-    random_state: Any = 0,
-    progress: Any = "auto",
+    random_state: RandomState | None = 0,
+    progress: bool | str = "auto",
 ) -> SigmaChoice:
     r"""Choose the noise of a soft metric for these scores.
 

@@ -35,3 +35,35 @@ def legal(scores: NDArray[np.float64]) -> None:
         assert_type(metric.per_query([0, 1, 2, 0], scores, qid=["a", "a", "b", "b"]), NDArray[np.float64])
     assert_type(bs.SoftRanker().fit(scores[:, None], scores).predict(scores[:, None]), NDArray[np.float64])
     assert_type(bs.SoftBlender().fit(scores[:, None], scores), bs.SoftBlender)
+    ranker = bs.SoftRanker(mix=by_either, losses={"xendcg": 1}, eval_metric=[soft, "ndcg@10"], random_state=np.int64(1))
+    assert_type(ranker.n_boosters_ + ranker.best_iteration_ + ranker.n_iter_ + ranker.n_features_in_, int)
+    assert_type(ranker.learning_rate_ + ranker.reg_lambda_, float)
+    assert_type(ranker.best_score_, float | None)
+    assert_type(ranker.losses_, dict[str, float])
+    assert_type(ranker.evals_result_, dict[str, dict[str, list[float]]])
+    assert_type(ranker.set_fit_request(qid=True).set_score_request(qid=True), bs.SoftRanker)
+    blender = bs.SoftBlender(sigma=[1, 0.5], lower_is_better=[True, False], mix=by_value, random_state=None)
+    assert_type(
+        blender.set_fit_request(qid=True).set_predict_request(qid=True).set_score_request(qid=True), bs.SoftBlender
+    )
+    assert_type(blender.weights_, NDArray[np.float64])
+    assert_type(blender.path_[-1].sigma + blender.sigma_, float)
+    assert_type(blender.mix_, dict[str, float])
+    bs.compare(scores, scores, metrics=(metric for metric in metrics), y_true=scores, group=[4])
+    bs.Metric("ndcg", k=[1, 2], gain={0: 0, 1: 1.5}, discount=np.reciprocal, ties="order")
+    bs.SoftMetric("err", k=3, p_rel=[0, 0.5, 1], name="mine")
+
+
+def wrong(scores: NDArray[np.float64]) -> None:
+    """All of these raise, and each is to be an error: strict mypy names a comment that hides none."""
+    bs.Metric("ndcg@10", relevent_from=2)  # type: ignore[call-arg]
+    bs.SoftMetric("ndcg@10", empty=0)  # type: ignore[arg-type]
+    bs.make_ranking_scorer("map", relevant_from="2")  # type: ignore[arg-type]
+    bs.SoftRanker(mix=0.3)  # type: ignore[arg-type]
+    bs.SoftRanker(losses=["xendcg"])  # type: ignore[arg-type]
+    bs.SoftRanker(eval_metric=10)  # type: ignore[arg-type]
+    bs.SoftRanker(progress=None, random_state="0")  # type: ignore[arg-type]
+    bs.SoftBlender(models=scores, mix=0.1)  # type: ignore[arg-type]
+    bs.compare(scores, scores, metrics=10, y_true=scores)  # type: ignore[arg-type]
+    bs.marginal_value(None, {}, scores, scores, metric=["ndcg@10"])  # type: ignore[arg-type]
+    bs.blend_curve(scores, scores, sigma=[1.0, 0.5])  # type: ignore[arg-type]

@@ -165,7 +165,7 @@ def _lightgbm(pool: Pool) -> list[Rival]:
     def run(metric: str) -> float:
         return float(booster(metric).eval_train()[0][2])
 
-    options = {"ties": "order", "empty": "one"}
+    options: dict[str, Any] = {"ties": "order", "empty": "one"}
     ours = Metric("map@10", normalizer="min", **options)
     return [
         Rival("LightGBM", "ndcg@10", lambda: run("ndcg"), Metric("ndcg@10", **options), pool),

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from copy import copy, deepcopy
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..arguments import FloatArray, refuse_lazy, refuse_masked
+from ..arguments import FloatArray, RandomState, refuse_lazy, refuse_masked
 from ..frames import refuse_same_names
 from ..labels import read_labels
 from ..metrics.hard import Metric, mean_of
-from ..metrics.soft import as_metric
+from ..metrics.soft import MetricWeights, as_metric
 from ..progress import bar
 from ..queries import Queries, read_queries, weigh
 from .annealing import several_count
@@ -139,24 +141,43 @@ class SoftBlender(BaseEstimator):  # type: ignore[misc]
     True
     """
 
+    weights_: FloatArray
+    path_: tuple[Stage, ...]
+    sigma_: float
+    mix_: dict[str, float]
+    n_evaluations_: int
+    n_features_in_: int
+    feature_names_in_: NDArray[Any]
+
+    if TYPE_CHECKING:  # scikit-learn's own stand-ins return None to type checkers
+
+        def set_fit_request(self, **requests: bool | str | None) -> SoftBlender:
+            """As scikit-learn's."""
+
+        def set_predict_request(self, **requests: bool | str | None) -> SoftBlender:
+            """As scikit-learn's."""
+
+        def set_score_request(self, **requests: bool | str | None) -> SoftBlender:
+            """As scikit-learn's."""
+
     def __init__(
         self,
         metric: str | Metric = "ndcg@10",
         *,
         noise: str = "gaussian",
-        sigma: Any = "auto",
-        mix: Any = "auto",
+        sigma: ArrayLike = "auto",
+        mix: MetricWeights | str | None = "auto",
         normalize: str = "rank",
         constraint: str = "simplex",
-        lower_is_better: Any = False,
+        lower_is_better: ArrayLike = False,
         l2: float = 1.0,
         method: str = "soft",
         method_params: dict[str, Any] | None = None,
         n_starts: int = 1,
         n_boot: int = 100,
-        models: Any = None,
-        progress: Any = "auto",
-        random_state: Any = None,
+        models: Sequence[Any] | None = None,
+        progress: bool | str = "auto",
+        random_state: RandomState | None = None,
     ) -> None:
         self.metric = metric
         self.noise = noise
@@ -238,9 +259,7 @@ class SoftBlender(BaseEstimator):  # type: ignore[misc]
         draws = deepcopy(settings.rng)  # the user may draw from theirs before the interval is asked for
         self._interval_draws = (settings.n_boot if self.method == SOFT else 0, draws, settings.progress)
         self.weights_ = task.spread_out(found.weights)
-        self.path_: tuple[Stage, ...] = tuple(
-            replace(stage, weights=task.spread_out(stage.weights)) for stage in found.path
-        )
+        self.path_ = tuple(replace(stage, weights=task.spread_out(stage.weights)) for stage in found.path)
         self.sigma_ = found.path[-1].sigma
         self.mix_ = {metric.name: weight for metric, weight in task.problem.mix}
         self.n_evaluations_ = found.evaluations

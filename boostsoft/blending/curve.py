@@ -7,8 +7,9 @@ from itertools import groupby
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from ..arguments import FloatArray, IntArray, whole_number
+from ..arguments import FloatArray, IntArray, RandomState, whole_number
 from ..metrics.hard import Metric
 from ..metrics.soft import AnyMetric, SoftMetric
 from ..progress import shows
@@ -85,13 +86,13 @@ def blend_curve(
     j: int = 1,
     n: int = 101,
     normalize: str = "none",
-    lower_is_better: Any = False,
+    lower_is_better: ArrayLike = False,
     noise: str = "gaussian",
-    sigma: Any = "auto",
+    sigma: float | str = "auto",
     sigma_unit: str = "spread",
     n_boot: int = N_BOOT,
-    random_state: Any = 0,
-    progress: Any = "auto",
+    random_state: RandomState | None = 0,
+    progress: bool | str = "auto",
 ) -> BlendCurve:
     """Hard and soft metric along the mixture of two models, with the best mixture of each.
 

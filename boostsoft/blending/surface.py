@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from ..arguments import FloatArray, short, whole_number
+from ..arguments import FloatArray, RandomState, short, whole_number
 from ..metrics.hard import Metric
 from ..metrics.soft import AnyMetric, SoftMetric
 from ..progress import shows
@@ -80,13 +81,13 @@ def blend_surface(
     models: Sequence[int] = (0, 1, 2),
     n: int = 21,
     normalize: str = "none",
-    lower_is_better: Any = False,
+    lower_is_better: ArrayLike = False,
     noise: str = "gaussian",
-    sigma: Any = "auto",
+    sigma: float | str = "auto",
     sigma_unit: str = "spread",
     n_boot: int = N_BOOT,
-    random_state: Any = 0,
-    progress: Any = "auto",
+    random_state: RandomState | None = 0,
+    progress: bool | str = "auto",
 ) -> BlendSurface:
     """Hard and soft metric over mixtures of three models, with the best mixture of each.
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..arguments import FloatArray, changed, finite_vector, set_fields, short
 from ..kernels.hard import EXPECTED, TIES, hard_queries
@@ -18,7 +19,18 @@ from .costs import hard_costs
 from .divisors import tie_correction
 from .prepared import PreparedQueries, prepare
 from .registry import REGISTRY
-from .spec import Cutoff, TableOption, check_cutoff, check_name, check_options, parse_call, parse_spec, refuse_cutoff
+from .spec import (
+    Cutoff,
+    MetricOptions,
+    TableOption,
+    Unpack,
+    check_cutoff,
+    check_name,
+    check_options,
+    parse_call,
+    parse_spec,
+    refuse_cutoff,
+)
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -159,7 +171,9 @@ class Metric:
     empty: str
     custom_name: str | None
 
-    def __init__(self, spec: str, *, k: Any = None, name: str | None = None, **options: Any) -> None:
+    def __init__(
+        self, spec: str, *, k: ArrayLike | None = None, name: str | None = None, **options: Unpack[MetricOptions]
+    ) -> None:
         set_fields(self, _checked(type(self).__name__, spec, {"k": k, "name": name, **options}))
 
     @classmethod

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
@@ -17,7 +17,7 @@ from .expectation import Expectation, expectation, sampled_expectation, softrank
 from .hard import Metric, check_call, read_metric
 from .prepared import PreparedQueries, prepare
 from .registry import REGISTRY
-from .spec import check_name, parse_call
+from .spec import CutoffOptions, Unpack, check_name, parse_call
 from .spread import Deviations, spread
 
 SIGMA_UNITS = ("score", "spread")
@@ -143,7 +143,7 @@ class SoftMetric:
         n_samples: int | None = None,
         seed: int | None = None,
         name: str | None = None,
-        **options: Any,
+        **options: Unpack[CutoffOptions],
     ) -> None:
         _refuse_misspelt(options)
         checked: dict[str, Any] = {
@@ -297,6 +297,7 @@ class SoftMetric:
 
 
 AnyMetric = Metric | SoftMetric
+SomeMetrics = str | AnyMetric | Iterable[str | AnyMetric]  # one, or several
 # of metrics or their names; Any, since keys are of one type to type checkers: {Metric("kendall"): .3, "auc": .2} is a
 # dict[object, float], and no dict[str, float] a mapping from str | Metric
 MetricWeights = Mapping[Any, float]
@@ -339,7 +340,7 @@ def _check_ranks(metric: Metric, ranks: str) -> None:
         raise ValueError(f"SoftMetric: ranks='softrank' is defined for {known}; got {metric.metric}; {remedy}")
 
 
-def _refuse_misspelt(options: dict[str, Any]) -> None:
+def _refuse_misspelt(options: Mapping[str, Any]) -> None:
     """Raise if an option is nearly one of a SoftMetric's own, which none of a metric's is."""
     for option in options:
         meant = get_close_matches(option, _OWN, 1)
@@ -347,7 +348,7 @@ def _refuse_misspelt(options: dict[str, Any]) -> None:
             raise TypeError(f"SoftMetric: {option} must be spelt {meant[0]}; it takes {', '.join(_OWN)}")
 
 
-def as_metric(caller: str, metric: str | Metric, options: dict[str, Any]) -> Metric:
+def as_metric(caller: str, metric: str | Metric, options: Mapping[str, Any]) -> Metric:
     """A Metric from its spec and options, or the one given, which takes no more options."""
     if isinstance(metric, Metric):
         if options:

@@ -5,13 +5,22 @@ from __future__ import annotations
 import ast
 import difflib
 import re
+import sys
 from collections.abc import Callable, Collection, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..arguments import as_array, as_flag, finite_number, finite_vector, fraction, one_of, short
 from .registry import REGISTRY
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack as Unpack
+elif sys.version_info >= (3, 11):
+    from typing import Unpack as Unpack
+else:
+    Unpack = list  # Python 3.10 has none; whoever reads annotations while running finds something
 
 
 def _exp2_gain(label: Any) -> Any:
@@ -33,6 +42,29 @@ _HIGHEST_LABEL = 1000.0  # 2 to its power is a float64
 
 Cutoff = int | tuple[int, ...] | None
 TableOption = str | tuple[float, ...] | Callable[[Any], Any]
+GivenTable = ArrayLike | Mapping[Any, float] | Callable[[Any], Any]  # a name is an ArrayLike
+
+
+class MetricOptions(TypedDict, total=False):
+    """The options of all metrics as they may be given, for editors and type checkers."""
+
+    gain: GivenTable
+    discount: GivenTable
+    relevant_from: float
+    p: float
+    p_rel: GivenTable
+    max_label: float
+    p_break: float
+    normalizer: str
+    pooled: bool
+    ties: str
+    empty: str
+
+
+class CutoffOptions(MetricOptions, total=False):
+    """The same with the cutoff, where the metric is not built by name."""
+
+    k: ArrayLike | None
 
 
 def is_gain(gain: TableOption, name: str) -> bool:

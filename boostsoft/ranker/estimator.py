@@ -5,18 +5,19 @@ Settings are checked, columns encoded and queries brought together here; a boost
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from ..arguments import FloatArray, whole_number
+from ..arguments import FloatArray, RandomState, whole_number
 from ..kernels.threads import at_most
 from ..labels import read_labels
 from ..metrics.hard import Metric, mean_of
-from ..metrics.soft import as_metric
+from ..metrics.soft import AnyMetric, MetricWeights, as_metric
 from ..queries import weigh
 from ..query_groups import warn_of_one_query
 from .beginning import beginning
@@ -25,7 +26,7 @@ from .evaluation import check_watched, evaluation_sets, hold_out, warn_of_blind_
 from .features import Encoder, checked_columns, find_column
 from .fitted import TREES, encoded
 from .foreign import IN_FIT, IN_PARAMETERS, IN_PREDICT, as_parameter, telling
-from .growing import grow
+from .growing import Curves, grow
 from .rows import find_queries, read_rows
 from .settings import FIT, Settings, check_settings, check_threads
 from .train_arguments import train_arguments
@@ -184,14 +185,34 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
     0
     """
 
+    booster_: Any
+    best_iteration_: int
+    n_boosters_: int
+    learning_rate_: float
+    losses_: dict[str, float]
+    reg_lambda_: float
+    n_iter_: int
+    best_score_: float | None
+    evals_result_: Curves
+    n_features_in_: int
+    feature_names_in_: NDArray[Any]
+
+    if TYPE_CHECKING:  # scikit-learn's own stand-ins return None to type checkers
+
+        def set_fit_request(self, **requests: bool | str | None) -> SoftRanker:
+            """As scikit-learn's."""
+
+        def set_score_request(self, **requests: bool | str | None) -> SoftRanker:
+            """As scikit-learn's."""
+
     @telling("SoftRanker", IN_PARAMETERS, as_parameter)
     def __init__(
         self,
         booster: str = "lightgbm",
         metric: str | Metric = "ndcg@10",
         *,
-        mix: Any = "auto",
-        losses: Any = "auto",
+        mix: MetricWeights | str | None = "auto",
+        losses: Mapping[str, float] | str | None = "auto",
         noise: str = "gumbel",
         sigma: float = 1.0,
         hessian: str = "flow",
@@ -206,13 +227,13 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         random_trees: bool | str = "auto",
         n_boosters: int | str = "auto",
         booster_params: dict[str, Any] | None = None,
-        eval_metric: Any = None,
+        eval_metric: str | AnyMetric | Sequence[str | AnyMetric] | None = None,
         early_stopping_rounds: int | None = None,
         validation_fraction: float | None = None,
         qid_column: str | int | None = None,
         n_jobs: int | None = None,
-        progress: Any = "auto",
-        random_state: Any = None,
+        progress: bool | str = "auto",
+        random_state: RandomState | None = None,
     ) -> None:
         self.booster = booster
         self.metric = metric
@@ -488,7 +509,8 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         self.losses_ = dict(settings.objective.losses)
         found = grow(settings, trees, train, sets, start, callbacks)
         trees.name_categories(found.booster, encoder.categories.values())
-        self.n_boosters_, self.learning_rate_ = settings.n_boosters, settings.learning_rate
+        self.n_boosters_ = cast(int, settings.n_boosters)  # both are settled: the data is known
+        self.learning_rate_ = cast(float, settings.learning_rate)
         self.reg_lambda_ = found.reg_lambda
         self.booster_, self.best_iteration_, self.n_iter_ = found.booster, found.kept, found.grown
         self.evals_result_, self.best_score_ = found.curves, found.best_value

@@ -44,7 +44,7 @@ def marginal_value(
     qid: Any = None,
     *,
     group: Any = None,
-    metric: Any = WATCHED,
+    metric: str | AnyMetric = WATCHED,
     n_trees: int = 5,
     params: Mapping[str, Any] | None = None,
     init_score: Any = None,

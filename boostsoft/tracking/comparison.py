@@ -9,7 +9,7 @@ import numpy as np
 
 from ..arguments import fraction, whole_number
 from ..metrics.hard import twin_in
-from ..metrics.soft import SoftMetric
+from ..metrics.soft import SoftMetric, SomeMetrics
 from ..query_means import counted_weights, refuse_infinite
 from ..statistics import check_resamples
 from ..tracks import TreeTrack
@@ -22,7 +22,7 @@ def compare(
     a: Any,
     b: Any,
     *,
-    metrics: Any = None,
+    metrics: SomeMetrics | None = None,
     y_true: Any = None,
     group: Any = None,
     qid: Any = None,

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..arguments import finite_vector, whole_number
 from ..kernels.threads import at_most
+from ..metrics.soft import SomeMetrics
 from ..progress import shows, watched
 from ..query_groups import query_weights
 from ..tracks.builder import TRACKED, TrackBuilder, as_metrics
@@ -25,7 +26,7 @@ def track_trees(
     *,
     group: Any = None,
     qid: Any = None,
-    metrics: Any = TRACKED,
+    metrics: SomeMetrics = TRACKED,
     every: int = 1,
     start: int = 0,
     init_score: Any = None,
