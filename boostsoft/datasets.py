@@ -205,7 +205,13 @@ def _check_letor_arguments(
 
 @dataclass(frozen=True, eq=False)
 class RankingSplits:
-    """Training, validation and test set with the same features and no query in common."""
+    """Training, validation and test set with the same features and no query in common.
+
+    Attributes
+    ----------
+    train, valid, test : RankingData
+        The three.
+    """
 
     train: RankingData
     valid: RankingData

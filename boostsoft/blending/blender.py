@@ -29,7 +29,7 @@ from .settings import FIT, SOFT, check_settings
 
 
 class SoftBlender(BaseEstimator):  # type: ignore[misc]
-    r"""Blend rankers with the weights that maximise a soft ranking metric.
+    """Blend rankers with the weights that maximise a soft ranking metric.
 
     The scores of the models are brought to one scale within each query and added up with weights. The weights climb
     the metric's exact expectation under noise, along its exact gradient, as the noise narrows. What the metric sees
@@ -87,22 +87,22 @@ class SoftBlender(BaseEstimator):  # type: ignore[misc]
 
     Attributes
     ----------
-    weights\_ : ndarray of shape (n_models,)
+    weights_ : ndarray of shape (n_models,)
         Weights of the scores as normalised (:meth:`normalize_scores`).
-    weights_interval\_ : ndarray of shape (n_models, 2)
+    weights_interval_ : ndarray of shape (n_models, 2)
         95 % intervals: percentiles of the weights on resampled queries. Computed when it is first asked for, which
         takes some n_boot / 3 times as long as fit; of ``method="soft"`` only. A pickle has it only if that was
         before. NaN if fewer than two queries count: one tells nothing of others. Over few queries they are somewhat
         narrow: some .92 of them held the weights of a large sample with 60 queries, .935 with 300.
-    path\_ : tuple of Stage
+    path_ : tuple of Stage
         ``sigma``, ``weights``, ``soft`` and ``hard`` value after each climb.
-    sigma\_ : float
+    sigma_ : float
         The last sigma; NaN of the other methods.
-    mix\_ : dict
+    mix_ : dict
         What was mixed in: weights by the metrics' names; nothing for methods other than "soft".
-    n_evaluations\_ : int
+    n_evaluations_ : int
         How often what was maximised, the soft metric or the hard one, was computed of a blend.
-    feature_names_in\_, n_features_in\_
+    feature_names_in_, n_features_in_
         The columns of S in fit; of names, if all are text.
 
     Raises

@@ -127,6 +127,16 @@ def check_parts(
 def group_sizes(qid: Any) -> Any:
     """Documents per query as a Dask array chunked as the partitions are: ``group=`` of ``DaskLGBMRanker.fit``.
 
+    Parameters
+    ----------
+    qid : Dask array or series
+        Query ids of any type, one per row; whole queries.
+
+    Returns
+    -------
+    dask.array.Array
+        Of int64, (n_queries,).
+
     Raises
     ------
     TypeError

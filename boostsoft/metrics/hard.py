@@ -246,8 +246,8 @@ class Metric:
     ) -> FloatArray:
         """Value of each query, shape (n_queries,); NaN where ``empty="skip"`` leaves one out.
 
-        ``query_weight`` is checked and changes nothing: the values are those before they are weighed, and soft metrics
-        take it too, for the spread. ``pooled=True`` raises ValueError.
+        Arguments are as when called; ``query_weight`` is checked and changes nothing: the values are those before they
+        are weighed, and soft metrics take it too, for the spread. ``pooled=True`` raises ValueError.
         """
         groups, scores, weights = check_call("Metric.per_query", y_true, y_score, group, qid, query_weight)
         self.refuse_pooled("Metric.per_query")

@@ -205,7 +205,7 @@ class SoftMetric:
     ) -> FloatArray:
         """Value of each query, shape (n_queries,), NaN where ``empty="skip"`` leaves one out.
 
-        ``query_weight`` matters to the spread alone. ``pooled=True`` raises ValueError.
+        Arguments are as when called; ``query_weight`` matters to the spread alone. ``pooled=True`` raises ValueError.
         """
         caller = "SoftMetric.per_query"
         groups, scores, weights = check_call(caller, y_true, y_score, group, qid, query_weight)
@@ -217,7 +217,8 @@ class SoftMetric:
     ) -> FloatArray:
         """Gradient of the mean with respect to the scores, shape (n_docs,).
 
-        Its sum over a query, or over all documents if the metric is pooled, is 0 to its error.
+        Arguments are as when called. Its sum over a query, or over all documents if the metric is pooled, is 0 to its
+        error.
         """
         caller = "SoftMetric.gradient"
         groups, scores, weights = check_call(caller, y_true, y_score, group, qid, query_weight)
@@ -227,6 +228,8 @@ class SoftMetric:
         self, y_true: Any, y_score: Any, *, group: Any = None, qid: Any = None, query_weight: Any = None
     ) -> tuple[float, FloatArray, FloatArray]:
         """The mean, its gradient and the exact diagonal of its Hessian, shapes (), (n_docs,), (n_docs,).
+
+        Arguments are as when called.
 
         Raises
         ------

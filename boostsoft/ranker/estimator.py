@@ -34,7 +34,7 @@ from .training import Trees, normalised
 
 
 class SoftRanker(BaseEstimator):  # type: ignore[misc]
-    r"""Rank with LightGBM or XGBoost trained on a soft ranking metric.
+    """Rank with LightGBM or XGBoost trained on a soft ranking metric.
 
     The parameters mean the same to both boosters, but for what ``min_child_samples`` and ``random_trees`` say of
     XGBoost, and are LightGBM's by default; what has no parameter here goes into ``booster_params``. All are checked in
@@ -125,33 +125,33 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
 
     Attributes
     ----------
-    booster\_ : lightgbm.Booster or xgboost.Booster
+    booster_ : lightgbm.Booster or xgboost.Booster
         The trees, which serve without boostsoft. LightGBM's read a pandas frame by the names of its categories (where
         these are texts and numbers), XGBoost's by the codes that the frame has: give a frame the categories of fit's
         first, in their order, ``frame.astype(object).astype(X.dtypes)``.
-    best_iteration\_ : int
+    best_iteration_ : int
         Number of trees in it, those of ``init_model`` included: boosting rounds, where XGBoost's
         ``num_parallel_tree`` grows several trees in each.
-    n_boosters\_ : int
+    n_boosters_ : int
         How many boosters were trained.
-    learning_rate\_ : float
+    learning_rate_ : float
         How far each tree went, of several boosters before their scores are averaged, unless a callback changed that.
-    losses\_ : dict
+    losses_ : dict
         The convex losses that were trained on, by their weights.
-    reg_lambda\_ : float
+    reg_lambda_ : float
         What was added to a leaf's curvature, of the first booster, in LightGBM's units; XGBoost got 16 times it, as its
         curvature is, and with ``sigma`` below .03 more, (.03 / sigma)^2 times that, since it takes no split of a gain
         below 1e-6.
-    n_iter\_ : int
+    n_iter_ : int
         Number of trees, or rounds, grown; more than are kept if training was stopped.
-    best_score\_ : float or None
+    best_score_ : float or None
         The first metric evaluated, with the trees kept; None without an evaluation set.
-    evals_result\_ : dict
+    evals_result_ : dict
         Evaluation set (``"valid_0"``, ...) -> metric -> one value per tree grown: of several boosters, of the one that
         the tree belongs to.
-    feature_importances\_ : ndarray of shape (n_features_in\_,)
+    feature_importances_ : ndarray of shape (n_features,)
         Share of each feature in the gain of all splits.
-    feature_names_in\_, n_features_in\_
+    feature_names_in_, n_features_in_
         The columns of X in fit; of names, if all are text.
 
     Raises
@@ -363,7 +363,20 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         return trees.predict(self.booster_, features, check_threads("SoftRanker.predict", self.n_jobs))
 
     def staged_predict(self, X: Any, *, every: int = 1) -> Iterator[FloatArray]:
-        """Scores after every so many trees; the last are those of :meth:`predict`, whose errors it raises."""
+        """Scores after every so many trees; the last are those of :meth:`predict`, whose errors it raises.
+
+        Parameters
+        ----------
+        X : (n_docs, n_features)
+            As in :meth:`fit`.
+        every : int
+            Trees from one step to the next, 1 at least; the last tree is always a step.
+
+        Yields
+        ------
+        ndarray of shape (n_docs,)
+            The scores.
+        """
         caller = "SoftRanker.staged_predict"
         trees, features = encoded(caller, self, X)
         every = whole_number(caller, "every", every, 1)

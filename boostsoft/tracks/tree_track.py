@@ -185,13 +185,16 @@ class TreeTrack:
         return self._by_metric(lambda at: change_errors(self.beginning[at], self.per_query[:, at], self.counted(at)))
 
     def changes(self, metric: int | str | AnyMetric = 0) -> FloatArray:
-        """What each step changed in each query, (n_steps, n_queries)."""
+        """What each step changed in each query, (n_steps, n_queries); ``metric`` as in :meth:`index`."""
         at = self.index(metric)
         with np.errstate(invalid="ignore"):
             return np.diff(self.per_query[:, at], axis=0, prepend=self.beginning[None, at])
 
     def counted(self, metric: int | str | AnyMetric = 0) -> FloatArray:
-        """Weight of each query in the metric's mean, (n_queries,), relative to the largest; 0 for those left out."""
+        """Weight of each query in the metric's mean, (n_queries,), relative to the largest; 0 for those left out.
+
+        ``metric`` is as in :meth:`index`.
+        """
         return counted_weights(self.beginning[self.index(metric)], self.query_weight)
 
     def band(self, level: float = 0.95, n_boot: int = 1000, seed: int = 0) -> tuple[FloatArray, FloatArray]:
@@ -228,7 +231,10 @@ class TreeTrack:
         return found[0], found[1]
 
     def resampled(self, metric: int | str | AnyMetric = 0, n_boot: int = 1000, seed: int = 0) -> FloatArray:
-        """Means over resampled queries, (n_boot, n_steps): the same resamples for all steps."""
+        """Means over resampled queries, (n_boot, n_steps): the same resamples for all steps.
+
+        ``metric`` is as in :meth:`index`; ``n_boot``, 1 at least, is the number of resamples, and ``seed`` draws them.
+        """
         caller = "TreeTrack.resampled"
         at, n_boot = self.index(metric), whole_number(caller, "n_boot", n_boot, 1)
         seed = whole_number(caller, "seed", seed, 0)

@@ -1,0 +1,80 @@
+"""What users read of public names: docstrings beside the signatures, the fitted attributes, and what tools list."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from importlib import import_module
+
+import pytest
+
+from boostsoft import SoftBlender, SoftRanker
+from boostsoft.metrics.spec import OPTIONS, MetricOptions
+
+MODULES = (
+    "boostsoft",
+    "boostsoft.blend_plots",
+    "boostsoft.blending",
+    "boostsoft.dask",
+    "boostsoft.datasets",
+    "boostsoft.lightgbm",
+    "boostsoft.objectives",
+    "boostsoft.track_plots",
+    "boostsoft.track_report",
+    "boostsoft.tracking",
+    "boostsoft.tracks",
+    "boostsoft.xgboost",
+)
+PUBLIC = {
+    public.__qualname__: public
+    for module in MODULES
+    for public in (getattr(import_module(module), name) for name in import_module(module).__all__)
+    if callable(public)
+}
+METHODS = {
+    method.__qualname__: method
+    for public in PUBLIC.values()
+    for name, method in inspect.getmembers(public, lambda it: inspect.isfunction(it) or inspect.ismethod(it))
+    if inspect.isclass(public) and not name.startswith("_") and method.__module__.startswith("boostsoft")
+}
+
+
+def documented(public, section):
+    """The names that a section of a docstring explains, in their order; None without the section."""
+    found = re.search(rf"^{section}\n-+\n(.*?)(?=^\S[^\n]*\n-+\n|\Z)", inspect.getdoc(public), re.DOTALL | re.MULTILINE)
+    if found is None:
+        return None
+    lines = [line.split(" : ")[0] for line in found[1].splitlines() if re.match(r"\S", line)]
+    return [name for line in lines for name in line.split(", ")]
+
+
+def parameters(public):
+    """The names of a signature, with stars; those of a metric's options where they are named."""
+    for name, parameter in inspect.signature(public).parameters.items():
+        if parameter.annotation == "Unpack[MetricOptions]":
+            yield from MetricOptions.__annotations__
+        elif name != "self":
+            yield {parameter.VAR_POSITIONAL: "*", parameter.VAR_KEYWORD: "**"}.get(parameter.kind, "") + name
+
+
+@pytest.mark.parametrize("name", sorted({*PUBLIC, *METHODS} - {"NothingToLearnError"}))
+def test_every_parameter_is_documented_once_in_the_signatures_order(name):
+    public = PUBLIC[name] if name in PUBLIC else METHODS[name]
+    wanted, found = list(parameters(public)), documented(public, "Parameters")
+    if inspect.isclass(public) and found is None:  # fields of a dataclass; some of its attributes are computed
+        assert set(wanted) <= set(documented(public, "Attributes") or [])
+    elif name in PUBLIC or found is not None:  # a short method may say in a sentence what it takes
+        assert (found or []) == wanted
+
+
+@pytest.mark.parametrize("estimator", [SoftRanker, SoftBlender])
+def test_the_fitted_attributes_are_annotated_and_documented(estimator):
+    annotated = [
+        *estimator.__annotations__,
+        *(name for name in vars(estimator) if re.fullmatch(r"[a-z].*[a-z]_", name)),
+    ]
+    assert sorted(documented(estimator, "Attributes")) == sorted(annotated)
+
+
+def test_type_checkers_know_every_option_of_a_metric():
+    assert set(MetricOptions.__annotations__) == {*OPTIONS, "ties"}
