@@ -37,6 +37,11 @@ __all__ = [
     "write_trec_run",
 ]
 
+
+def __dir__() -> list[str]:
+    return __all__  # completion is not to offer what is imported here
+
+
 _GROUP_SIZE = re.compile(rb"[0-9]{1,18}")
 
 

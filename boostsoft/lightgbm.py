@@ -48,6 +48,10 @@ __all__ = [
 ]
 
 
+def __dir__() -> list[str]:
+    return __all__  # completion is not to offer what is imported here
+
+
 @built
 def objective(
     metric: str | Metric = "ndcg@10",

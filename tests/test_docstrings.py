@@ -39,6 +39,13 @@ METHODS = {
 }
 
 
+@pytest.mark.parametrize("module", MODULES)
+def test_completion_offers_public_names_and_modules_only(module):
+    offered = {name for name in dir(import_module(module)) if not name.startswith("_")}
+    others = offered.difference(import_module(module).__all__)
+    assert [name for name in others if not inspect.ismodule(getattr(import_module(module), name))] == []
+
+
 def documented(public, section):
     """The names that a section of a docstring explains, in their order; None without the section."""
     found = re.search(rf"^{section}\n-+\n(.*?)(?=^\S[^\n]*\n-+\n|\Z)", inspect.getdoc(public), re.DOTALL | re.MULTILINE)
