@@ -24,8 +24,8 @@ from typing import Any
 
 from .adapters import built
 from .arguments import as_flag
-from .lightgbm_callback import LightGBMTrack
-from .lightgbm_calls import LightGBMMetrics as LightGBMMetrics  # as: the classes are to be had from here as well
+from .lightgbm_callback import LightGBMTrack as LightGBMTrack  # as: the classes are to be had from here as well
+from .lightgbm_calls import LightGBMMetrics as LightGBMMetrics
 from .lightgbm_calls import LightGBMObjective as LightGBMObjective
 from .lightgbm_calls import SklearnMetrics as SklearnMetrics
 from .lightgbm_calls import SklearnObjective as SklearnObjective

@@ -29,7 +29,8 @@ from .metrics.hard import Metric
 from .metrics.soft import AnyMetric, MetricWeights, SoftMetric, watched_soft
 from .objectives import SoftObjective
 from .objectives import reference_objective as _reference
-from .xgboost_calls import XGBoostMetrics, XGBoostObjective
+from .xgboost_calls import XGBoostMetrics as XGBoostMetrics  # as: the classes are to be had from here as well
+from .xgboost_calls import XGBoostObjective as XGBoostObjective
 from .xgboost_data import THREADS, import_xgboost
 from .xgboost_refusals import recorded_metrics, refuse_metrics_of_documents, refuse_minimising
 
@@ -318,13 +319,15 @@ def train(
         )  # fmt: skip
 
 
-def __getattr__(name: str) -> Any:
-    if name != "TrackCallback":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    import_xgboost("boostsoft.xgboost.TrackCallback")
-    from .xgboost_callback import TrackCallback  # which imports XGBoost, to be a callback of it
+if not TYPE_CHECKING:  # to type checkers any name would be there
 
-    return TrackCallback
+    def __getattr__(name: str) -> Any:
+        if name != "TrackCallback":
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        import_xgboost("boostsoft.xgboost.TrackCallback")
+        from .xgboost_callback import TrackCallback  # which imports XGBoost, to be a callback of it
+
+        return TrackCallback
 
 
 def __dir__() -> list[str]:

@@ -28,6 +28,10 @@ def legal(scores: NDArray[np.float64]) -> None:
     bl.objective(mix={bs.Metric("kendall"): 0.3, "auc": 0.2})
     bs.blend_surface([[1.0, 2.0, 3.0]], [1.0], group=[1], models=[0, 1, 2], random_state=None)
     bs.blend_curve([[1.0, 2.0]], [1.0], group=[1], random_state=np.random.default_rng(0))
+    assert_type(bl.track_callback().track, bs.TreeTrack)
+    assert_type(bl.track_callback(), bl.LightGBMTrack)
+    assert_type(bx.objective(), bx.XGBoostObjective)
+    assert_type(bx.custom_metric("map"), bx.XGBoostMetrics)
     soft = bs.SoftMetric("ndcg@10", sigma=1, gain="linear")
     metrics: list[bs.Metric | bs.SoftMetric] = [soft, soft.hard]
     for metric in metrics:
@@ -56,6 +60,8 @@ def legal(scores: NDArray[np.float64]) -> None:
 
 def wrong(scores: NDArray[np.float64]) -> None:
     """All of these raise, and each is to be an error: strict mypy names a comment that hides none."""
+    bs.SoftRankr()  # type: ignore[attr-defined]
+    bx.obective("ndcg@10")  # type: ignore[attr-defined]
     bs.Metric("ndcg@10", relevent_from=2)  # type: ignore[call-arg]
     bs.SoftMetric("ndcg@10", empty=0)  # type: ignore[arg-type]
     bs.make_ranking_scorer("map", relevant_from="2")  # type: ignore[arg-type]

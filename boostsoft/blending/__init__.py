@@ -11,12 +11,14 @@ if TYPE_CHECKING:
 __all__ = ["BlendCurve", "BlendSurface", "SoftBlender", "blend_curve", "blend_surface"]
 
 
-def __getattr__(name: str) -> Any:
-    if name == "SoftBlender":  # with scikit-learn, which the command line's parser does without
-        from .blender import SoftBlender
+if not TYPE_CHECKING:  # to type checkers any name would be there
 
-        return SoftBlender
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    def __getattr__(name: str) -> Any:
+        if name == "SoftBlender":  # with scikit-learn, which the command line's parser does without
+            from .blender import SoftBlender
+
+            return SoftBlender
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -8,12 +8,14 @@ if TYPE_CHECKING:
 __all__ = ["SoftRanker"]
 
 
-def __getattr__(name: str) -> Any:
-    if name == "SoftRanker":  # with scikit-learn, which the settings do without
-        from .estimator import SoftRanker
+if not TYPE_CHECKING:  # to type checkers any name would be there
 
-        return SoftRanker
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    def __getattr__(name: str) -> Any:
+        if name == "SoftRanker":  # with scikit-learn, which the settings do without
+            from .estimator import SoftRanker
+
+            return SoftRanker
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
