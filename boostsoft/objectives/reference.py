@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from functools import partial
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal, overload
 
 from ..arguments import one_of
 from .base import CALLER, Objective
@@ -28,6 +28,22 @@ REFERENCES: Mapping[str, Callable[..., Objective]] = MappingProxyType(
 )
 
 
+@overload
+def reference_objective(kind: Literal["lambdarank", "ranknet"], **options: Any) -> LambdaObjective: ...
+@overload
+def reference_objective(kind: Literal["lambdaloss"], **options: Any) -> LambdaLossObjective: ...
+@overload
+def reference_objective(kind: Literal["softlambda"], **options: Any) -> SoftLambdaObjective: ...
+@overload
+def reference_objective(kind: Literal["xendcg"], **options: Any) -> XENDCGObjective: ...
+@overload
+def reference_objective(kind: Literal["softmax"], **options: Any) -> SoftmaxObjective: ...
+@overload
+def reference_objective(kind: Literal["listnet"], **options: Any) -> ListNetObjective: ...
+@overload
+def reference_objective(kind: Literal["queryrmse"], **options: Any) -> QueryRMSEObjective: ...
+@overload
+def reference_objective(kind: str, **options: Any) -> Objective: ...
 def reference_objective(kind: str, **options: Any) -> Objective:
     """Build an objective of the literature, to compare with, by its name.
 
