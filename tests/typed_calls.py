@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 import boostsoft as bs
 import boostsoft.lightgbm as bl
 from boostsoft.objectives import LambdaObjective, reference_objective
+from boostsoft.tracking import BatchValues, Comparison
 
 if TYPE_CHECKING:
     from typing_extensions import assert_type
@@ -30,6 +31,8 @@ def legal(scores: NDArray[np.float64]) -> None:
     bs.blend_surface([[1.0, 2.0, 3.0]], [1.0], group=[1], models=[0, 1, 2], random_state=None)
     bs.blend_curve([[1.0, 2.0]], [1.0], group=[1], random_state=np.random.default_rng(0))
     assert_type(bl.track_callback().track, bs.TreeTrack)
+    assert_type(bs.compare(scores, scores, y_true=scores, group=[4]), Comparison)
+    assert_type(bs.marginal_value(None, {}, scores, scores), BatchValues)
     assert_type(reference_objective("lambdaloss", mu=5).mu, float)
     assert_type(reference_objective("ranknet"), LambdaObjective)
     assert_type(bl.track_callback(), bl.LightGBMTrack)
