@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import pickle
 from concurrent.futures import ThreadPoolExecutor
 
@@ -268,6 +269,18 @@ def test_interval_does_not_depend_on_who_asks_and_when(data, monkeypatch):
 
 def interrupted(*_):
     raise KeyboardInterrupt
+
+
+def test_what_shows_a_blender_does_not_compute_the_interval(data, monkeypatch):
+    """scikit-learn's HTML from 1.9 on, and debuggers, ask for all that dir() lists."""
+    S, y, sizes = data
+    blender = SoftBlender(n_boot=20).fit(S, y, group=sizes)
+    with monkeypatch.context() as patch:
+        patch.setattr(SoftBlender, "_bootstrap", lambda _: pytest.fail("computed"))
+        assert "SoftBlender" in blender._repr_html_()
+        assert {"weights_", "sigma_"} <= {name for name, _ in inspect.getmembers(blender)}
+    interval = blender.weights_interval_
+    assert dict(inspect.getmembers(blender))["weights_interval_"] is interval
 
 
 def test_interval_of_a_pickle_is_there_if_it_was_computed(data):

@@ -91,9 +91,10 @@ class SoftBlender(BaseEstimator):  # type: ignore[misc]
         Weights of the scores as normalised (:meth:`normalize_scores`).
     weights_interval_ : ndarray of shape (n_models, 2)
         95 % intervals: percentiles of the weights on resampled queries. Computed when it is first asked for, which
-        takes some n_boot / 3 times as long as fit; of ``method="soft"`` only. A pickle has it only if that was
-        before. NaN if fewer than two queries count: one tells nothing of others. Over few queries they are somewhat
-        narrow: some .92 of them held the weights of a large sample with 60 queries, .935 with 300.
+        takes some n_boot / 3 times as long as fit, and listed by completion and notebooks from then on; of
+        ``method="soft"`` only. A pickle has it only if that was before. NaN if fewer than two queries count: one tells
+        nothing of others. Over few queries they are somewhat narrow: some .92 of them held the weights of a large
+        sample with 60 queries, .935 with 300.
     path_ : tuple of Stage
         ``sigma``, ``weights``, ``soft`` and ``hard`` value after each climb.
     sigma_ : float
@@ -317,6 +318,15 @@ class SoftBlender(BaseEstimator):  # type: ignore[misc]
         if self._interval is None:
             self._interval = self._bootstrap()
         return self._interval
+
+    def __dir__(self) -> list[str]:
+        """Without intervals that nobody has asked for: completion, notebooks and debuggers ask for all that is listed.
+
+        As does scikit-learn's own, to leave out what is not there.
+        """
+        waiting = self.__dict__.get("_interval") is None
+        names = [name for name in object.__dir__(self) if not (waiting and name == "weights_interval_")]
+        return [name for name in names if hasattr(self, name)]
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = dict(super().__getstate__())
