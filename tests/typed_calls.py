@@ -29,6 +29,7 @@ def legal(scores: NDArray[np.float64]) -> None:
     bx.objective(mix={"kendall": 1})
     bl.objective(mix={bs.Metric("kendall"): 0.3, "auc": 0.2})
     bs.blend_surface([[1.0, 2.0, 3.0]], [1.0], group=[1], models=[0, 1, 2], random_state=None)
+    bs.blend_surface([[1.0, 2.0, 3.0]], [1.0], group=[1], models=np.argsort([3.0, 1.0, 2.0]))
     bs.blend_curve([[1.0, 2.0]], [1.0], group=[1], random_state=np.random.default_rng(0))
     assert_type(bl.track_callback().track, bs.TreeTrack)
     assert_type(bs.compare(scores, scores, y_true=scores, group=[4]), Comparison)

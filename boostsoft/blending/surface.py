@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from ..arguments import FloatArray, RandomState, short, whole_number
 from ..metrics.hard import Metric
@@ -78,7 +78,7 @@ def blend_surface(
     sample_weight: Any = None,
     query_weight: Any = None,
     metric: str | AnyMetric = "ndcg@10",
-    models: Sequence[int] = (0, 1, 2),
+    models: Sequence[int] | NDArray[np.integer[Any]] = (0, 1, 2),
     n: int = 21,
     normalize: str = "none",
     lower_is_better: ArrayLike = False,
