@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
-RandomState = int | np.integer[Any] | np.random.RandomState | np.random.Generator  # what draws may be seeded by
+Whole = int | np.integer[Any]  # as argmax gives, which is no int to type checkers
+RandomState = Whole | np.random.RandomState | np.random.Generator  # what draws may be seeded by
 Frozen = TypeVar("Frozen")
 
 _LARGEST_WHOLE = 2.0**53  # beyond, floats are no whole numbers any more and sums may overflow

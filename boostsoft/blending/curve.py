@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..arguments import FloatArray, IntArray, RandomState, whole_number
+from ..arguments import FloatArray, IntArray, RandomState, Whole, whole_number
 from ..metrics.hard import Metric
 from ..metrics.soft import AnyMetric, SoftMetric
 from ..progress import shows
@@ -82,8 +82,8 @@ def blend_curve(
     sample_weight: Any = None,
     query_weight: Any = None,
     metric: str | AnyMetric = "ndcg@10",
-    i: int = 0,
-    j: int = 1,
+    i: Whole = 0,
+    j: Whole = 1,
     n: int = 101,
     normalize: str = "none",
     lower_is_better: ArrayLike = False,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arguments import FloatArray, one_of, positive_number, seed_of, whole_number
+from ..arguments import FloatArray, Whole, one_of, positive_number, seed_of, whole_number
 from ..kernels.noise import LAWS
 from ..labels import read_labels
 from ..metrics.hard import Metric, refuse_cutoffs_per_query
@@ -94,7 +94,7 @@ def read_mixtures(
     caller: str,
     S: Any,
     y: Any,
-    columns: Sequence[tuple[str, int]],
+    columns: Sequence[tuple[str, Whole]],
     *,
     group: Any,
     qid: Any,
@@ -152,10 +152,10 @@ def largest(values: FloatArray) -> NDArray[np.bool_]:
     return np.asarray(values >= highest - _ROUNDING * max(1.0, abs(highest)))
 
 
-def _column(caller: str, argument: str, at: int, n_models: int) -> int:
+def _column(caller: str, argument: str, at: Whole, n_models: int) -> int:
     if not -n_models <= whole_number(caller, argument, at, -(2**53)) < n_models:
         raise ValueError(f"{caller}: {argument} must name columns of S, of which there are {n_models}; got {at}")
-    return at % n_models
+    return int(at % n_models)
 
 
 def _soft_twin(

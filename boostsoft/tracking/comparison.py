@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import fraction, whole_number
+from ..arguments import Whole, fraction, whole_number
 from ..metrics.hard import twin_in
 from ..metrics.soft import SoftMetric, SomeMetrics
 from ..query_means import counted_weights, refuse_infinite
@@ -30,8 +30,8 @@ def compare(
     level: float = 0.95,
     n_boot: int = 2000,
     seed: int = 0,
-    step_a: int = -1,
-    step_b: int = -1,
+    step_a: Whole = -1,
+    step_b: Whole = -1,
     power: float = 0.8,
     small: int | None = None,
 ) -> Comparison:
@@ -135,7 +135,7 @@ def compare(
     )
 
 
-def _systems(a: Any, b: Any, metrics: Any, data: Sequence[Any], steps: tuple[int, int]) -> Systems:
+def _systems(a: Any, b: Any, metrics: Any, data: Sequence[Any], steps: tuple[Whole, Whole]) -> Systems:
     tracks = [isinstance(system, TreeTrack) for system in (a, b)]
     if all(tracks):
         if any(given is not None for given in data):

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import FloatArray, finite_vector, short
+from ..arguments import FloatArray, Whole, finite_vector, short
 from ..metrics.hard import Metric, apart_from, twin_in
 from ..metrics.prepared import PreparedQueries, prepare
 from ..metrics.soft import AnyMetric, SoftMetric
@@ -90,7 +90,7 @@ def from_scores(a: Any, b: Any, metrics: Any, y_true: Any, group: Any, qid: Any,
     )
 
 
-def from_tracks(a: TreeTrack, b: TreeTrack, metrics: Any, step_a: int, step_b: int) -> Systems:
+def from_tracks(a: TreeTrack, b: TreeTrack, metrics: Any, step_a: Whole, step_b: Whole) -> Systems:
     """Take one step of each track; scores are known of last steps only."""
     _check_same(a, b)
     step_a, step_b = check_step(CALLER, step_a, a.n_steps, "step_a"), check_step(CALLER, step_b, b.n_steps, "step_b")

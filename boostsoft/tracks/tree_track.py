@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arguments import FloatArray, IntArray, as_flag, as_path, fraction, one_of, set_fields, whole_number
+from ..arguments import FloatArray, IntArray, Whole, as_flag, as_path, fraction, one_of, set_fields, whole_number
 from ..frames import Repeated, as_frame
 from ..metrics.soft import AnyMetric
 from ..query_groups import QueryGroups
@@ -241,7 +241,7 @@ class TreeTrack:
         return bootstrap_means(self.per_query[:, at], self.counted(at), n_boot, seed)
 
     def worst_queries(
-        self, step: int = -1, metric: int | str | AnyMetric = 0, n: int = 10, by: str = "value"
+        self, step: Whole = -1, metric: int | str | AnyMetric = 0, n: int = 10, by: str = "value"
     ) -> tuple[WorstQuery, ...]:
         """The queries that do worst at a step, the worst first; ties in order of the queries.
 
