@@ -262,12 +262,16 @@ def _offsets_from_ids(caller: str, qid: Any) -> IntArray:
     return offsets
 
 
+_NULS = ("\0", b"\0")
+
+
 def read_ids(caller: str, qid: Any) -> NDArray[Any]:
     """Query ids as an array; those of a list as they are, where NumPy would make texts or floats of some of them."""
     ids = as_array(caller, "qid", qid)
     if not isinstance(qid, (list, tuple)):
         return ids
-    texts = ids.dtype.kind in "US" and not all(isinstance(one, (str, bytes)) for one in qid)
+    # NumPy's texts end before their last NULs
+    texts = ids.dtype.kind in "US" and not all(isinstance(one, (str, bytes)) and one[-1:] not in _NULS for one in qid)
     rounded = ids.dtype.kind == "f" and any(isinstance(one, (int, np.integer)) and abs(one) > 2**53 for one in qid)
     return np.array(qid, dtype=object) if texts or rounded else ids
 
@@ -298,6 +302,8 @@ def refuse_missing_ids(caller: str, ids: NDArray[Any], argument: str = "qid") ->
     missing = np.zeros(ids.size, dtype=np.bool_)
     if ids.dtype.kind in "fc":
         missing |= ~np.isfinite(ids)
+    elif ids.dtype.kind == "V":  # records, and floats that are none of NumPy's
+        missing |= ids != ids
     elif ids.dtype.kind in "Mm":
         missing |= np.isnat(ids)
     elif ids.dtype.kind in "OT":  # T: NumPy's texts of any length, among which a missing one may be anything

@@ -241,6 +241,7 @@ def missing_ids():
         np.array(["a", pd.NaT], dtype=object),
         np.array(["2020", "NaT"], "M8[Y]"),
         np.array([1, "NaT"], "m8[s]"),
+        np.array([(1, 0.5), (1, np.nan)], [("shard", "i4"), ("id", "f8")]),
         pd.Series(["a", None]),
         pd.Series(["a", None], dtype="string"),
         pd.Series([1, None], dtype="Int64"),
@@ -356,7 +357,13 @@ def test_ids_of_a_list_are_what_they_are():
         assert read([2**53, 2**53 + 1, 2**53 + 1, 0.5]).sizes.tolist() == [1, 2, 1]
 
 
-@pytest.mark.parametrize("ids", [[-(2**53), -(2**53) - 1, 0.5], [2**53, 2**53 + 1, 0.5], [b"1", 1, 2], ["1", 1, 2]])
+@pytest.mark.parametrize(
+    "ids",
+    [
+        [-(2**53), -(2**53) - 1, 0.5], [2**53, 2**53 + 1, 0.5], [b"1", 1, 2], ["1", 1, 2], ["a", "a\0", "b"],
+        [b"a\0", b"a", b"b"],
+    ],
+)  # fmt: skip
 def test_ids_of_a_list_that_numpy_would_make_one_stay_apart(ids):
     assert len(set(np.array(ids).tolist())) == 2
     assert resolve_groups("f", 3, qid=ids).n_queries == 3
