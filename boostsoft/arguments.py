@@ -6,7 +6,8 @@ Everything behind it may assume contiguous float64 arrays and finite values.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from copy import copy
 from numbers import Number
 from pathlib import Path
@@ -33,7 +34,7 @@ def finite_vector(caller: str, argument: str, values: Any, n: int | None = None,
     """
     array = _of_numbers(as_array(caller, argument, values))
     if array.dtype.kind not in "fiub":
-        raise TypeError(f"{caller}: {argument} must hold numbers; got dtype {array.dtype}")
+        raise TypeError(f"{caller}: {argument} must hold numbers; got dtype {array.dtype}{_first_other(array)}")
     if array.ndim != 1:
         raise ValueError(f"{caller}: {argument} must be one-dimensional; got shape {array.shape}")
     if n is not None and array.size != n:
@@ -184,9 +185,27 @@ def _number(caller: str, argument: str, value: Any) -> float:
 
 
 def refuse_masked(caller: str, argument: str, values: Any) -> None:
-    """Raise if entries of a NumPy array are masked: what lies under the mask would be read."""
-    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+    """Raise if entries of a NumPy array, or of a list of them, are masked: what lies under the mask would be read."""
+    arrays = values if isinstance(values, (list, tuple)) else [values]
+    if any(isinstance(array, np.ma.MaskedArray) and np.ma.is_masked(array) for array in arrays):
         raise ValueError(f"{caller}: {argument} must not have masked entries; got {short(values)}")
+
+
+def time_in(array: NDArray[Any]) -> Any:
+    """The type of the first time or duration in an array, None if there is none; Python's own are no floats anyway."""
+    if array.dtype != object:
+        return array.dtype if array.dtype.kind in "mM" else None
+    return next((value.dtype for value in array.flat if isinstance(value, (np.datetime64, np.timedelta64))), None)
+
+
+@contextmanager
+def naming(caller: str, argument: str, rule: str = "") -> Iterator[None]:
+    """Have the errors of scikit-learn's checks name the function and the argument, and the rule if they don't."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"{caller}: {argument}{rule}: {error}") from error
 
 
 def refuse_lazy(caller: str, argument: str, values: Any) -> None:
@@ -207,9 +226,13 @@ def as_array(caller: str, argument: str, values: Any) -> NDArray[Any]:
     refuse_masked(caller, argument, values)
     refuse_lazy(caller, argument, values)
     try:
-        array = np.asarray(values)
-    except (TypeError, ValueError) as error:
+        found = np.asanyarray(values)  # any: of an array's kind, with the mask that its own conversion may give it
+    except MemoryError:
+        raise
+    except Exception as error:  # whatever the library says whose array it is: Torch's and polars' errors are their own
         raise ValueError(f"{caller}: {argument} must be an array; got {short(values)}: {error}") from error
+    refuse_masked(caller, argument, found)
+    array = np.asarray(found)
     if array.ndim == 0 and array.dtype == object and isinstance(values, Iterable):
         raise TypeError(f"{caller}: {argument} must be an array; got {short(values)}, of which list() makes one")
     own = getattr(getattr(values, "dtype", None), "numpy_dtype", None)
@@ -226,13 +249,27 @@ def _numbers_of_column(column: Any, own: np.dtype[Any]) -> NDArray[Any]:
 
 def _of_numbers(array: NDArray[Any]) -> NDArray[Any]:
     """Objects that are numbers, as a frame of mixed columns hands them out, as an array of numbers."""
-    if array.dtype != object or not all(isinstance(value, (Number, np.bool_)) for value in array.flat):
+    if array.dtype != object or not all(map(_is_number, array.flat)):
         return array
     found: NDArray[Any] = np.array(array.tolist())
     try:
         return found.astype(np.float64) if found.dtype == object else found  # decimals, fractions
     except (TypeError, ValueError, OverflowError):
         return array
+
+
+def _is_number(value: Any) -> bool:
+    # NumPy's durations pass for Python's whole numbers
+    return isinstance(value, (Number, np.bool_)) and not isinstance(value, np.timedelta64)
+
+
+def _first_other(array: NDArray[Any]) -> str:
+    """Which of some objects is no number, for messages."""
+    if array.dtype == object and array.ndim == 1:
+        for at, value in enumerate(array.tolist()):
+            if not _is_number(value):
+                return f", {short(value)} at position {at}"
+    return ""
 
 
 def whole_numbers(caller: str, argument: str, values: Any) -> IntArray:

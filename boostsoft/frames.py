@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .arguments import IntArray, one_of
+from .arguments import IntArray, as_array, one_of, time_in
 from .extras import optional
 
 KINDS = ("pandas", "polars")
@@ -81,6 +81,46 @@ def refuse_same_names(caller: str, argument: str, X: Any) -> None:
         raise ValueError(
             f"{caller}: {argument}: columns must have different names; got {again!r} {names.count(again)} times"
         )
+
+
+def as_checkable(caller: str, argument: str, X: Any) -> Any:
+    """X as scikit-learn's checks are to read it: as an array, unless it is sparse, a frame or one of Arrow's tables.
+
+    They would read what lies under a mask, and make floats of times and durations without their unit, the lowest of
+    missing ones.
+    """
+    if hasattr(X, "toarray"):  # sparse
+        return X
+    if is_frame(X):
+        for name, column in zip(X.columns, columns_of(X), strict=True):
+            if is_of_times(column):
+                raise TypeError(
+                    f"{caller}: {argument} must hold numbers; column {name!r} has dtype {column.dtype}; turn it into a "
+                    "number"
+                )
+        return X
+    array = as_array(caller, argument, X)
+    found = time_in(array)
+    if found is not None:
+        raise TypeError(
+            f"{caller}: {argument} must hold numbers; got an array of {found}, whose unit would be left out"
+        )
+    return X if hasattr(X, "__dataframe__") else array  # a table of Arrow has names
+
+
+def columns_of(frame: Any) -> list[Any]:
+    """The columns of a pandas or polars DataFrame."""
+    if hasattr(frame, "get_columns"):
+        return list(frame.get_columns())
+    return [frame.iloc[:, position] for position in range(frame.shape[1])]
+
+
+def is_of_times(column: Any) -> bool:
+    """Whether a column holds times or durations, by its type or, of objects, NumPy's own, which floats are made of."""
+    if hasattr(column.dtype, "is_temporal"):  # polars
+        return bool(column.dtype.is_temporal())
+    kind = getattr(column.dtype, "kind", "")
+    return kind in ("m", "M") or (kind == "O" and time_in(column.to_numpy()) is not None)
 
 
 def float_of(dtype: Any) -> type[np.floating[Any]]:

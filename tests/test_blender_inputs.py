@@ -276,6 +276,53 @@ def test_a_lazy_frame_must_be_collected(data):
         SoftBlender().fit(polars.DataFrame(S).lazy(), y, group=sizes)
 
 
+def times():
+    """Scores as times or durations, of which NumPy makes floats without their unit, and by what they are to be told."""
+    whole = np.arange(40).reshape(20, 2)
+    pairs = [[np.timedelta64(a, "s"), float(b)] for a, b in whole.tolist()]
+    yield whole.astype("M8[s]"), "an array of datetime64"
+    yield whole.astype("m8[s]").tolist(), "float"
+    yield list(whole.astype("m8[s]")), "an array of timedelta64"
+    yield np.array(pairs, object), "an array of timedelta64"
+    pd, pl, pa = map(pytest.importorskip, ("pandas", "polars", "pyarrow"))
+    yield pd.DataFrame(whole.astype("M8[s]")), "column 0 has dtype datetime64"
+    yield pd.DataFrame(whole.astype("m8[s]")).astype("duration[s][pyarrow]"), "column 0 has dtype duration"
+    yield pd.DataFrame({"a": pd.Series([a for a, _ in pairs], dtype=object), "b": 1.0}), "column 'a' has dtype object"
+    for kind in ("m8[ms]", "M8[ms]"):
+        yield pl.DataFrame({"a": whole[:, 0].astype(kind), "b": whole[:, 1]}), "column 'a' has dtype D"
+        yield pa.table({"a": whole[:, 0].astype(kind), "b": whole[:, 1] / 2}), "pyarrow.Table"
+        yield pa.table({"a": whole[:, 0].astype(kind)}), "an array of "
+
+
+@pytest.mark.parametrize("at", range(13))
+def test_times_are_no_scores(at):
+    S, told = list(times())[at]
+    y = np.arange(20) % 2
+    for call in (SoftBlender(method="equal").fit, blend_curve):
+        with pytest.raises((TypeError, ValueError), match=rf"(?s)^(SoftBlender\.fit|blend_curve): S must .*{told}"):
+            call(S, y, group=[10, 10])
+
+
+def test_scores_must_not_be_masked_within_a_list():
+    rows = list(np.ma.masked_less(np.arange(40.0).reshape(20, 2), 1))
+    with pytest.raises(ValueError, match=r"^SoftBlender\.fit: S must not have masked entries; got \[masked_array"):
+        SoftBlender(method="equal").fit(rows, np.arange(20) % 2, group=[10, 10])
+
+
+@pytest.mark.parametrize(
+    ("S", "said"),
+    [
+        ([["a", 1.0]] * 20, "could not convert string to float"),
+        (np.ones(20), "Expected 2D array"),
+        (np.ones((20, 2)) + 1j, "Complex data not supported"),
+    ],
+)
+def test_what_scikit_learn_says_of_scores_comes_with_the_function_and_the_rule(S, said):
+    rule = r"^SoftBlender\.fit: S must have one row per document, one column per model: "
+    with pytest.raises(ValueError, match=f"{rule}{said}"):
+        SoftBlender(method="equal").fit(S, np.arange(20) % 2, group=[10, 10])
+
+
 def test_a_dict_of_scores_must_be_made_a_frame(data):
     S, y, sizes = data
     columns = dict(enumerate(S.T))

@@ -22,6 +22,22 @@ CALLS = {
 }
 every_call = pytest.mark.parametrize("caller", CALLS)
 
+
+class Foreign:
+    """Another library's array, which hands out NumPy's or raises an error of its own."""
+
+    def __init__(self, found):
+        self.found = found
+
+    def __array__(self, dtype=None, copy=None):
+        if isinstance(self.found, Exception):
+            raise self.found
+        return self.found
+
+    def __repr__(self):
+        return "Foreign"
+
+
 WRONG_VECTORS = [
     ([1.0, np.nan, 0.0], ValueError, "must be finite; got nan at position 1"),
     ([1.0, 0.0, -np.inf], ValueError, "must be finite; got -inf at position 2"),
@@ -30,9 +46,16 @@ WRONG_VECTORS = [
     (1.0, ValueError, "must be one-dimensional; got shape ()"),
     ([[1.0], [1.0, 0.0]], ValueError, "must be an array; got [[1.0], [1.0, 0.0]]"),
     (np.ma.masked_array([1.0, 0.0, 0.0], [0, 0, 1]), ValueError, "must not have masked entries; got masked_array("),
+    (Foreign(np.ma.masked_array([1.0, 0.0, 0.0], [0, 0, 1])), ValueError, "must not have masked entries; got masked"),
+    (Foreign(RuntimeError("call detach()")), ValueError, "must be an array; got Foreign: call detach()"),
     (["1", "0", "0"], TypeError, "must hold numbers; got dtype <U1"),
     (np.array(["1", 0, 0], dtype=object), TypeError, "must hold numbers; got dtype object"),
-    (np.array([1, None, 0], dtype=object), TypeError, "must hold numbers; got dtype object"),
+    (np.array([1, None, 0], dtype=object), TypeError, "must hold numbers; got dtype object, None at position 1"),
+    (
+        np.array([1.0, np.timedelta64(2, "s"), 0], object),
+        TypeError,
+        "must hold numbers; got dtype object, np.time",
+    ),
     (np.array([10**400, 1, 0], dtype=object), TypeError, "must hold numbers; got dtype object"),
     (np.array([1, np.nan, 0], dtype=object), ValueError, "must be finite; got nan at position 1"),
     ({1, 0, 2}, TypeError, "must be an array; got {0, 1, 2}, of which list() makes one"),

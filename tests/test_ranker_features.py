@@ -454,5 +454,28 @@ def test_entries_of_one_place_of_a_sparse_matrix_are_added_up(booster, data):
 
 @pytest.mark.parametrize("kind", ["datetime64[us]", "timedelta64[s]"])
 def test_arrays_of_times_are_refused(data, kind):
-    with pytest.raises(TypeError, match="fit: X must hold numbers; got an array of"):
-        ranker().fit(np.round(1e6 * data.X).astype(np.int64).astype(kind), data.y, qid=data.qid)
+    times = np.round(1e6 * data.X).astype(np.int64).astype(kind)
+    for X in (times, list(times), np.array([list(row) for row in times], object)):
+        with pytest.raises(TypeError, match="fit: X must hold numbers; got an array of"):
+            ranker().fit(X, data.y, qid=data.qid)
+
+
+def test_a_column_of_objects_that_are_times_is_refused(data):
+    frame = pd.DataFrame(data.X[:, :2], columns=["a", "b"])
+    frame["b"] = pd.Series([np.timedelta64(at, "s") for at in range(len(frame))], dtype=object)
+    with pytest.raises(ValueError, match="fit: X must hold numbers and categories; column 'b' has dtype object; turn"):
+        ranker().fit(frame, data.y, qid=data.qid)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda X: X + 1j, "Complex data not supported"),
+        (lambda X: X[:, 0], "Expected 2D array"),
+        (lambda X: np.where(X > 1, "a", "b").astype(object), "could not convert string to float"),
+        (lambda X: pd.DataFrame(np.where(X > 1, np.inf, X)), "Input X contains infinity"),
+    ],
+)
+def test_what_scikit_learn_says_of_features_comes_with_the_function_and_the_argument(data, change, said):
+    with pytest.raises(ValueError, match=rf"^SoftRanker\.fit: X: {said}"):
+        ranker().fit(change(data.X), data.y, qid=data.qid)

@@ -244,7 +244,7 @@ def test_what_is_wrong_with_an_evaluation_set_is_said_of_it(booster, data):
         (data.X[:0], "Found array with 0 sample"),
         (None, "Expected 2D array"),
     ):
-        with pytest.raises(ValueError, match=rf"^SoftRanker\.fit: eval_set\[1\]: {message}"):
+        with pytest.raises(ValueError, match=rf"^SoftRanker\.fit: eval_set\[1\]: X: {message}"):
             fit(ranker(booster), data, eval_set=[(data.X, data.y), (X, data.y)], eval_qid=[data.qid, data.qid])
 
 

@@ -547,6 +547,8 @@ def test_x_must_be_as_wide_as_the_model_and_as_long_as_the_labels(make):
     refused("X must have one row per label, 240; got 239", model, X[1:])
     refused("X must have one row per label, 239; got 240", model, labels=Y[1:], group=None, qid=QID[1:])
     refused("X must not have masked entries; got masked_array", model, np.ma.masked_invalid(X))
+    for other in (X + 1j, X.astype("m8[s]"), X.astype("M8[s]")):
+        refused(f"X must hold numbers; got an array of {other.dtype}".replace("[", "."), model, other, error=TypeError)
     refused("X must have a row per document .*; got ndarray of shape", model, X[:, 0])
     for queries in ({"group": None, "qid": QID}, {"group": [N_DOCS]}):
         refused("X must have one row per label, 241; got 240", model, labels=np.append(Y, 0), **queries)

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..arguments import FloatArray, RandomState, refuse_lazy, refuse_masked
-from ..frames import refuse_same_names
+from ..arguments import FloatArray, RandomState, naming, refuse_lazy
+from ..frames import as_checkable, refuse_same_names
 from ..labels import read_labels
 from ..metrics.hard import Metric, mean_of
 from ..metrics.soft import MetricWeights, as_metric
@@ -24,7 +24,7 @@ from .interval import bootstrap_weights, percentiles
 from .models import model_scores, names_of_models
 from .preparation import Task, prepare_task
 from .problem import Stage, blended
-from .scores import column_names, refuse_infinite
+from .scores import SHAPE, column_names, refuse_infinite
 from .settings import FIT, SOFT, check_settings
 
 
@@ -365,11 +365,12 @@ class SoftBlender(BaseEstimator):  # type: ignore[misc]
             validate_data(self, S, reset=reset, skip_check_array=True)
             scores = model_scores(caller, self.models, S)
             return scores, names_of_models(self.models)
-        refuse_masked(caller, "S", S)
+        given = as_checkable(caller, "S", S)
         least = 2 if reset else 1  # one document alone has nothing to be ranked against
-        matrix: FloatArray = validate_data(
-            self, S, reset=reset, dtype=np.float64, order="C", ensure_all_finite=False, ensure_min_samples=least
-        )
+        with naming(caller, "S", SHAPE):
+            matrix: FloatArray = validate_data(
+                self, given, reset=reset, dtype=np.float64, order="C", ensure_all_finite=False, ensure_min_samples=least
+            )
         names = column_names(S, matrix.shape[1])
         refuse_infinite(caller, matrix, names)
         return matrix, names

@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from ..arguments import FloatArray, as_array, one_of, refuse_lazy, refuse_masked, short
-from ..frames import is_frame, refuse_same_names
+from ..arguments import FloatArray, as_array, naming, one_of, refuse_lazy, short
+from ..frames import as_checkable, is_frame, refuse_same_names
 from ..kernels.ranks import mean_ranks as ranks_of_queries
 from ..kernels.threads import over_queries
 from ..query_groups import QueryGroups
 
 MISSING_SHARE = 0.25  # how far below the lowest a missing score lies under "minmax", in ranges of the scores
+SHAPE = " must have one row per document, one column per model"  # a rule for messages
 _NANOSECONDS = 60.0  # that a score takes, roughly: most of it is sorting
 
 
@@ -28,13 +29,10 @@ def score_matrix(caller: str, S: Any) -> tuple[FloatArray, list[str]]:
     from sklearn.utils import check_array  # takes a second to load
 
     refuse_lazy(caller, "S", S)
-    refuse_masked(caller, "S", S)
     refuse_same_names(caller, "S", S)
-    try:
-        matrix: FloatArray = check_array(S, dtype=np.float64, order="C", ensure_all_finite=False, input_name="S")
-    except (TypeError, ValueError) as error:
-        kind = TypeError if isinstance(error, TypeError) else ValueError
-        raise kind(f"{caller}: S must have one row per document, one column per model: {error}") from error
+    given = as_checkable(caller, "S", S)
+    with naming(caller, "S", SHAPE):
+        matrix: FloatArray = check_array(given, dtype=np.float64, order="C", ensure_all_finite=False, input_name="S")
     names = column_names(S, matrix.shape[1])
     refuse_infinite(caller, matrix, names)
     return matrix, names

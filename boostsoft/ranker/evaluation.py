@@ -28,7 +28,7 @@ def evaluation_sets(ranker: Any, encoder: Encoder, named: bool, eval_set: Any, b
     sets = []
     for at, (pair, *queries) in enumerate(zip(pairs, *lists, strict=True)):
         caller = f"{FIT}: eval_set[{at}]"
-        X = _columns_of(caller, ranker, pair[0])
+        X = checked_columns(caller, ranker, pair[0], reset=False)
         rows, knows = read_rows(caller, encoder, X, pair[1], *queries)
         if named and not knows:
             raise ValueError(f"{caller}: queries are missing: give eval_qid or eval_group, as training has its own")
@@ -74,16 +74,6 @@ def warn_of_blind_stopping(settings: Settings, sets: Sequence[Rows]) -> None:
             f"order changes {metric!r}, by which early_stopping_rounds chooses the trees to keep",
             stacklevel=5,
         )
-
-
-def _columns_of(caller: str, ranker: Any, X: Any) -> Any:
-    """An X after scikit-learn's checks, which speak of any X."""
-    try:
-        return checked_columns(caller, ranker, X, reset=False)
-    except ValueError as error:
-        if str(error).startswith(caller):
-            raise
-        raise ValueError(f"{caller}: {error}") from error
 
 
 def _title(settings: Settings, at: int) -> str:

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ..arguments import refuse_lazy, refuse_masked, short, whole_number
-from ..frames import float_of, is_frame, number_matrix, refuse_same_names
+from ..arguments import naming, refuse_lazy, short, whole_number
+from ..frames import as_checkable, columns_of, float_of, is_frame, is_of_times, number_matrix, refuse_same_names
 
 _MOST_IN_FLOAT32 = 2**24
 CHECKS = {"dtype": [np.float64, np.float32], "accept_sparse": "csr", "ensure_all_finite": "allow-nan"}
@@ -65,7 +65,7 @@ class Encoder:
         names = getattr(ranker, "feature_names_in_", None)
         categories = {}
         if is_frame(X):
-            for position, column in enumerate(_columns(X)):
+            for position, column in enumerate(columns_of(X)):
                 if _is_categorical(column) and position != qid_column:
                     categories[position] = _categories(column)
         return cls(qid_column, None if names is None else tuple(names), categories, bool(sparse.issparse(X)))
@@ -94,15 +94,12 @@ class Encoder:
         return [position for position in range(n_columns) if position != self.qid_column]
 
     def _from_frame(self, caller: str, X: Any) -> NDArray[Any]:
-        from sklearn.utils import check_array  # takes a second to load, and the command line has no frames
-
         positions = self._feature_positions(X.shape[1])
         if not self.categories:
             numbers = number_matrix(X if self.qid_column is None else _select(X, positions))
             if numbers is not None:
-                whole: NDArray[Any] = check_array(numbers, input_name="X", **CHECKS)
-                return whole
-        columns = _columns(X)
+                return self._checked(caller, numbers)
+        columns = columns_of(X)
         kinds = (
             _float_of_codes(self.categories[position])
             if position in self.categories
@@ -116,7 +113,13 @@ class Encoder:
                 matrix[:, at] = _codes(caller, title, columns[position], self.categories[position])
             else:
                 matrix[:, at] = _numbers(caller, title, columns[position])
-        checked: NDArray[Any] = check_array(matrix, input_name="X", **CHECKS)
+        return self._checked(caller, matrix)
+
+    def _checked(self, caller: str, matrix: NDArray[Any]) -> NDArray[Any]:
+        from sklearn.utils import check_array  # takes a second to load, and the command line has no frames
+
+        with naming(caller, "X"):
+            checked: NDArray[Any] = check_array(matrix, input_name="X", **CHECKS)
         return checked
 
     def _title(self, position: int) -> str:
@@ -132,19 +135,19 @@ def checked_columns(caller: str, ranker: Any, X: Any, *, reset: bool) -> Any:
     from sklearn.utils.validation import validate_data
 
     refuse_lazy(caller, "X", X)
-    refuse_masked(caller, "X", X)
     least = 2 if reset else 1  # one document alone has nothing to be ranked against
     if not is_frame(X):
-        if getattr(getattr(X, "dtype", None), "kind", "") in ("m", "M"):
-            raise TypeError(f"{caller}: X must hold numbers; got an array of {X.dtype}, whose unit would be left out")
-        own = getattr(X, "dtype", np.float64)  # of narrow whole numbers, too, half the memory holds all
+        given = as_checkable(caller, "X", X)
+        own = getattr(given, "dtype", np.float64)  # of narrow whole numbers, too, half the memory holds all
         floats = [np.float32, np.float64] if float_of(own) is np.float32 else [np.float64, np.float32]
-        checked = validate_data(ranker, X, reset=reset, ensure_min_samples=least, **{**CHECKS, "dtype": floats})
+        with naming(caller, "X"):
+            checked = validate_data(ranker, given, reset=reset, ensure_min_samples=least, **{**CHECKS, "dtype": floats})
         return _one_of_each(sparse.csr_matrix(checked)) if sparse.issparse(checked) else checked
     refuse_same_names(caller, "X", X)
-    validate_data(ranker, X, reset=reset, skip_check_array=True)
-    if X.shape[0] < least or X.shape[1] == 0:
-        check_array(np.empty(X.shape), ensure_min_samples=least, input_name="X", estimator=ranker)  # raises
+    with naming(caller, "X"):
+        validate_data(ranker, X, reset=reset, skip_check_array=True)
+        if X.shape[0] < least or X.shape[1] == 0:
+            check_array(np.empty(X.shape), ensure_min_samples=least, input_name="X", estimator=ranker)  # raises
     return X
 
 
@@ -179,7 +182,7 @@ def find_column(caller: str, ranker: Any, X: Any, column: Any) -> int | None:
 def ids_in(caller: str, X: Any, position: int) -> NDArray[Any]:
     """The query ids that stand in a column of X."""
     if is_frame(X):
-        return np.asarray(_columns(X)[position])
+        return np.asarray(columns_of(X)[position])
     column = X[:, [position]]
     ids = np.ravel(column.toarray() if sparse.issparse(column) else column)
     bits = np.finfo(ids.dtype).nmant + 1  # of a whole number that is a float's; 2^bits may have been the next one
@@ -190,12 +193,6 @@ def ids_in(caller: str, X: Any, position: int) -> NDArray[Any]:
             "give X as a frame, or the ids as qid="
         )
     return ids
-
-
-def _columns(frame: Any) -> list[Any]:
-    if hasattr(frame, "get_columns"):
-        return list(frame.get_columns())
-    return [frame.iloc[:, position] for position in range(frame.shape[1])]
 
 
 def _select(frame: Any, positions: list[int]) -> Any:
@@ -260,7 +257,7 @@ def _numbers(caller: str, title: str, column: Any) -> NDArray[np.float64]:
             raise ValueError(f"{refused}; make it a category or leave it out")
         numbers: NDArray[np.float64] = column.cast(float).to_numpy()
         return numbers
-    if getattr(dtype, "kind", "O") in "mMc":
+    if getattr(dtype, "kind", "O") == "c" or is_of_times(column):
         raise ValueError(f"{refused}; turn it into a number")
     try:
         numbers = column.to_numpy(dtype=np.float64, na_value=np.nan)

@@ -11,9 +11,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
-from ..arguments import FloatArray, as_array, finite_vector, refuse_lazy, refuse_masked
+from ..arguments import FloatArray, as_array, finite_vector, refuse_lazy, refuse_masked, time_in
 from ..query_groups import QueryGroups, read_ids, resolve_groups
 from ..ranker import xgboost_trees
 from ..ranker.fitted import encoded, query_ids
@@ -139,6 +140,8 @@ def feature_matrix(caller: str, X: Any, n_docs: int) -> Any:
         )
     if found.shape[0] != n_docs:
         raise ValueError(f"{caller}: X must have one row per label, {n_docs}; got {found.shape[0]}")
+    if isinstance(found, np.ndarray) and (found.dtype.kind == "c" or time_in(found) is not None):
+        raise TypeError(f"{caller}: X must hold numbers; got an array of {found.dtype}")  # boosters make floats of them
     return found
 
 
