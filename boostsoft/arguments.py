@@ -90,7 +90,7 @@ def fraction(caller: str, argument: str, value: Any) -> float:
 
 def whole_number(caller: str, argument: str, value: Any, least: int, most: int | None = None) -> int:
     """Return an int from ``least`` to ``most``, to 2^53 if that is None."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+    if isinstance(value, (bool, np.timedelta64)) or not isinstance(value, (int, np.integer)):
         raise TypeError(f"{caller}: {argument} must be a whole number; got {short(value)}")
     if not least <= value <= (_LARGEST_WHOLE if most is None else most):
         end = "2^53" if most is None else most
@@ -176,7 +176,7 @@ def generator_of(caller: str, random_state: Any) -> np.random.Generator:
 
 
 def _number(caller: str, argument: str, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
+    if isinstance(value, (bool, np.timedelta64)) or not isinstance(value, (int, float, np.integer, np.floating)):
         raise TypeError(f"{caller}: {argument} must be a number; got {short(value)}")
     try:
         return float(value)

@@ -21,6 +21,9 @@ from .arguments import (
     whole_numbers,
 )
 
+_TEXTS: dict[str, Any] = {"U": str, "S": bytes}  # by NumPy's kinds
+_NULS = ("\0", b"\0")
+
 
 @dataclass(frozen=True, eq=False)
 class QueryGroups:
@@ -262,18 +265,19 @@ def _offsets_from_ids(caller: str, qid: Any) -> IntArray:
     return offsets
 
 
-_NULS = ("\0", b"\0")
-
-
 def read_ids(caller: str, qid: Any) -> NDArray[Any]:
-    """Query ids as an array; those of a list as they are, where NumPy would make texts or floats of some of them."""
+    """Query ids as an array; those of a list as they are, where NumPy would make texts or floats of some of them.
+
+    It leaves out the NULs at the end of a text, of polars' as well.
+    """
     ids = as_array(caller, "qid", qid)
-    if not isinstance(qid, (list, tuple)):
+    kind = _TEXTS.get(ids.dtype.kind)
+    values = qid.to_list() if kind is not None and hasattr(qid, "to_list") else qid
+    if not isinstance(values, (list, tuple)):
         return ids
-    # NumPy's texts end before their last NULs
-    texts = ids.dtype.kind in "US" and not all(isinstance(one, (str, bytes)) and one[-1:] not in _NULS for one in qid)
-    rounded = ids.dtype.kind == "f" and any(isinstance(one, (int, np.integer)) and abs(one) > 2**53 for one in qid)
-    return np.array(qid, dtype=object) if texts or rounded else ids
+    changed = kind is not None and not all(isinstance(one, kind) and one[-1:] not in _NULS for one in values)
+    rounded = ids.dtype.kind == "f" and any(isinstance(one, (int, np.integer)) and abs(one) > 2**53 for one in values)
+    return np.array(values, dtype=object) if changed or rounded else ids
 
 
 def run_starts(ids: NDArray[Any]) -> IntArray:
@@ -313,7 +317,7 @@ def refuse_missing_ids(caller: str, ids: NDArray[Any], argument: str = "qid") ->
         except TypeError as error:
             raise TypeError(f"{caller}: {argument} must hold numbers, texts or dates: {error}") from error
         if not set(map(type, distinct)) <= {str, int}:  # none of which is missing
-            odd = {value for value in distinct if not _equals_itself(value)}
+            odd = {value for value in distinct if not _equals_itself(value) or _is_infinite(value)}
             missing |= [value in odd for value in values]
     if missing.any():
         at = int(np.argmax(missing))
@@ -323,3 +327,7 @@ def refuse_missing_ids(caller: str, ids: NDArray[Any], argument: str = "qid") ->
 def _equals_itself(value: Any) -> bool:
     same = value == value  # NaN and NaT give False, and pandas' NA gives NA
     return value is not None and isinstance(same, (bool, np.bool_)) and bool(same)
+
+
+def _is_infinite(value: Any) -> bool:
+    return isinstance(value, (float, np.floating)) and bool(np.isinf(value))

@@ -237,6 +237,7 @@ def missing_ids():
         [1j, complex(0, np.nan)],
         ["a", None],
         np.array(["a", np.nan], dtype=object),
+        np.array(["a", np.inf], dtype=object),
         np.array(["a", pd.NA], dtype=object),
         np.array(["a", pd.NaT], dtype=object),
         np.array(["2020", "NaT"], "M8[Y]"),
@@ -361,9 +362,14 @@ def test_ids_of_a_list_are_what_they_are():
     "ids",
     [
         [-(2**53), -(2**53) - 1, 0.5], [2**53, 2**53 + 1, 0.5], [b"1", 1, 2], ["1", 1, 2], ["a", "a\0", "b"],
-        [b"a\0", b"a", b"b"],
+        [b"a\0", b"a", b"b"], [b"a", "a", "b"],
     ],
 )  # fmt: skip
 def test_ids_of_a_list_that_numpy_would_make_one_stay_apart(ids):
     assert len(set(np.array(ids).tolist())) == 2
     assert resolve_groups("f", 3, qid=ids).n_queries == 3
+
+
+def test_texts_of_polars_keep_their_last_nuls():
+    pl = pytest.importorskip("polars")
+    assert QueryGroups.from_query_ids(pl.Series(["a", "a\0", "a\0"])).sizes.tolist() == [1, 2]

@@ -198,6 +198,8 @@ def test_what_xgboost_does_not_know_is_warned_of(data):
         ({"min_child_samples": 2**31}, ValueError, "min_child_samples must be from 0 to 2147483647"),
         ({"reg_lambda": -0.1}, ValueError, "reg_lambda must not be negative; got -0.1"),
         ({"reg_lambda": "auto"}, TypeError, "reg_lambda must be a number; got 'auto'"),
+        ({"reg_lambda": np.timedelta64(1, "s")}, TypeError, "reg_lambda must be a number; got .*timedelta64"),
+        ({"num_leaves": np.timedelta64(9, "s")}, TypeError, "num_leaves must be a whole number; got .*timedelta64"),
         ({"reg_lambda": None}, TypeError, "reg_lambda must be a number"),
         ({"n_boosters": "many"}, ValueError, "n_boosters must be 'auto' or a whole number; got 'many'"),
         ({"n_boosters": 0}, ValueError, "n_boosters must be from 1 to 2"),

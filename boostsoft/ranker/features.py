@@ -15,6 +15,7 @@ from scipy import sparse
 
 from ..arguments import naming, refuse_lazy, short, whole_number
 from ..frames import as_checkable, columns_of, float_of, is_frame, is_of_times, number_matrix, refuse_same_names
+from ..query_groups import read_ids
 
 _MOST_IN_FLOAT32 = 2**24
 CHECKS = {"dtype": [np.float64, np.float32], "accept_sparse": "csr", "ensure_all_finite": "allow-nan"}
@@ -182,7 +183,7 @@ def find_column(caller: str, ranker: Any, X: Any, column: Any) -> int | None:
 def ids_in(caller: str, X: Any, position: int) -> NDArray[Any]:
     """The query ids that stand in a column of X."""
     if is_frame(X):
-        return np.asarray(columns_of(X)[position])
+        return read_ids(caller, columns_of(X)[position])
     column = X[:, [position]]
     ids = np.ravel(column.toarray() if sparse.issparse(column) else column)
     bits = np.finfo(ids.dtype).nmant + 1  # of a whole number that is a float's; 2^bits may have been the next one
