@@ -281,6 +281,24 @@ def test_evaluate_is_on_one_thread_of_a_worker():
     assert seen == [1, 1]
 
 
+def test_nothing_may_be_masked():
+    y, qid, scores = (chunked(values, 2, 2) for values in ([1, 0, 1, 0], [1, 1, 2, 2], [1.0, 0.0, 0.0, 1.0]))
+    mask = chunked([False, False, False, True], 2, 2)
+    given = {"y_true": y, "y_score": scores, "qid": qid}
+    for name, values in given.items():
+        with pytest.raises(ValueError, match=f"evaluate: partition 1: {name} must not have masked entries"):
+            bd.evaluate("precision@1", **{**given, name: da.ma.masked_array(values, mask)})
+    with pytest.raises(ValueError, match="evaluate: partition 1: weight: rows must not have masked entries"):
+        bd.evaluate("precision@1", **given, weight=da.ma.masked_array(y, mask))
+    X = da.ma.masked_array(scores[:, None], mask[:, None])
+    with pytest.raises(ValueError, match="t: partition 1: objective: X must not have masked entries"):
+        check_parts("t", {"qid": qid, "X": X})
+    with pytest.raises(ValueError, match="t: partition 1: objective: y must not have masked entries"):
+        check_parts("t", {"qid": qid, "y": da.ma.masked_array(y, mask)}, SoftObjective("ndcg"))
+    with pytest.raises(ValueError, match="t: eval_set: partition 1: y must not have masked entries"):
+        refuse_missing_labels("t", da.ma.masked_array(y, mask))
+
+
 def test_an_eval_set_may_have_a_part_without_rows():
     refuse_missing_labels("t", chunked([1.0, 0.0], 2, 0))
     with pytest.raises(ValueError, match=r"^t: eval_set: partition 1: y must be finite; got nan at position 0"):

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import FloatArray, finite_vector
+from ..arguments import FloatArray, as_array, finite_vector
 from ..kernels.threads import at_most
 from ..metrics.hard import Metric
 from ..metrics.prepared import prepare
@@ -81,14 +81,14 @@ def _spread_sums(part: dict[str, Any]) -> FloatArray:
 
 def _mean_sums(part: dict[str, Any], metric: Metric | SoftMetric) -> FloatArray:
     groups, scores, weights = _checked(part)
-    labels = np.asarray(part["y_true"]).ravel()
+    labels = as_array(_CALLER, "y_true", part["y_true"]).ravel()
     with at_most(1):  # a worker's threads have a part each
         return mean_sums(metric, prepare(metric.hard, _CALLER, labels, groups), scores, weights)
 
 
 def _checked(part: dict[str, Any]) -> tuple[QueryGroups, FloatArray, FloatArray]:
-    groups = QueryGroups.from_query_ids(np.asarray(part["qid"]))
-    scores = finite_vector(_CALLER, "y_score", np.asarray(part["y_score"]).ravel(), groups.n_docs)
+    groups = QueryGroups.from_query_ids(part["qid"])
+    scores = finite_vector(_CALLER, "y_score", as_array(_CALLER, "y_score", part["y_score"]).ravel(), groups.n_docs)
     if "weight" not in part:
         return groups, scores, np.ones(groups.n_queries)
     return groups, scores, groups.sums(np.asarray(part["weight"], dtype=np.float64)) / groups.sizes

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import FloatArray, IntArray, finite_vector, short
+from ..arguments import FloatArray, IntArray, as_array, finite_vector, refuse_masked, short
 from ..objectives import NothingToLearnError, Objective
 from ..pooling import refuse_undivided
-from ..query_groups import QueryGroups
+from ..query_groups import QueryGroups, read_ids
 from ..tracks.live import Recording
 
 _REMEDY = "boostsoft.dask.repartition_by_query(frame) makes queries whole"
@@ -176,8 +176,8 @@ def refuse_missing_labels(caller: str, labels: Any) -> None:
 
 
 def _wrong_labels(part: dict[str, Any]) -> str:
-    labels = np.asarray(part["y"]).ravel()
     try:
+        labels = as_array("labels", "y", part["y"]).ravel()
         if labels.size:
             finite_vector("labels", "y", labels)
     except (TypeError, ValueError) as error:
@@ -226,14 +226,15 @@ def _outline(part: dict[str, Any], rule: Objective | None, weigh_queries: bool) 
         return Outline(**nothing, wrong=f"all data must have the same rows; got {_listed(rows)} rows")
     if rows["qid"] == 0:
         return Outline(**nothing, wrong=f"must not be empty; {_REMEDY} and leaves no partition empty")
-    qid = np.asarray(part["qid"])
     try:
+        qid = read_ids("QueryGroups.from_query_ids", part["qid"])
         groups = QueryGroups.from_query_ids(qid)
+        refuse_masked("objective", "X", part.get("X"))
         weights = _checked_weights(part.get("weight"), groups, weigh_queries)
         if rule is None:
             learnable = bool(weights.any())
         else:
-            learnable = _learnable(rule, np.asarray(part["y"]).ravel(), groups, weights)
+            learnable = _learnable(rule, as_array("objective", "y", part["y"]).ravel(), groups, weights)
     except (TypeError, ValueError) as error:
         return Outline(**nothing, wrong=str(error).removeprefix("QueryGroups.from_query_ids: "))
     ids = qid[groups.offsets[:-1]].tolist()
@@ -262,7 +263,7 @@ def _learnable(rule: Objective, labels: Any, groups: QueryGroups, weights: Float
 def _checked_weights(weight: Any, groups: QueryGroups, weigh_queries: bool) -> FloatArray:
     if weight is None:
         return np.ones(groups.n_docs)
-    rows = finite_vector("weight", "rows", np.asarray(weight), groups.n_docs)
+    rows = finite_vector("weight", "rows", weight, groups.n_docs)
     if np.any(rows < 0):
         raise ValueError(f"weight must not be negative; got {rows.min()}")
     firsts = groups.per_document(rows[groups.offsets[:-1]])
