@@ -32,9 +32,7 @@ def finite_vector(caller: str, argument: str, values: Any, n: int | None = None,
     An array that is read-only, to Numba another type, would have the kernels compiled once more, and they rely on
     alignment: either is copied.
     """
-    array = _of_numbers(as_array(caller, argument, values))
-    if array.dtype.kind not in "fiub":
-        raise TypeError(f"{caller}: {argument} must hold numbers; got dtype {array.dtype}{_first_other(array)}")
+    array = real_numbers(caller, argument, values)
     if array.ndim != 1:
         raise ValueError(f"{caller}: {argument} must be one-dimensional; got shape {array.shape}")
     if n is not None and array.size != n:
@@ -237,6 +235,14 @@ def as_array(caller: str, argument: str, values: Any) -> NDArray[Any]:
         raise TypeError(f"{caller}: {argument} must be an array; got {short(values)}, of which list() makes one")
     own = getattr(getattr(values, "dtype", None), "numpy_dtype", None)
     return array if array.dtype != object or own is None or own.kind not in "fiub" else _numbers_of_column(values, own)
+
+
+def real_numbers(caller: str, argument: str, values: Any) -> NDArray[Any]:
+    """Return an array of real numbers, of any shape and type."""
+    array = _of_numbers(as_array(caller, argument, values))
+    if array.dtype.kind not in "fiub":
+        raise TypeError(f"{caller}: {argument} must hold numbers; got dtype {array.dtype}{_first_other(array)}")
+    return array
 
 
 def _numbers_of_column(column: Any, own: np.dtype[Any]) -> NDArray[Any]:

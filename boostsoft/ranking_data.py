@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .arguments import of_type
+from .arguments import as_array, of_type, refuse_masked
 
 _DOCID = re.compile(r"\bdocid\s*=\s*(\S+)")
 
@@ -38,7 +38,7 @@ class RankingData:
     TypeError
         If one of the first four is no array.
     ValueError
-        If the shapes disagree, a size is below 1, or a query's rows have different ids.
+        If entries are masked, the shapes disagree, a size is below 1, or a query's rows have different ids.
 
     Examples
     --------
@@ -60,6 +60,7 @@ class RankingData:
     def __post_init__(self) -> None:
         for name in ("X", "y", "qid", "sizes"):
             of_type("RankingData", name, getattr(self, name), np.ndarray)
+            refuse_masked("RankingData", name, getattr(self, name))
         if self.X.ndim != 2:
             raise ValueError(f"RankingData: X must have two dimensions; got shape {self.X.shape}")
         n_docs, n_features = self.X.shape
@@ -136,7 +137,7 @@ class RankingData:
             If nothing is selected, the mask has another length, or a position is outside or repeated (one
             query twice would read as a single longer query where ids are used).
         """
-        chosen = _query_positions(np.asarray(queries), self.n_queries)
+        chosen = _query_positions(as_array("RankingData.select_queries", "queries", queries), self.n_queries)
         sizes = self.sizes[chosen]
         offset_in_result = np.cumsum(sizes) - sizes
         rows = np.arange(sizes.sum()) + np.repeat(self._starts()[chosen] - offset_in_result, sizes)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .arguments import FloatArray, as_array, fraction, whole_number
+from .arguments import FloatArray, fraction, real_numbers, whole_number
 from .metrics.spec import EMPTY
 from .query_means import bootstrap_means, central
 
@@ -162,7 +162,4 @@ def _differences(caller: str, a: ArrayLike, b: ArrayLike) -> FloatArray:
 
 
 def _values(caller: str, argument: str, values: ArrayLike) -> FloatArray:
-    array = as_array(caller, argument, values)
-    if array.dtype.kind not in "fiub":
-        raise TypeError(f"{caller}: {argument} must hold numbers; got dtype {array.dtype}")
-    return array.astype(np.float64)
+    return real_numbers(caller, argument, values).astype(np.float64)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import lightgbm
 import numpy as np
 import pytest
@@ -102,11 +104,20 @@ def test_select_queries_keeps_the_names_of_the_features():
         ([0, 3], r"within 0\.\.2; got 3"),
         ([-1], r"within 0\.\.2; got -1"),
         ([0, 1, 1], "distinct; got 1 more than once"),
+        (np.ma.masked_equal([0, 1], 1), "must not have masked entries; got masked_array"),
     ],
 )
 def test_select_queries_refuses(queries, message):
     with pytest.raises(ValueError, match=r"^RankingData\.select_queries: queries .*" + message):
         make_data().select_queries(queries)
+
+
+def test_data_must_not_be_masked():
+    data = make_data()
+    for name in ("X", "y", "qid", "sizes"):
+        masked = np.ma.masked_equal(getattr(data, name), getattr(data, name).flat[0])
+        with pytest.raises(ValueError, match=f"^RankingData: {name} must not have masked entries; got masked_array"):
+            replace(data, **{name: masked})
 
 
 def test_docids():

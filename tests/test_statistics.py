@@ -141,6 +141,7 @@ def test_less_than_two_pairs_say_nothing():
         ([1], [1], {"n_boot": 19}, "paired_interval: n_boot must be from 20 "),
         ([[1], [2, 3]], [1, 2], {}, "paired_interval: a must be an array; got "),
         ([1, 2], ["x", "y"], {}, "paired_interval: b must hold numbers; got dtype <U1"),
+        ([1, 2], [None, 1], {}, "paired_interval: b must hold numbers; got dtype object, None at position 0"),
         ([1, 2], np.ma.masked_less([1, 2], 2), {}, "paired_interval: b must not have masked entries"),
         ([1, 2], [2, 1], {"seed": -1}, "paired_interval: seed must be from 0 "),
         ([1, 2], [2, 1], {"seed": "x"}, "paired_interval: seed must be a whole number; got 'x'"),

@@ -326,7 +326,6 @@ REFUSED = {
     r"steps must have the shape \(n_steps\), \(4,\); got \(3,\)": {"steps": [2, 3, 5]},
     r"steps must be whole numbers up to 2\^53; got 3\.5 at position 1": {"steps": [2, 3.5, 5, 8]},
     r"spread must have the shape \(n_steps\), \(4,\); got \(2,\)": {"spread": [1, 2]},
-    r"spread must have the shape \(n_steps\), \(4,\); got \(1,\)": {"spread": None},
     r"beginning must have the shape \(n_metrics, n_queries\), \(2, 6\); got \(1, 6\)": {"beginning": np.ones((1, 6))},
     r"query_weight must have the shape \(n_queries\), \(6,\); got \(5,\)": {"query_weight": np.ones(5)},
     "query_weight must not be negative; got -1": {"query_weight": [1, 1, 1, 1, 1, -1]},
@@ -362,6 +361,7 @@ def test_what_does_not_fit_is_refused(match, wrong):
         ("groups must be QueryGroups or None; got", {"groups": [2, 3]}),
         ("label must be a text; got 3", {"label": 3}),
         ("spread must hold numbers; got dtype <U1", {"spread": list("abcd")}),
+        ("spread must hold numbers; got dtype object", {"spread": None}),
     ],
 )
 def test_other_types_are_refused(match, wrong):
@@ -418,6 +418,9 @@ def test_a_track_keeps_what_it_was_given():
     ("fields", "error", "told"),
     [
         ({"metrics": 5}, TypeError, "metrics must be Metrics and SoftMetrics; got 5"),
+        ({"scores": np.arange(13) + 1j}, TypeError, "scores must hold numbers; got dtype complex128"),
+        ({"scores": np.arange(13).astype("m8[s]")}, TypeError, "scores must hold numbers; got dtype timedelta64"),
+        ({"y_true": ["1"] * 13}, TypeError, "y_true must hold numbers; got dtype <U1"),
         (
             {"spread": np.array([0.1, -0.2, 0.3, 0.4])},
             ValueError,

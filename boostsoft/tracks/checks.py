@@ -8,7 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arguments import FloatArray, IntArray, as_array, refuse_negative, short, whole_number, whole_numbers
+from ..arguments import (
+    FloatArray,
+    IntArray,
+    as_array,
+    real_numbers,
+    refuse_negative,
+    short,
+    whole_number,
+    whole_numbers,
+)
 from ..metric_lists import logged_name, refuse_equal_names
 from ..metrics.hard import Metric
 from ..metrics.soft import AnyMetric, SoftMetric
@@ -84,12 +93,12 @@ def read_only(values: Any) -> NDArray[Any]:
 
 
 def _array(name: str, values: Any) -> NDArray[Any]:
-    array = whole_numbers(CALLER, name, values) if name == "steps" else as_array(CALLER, name, values)
-    if name not in ("steps", "qid"):
-        try:
-            array = np.ascontiguousarray(array, np.float64)
-        except (TypeError, ValueError) as error:
-            raise TypeError(f"{CALLER}: {name} must hold numbers; got dtype {array.dtype}") from error
+    if name == "steps":
+        array = whole_numbers(CALLER, name, values)
+    elif name == "qid":
+        array = as_array(CALLER, name, values)
+    else:
+        array = np.ascontiguousarray(real_numbers(CALLER, name, values), np.float64)
     # the user's own may change; the large one, which a builder made for this, is not copied
     return read_only(array if name == "per_query" else array.copy())
 
