@@ -11,6 +11,8 @@ from pathlib import Path
 from threading import current_thread, main_thread
 from typing import Any, Protocol, TypeVar
 
+import numpy as np
+
 from .arguments import short
 
 _WIDTH = 24
@@ -34,9 +36,9 @@ def shows(caller: str, progress: Any) -> bool:
 
     And not beside others: by "auto" no worker process or thread writes over the bar of another one.
     """
-    if not isinstance(progress, bool) and not (isinstance(progress, str) and progress == "auto"):
+    if not isinstance(progress, (bool, np.bool_)) and not (isinstance(progress, str) and progress == "auto"):
         raise ValueError(f"{caller}: progress must be True, False or 'auto'; got {short(progress)}")
-    return _on_terminal() and _is_alone() if progress == "auto" else bool(progress)
+    return _on_terminal() and _is_alone() if isinstance(progress, str) else bool(progress)
 
 
 def _on_terminal() -> bool:
@@ -106,7 +108,7 @@ def watched(items: Iterable[Item], total: int | None, text: str, shown: bool) ->
 def bar_of_files(caller: str, paths: Sequence[Path], progress: Any) -> Iterator[Callable[[int, int], None]]:
     """What to tell which of the files is read, and how many of its bytes; "auto" shows a bar of long ones only."""
     sizes = [path.stat().st_size if path.is_file() else 0 for path in paths]
-    shown = shows(caller, progress) and (progress is True or sum(sizes) >= _LONG)
+    shown = shows(caller, progress) and (not isinstance(progress, str) or sum(sizes) >= _LONG)
     with bar(shown, caller, float(sum(sizes)) or None) as tell:
         yield lambda at, done: tell(sum(sizes[:at]) + done)
 

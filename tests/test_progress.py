@@ -55,6 +55,7 @@ def test_by_default_it_shows_on_a_terminal(terminal):
 
 def test_by_default_it_does_not_elsewhere():
     assert [shows("fit", given) for given in ("auto", True, False)] == [False, True, False]
+    assert [shows("fit", given) for given in np.array([True, False])] == [True, False]  # as a search's grid has them
 
 
 def test_workers_show_none_by_default(terminal):
