@@ -157,7 +157,7 @@ def seed_of(caller: str, random_state: RandomState | None, most: int = 2**32 - 1
         return int(random_state.integers(LARGEST_INT32))
     if isinstance(random_state, np.random.RandomState):
         return int(random_state.randint(LARGEST_INT32))
-    whole = isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool)
+    whole = isinstance(random_state, (int, np.integer)) and not isinstance(random_state, (bool, np.timedelta64))
     if not whole or not 0 <= random_state <= most:
         raise ValueError(
             f"{caller}: random_state must be a seed from 0 to 2^{most.bit_length()} - 1, a RandomState or a Generator; "

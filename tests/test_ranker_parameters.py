@@ -214,6 +214,7 @@ def test_what_xgboost_does_not_know_is_warned_of(data):
         ({"n_jobs": 0}, ValueError, "n_jobs must not be 0"),
         ({"n_jobs": 2**32 + 1}, ValueError, "n_jobs must be from -2147483648 to 2147483647"),
         ({"random_state": -1}, ValueError, "random_state must be a seed from 0"),
+        ({"random_state": np.timedelta64(9, "s")}, ValueError, "random_state must be a seed from 0 .*timedelta64"),
         (
             {"random_state": "x"},
             ValueError,
