@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .adapters import callers, first_whole, whole
-from .arguments import FloatArray, finite_vector, refuse_negative
-from .query_groups import QueryGroups
+from .arguments import FloatArray, as_array, finite_vector, refuse_negative
+from .query_groups import QueryGroups, resolve_groups
 
 # LightGBM's names of one parameter
 BOOSTING = ("boosting", "boosting_type", "boost")
@@ -101,10 +101,14 @@ def read_groups(caller: str, labels: Any, group: Any) -> QueryGroups:
     """The queries, from the documents of each."""
     if group is None or len(group) == 0:  # empty: of a subset of a subset that was never constructed
         raise ValueError(f"{caller}: the data has no groups; give lgb.Dataset or fit group= (documents per query)")
-    sizes = np.asarray(group)
-    if sizes.dtype.hasobject or sizes.ndim != 1 or np.ma.isMaskedArray(group):  # all of which bytes do not tell
-        return QueryGroups.from_sizes(group, np.asarray(labels).size)
-    return _groups(sizes.tobytes(), sizes.dtype.str, np.asarray(labels).size)
+    n_docs = as_array(caller, "y_true", labels).size
+    sizes = as_array(caller, "group", group)
+    if sizes.dtype.kind not in "iuf" or sizes.ndim != 1:  # which bytes do not tell
+        return resolve_groups(caller, n_docs, group)
+    try:
+        return _groups(sizes.tobytes(), sizes.dtype.str, n_docs)
+    except ValueError:
+        return resolve_groups(caller, n_docs, group)  # which raises in the caller's name
 
 
 @lru_cache(maxsize=8)

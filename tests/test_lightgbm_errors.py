@@ -345,14 +345,24 @@ def test_the_adapter_of_lightgbms_own_interface_is_named(data):
 @pytest.mark.parametrize(
     ("group", "told"),
     [
-        (np.full((10, 1), 3), "one-dimensional"),
-        (np.full((2, 5), 3), "one-dimensional"),
-        (np.ma.masked_equal([3] * 9 + [30], 30), "masked"),
+        (np.full((10, 1), 3), "must be one-dimensional"),
+        (np.full((2, 5), 3), "must be one-dimensional"),
+        (np.ma.masked_equal([3] * 9 + [30], 30), "must not have masked entries"),
+        (np.full(10, 2.5), "must be whole numbers"),
+        (np.full(9, 3), "must add up to the number of documents, 30"),
     ],
 )
 def test_sizes_of_queries_are_no_table_and_all_known(group, told):
-    with pytest.raises(ValueError, match=told):
+    with pytest.raises(ValueError, match=rf"^boostsoft\.lightgbm\.sklearn_objective: group {told}"):
         bl.sklearn_objective("ndcg@5")(np.arange(30) % 3, np.arange(30.0), None, group)
+
+
+@pytest.mark.parametrize("call", [bl.sklearn_objective("ndcg@5"), bl.sklearn_eval_metric("ndcg@5")])
+def test_labels_must_not_be_masked(call):
+    labels = np.arange(30) % 3
+    call(labels, np.arange(30.0), None, [3] * 10)  # the same ones, which are remembered
+    with pytest.raises(ValueError, match=r"^boostsoft\.lightgbm\.sklearn_\w+: y_true must not have masked entries"):
+        call(np.ma.masked_equal(labels, 2), np.arange(30.0), None, [3] * 10)
 
 
 @pytest.mark.parametrize("name", ["min_sum_hessian_in_leaf", "min_child_weight"])
