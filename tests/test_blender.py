@@ -320,6 +320,13 @@ def test_models_are_what_is_blended(data, fitted):
 
 
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+def test_models_get_no_masked_features(data):
+    X, y, sizes = data
+    for masked in (np.ma.masked_less(X, 0.0), list(np.ma.masked_less(X, 0.0))):
+        with pytest.raises(ValueError, match=r"^SoftBlender\.fit: S must not have masked entries; got "):
+            SoftBlender(models=[Column(1), Column(2)]).fit(masked, y, group=sizes)
+
+
 def test_models_of_every_library():
     import lightgbm as lgb
 

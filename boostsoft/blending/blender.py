@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..arguments import FloatArray, RandomState, naming, refuse_lazy
+from ..arguments import FloatArray, RandomState, naming, refuse_lazy, refuse_masked
 from ..frames import as_checkable, refuse_same_names
 from ..labels import read_labels
 from ..metrics.hard import Metric, mean_of
@@ -362,6 +362,7 @@ class SoftBlender(BaseEstimator):  # type: ignore[misc]
         refuse_lazy(caller, "S", S)
         refuse_same_names(caller, "S", S)
         if self.models is not None:
+            refuse_masked(caller, "S", S)  # boosters would read what lies under the mask
             validate_data(self, S, reset=reset, skip_check_array=True)
             scores = model_scores(caller, self.models, S)
             return scores, names_of_models(self.models)
