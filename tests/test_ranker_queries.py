@@ -277,6 +277,16 @@ def test_the_query_column_is_checked(column, error, message, data):
         ranker(qid_column=column).fit(data.X, data.y)
 
 
+def test_a_number_is_no_other_columns_name(data):
+    """Columns that were numbered, and stand in another order by now."""
+    frame = pd.DataFrame(np.column_stack([data.X[:, :2], data.qid]))
+    named = ranker(qid_column=2).fit(frame, data.y).predict(frame)
+    with pytest.raises(ValueError, match=r"fit: qid_column must tell one column; got 2, the name of column 0 and"):
+        ranker(qid_column=2).fit(frame[[2, 0, 1]], data.y)
+    moved = frame[[2, 0, 1]].rename(columns=str)
+    assert np.array_equal(ranker(qid_column="2").fit(moved, data.y).predict(moved), named)
+
+
 def test_the_query_column_is_enough(data):
     for queries in ({"qid": data.qid}, {"group": data.sizes}):
         with pytest.raises(ValueError, match="leave out group= and qid="):

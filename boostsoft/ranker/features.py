@@ -177,7 +177,14 @@ def find_column(caller: str, ranker: Any, X: Any, column: Any) -> int | None:
     if isinstance(column, bool) or not isinstance(column, (int, np.integer)):
         raise TypeError(f"{caller}: qid_column must be the name or the number of a column of X; got {short(column)}")
     n_columns = X.shape[1]
-    return int(whole_number(caller, "qid_column", column, -n_columns, n_columns - 1) % n_columns)
+    position = whole_number(caller, "qid_column", column, -n_columns, n_columns - 1) % n_columns
+    names = list(X.columns) if is_frame(X) else []
+    if column in names and names.index(column) != position:
+        raise ValueError(
+            f"{caller}: qid_column must tell one column; got {column}, the name of column {names.index(column)} and "
+            f"the number of column {names[position]!r}: make the names texts"
+        )
+    return position
 
 
 def ids_in(caller: str, X: Any, position: int) -> NDArray[Any]:
