@@ -177,7 +177,7 @@ def find_column(caller: str, ranker: Any, X: Any, column: Any) -> int | None:
     if isinstance(column, bool) or not isinstance(column, (int, np.integer)):
         raise TypeError(f"{caller}: qid_column must be the name or the number of a column of X; got {short(column)}")
     n_columns = X.shape[1]
-    position = whole_number(caller, "qid_column", column, -n_columns, n_columns - 1) % n_columns
+    position = int(whole_number(caller, "qid_column", column, -n_columns, n_columns - 1) % n_columns)
     names = list(X.columns) if is_frame(X) else []
     if column in names and names.index(column) != position:
         raise ValueError(
