@@ -176,7 +176,7 @@ BAD = {
     "no part": (["--parts", ""], "--parts: must be some of"),
     "rounds": (["--rounds", "0"], "--rounds: must be a whole number of at least 1; got '0'"),
     "queries": (["--queries", "many"], "--queries: must be a whole number of at least 1; got 'many'"),
-    "documents": (["--documents", "0"], "--documents: must be a whole number of at least 1; got '0'"),
+    "documents": (["--documents", "1"], "--documents: must be a whole number of at least 2; got '1'"),
     "seed": (["--seed", "-1"], "--seed"),
     "missing file": (["--data", "{tmp}/none"], "--data: there is no file {tmp}/none"),
     "out is a file": (

@@ -72,7 +72,7 @@ def add_bench(commands: Any) -> None:
     add("--parts", type=_parts, metavar="A,B", help=f"of {','.join(PARTS)} (all; blend if --data has a folder)")
     add("--rounds", type=whole(1), metavar="N", help="rounds that count, of each part (5; 2 if --quick)")
     add("--queries", type=whole(1), metavar="N", help="queries of the synthetic pool (2000; 200 if --quick)")
-    add("--documents", type=whole(1), metavar="N", help="documents of each of these queries (120)")
+    add("--documents", type=whole(2), metavar="N", help="documents of each of these queries (120)")
     add(
         "--seed",
         type=whole(0),
