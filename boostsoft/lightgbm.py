@@ -72,8 +72,8 @@ def objective(
     but for those of its own lambdarank (``label_gain``, ``lambdarank_truncation_level``, ``lambdarank_norm``,
     ``sigmoid``), which are not read: a warning says so. Of what is compared with sums of gradients or curvatures
     (``lambda_l1``, ``lambda_l2``, ``min_sum_hessian_in_leaf``, ``min_gain_to_split``) give a tenth of what suits
-    lambdarank; a warning says where ``min_sum_hessian_in_leaf`` leaves trees few leaves. The defaults of ``cat_l2`` and
-    ``cat_smooth``, 10, keep few documents from being split by category: give .625.
+    lambdarank, or half of it with ``losses``; a warning says where ``min_sum_hessian_in_leaf`` leaves trees few leaves.
+    The defaults of ``cat_l2`` and ``cat_smooth``, 10, keep few documents from being split by category: give .625.
 
     Parameters
     ----------

@@ -220,6 +220,19 @@ def test_float_labels_train(data):
     np.testing.assert_allclose(log["training"]["ndcg_hard@5"][-1], reached, rtol=1e-12)
 
 
+@pytest.mark.parametrize(("losses", "share"), [(None, 0.1), ({"xendcg": 0.5, "ranknet": 0.5}, 0.5)])
+def test_curvature_is_the_share_of_lambdaranks_that_regularization_is_said_to_need(losses, share):
+    rng = np.random.default_rng(0)
+    labels = rng.choice(5, 2400, p=[0.5, 0.3, 0.1, 0.05, 0.05])
+    data = lgb.Dataset(np.zeros((2400, 1)), labels, group=[40] * 60, params={"verbose": -1}).construct()
+    objectives = (
+        bl.objective("ndcg@10", noise="gumbel", mix={"kendall": 0.3}, losses=losses),
+        bl.reference_objective("lambdarank"),
+    )
+    ours, theirs = (objective(np.zeros(2400), data)[1].mean() for objective in objectives)
+    assert share / 2 < ours / theirs < share * 2
+
+
 def test_early_stopping_maximises(data, valid):
     log, dataset = {}, data.dataset()
     booster = train(
