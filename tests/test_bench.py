@@ -138,10 +138,13 @@ def test_a_peer_that_refuses_is_named_and_left_out_and_ours_never_is():
         interleave([Contender("ours", refuse)], 2)
 
 
-def test_a_ratio_to_nothing_says_nothing():
-    found = ratio(np.array([1.0, 2.0, 3.0]), np.array([0.0, 1.0, -1.0]))
+def test_a_ratio_to_or_of_nothing_says_nothing_and_meets_no_target():
+    found = ratio(np.array([1.0, 2.0, 3.0, -4.0, 0.0]), np.array([0.0, 1.0, -1.0, 1.0, 1.0]))
     assert found == Spread(2.0, 2.0, 2.0)
-    assert np.isnan(ratio(np.ones(1), np.zeros(1)).median)
+    for above, below in ((1.0, 0.0), (-1.0, 1.0)):
+        nothing = ratio(np.full(1, above), np.full(1, below))
+        assert np.isnan(nothing.median)
+        assert not Target(1.0, "<= 1x").judge(nothing).met
 
 
 def test_an_action_is_repeated_until_there_is_something_to_measure():

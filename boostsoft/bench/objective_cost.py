@@ -44,9 +44,9 @@ _COLUMNS = (
 _NOTE = (
     "Value, gradient and curvature of an objective: the time of a boosting iteration on one-feature data less that of "
     "a regression objective in the same booster and round. Medians over {rounds} rounds with their quartiles; ratios "
-    "are taken within rounds. Error: largest difference from accuracy='high' over the largest gradient of the query "
-    "(or 1e-8 of the range of gains over sigma, if that is larger), the worst of {checked} queries. CatBoost and "
-    "PL-Rank-3 run on the first {dear} queries."
+    "are taken within rounds, but for those in which a cost is not above 0. Error: largest difference from "
+    "accuracy='high' over the largest gradient of the query (or 1e-8 of the range of gains over sigma, if that is "
+    "larger), the worst of {checked} queries. CatBoost and PL-Rank-3 run on the first {dear} queries."
 )
 
 

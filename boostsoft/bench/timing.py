@@ -102,9 +102,12 @@ class Rounds:
 
 
 def ratio(above: FloatArray, below: FloatArray) -> Spread:
-    """Spread of the ratio within rounds; a round in which the lower one is not above 0 says nothing."""
+    """Spread of the ratio within rounds; a round in which one of them is not above 0 says nothing.
+
+    What is left of a tree's time may be less than 0 where other work ran beside, and would meet every target.
+    """
     quotient = np.full(above.size, np.nan)
-    np.divide(above, below, out=quotient, where=below > 0)
+    np.divide(above, below, out=quotient, where=(above > 0) & (below > 0))
     return Spread.of(quotient)
 
 
