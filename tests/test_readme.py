@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import boostsoft as bs
+import boostsoft.lightgbm as bl
 from boostsoft.metrics.registry import REGISTRY
 
 README = Path(__file__).parent.parent / "README.md"
@@ -44,3 +46,29 @@ def test_the_table_lists_every_metric():
         assert formula == REGISTRY[name].summary
         listed = {*re.findall(r"`(\w+)`", options), "ties", "empty"}
         assert listed == set(bs.Metric(name).options)
+
+
+@pytest.mark.parametrize(
+    ("n_docs", "n_relevant", "losses", "random_trees", "rate"),
+    [
+        (5_000, 2_500, "", True, 0.1),
+        (25_000, 12_500, "many", True, 0.1),
+        (25_000, 250, "rare", True, 0.1),
+        (60_000, 30_000, "many", False, 0.14),
+        (60_000, 4_000, "many", True, 0.1),
+        (200_000, 50_000, "many", False, 0.2),
+    ],
+)
+def test_what_to_say_by_hand_is_what_the_ranker_says(n_docs, n_relevant, losses, random_trees, rate):
+    table = TEXT[TEXT.index("| part | say |") : TEXT.index("The factor is a tenth")]
+    [objective] = re.findall(r"`(bl\.objective\(.*\))`", table)
+    by_size = dict(zip(("many", "rare"), re.findall(r'(\{"xendcg".*?\})`', table), strict=True))
+    own = eval(objective[:-1] + f", losses={by_size.get(losses)})", {"bl": bl})
+    labels = np.zeros(n_docs)
+    labels[:: n_docs // n_relevant] = 1
+    given = bs.SoftRanker().train_arguments(labels, group=[50] * (n_docs // 50))["params"]
+    assert repr(given["objective"]) == repr(own)
+    assert given.get("extra_trees", False) == random_trees
+    assert given["learning_rate"] == pytest.approx(rate, abs=0.002)
+    [categories] = re.findall(r'`("cat_l2".*?)`', table)
+    assert eval("{" + categories + "}").items() <= given.items()
