@@ -36,7 +36,7 @@ def warn_of_few_leaves(caller: str, params: Mapping[str, Any], n_docs: int, curv
         # with which all have room
         advice = f"let the weights' mean be 1 if there are any, or give {name}={1e-4 * curvature:.0g}"
         if least > _DEFAULT_LEAST:
-            advice = "leave it out, or give a tenth of what suits lambdarank, whose curvatures are larger"
+            advice = f"lambdarank's curvatures are mostly larger: leave it out, or give {curvature / (4 * leaves):.1g}"
         warnings.warn(
             f"{caller}: {name}={least:g} may leave a tree fewer than {leaves} leaves, since all documents have a "
             f"curvature of {curvature:.3g}; {advice}",
