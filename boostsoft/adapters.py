@@ -57,6 +57,15 @@ def warn_of_least_curvature(caller: str, name: str, least: float, curvature: flo
     )
 
 
+def refuse_tables_of_scores(caller: str, predictions: Any, parameters: str) -> None:
+    """Raise if a booster predicts several scores per document, as it does where one of these parameters is above 1."""
+    shape = np.shape(predictions)
+    if len(shape) == 2 and shape[1] > 1:
+        raise ValueError(
+            f"{caller}: model must have one score per document; got {shape[1]} of each: leave {parameters} out"
+        )
+
+
 def refuse_large_gradients(caller: str, gradient: FloatArray, unit: float, booster: str, largest: float) -> None:
     """Raise if gradients are beyond a booster's single precision, in which its trees would have no split, or NaN."""
     length = unit * max(np.max(gradient), -np.min(gradient))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .adapters import as_booster, refuse_large_gradients
+from .adapters import as_booster, refuse_large_gradients, refuse_tables_of_scores
 from .arguments import FloatArray, finite_vector
 from .lightgbm_data import (
     Training,
@@ -31,6 +31,7 @@ from .metrics.registry import REGISTRY
 from .objectives import Objective
 from .pooling import needs_spread
 
+CLASSES = "num_class"
 LARGEST = 1e37  # a gradient: LightGBM keeps it in float32, which ends at 3e38
 
 
@@ -45,6 +46,7 @@ class _ObjectiveCall:
     def _gradient_curvature(
         self, training: Training, labels: Any, preds: Any, weight: Any, group: Any
     ) -> tuple[FloatArray, FloatArray]:
+        refuse_tables_of_scores(self.caller, preds, CLASSES)
         groups = read_groups(self.caller, labels, group)
         queries = self._cache.get(labels, groups, partial(self.rule.prepare, caller=self.caller))
         scores = finite_vector(self.caller, "predictions", preds, groups.n_docs)
@@ -103,6 +105,7 @@ class _MetricsCall:
         self.metrics = metrics
 
     def _logged(self, labels: Any, preds: Any, weight: Any, group: Any) -> list[tuple[str, float, bool]]:
+        refuse_tables_of_scores(self.metrics.caller, preds, CLASSES)
         groups = read_groups(self.metrics.caller, labels, group)
         weights = query_means(self.metrics.caller, weight, groups)
         return [(name, value, True) for name, value in self.metrics.values(labels, groups, preds, weights)]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .adapters import as_booster, refuse_large_gradients, stock_unit
+from .adapters import as_booster, refuse_large_gradients, refuse_tables_of_scores, stock_unit
 from .arguments import FloatArray, finite_vector
 from .metric_lists import MetricList, PreparedCache
 from .objectives import Objective
@@ -22,6 +22,7 @@ from .xgboost_data import (
     warn_if_no_split,
 )
 
+CLASSES = "num_class and num_target"
 LARGEST = 1e18  # a gradient: XGBoost squares sums of them in float32, which ends at 3e38
 
 
@@ -45,6 +46,7 @@ class XGBoostObjective:
         part = over_workers() is not None
         if part and is_empty(dtrain):
             return np.zeros(0), np.zeros(0)
+        refuse_tables_of_scores(self.caller, predt, CLASSES)
         groups, weights = groups_and_weights(self.caller, dtrain)
         queries = self._cache.get(dtrain.get_label(), groups, partial(self.rule.prepare, part=part, caller=self.caller))
         scores = finite_vector(self.caller, "predictions", np.ravel(predt), groups.n_docs)
@@ -72,6 +74,7 @@ class XGBoostMetrics:
         total = over_workers()
         if total is not None and is_empty(dmatrix):
             return self.metrics.pooled_values(None, None, None, np.zeros(0), total)
+        refuse_tables_of_scores(self.metrics.caller, predt, CLASSES)
         groups, weights = groups_and_weights(self.metrics.caller, dmatrix)
         with as_booster(threads(), library()):
             if total is None:

@@ -212,6 +212,21 @@ def test_what_lgbmranker_trains_with_is_seen(data):
     assert ranker.booster_.num_trees() == 8
 
 
+def test_a_model_of_several_classes_is_refused(data):
+    told = r"model must have one score per document; got 5 of each: leave num_class out$"
+    several = {**SMALL, "num_class": 5}
+    with pytest.raises(ValueError, match=rf"^boostsoft\.lightgbm\.objective: {told}"):
+        train(data, params=several)
+    with pytest.raises(ValueError, match=rf"^boostsoft\.lightgbm\.sklearn_objective: {told}"):
+        rank_again(data, num_class=5).fit(data.X, data.y, group=data.sizes)
+    data_set = data.dataset()
+    given = {"valid_sets": [data_set], "feval": bl.feval("ndcg@5")}
+    with pytest.raises(ValueError, match=rf"^boostsoft\.lightgbm\.feval: {told}"):
+        lgb.train({**several, "objective": "multiclass"}, data_set, 3, **given)
+    with pytest.raises(ValueError, match=rf"^boostsoft\.lightgbm\.sklearn_eval_metric: {told}"):
+        bl.sklearn_eval_metric("ndcg@5")(data.y, np.zeros((data.y.size, 5)), None, data.sizes)
+
+
 def test_positions_are_refused(data):
     message = "objective: the Dataset has positions; correcting position bias is not supp"
     dataset, again = (data.dataset(position=np.arange(data.y.size) % 5) for _ in range(2))
