@@ -97,7 +97,15 @@ def test_every_alias_of_lightgbm_is_known():
         "early_stopping_min_delta", "eval_at", "label_gain", "lambdarank_truncation_level", "lambdarank_norm",
         "lambdarank_position_bias_regularization", "objective_seed", "sigmoid", "scale_pos_weight", "is_unbalance",
         "boost_from_average", "num_class", "alpha", "fair_c", "poisson_max_delta_step", "tweedie_variance_power",
-        "reg_sqrt", "pos_bagging_fraction", "neg_bagging_fraction",
+        "reg_sqrt", "pos_bagging_fraction", "neg_bagging_fraction", "drop_rate", "max_drop", "skip_drop",
+        "uniform_drop", "xgboost_dart_mode", "drop_seed", "num_machines", "machines", "machine_list_filename",
+        "local_listen_port", "time_out", "pre_partition", "auc_mu_weights", "multi_error_top_k", "input_model", "task",
+        "config", "data", "valid", "header", "label_column", "weight_column", "group_column", "ignore_column",
+        "two_round", "precise_float_parser", "parser_config_file", "save_binary", "output_model", "snapshot_freq",
+        "saved_feature_importance_type", "metric_freq", "is_provide_training_metric", "refit_decay_rate",
+        "convert_model", "convert_model_language", "output_result", "num_iteration_predict", "start_iteration_predict",
+        "predict_raw_score", "predict_leaf_index", "predict_contrib", "predict_disable_shape_check", "pred_early_stop",
+        "pred_early_stop_freq", "pred_early_stop_margin",
     ]  # fmt: skip
     assert _ConfigAliases.get(*names) <= set(known)
 

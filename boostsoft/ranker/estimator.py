@@ -100,7 +100,8 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         follow or cut the trees one by one say 1: those of the second booster do not go on where the first one's end.
     booster_params : dict, optional
         Further parameters of the booster; those that the ranker has or settles itself raise, by any name, and so do
-        those that LightGBM does not know or reads for its own objectives only. XGBoost warns of what it does not know.
+        those that LightGBM does not know, or reads elsewhere only: for its own objectives, with files, on its command
+        line, on several machines or where it predicts. XGBoost warns of what it does not know.
         LightGBM's ``goss`` begins behind 1 / rate trees of each booster, and of n boosters the rate is an n-th.
     eval_metric : str, Metric, SoftMetric or a list of them, optional
         What is evaluated after every tree. The first of them is watched; by default ``metric`` under the same noise

@@ -79,7 +79,8 @@ SETTLED = by_alias(
         "unbalance unbalanced_sets boost_from_average num_class num_classes alpha fair_c poisson_max_delta_step "
         "tweedie_variance_power reg_sqrt",
         "the ranker keeps LightGBM quiet": "verbosity verbose",
-        "the ranker's trees add up: gbdt": " ".join(BOOSTING),
+        "the ranker's trees add up: gbdt": f"{' '.join(BOOSTING)} drop_rate rate_drop max_drop skip_drop uniform_drop "
+        "xgboost_dart_mode drop_seed",
         "LightGBM draws so under its objectives of classes only": "pos_bagging_fraction pos_sub_row pos_subsample "
         "pos_bagging neg_bagging_fraction neg_sub_row neg_subsample neg_bagging",
         "with it LightGBM trains stumps under any custom objective": "bagging_by_query",
@@ -87,6 +88,26 @@ SETTLED = by_alias(
         "the first metric is watched": "first_metric_only",
         "any better value counts": "early_stopping_min_delta",
         "the metric has its own gain": "label_gain",
+        # all that follows, but for several machines, lgb.train passes over without a word
+        "fit takes init_model": "input_model model_in model_input",
+        "the ranker trains on one machine": "num_machines num_machine machines nodes workers machine_list_filename "
+        "mlist machine_list machine_list_file local_listen_port port local_port time_out pre_partition "
+        "is_pre_partition",
+        "the ranker gives a document one score": "auc_mu_weights multi_error_top_k",
+        "LightGBM reads it with files only, and fit takes columns, labels, queries and weights": "data train "
+        "train_data data_filename train_data_file valid test test_data valid_data test_data_file valid_data_file "
+        "valid_filenames header has_header label_column label weight_column weight group_column group query group_id "
+        "query_id query_column ignore_column blacklist ignore_feature two_round two_round_loading "
+        "use_two_round_loading precise_float_parser parser_config_file save_binary is_save_binary is_save_binary_file",
+        "LightGBM reads it on its command line only": "task task_type config config_file output_model model_out "
+        "model_output snapshot_freq save_period saved_feature_importance_type metric_freq output_freq "
+        "is_provide_training_metric train_metric training_metric is_training_metric refit_decay_rate convert_model "
+        "convert_model_file convert_model_language output_result name_pred pred_name predict_name predict_result "
+        "prediction_name prediction_result",
+        "predict adds up all trees": "num_iteration_predict start_iteration_predict predict_raw_score raw_score "
+        "predict_rawscore is_predict_raw_score predict_leaf_index leaf_index is_predict_leaf_index predict_contrib "
+        "contrib is_predict_contrib predict_disable_shape_check pred_early_stop pred_early_stop_freq "
+        "pred_early_stop_margin",
     }
 )
 
