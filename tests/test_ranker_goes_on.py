@@ -95,6 +95,15 @@ def test_training_that_goes_on_draws_anew(booster, options, data):
     assert len({tree.tobytes() for tree in np.diff(stages, axis=0).round(14)}) > 1
 
 
+def test_training_that_goes_on_draws_anew_by_a_seed_of_the_boosters_own(data):
+    options = {"learning_rate": 1e-9, "colsample": 0.5, "booster_params": {"feature_fraction_seed": 3}}
+    model = None
+    for _ in range(4):
+        model = fit(ranker(n_estimators=1, **options), data, init_model=model)
+    stages = np.array([np.zeros(len(data.y)), *model.staged_predict(data.X)])
+    assert len({tree.tobytes() for tree in np.diff(stages, axis=0).round(14)}) > 1
+
+
 @both
 def test_training_goes_on_from_the_best(booster, data, valid):
     start = watched(booster, data, valid)

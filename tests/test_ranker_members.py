@@ -420,6 +420,24 @@ def test_boosters_that_are_copies(booster, n_boosters, options, copies, data):
         assert not any("copies" in str(warning.message) for warning in said)
 
 
+@pytest.mark.parametrize(
+    ("seed", "options"),
+    [
+        ("extra_seed", {}),
+        ("bagging_fraction_seed", {"subsample": 0.5, "random_trees": False}),
+        ("feature_fraction_seed", {"colsample": 0.5, "random_trees": False}),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_seed_of_the_boosters_own_makes_no_copies(seed, options, data):
+    """Boosters of one kind, the first and the fifth, are to draw differently, as they do by random_state."""
+    model = fit(ranker(n_boosters=5, booster_params={seed: 3}, **{**OPTIONS, **options}), data)
+    first, *_, fifth = parts(model, data)
+    assert not np.allclose(first, fifth, rtol=1e-6, atol=1e-9)
+    alone = fit(ranker(booster_params={seed: 3}, random_state=8, **{**OPTIONS, **options}), data).predict(data.X)
+    np.testing.assert_allclose(5 * first, alone, rtol=1e-6, atol=1e-8)
+
+
 def test_copies_among_plain_boosters_beside_random_ones():
     """Of seven on many documents the second and the seventh are plain and on the metric; random ones are all drawn."""
     assert n_copies(members(6, 20_000, True), 31, True) == 0

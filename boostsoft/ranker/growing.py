@@ -72,7 +72,7 @@ def _grow(
 ) -> tuple[Job, Grown, list[int]]:
     """The first training, what all have left, and how many splits there were after each."""
     if start is not None:  # or the draws of its first trees would be made again
-        settings = replace(settings, seed=(settings.seed + trees.n_trees(start)) % 2**31)
+        settings = settings.drawing_anew(trees.n_trees(start))
     first = _job(settings, trees, settings.objective, train, sets, start)
     refuse_other_features(first, trees)
     first = replace(first, data=trees.data(settings, train, sets), shown=shown, callbacks=callbacks)
@@ -122,11 +122,10 @@ def _add(found: Grown, trees: Trees, first: Job, member: Member, at: int, share:
     share *= member.unit(own, fitted)
     sets = [rows for _, rows in first.valid]
     its = replace(
-        _at_rate(settings, share),
+        _at_rate(settings, share).drawing_anew(at),
         num_leaves=member.leaves(settings.num_leaves),
         random_trees=bool(settings.random_trees) and not member.plain,
         sampled=not member.on_metric,
-        seed=(settings.seed + at) % 2**31,
     )
     job = _job(its, trees, member.objective(settings.objective), first.train, sets, found.booster)
     if first.shown is not None:

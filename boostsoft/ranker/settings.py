@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
 
+from ..adapters import whole
 from ..arguments import (
     LARGEST_INT32,
     FloatArray,
@@ -36,6 +37,8 @@ FIT = "SoftRanker.fit"
 Checked = TypeVar("Checked")
 BOOSTERS = ("lightgbm", "xgboost")
 AUTO = "auto"
+# LightGBM's beside random_state, of what is drawn for trees; that of the data is drawn by once
+SEEDS = ("bagging_seed", "bagging_fraction_seed", "feature_fraction_seed", "extra_seed")
 WHOLE_ORDER: MetricWeights = {"kendall": 0.3}
 
 
@@ -107,6 +110,12 @@ class Settings:
         if self.learning_rate is None:
             return replace(found, learning_rate=rate.chosen(groups.n_docs, relevant, random, self.n_estimators))
         return found
+
+    def drawing_anew(self, n: int) -> Settings:
+        """The same with seeds that are ``n`` further on, so that trees behind others repeat no draws of theirs."""
+        given = {name: whole(self.more[name]) for name in SEEDS if name in self.more}
+        moved = {name: (seed + n) % 2**31 for name, seed in given.items() if seed is not None}
+        return replace(self, seed=(self.seed + n) % 2**31, more={**self.more, **moved})
 
 
 def check_settings(ranker: Any) -> Settings:
