@@ -174,6 +174,24 @@ def test_what_exact_trees_of_xgboost_ignore_is_refused(data):
     assert max(tree.count("leaf=") for tree in model.booster_.get_dump()) == 8
 
 
+@pytest.mark.parametrize(
+    ("name", "given", "own"),
+    [
+        ("monotone_constraints", [1, -1, 0, 0], (1, -1, 0, 0)),
+        ("monotone_constraints", np.array([1, -1, 0, 0]), (1, -1, 0, 0)),
+        ("interaction_constraints", [[0], [1, 2, 3]], "[[0], [1, 2, 3]]"),
+        ("interaction_constraints", [(0,), np.arange(1, 4)], "[[0], [1, 2, 3]]"),
+    ],
+)
+def test_constraints_of_features_by_number_are_what_lightgbm_takes(name, given, own, data):
+    """XGBoost itself takes the numbers for names of features, and a list for a mapping."""
+    ours, theirs = (
+        fit(ranker("xgboost", booster_params={name: value}), data).predict(data.X) for value in (given, own)
+    )
+    np.testing.assert_array_equal(ours, theirs)
+    assert not np.array_equal(ours, fit(ranker("xgboost"), data).predict(data.X))
+
+
 def test_what_xgboost_does_not_know_is_warned_of(data):
     with pytest.warns(UserWarning, match="max_bins"):
         fit(ranker("xgboost", booster_params={"max_bins": 9}), data)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -83,7 +83,7 @@ def parameters(settings: Settings, curvature: float, unit: float = STOCK_UNIT) -
         "grow_policy": "lossguide",
         # otherwise what a continued training draws depends on what else was trained in this process
         "seed_per_iteration": True,
-        **settings.more,
+        **_as_xgboost_reads(settings.more),
         "base_score": 0.0,
         "disable_default_eval_metric": True,
         "learning_rate": settings.learning_rate,
@@ -100,6 +100,19 @@ def parameters(settings: Settings, curvature: float, unit: float = STOCK_UNIT) -
     }
     if settings.n_jobs is not None:
         found["nthread"] = settings.n_jobs
+    return found
+
+
+def _as_xgboost_reads(more: Mapping[str, Any]) -> dict[str, Any]:
+    """Constraints of features by number, as LightGBM takes them too, for which XGBoost has forms of its own."""
+    found = dict(more)
+    monotone, sets = found.get("monotone_constraints"), found.get("interaction_constraints")
+    if isinstance(monotone, (list, np.ndarray)):  # which it takes for a mapping from names
+        found["monotone_constraints"] = tuple(np.asarray(monotone).tolist())
+    if isinstance(sets, (list, tuple)):
+        lists = [list(one) if isinstance(one, (list, tuple, np.ndarray)) else [one] for one in sets]
+        if all(isinstance(at, (int, np.integer)) for one in lists for at in one):  # which it takes for names
+            found["interaction_constraints"] = str([[int(at) for at in one] for one in lists])
     return found
 
 
