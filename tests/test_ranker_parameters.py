@@ -159,6 +159,8 @@ def test_histograms_by_column_are_had_for_the_asking(data):
     usual = lightgbm_trees.parameters(check_settings(SoftRanker()), 0.01)
     assert (usual["force_row_wise"], usual["deterministic"]) == (True, True)
     assert "force_row_wise" not in lightgbm_trees.parameters(check_settings(SoftRanker(booster_params=given)), 0.01)
+    refused = {"force_col_wise": False}  # otherwise LightGBM would choose by what is faster just then
+    assert lightgbm_trees.parameters(check_settings(SoftRanker(booster_params=refused)), 0.01)["force_row_wise"]
     by_column, by_row = (ranker(booster_params=more).fit(data.X, data.y, qid=data.qid) for more in (given, {}))
     np.testing.assert_allclose(by_column.predict(data.X), by_row.predict(data.X), rtol=1e-6, atol=1e-9)
 
@@ -190,6 +192,49 @@ def test_constraints_of_features_by_number_are_what_lightgbm_takes(name, given, 
     )
     np.testing.assert_array_equal(ours, theirs)
     assert not np.array_equal(ours, fit(ranker("xgboost"), data).predict(data.X))
+
+
+@pytest.mark.parametrize(
+    "given", [[(0,), (1, 2, 3)], [{0}, {1, 2, 3}], [np.array([0]), np.arange(1, 4)], "[0], [1, 2, 3]", "[[0],[1,2,3]]"],
+    ids=str,
+)  # fmt: skip
+def test_sets_of_features_in_any_form_constrain_lightgbm(given, data):
+    """LightGBM itself passes over a tuple and a set without a word."""
+    ours, theirs = (
+        fit(ranker(booster_params={"interaction_constraints": value}), data).predict(data.X)
+        for value in (given, [[0], [1, 2, 3]])
+    )
+    np.testing.assert_array_equal(ours, theirs)
+    assert not np.array_equal(ours, fit(ranker(), data).predict(data.X))
+
+
+@pytest.mark.parametrize("given", [[0, 1], "0,1", "abc", 3, [[0.5]], [["a"]]], ids=repr)
+def test_what_is_no_set_of_features_is_refused(given, data):
+    told = r"^SoftRanker.fit: interaction_constraints in booster_params must be lists of features, .*; got "
+    with pytest.raises(ValueError, match=told):
+        fit(ranker(booster_params={"interaction_constraints": given}), data)
+
+
+@pytest.mark.parametrize("feature", [4, -1])
+def test_a_feature_that_x_lacks_is_in_no_set(feature, data):
+    """LightGBM would end the process."""
+    told = rf"^SoftRanker.fit: interaction_constraints in booster_params must be .* X, from 0 to 3; got {feature}$"
+    for given in ([[0, 1], [2, feature]], f"[0,1],[2,{feature}]"):
+        with pytest.raises(ValueError, match=told):
+            fit(ranker(booster_params={"interaction_constraints": given}), data)
+
+
+@pytest.mark.parametrize("name", ["forcedsplits_filename", "fs", "forcedbins_filename"])
+def test_a_file_that_is_not_there_is_refused(name, data, tmp_path):
+    """LightGBM would say so in a line of its log, which the ranker keeps quiet, and go on without."""
+    path = tmp_path / "none.json"
+    with pytest.raises(
+        ValueError, match=rf"^SoftRanker.fit: {name} in booster_params must be a file; got .*none.json'$"
+    ):
+        fit(ranker(booster_params={name: str(path)}), data)
+    path.write_text('[{"feature": 0, "bin_upper_bound": [0.5]}]' if name == "forcedbins_filename" else "{}")
+    fit(ranker(booster_params={name: str(path)}), data)
+    fit(ranker(booster_params={name: ""}), data)
 
 
 def test_what_xgboost_does_not_know_is_warned_of(data):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
+import json
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -14,7 +16,7 @@ from scipy import sparse
 
 from .. import lightgbm as adapter
 from ..adapters import STOCK_UNIT, as_booster, refuse_large_gradients, stock_unit
-from ..arguments import FloatArray
+from ..arguments import FloatArray, short
 from ..lightgbm_callback import LightGBMTrack
 from ..lightgbm_calls import LARGEST
 from ..lightgbm_data import (
@@ -26,6 +28,7 @@ from ..lightgbm_data import (
     OBJECTIVE,
     STOPPING,
     THREADS,
+    is_on,
     library,
     main_names,
     refuse_classes,
@@ -38,7 +41,7 @@ from .features import Features
 from .random_trees import FEATURES, RANDOM_TREES, ROWS
 from .regularization import leaf_l2
 from .rows import Rows
-from .settings import FIT, Settings, by_alias, refuse_clashes
+from .settings import FIT, Settings, by_alias, feature_sets, refuse_clashes
 from .training import Job, OwnScores, usable_names
 
 NAME = "lightgbm"
@@ -50,6 +53,11 @@ CALLBACKS = "functions of LightGBM's CallbackEnv, such as lightgbm.log_evaluatio
 _RECORDS, _ENDS = -(2**31) + 1, 2**31
 BY_NODE = ("feature_fraction_bynode", "sub_feature_bynode", "colsample_bynode")
 STOCK_CATEGORY_L2 = 10.0
+INTERACTIONS = "interaction_constraints"
+FILES = (
+    "forcedsplits_filename", "fs", "forced_splits_filename", "forced_splits_file", "forced_splits",
+    "forcedbins_filename",
+)  # fmt: skip
 ZERO = float(np.float32(1e-35))  # what is not farther from 0 is 0 to LightGBM
 
 # the ranker's own parameter -> LightGBM's name and its aliases
@@ -123,6 +131,39 @@ def check(settings: Settings) -> None:
             nearest = difflib.get_close_matches(name, known, n=1)
             meant = f": is {nearest[0]!r} meant?" if nearest else ""
             raise ValueError(f"{FIT}: booster_params must hold parameters of LightGBM; got {name!r}{meant}")
+    for name in FILES:
+        path = settings.more.get(name)
+        if path and not os.path.isfile(path):  # of which LightGBM would say so in its log, and go on without
+            raise ValueError(f"{FIT}: {name} in booster_params must be a file; got {path!r}")
+    _interaction_sets(settings)
+
+
+def _interaction_sets(settings: Settings) -> list[list[int]] | None:
+    """Sets of features that may be split on together, None if nothing is said; LightGBM skips what it cannot read."""
+    given = settings.more.get(INTERACTIONS)
+    if given is None:
+        return None
+    read = given
+    if isinstance(given, str):
+        with contextlib.suppress(json.JSONDecodeError):
+            read = json.loads(given if given.strip().startswith("[[") else f"[{given}]")
+    sets = feature_sets(read)
+    if sets is None:
+        raise ValueError(
+            f"{FIT}: {INTERACTIONS} in booster_params must be lists of features, counted from 0, such as "
+            f"[[0, 1], [2, 3]]; got {short(given)}"
+        )
+    return sets
+
+
+def _refuse_other_interactions(settings: Settings, n_features: int) -> None:
+    """Raise if a set holds a feature that there is not: LightGBM would write into memory that is not its own."""
+    for feature in (at for one in _interaction_sets(settings) or () for at in one):
+        if not 0 <= feature < n_features:
+            raise ValueError(
+                f"{FIT}: {INTERACTIONS} in booster_params must be of the features of X, from 0 to {n_features - 1}; "
+                f"got {feature}"
+            )
 
 
 def parameters(settings: Settings, curvature: float, unit: float = STOCK_UNIT) -> dict[str, Any]:
@@ -139,7 +180,7 @@ def parameters(settings: Settings, curvature: float, unit: float = STOCK_UNIT) -
         # data is never split by category
         "cat_l2": STOCK_CATEGORY_L2 / unit,
         "cat_smooth": STOCK_CATEGORY_L2 / unit,
-        **({} if "force_col_wise" in settings.more else {"force_row_wise": True}),
+        **({} if is_on(settings.more.get("force_col_wise")) else {"force_row_wise": True}),
         **settings.more,
         "metric": "None",
         "learning_rate": settings.learning_rate,
@@ -152,6 +193,9 @@ def parameters(settings: Settings, curvature: float, unit: float = STOCK_UNIT) -
         "seed": settings.seed,
         "verbosity": -1,
     }
+    sets = _interaction_sets(settings)
+    if sets is not None:
+        found[INTERACTIONS] = sets
     share = settings.subsample
     if settings.random_trees and settings.sampled:
         if not any(name in settings.more for name in BY_NODE):
@@ -206,6 +250,7 @@ def load(source: Any) -> Any:
 
 def data(settings: Settings, train: Rows, sets: Sequence[Rows]) -> Any:
     """The data sets. Where several boosters are trained, LightGBM keeps the features, to predict by those before."""
+    _refuse_other_interactions(settings, train.features.matrix.shape[1])
     several = (settings.n_boosters or 1) > 1
     made = _dataset(replace(train, features=_some_feature(train.features)), several)
     return made, [_dataset(rows, several, reference=made) for rows in sets]

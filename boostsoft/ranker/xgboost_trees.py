@@ -26,7 +26,7 @@ from .features import Features
 from .random_trees import RANDOM_TREES
 from .regularization import leaf_l2
 from .rows import Rows
-from .settings import FIT, Settings, by_alias, refuse_clashes
+from .settings import FIT, Settings, by_alias, feature_sets, refuse_clashes
 from .training import Job, OwnScores, usable_names
 
 NAME = "xgboost"
@@ -106,13 +106,11 @@ def parameters(settings: Settings, curvature: float, unit: float = STOCK_UNIT) -
 def _as_xgboost_reads(more: Mapping[str, Any]) -> dict[str, Any]:
     """Constraints of features by number, as LightGBM takes them too, for which XGBoost has forms of its own."""
     found = dict(more)
-    monotone, sets = found.get("monotone_constraints"), found.get("interaction_constraints")
+    monotone, sets = found.get("monotone_constraints"), feature_sets(found.get("interaction_constraints"))
     if isinstance(monotone, (list, np.ndarray)):  # which it takes for a mapping from names
         found["monotone_constraints"] = tuple(np.asarray(monotone).tolist())
-    if isinstance(sets, (list, tuple)):
-        lists = [list(one) if isinstance(one, (list, tuple, np.ndarray)) else [one] for one in sets]
-        if all(isinstance(at, (int, np.integer)) for one in lists for at in one):  # which it takes for names
-            found["interaction_constraints"] = str([[int(at) for at in one] for one in lists])
+    if sets is not None:  # numbers, which it takes for names
+        found["interaction_constraints"] = str(sets)
     return found
 
 
