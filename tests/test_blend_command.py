@@ -528,8 +528,8 @@ def test_labels_that_say_too_little(tmp_path, capsys):
     assert cli.main(["blend", nothing, *out]) == 2
     assert "none has a relevant document" in capsys.readouterr().err
     fold = table_of(tmp_path, "1,a,1,1,2", "1,b,0,2,1", "2,c,0,1,1", "2,d,0,2,3")
-    assert cli.main(["blend", fold, *out]) == 2
-    assert "--folds 0 leaves them out" in capsys.readouterr().err
+    assert cli.main(["blend", fold, *out]) == 2  # of five folds two have a query
+    assert " of 2; --folds 0 leaves them out)" in capsys.readouterr().err
     silent = table_of(tmp_path, "1,a,1,1,", "1,b,0,2,", "2,c,1,1,", "2,d,0,2,")
     assert cli.main(["blend", silent, *out]) == 2
     assert "; y is NaN everywhere" in capsys.readouterr().err

@@ -140,7 +140,7 @@ def _held_out(
     tells = np.array([groups.differ(column) for column in Z.T])
     for fold in watched(range(n_folds), n_folds, "held-out queries", shows("blend", "auto")):
         chosen = np.zeros(n, np.bool_)
-        chosen[order[fold::folds]] = True
+        chosen[order[fold::n_folds]] = True
         rows = np.repeat(chosen, data.sizes)
         train, test = data.rows(~rows), data.rows(rows)
         scored = np.count_nonzero(~np.isnan(train.S), axis=0) > 0  # a model that knows none of these has no weight
@@ -154,7 +154,7 @@ def _held_out(
             found[BLEND][chosen] = _fit_and_measure(train, test, metric, options)
         except ValueError as error:
             told = _with_names(str(error), train.models)
-            raise ValueError(f"{told} (fold {fold + 1} of {folds}; --folds 0 leaves them out)") from error
+            raise ValueError(f"{told} (fold {fold + 1} of {n_folds}; --folds 0 leaves them out)") from error
         as_ever = tells[:, ~chosen].any(axis=1).all()
         for name, how in untrained.items():
             values = whole[name]
