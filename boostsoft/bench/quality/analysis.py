@@ -41,7 +41,7 @@ _BOOSTER_COLUMNS = (
 _NOTE = (
     "Test queries of all folds; {counted:,} of {queries:,} have something relevant, the others are left out of every "
     "mean. Values are means over seeds ({seeds}); paired intervals over queries by the bootstrap, on those means. "
-    "Ours is {ours}. Spread: NDCG@10 over seeds. Time: training a run, median; threads per run: {threads}, runs at a "
+    "Ours is {ours}. Seeds: NDCG@10 over them. Time: training a run, median; threads per run: {threads}, runs at a "
     "time: {jobs}."
 )
 _BOOSTER_NOTE = (
