@@ -42,11 +42,11 @@ class Count(NamedTuple):
     operations: float
 
 
-def count_cells(pool: Pool, metric: str, noise: str, sigma: float, accuracy: str = "fast") -> Count:
+def count_cells(pool: Pool, metric: str, noise: str, sigma: float) -> Count:
     """Nodes, cells and operations of a gradient, averaged over the queries of a pool, of a metric that goes by odds."""
     queries = prepare(Metric(metric), "bench", pool.labels, pool.groups)
     sizes, scores = pool.groups.sizes, pool.scores / sigma
-    step, tol = ACCURACY[accuracy]
+    step, tol = ACCURACY["fast"]
     longest, deepest = int(sizes.max()), int(np.minimum(sizes, queries.cutoffs).max())
     room = workspace(ODDS, queries.family, longest, deepest, 40.0 - math.log(tol))
     out = [np.zeros(pool.n_queries), *(np.zeros(scores.size) for _ in range(3))]

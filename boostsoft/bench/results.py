@@ -76,6 +76,8 @@ class Section:
         Cells by key: text, numbers, Spreads, or lists of Verdicts.
     rounds : Rounds, optional
         The raw seconds.
+    left_out : mapping
+        Contenders or methods that are not in the table, and why.
     """
 
     key: str
@@ -92,8 +94,8 @@ class Section:
         return [cell for row in self.rows for cell in row.get("targets", [])]
 
 
-def significant(value: float, digits: int = 3) -> str:
-    """A number with three significant digits, without exponent from .001 to 9,999,999.
+def significant(value: float) -> str:
+    """A number to three significant digits, from 100 on to a whole one; below .001 and from 1e7 on two and an exponent.
 
     >>> [significant(v) for v in (0.0, 0.98765, 12.34, 1234.5, 0.0000123, float("nan"))]
     ['0', '0.988', '12.3', '1,234', '1.2e-05', '-']
@@ -104,9 +106,9 @@ def significant(value: float, digits: int = 3) -> str:
         return "0"
     if not 1e-3 <= abs(value) < 1e7:
         return f"{value:.1e}"
-    if abs(value) >= 10 ** (digits - 1):
+    if abs(value) >= 100:
         return f"{value:,.0f}"
-    decimals = digits - 1 - math.floor(math.log10(abs(value)))
+    decimals = 2 - math.floor(math.log10(abs(value)))
     text = f"{value:.{decimals}f}"
     return text.rstrip("0").rstrip(".") if float(text) == round(float(text)) else text
 

@@ -144,9 +144,9 @@ def _draw_optimum(axes: Axes, curve: BlendCurve, kind: str, height: float) -> No
 def _label_ends(axes: Axes, t: FloatArray, names: Sequence[str]) -> None:
     ticks = np.linspace(float(t[0]), float(t[-1]), 5)
     axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
-    for name, at, ha, weight in ((names[0], 0.0, "left", "bold"), (names[1], 1.0, "right", "bold")):
+    for name, at, ha in ((names[0], 0.0, "left"), (names[1], 1.0, "right")):
         place: dict[str, Any] = {"xycoords": "axes fraction", "xytext": (0, -20), "textcoords": "offset points"}
-        axes.annotate(name, (at, 0), va="top", ha=ha, fontsize=10, fontweight=weight, color=INK, **place)
+        axes.annotate(name, (at, 0), va="top", ha=ha, fontsize=10, fontweight="bold", color=INK, **place)
     axes.set_xlabel(f"share of {names[1]}", color=QUIET, labelpad=10)
 
 

@@ -78,7 +78,7 @@ class Depth:
 
     def at(self, u: float) -> int:
         """The value at a coordinate."""
-        return min(max(round(math.log2(LogInteger(self.low, self.high).at(u))), 2), 6)
+        return round(math.log2(LogInteger(self.low, self.high).at(u)))
 
 
 @dataclass(frozen=True)

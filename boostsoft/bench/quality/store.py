@@ -43,7 +43,7 @@ class RunLog:
         key = outcome.task.key
         if outcome.values is not None:
             stream = io.BytesIO()
-            np.savez_compressed(stream, **{name: values for name, values in outcome.values.items()})  # type: ignore[arg-type]
+            np.savez_compressed(stream, **outcome.values)  # type: ignore[arg-type]
             write_files(self._folder / _ARRAYS, {self._arrays(key).name: stream.getvalue()})
         line = json.dumps(outcome.record, allow_nan=False) + "\n"
         with self._path.open("ab") as file:
