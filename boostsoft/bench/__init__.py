@@ -6,6 +6,6 @@ and ``pools`` know nothing of what is measured; a module for each part (``object
 ``training_cost``, ``tracking``, ``live_cost``, ``hard_cost``, ``growth``, ``limits``, ``cold_start``, ``blending``)
 measures and returns ``Section`` values, some of it in processes of their own (``children``); ``tables`` and ``figures``
 show them; ``run`` puts them together and ``command`` is the command line. Peers are imported inside functions only. The
-package ``quality`` is another kind of bench: it compares how well what the objectives train ranks, over settings that
-are searched alike.
+packages ``quality`` and ``defaults`` are other kinds of bench: they compare how well what is trained ranks, by settings
+that are searched alike, and by those that the libraries come with.
 """

@@ -26,7 +26,7 @@ _LINES: dict[str, dict[str, Any]] = {
 
 
 def cost_figure(section: Section) -> Figure:
-    """Bars of the cost per query, the dearest below; ours at a cutoff of 10."""
+    """Bars of the cost per query, the dearest below; ours at a cutoff of 10, and of the whole list."""
     figure = new_figure(9.0, 6.8)
     plot_costs(section, ax=figure.add_subplot())
     head(figure, section.title)

@@ -30,7 +30,7 @@ _QUERIES = (30, 100, 300, 1000, 3000)
 
 @dataclass(frozen=True)
 class Point:
-    """A place on a curve: what is varied, the pool there, sigma and cutoff."""
+    """A place on a curve: what is varied, the pool there, sigma, our cutoff, and the truncation of the others."""
 
     at: float
     pool: Pool

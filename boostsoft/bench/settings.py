@@ -33,7 +33,8 @@ class Settings:
     queries, documents : int
         Of the synthetic pool, and of each of its queries.
     rounds : int
-        That count, of each part; training takes half as many, two at the least, and cold starts compile but once.
+        That count, of each part. Whole trainings and finished models take half as many, but two if there are two, the
+        growth curves three at most; cold starts compile but once.
     dear_queries : int
         Queries that the dear ones (CatBoost, sampling, scikit-learn) are timed on.
     checked_queries : int
@@ -47,7 +48,7 @@ class Settings:
     longest : int
         The longest query of the growth curves and of the limits.
     whole_list : (queries, documents)
-        Of the measurement without a cutoff.
+        Of the measurement of long lists, with a cutoff and without.
     cold_tasks : first calls to be compiled with an empty cache
     at_least : float
         Seconds that a measurement of a short thing goes on for.

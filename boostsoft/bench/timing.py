@@ -134,7 +134,7 @@ def interleave(contenders: Sequence[Contender], rounds: int, watcher: Watcher | 
 
 
 def timed(action: Callable[[], object], at_least: float = 0.0, clock: Clock = time.perf_counter) -> Measure:
-    """Measure an action: as often as fits into ``at_least`` seconds, once at the least; seconds per time."""
+    """Measure an action: time after time until ``at_least`` seconds have gone by; the seconds of one time."""
 
     def measure() -> float:
         times, started = 0, clock()

@@ -1,4 +1,4 @@
-"""What the command shows and writes: tables, the weights as JSON, the fused run."""
+"""What the command says: the tables that it shows, and the weights as JSON."""
 
 from __future__ import annotations
 

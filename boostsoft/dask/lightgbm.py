@@ -104,7 +104,7 @@ def fit_lightgbm(ranker: Any, X: Any, y: Any, qid: Any, *, sample_weight: Any = 
 
 
 class PartObjective:
-    """An objective on the part of the data that one worker has, in which nothing may be to learn."""
+    """An objective on the part of the data that one worker has, in which there may be nothing to learn."""
 
     def __init__(self, objective: SklearnObjective) -> None:
         self.objective = copy(objective)

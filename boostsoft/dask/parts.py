@@ -67,7 +67,7 @@ def parts_of(caller: str, argument: str, collection: Any) -> list[Any]:
 
 
 def on_parts(caller: str, collections: Mapping[str, Any], look: Callable[..., Any], *arguments: Any) -> list[Any]:
-    """What a function of one partition of each collection, by name, returns on the workers; in order."""
+    """Call a function on the workers with one partition of each collection, a dict by name; the results, in order."""
     dask = require_dask(caller)
     parts = {name: parts_of(caller, name, value) for name, value in collections.items()}
     counts = {name: len(found) for name, found in parts.items()}

@@ -16,8 +16,9 @@ _MOST = 256  # trees whose text is read at a time
 def tree_blocks(first: int, n_trees: int, n_docs: int, bytes_each: int, n_values: int) -> Iterator[tuple[int, int]]:
     """Ranges of trees from ``first`` on, so few that their leaves of all documents take no more than 64 MB.
 
-    Or a byte for each of the ``n_values`` of X, a quarter of what these take themselves: both boosters read all of
-    them for every block, which for one tree of 3.7 million documents of 136 features took longer than to measure it.
+    Or a byte for each of the ``n_values`` of X, a quarter of what these take as 32-bit floats: both boosters read all
+    of them for every block, which for one tree of 3.7 million documents of 136 features took longer than to measure it.
+    A range has one tree at the least, and 256 at most.
 
     Examples
     --------

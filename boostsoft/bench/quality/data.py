@@ -88,7 +88,7 @@ def training_data(files: FoldFiles) -> tuple[RankingData, RankingData]:
 
 
 def reordered(files: FoldFiles, seed: int) -> RankingData:
-    """The training part with its queries in an order of the seed's; new for each run, so that all pay for its bins."""
+    """The training part with its queries in the seed's order, made anew for each run: none takes another's binning."""
     train, _ = training_data(files)
     return train.select_queries(np.random.default_rng([seed, files.number, _ORDER]).permutation(train.n_queries))
 
