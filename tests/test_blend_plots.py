@@ -408,6 +408,7 @@ def test_wrong_names_and_kinds_are_refused(curve, surface, data):
         (plot_blend_surface, "plot_blend_surface: surface must be a BlendSurface; got int"),
         (plot_sigma_choice, "plot_sigma_choice: choice must be a SigmaChoice; got int"),
         (plot_weights, "plot_weights: blender must be a SoftBlender; got int"),
+        (weights_figure, "weights_figure: blender must be a SoftBlender; got int"),
     ],
 )
 def test_what_is_drawn_must_be_that(plot, message):

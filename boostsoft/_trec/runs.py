@@ -152,8 +152,8 @@ def write_trec_run(
 ) -> None:
     """Write scores as a TREC run: the documents of each topic from the best down, with ranks from 1.
 
-    Documents of equal score come in the order of their ids. The file is written under another name first, so that it
-    is never half there.
+    Documents of equal score come in the order of their ids as texts. The file is written under another name first, so
+    that it is never half there.
 
     Parameters
     ----------

@@ -39,8 +39,8 @@ def blend_curve_figure(curve: BlendCurve, *, names: Sequence[str] | None = None)
 
     Raises
     ------
-    ValueError
-        If there are not two names.
+    TypeError, ValueError
+        If ``curve`` is none, or there are not two names.
 
     Examples
     --------
@@ -82,8 +82,8 @@ def plot_blend_curve(
 
     Raises
     ------
-    ValueError
-        If ``names`` or ``kinds`` is not as described.
+    TypeError, ValueError
+        If ``curve`` is none, or ``names`` or ``kinds`` is not as described.
 
     Examples
     --------
@@ -162,8 +162,8 @@ def blend_surface_figure(surface: BlendSurface, *, names: Sequence[str] | None =
 
     Raises
     ------
-    ValueError
-        If there are not three names.
+    TypeError, ValueError
+        If ``surface`` is none, or there are not three names.
 
     Examples
     --------
@@ -200,8 +200,8 @@ def plot_blend_surface(
 
     Raises
     ------
-    ValueError
-        If ``kind`` or ``names`` is not as described.
+    TypeError, ValueError
+        If ``surface`` is none, or ``kind`` or ``names`` is not as described.
 
     Examples
     --------

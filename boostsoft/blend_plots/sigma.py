@@ -42,8 +42,8 @@ def sigma_figure(choice: SigmaChoice) -> Figure:
 
     Raises
     ------
-    ValueError
-        If the choice is by "residual", which compares no sigmas.
+    TypeError, ValueError
+        If ``choice`` is none, or is by "residual", which compares no sigmas.
 
     Examples
     --------
@@ -73,8 +73,8 @@ def plot_sigma_choice(choice: SigmaChoice, *, ax: Axes | None = None) -> Axes:
 
     Raises
     ------
-    ValueError
-        If the choice is by "residual", which compares no sigmas.
+    TypeError, ValueError
+        If ``choice`` is none, or is by "residual", which compares no sigmas.
 
     Examples
     --------

@@ -32,8 +32,8 @@ def weights_figure(blender: SoftBlender, *, names: Sequence[str] | None = None) 
 
     Raises
     ------
-    ValueError
-        If the blender is not fitted, or there are not as many names as models.
+    TypeError, ValueError
+        If ``blender`` is none, or is not fitted, or there are not as many names as models.
 
     Examples
     --------
@@ -45,7 +45,7 @@ def weights_figure(blender: SoftBlender, *, names: Sequence[str] | None = None) 
     >>> weights_figure(blender).axes[0].get_xlabel()
     'weight, with its 95 % interval over resampled queries'
     """
-    check_is_fitted(blender)
+    check_is_fitted(of_type("weights_figure", "blender", blender, SoftBlender))
     figure = new_figure(8.0, 1.6 + 0.27 * len(blender.weights_))
     plot_weights(blender, names=names, ax=figure.add_subplot())
     head(figure, "Weights of the blend")
@@ -66,8 +66,8 @@ def plot_weights(blender: SoftBlender, *, names: Sequence[str] | None = None, ax
 
     Raises
     ------
-    ValueError
-        If the blender is not fitted, or there are not as many names as models.
+    TypeError, ValueError
+        If ``blender`` is none, or is not fitted, or there are not as many names as models.
 
     Examples
     --------
