@@ -2,7 +2,6 @@
 
 - **There from the start.** An installation brings the kernels compiled on the machine that built it (``COMPILED``);
   they are used by the same kind of processor, with the same sources and the same versions of Numba and Python.
-
 - **No stale code.** A kernel's machine code contains that of the kernels it calls, but Numba recompiles it only when
   its own source file changes: after an upgrade, or an edit, of another file the old code would run on. Here every
   kernel, a test's too, is stamped with all source files of this folder and of its own.

@@ -1,10 +1,10 @@
 """The exact expectation of a ranking metric under noisy scores, with its gradient, for one query and for many.
 
 Layers: the recursion over documents (``recursion``) or its short cut (``odds``); a block of eight nodes by rows
-(``block``) or with the short cut (``plain``, ``absorbed``, ``counted``; ``moments`` of documents far below), and all
-blocks of a cluster where documents are few (``short``), called by address (``blocks``); the nodes (``quadrature``);
-here, a cluster of documents that can change places, a query, and the loop over queries that a thread runs without the
-GIL.
+(``block``), with the short cut (``plain``, ``absorbed``, ``counted``; ``moments`` of documents far below) or, of whole
+lists, by exponentials (``mixture``, ``cascades``; ``term_moments``), and all blocks of a cluster where documents are
+few (``short``), called by address (``blocks``); the nodes (``quadrature``); here, a cluster of documents that can
+change places, a query, and the loop over queries that a thread runs without the GIL.
 
 The error that is aimed at, relative to the query's largest value and gradient, enters as ``h``, the step of the
 node rule, and ``tol``; both come from ``ACCURACY``. Documents further apart than the noise reaches (with

@@ -47,7 +47,7 @@ def odds_reach(law):
 
 @routine
 def fill_odds(law, x, u, low, high, factors, T, V):
-    """Odds t and t's logarithmic slope over p, v = w / q, of documents low..high at eight thresholds."""
+    """Odds t = p / q, and v = w / q, of documents low..high at eight thresholds."""
     at = load(x, 0)
     if law == GAUSSIAN:
         for j in range(low, high):

@@ -11,7 +11,7 @@ _CGROUPS = Path("/sys/fs/cgroup")
 
 
 def processors(bound: int | None = None) -> int:
-    """Processors allowed to the calling thread, or of ``bound`` that its team has, at least 1."""
+    """Processors that the calling thread may use, or its team that has ``bound`` of them, by the quota; 1 at least."""
     if bound is not None:
         allowed = bound
     else:

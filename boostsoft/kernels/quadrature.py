@@ -301,9 +301,10 @@ def _cut_factor(shape, n, cut, variance):
     """How much shorter the step is where a cutoff lies in a long, spread-out list; the shape is not SMOOTH.
 
     The count above the cutoff's document varies by the root of its variance; the map's roots take it for the root
-    of the documents above or below, which is too much where most of those are certain.
+    of the documents above or below, which is too much where most of those are certain. A table of discounts that no
+    cutoff ends counts as a cutoff in the middle.
     """
-    k = min(cut, n // 2) if cut >= n else cut
+    k = n // 2 if cut >= n else cut
     grip = 1.0 / math.sqrt(k + _OFFSET)
     if shape == ANYWHERE:
         grip += 1.0 / math.sqrt(n - k + _OFFSET)
@@ -379,7 +380,7 @@ def _scatter_above(law, x, fine, bins, n_bins):
 
 @routine
 def too_many_above(above, variance, ranks, log_eps):
-    """Whether fewer than ``ranks`` documents above has a probability below eps.
+    """Whether the probability that fewer than ``ranks`` documents are above is below eps.
 
     By Bennett's bound (1962), which is sharp where most documents are certain, or by Chernoff's for a Poisson count,
     which is where none is.

@@ -34,7 +34,7 @@ def _value(values, j, shift):
 
 @routine
 def close_row(row, base, begin, end):
-    """Put zeros before and after the cells begin..end; returns nothing."""
+    """Put zeros before and after the cells begin..end."""
     store(row, base + begin - GUARD, splat(0.0))
     store(row, base + end, splat(0.0))
 

@@ -40,7 +40,7 @@ def _log_add(a, b):
 def plackett_luce_gradient(logits, draws, gains, ranks, discount, gradient):
     """Add to ``gradient`` PL-Rank-3's estimate in the logits (scores / sigma), summed over the draws.
 
-    Of a document d at rank r (K = ``ranks`` if below): the reward placed below r, plus exp(logit) times
+    Of a document d at rank r, with K = ``ranks``: the reward placed below r, plus exp(logit) times
     sum over x <= min(r, K) of (gain_d D(x) - reward placed from x on) / sum of exp(logit) over those left at x.
     The sums are kept relative to the last denominator, so that nothing over- or underflows.
     """

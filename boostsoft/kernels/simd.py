@@ -72,9 +72,9 @@ def _pointer(context: Any, builder: Any, kind: Any, value: Any, index: Any) -> A
     return builder.bitcast(_address(context, builder, kind, value, index), _DOUBLES.as_pointer())
 
 
-def _call(builder: Any, name: str, arguments: list[Any], returns: Any = _DOUBLES) -> Any:
+def _call(builder: Any, name: str, arguments: list[Any]) -> Any:
     kinds = [argument.type for argument in arguments]
-    function = builder.module.declare_intrinsic(name, fnty=ir.FunctionType(returns, kinds))
+    function = builder.module.declare_intrinsic(name, fnty=ir.FunctionType(_DOUBLES, kinds))
     return builder.call(function, arguments)
 
 

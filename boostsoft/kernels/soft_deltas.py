@@ -42,7 +42,7 @@ from .workspace import MOST_BINS
 
 @routine
 def _fill_laws(law, x, u, low, high, p, q, w):
-    """The three of documents low..high at eight thresholds."""
+    """p, q and w of documents low..high at eight thresholds."""
     at = load(x, 0)
     for j in range(low, high):
         above, below, density, _ = noise(law, at - splat(u[j]))
@@ -166,7 +166,7 @@ def _cluster(law, u, gains, start, size, n, ranks, smooth, discount, h, eps, mis
 def discount_differences(law, scores, gains, ranks, smooth, discount, sigma, h, tol, apart):
     """E|D(R_i) - D(R_j)| of two documents of different gain by their places a < b in rank order, at b * n + a.
 
-    ``discount`` has at least ``ranks`` entries and must not rise; ranks below ``ranks`` count 0. ``apart`` comes with
+    ``discount`` has at least ``ranks`` entries and must not rise; ranks behind ``ranks`` count 0. ``apart`` comes with
     zeros. Returns E[D(R_i)] by place.
     """
     n = scores.size

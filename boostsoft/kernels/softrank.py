@@ -21,7 +21,7 @@ from .compile import kernel, merged
 from .pair_law import law_reach, pair_law
 from .simd import LANES, lane_sum, larger, load, splat, store, where_negative
 
-_EPS = 1e-18  # a document that much more likely above, or below, counts as certain
+_EPS = 1e-18  # the order of a pair that noise turns round with less probability counts as certain
 
 
 @kernel
