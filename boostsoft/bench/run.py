@@ -28,7 +28,7 @@ from .progress import PartBar
 from .results import Section
 from .settings import FILES, Settings
 from .tables import as_json, markdown, section_table, summary
-from .timing import Watcher
+from .timing import Watcher, in_hours
 from .tracking import measure_tracking
 from .training_cost import measure_training
 
@@ -45,13 +45,11 @@ def run_bench(
     if files:
         pools.append(pool_of_files(files, settings.seed))
     peers = find_peers(parts)
-    minutes = settings.minutes(parts, len(pools), len(folders))
+    duration = in_hours(60.0 * settings.minutes(parts, len(pools), len(folders)))
     lines = [
         f"{in_words(machine)}.",
         f"Peers: {peers.in_words()}.",
-        f"{', '.join(parts)}: about {minutes:.0f} minutes on this machine; Ctrl-C stops, and leaves nothing behind."
-        if minutes >= 1.5
-        else f"{', '.join(parts)}: about a minute; Ctrl-C stops, and leaves nothing behind.",
+        f"{', '.join(parts)}: about {duration} on this machine; Ctrl-C stops, and leaves nothing behind.",
     ]
     console.print(Text("\n".join(lines) + "\n"))
     sections: list[Section] = []

@@ -157,3 +157,14 @@ def first_line(error: BaseException) -> str:
     lines = re.sub(r"^\[[0-9:]+\] \S+:\d+: ", "", str(error).strip()).splitlines()
     text = lines[0] if lines else type(error).__name__
     return text if len(text) <= 160 else text[:157] + "..."
+
+
+def in_hours(seconds: float) -> str:
+    """A duration in words.
+
+    >>> in_hours(30.0), in_hours(600.0), in_hours(9000.0)
+    ('a minute', '10 minutes', '2.5 hours')
+    """
+    if seconds < 90:
+        return "a minute"
+    return f"{seconds / 60:.0f} minutes" if seconds < 5400 else f"{seconds / 3600:.1f} hours"

@@ -16,6 +16,7 @@ from ..machine import describe_machine, in_words
 from ..peers import Peers, import_peers
 from ..results import Section
 from ..tables import section_table, summary
+from ..timing import in_hours
 from .comparison import Comparison
 from .data import find_sets, fingerprints
 from .display import Display
@@ -204,14 +205,3 @@ def _estimate(bench: _Bench, phase: str, tasks: Sequence[Task], pilots: Mapping[
         f"{phase}: {runs:,} {'run is' if runs == 1 else 'runs are'} left, about {in_hours(total)} on {options.jobs} x "
         f"{bench.comparison.threads} threads, from the first runs of each method; Ctrl-C keeps what is done."
     )
-
-
-def in_hours(seconds: float) -> str:
-    """A duration in words.
-
-    >>> in_hours(30.0), in_hours(600.0), in_hours(9000.0)
-    ('a minute', '10 minutes', '2.5 hours')
-    """
-    if seconds < 90:
-        return "a minute"
-    return f"{seconds / 60:.0f} minutes" if seconds < 5400 else f"{seconds / 3600:.1f} hours"
