@@ -290,6 +290,16 @@ def run_sizes(ids: NDArray[Any]) -> IntArray:
     return np.diff(run_starts(ids), append=ids.size)
 
 
+def places_of_ids(ids: NDArray[Any]) -> IntArray:
+    """The place of each row's id among the distinct ones, in the order in which they first come.
+
+    >>> places_of_ids(np.array(["b", "a", "b"]))
+    array([0, 1, 0])
+    """
+    known: dict[Any, int] = {}
+    return np.array([known.setdefault(name, len(known)) for name in ids.tolist()], np.int64)
+
+
 def _refuse_second_run(caller: str, names: list[Any], starts: list[int]) -> None:
     firsts: dict[Any, int] = {}
     for name, start in zip(names, starts, strict=True):

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ..arguments import FloatArray, as_array, as_path, finite_number, finite_vector, one_of, whole_number
 from ..atomic import write_whole
-from ..query_groups import refuse_missing_ids, run_sizes
+from ..query_groups import places_of_ids, refuse_missing_ids, run_sizes
 from ..query_means import blocks
 from ..text_files import PathLike, as_paths, written
 from .table import POOLS, TOPICS, read_table
@@ -231,8 +231,7 @@ def _text(value: Any) -> str:
 
 def run_text(qid: NDArray[Any], docid: NDArray[Any], scores: FloatArray, tag: str, depth: int) -> bytes:
     """A run file: topics in the order in which they come, documents from the best down, ties by their id."""
-    known: dict[str, int] = {}
-    place = np.array([known.setdefault(topic, len(known)) for topic in qid.tolist()], np.int64)
+    place = places_of_ids(qid)
     order = np.lexsort((-scores, place))
     topic, score = place[order], scores[order]
     follows = (topic[1:] == topic[:-1]) & (score[1:] == score[:-1])

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from ..arguments import FloatArray, IntArray
 from ..datasets import load_trec_runs
 from ..extras import optional
-from ..query_groups import run_sizes
+from ..query_groups import places_of_ids, run_sizes
 from ..text_files import GZIP_ERRORS, unzipped
 
 PARQUET = (".parquet", ".pq")
@@ -118,7 +118,7 @@ def read_table(path: Path, names: Names) -> Scores:
         docid = np.array([str(row) for row in range(1, qid.size + 1)], object)
     y = _numbers(columns[names.label], names.label, path, place)
     S = np.column_stack([_numbers(columns[name], name, path, place) for name in models])
-    codes = _codes(qid)
+    codes = places_of_ids(qid)
     order = np.argsort(codes, kind="stable")  # queries together, in the order in which they begin
     return Scores(S[order], _labels(y, codes)[order], qid[order], docid[order], models)
 
@@ -298,12 +298,6 @@ def _all_numbers(values: Values) -> FloatArray | None:
     else:
         return None
     return None if np.isinf(numbers).any() else numbers
-
-
-def _codes(qid: NDArray[Any]) -> IntArray:
-    """A number for each query, in the order in which they begin."""
-    known: dict[str, int] = {}
-    return np.array([known.setdefault(query, len(known)) for query in qid.tolist()], np.int64)
 
 
 def _labels(y: FloatArray, codes: IntArray) -> FloatArray:
