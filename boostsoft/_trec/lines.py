@@ -90,7 +90,7 @@ def read_entries(path: Path, form: Form, topics: Codes, documents: Codes, caller
 
 
 def _content(path: Path) -> bytes | None:
-    """The whole text; None where reading it line by line will say what is wrong."""
+    """The whole text; None of a pipe, and where reading it line by line will say what is wrong."""
     if not path.is_file():
         return None
     raw = path.read_bytes()

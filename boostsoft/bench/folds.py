@@ -19,7 +19,7 @@ _FOLD = re.compile(r"Fold([1-9][0-9]{0,2})")
 
 @dataclass(frozen=True)
 class FoldFiles:
-    """The files of one fold; none of them is read yet, and none is to validate by where that part was not asked for."""
+    """The files of one fold, none of them read yet; those to validate by may be missing if they were not asked for."""
 
     number: int
     train: tuple[Path, ...]
@@ -28,7 +28,7 @@ class FoldFiles:
 
 
 def has_parts(folder: Path) -> bool:
-    """Whether a folder has one of the parts that :func:`find_folds` knows, so that it lacks the others, if any."""
+    """Whether a folder has any of the parts that :func:`find_folds` knows, which then lacks the others by mistake."""
     files = [*five_files(DATA, folder, "S"), *_splits(folder).values()]
     return any(files) or any(_FOLD.fullmatch(path.name) for path in folder.iterdir())
 
@@ -39,8 +39,8 @@ def find_folds(folder: Path, *, validated: bool = True) -> list[FoldFiles]:
     Raises
     ------
     ValueError
-        If it has neither S1 to S5, nor Fold1 to FoldN, nor train, vali and test; or a fold lacks a file, or has two
-        splits.
+        If it has neither S1 to S5, nor Fold1 to FoldN, nor train, vali and test; a fold is missing, or one of its
+        files; or there are two splits in one folder, or two files of one part.
     """
     parts = [file for file in five_files(DATA, folder, "S") if file is not None]
     if len(parts) == N_PARTS:

@@ -52,7 +52,7 @@ _NOTE = (
 
 @dataclass(frozen=True)
 class Entry:
-    """A contender, what its tree costs without it, and how many queries it ran on."""
+    """A contender, the one whose time is taken off its own (the tree alone), and how many queries it ran on."""
 
     contender: Contender
     baseline: str | None

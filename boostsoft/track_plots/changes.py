@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 UNSURE = "#8C8C8C"
 COLOURS = {"unsure": UNSURE, "helps": BLUE, "hurts": VERMILION}
-_CUT_SHARE = 33  # one of so many steps may lie beyond the range; they are marked at its edge
+_CUT_SHARE = 33  # one of so many steps, and two at least, may lie beyond the range; they are marked at its edge
 _LEAST_TO_CUT = 8  # steps
 _NEAR = 0.6  # of the range: what reaches no further beyond is shown in full
 _INCHES_FOR_CHANCE = 6.0  # wide axes have room to say how many steps would seem to hurt

@@ -16,7 +16,7 @@ _NOTHING = "\N{EN DASH}"
 
 
 def section(figures: MetricFigures, track: int, shown: bool) -> str:
-    """What is said of one metric of one track: the advice, the summary figures and the worst queries."""
+    """What is said of one metric of one track: the advice and the summary figures."""
     hidden = "" if shown else " hidden"
     return (
         f'<section class="view" data-track="{track}" data-metric="{escape(figures.name)}"{hidden}>\n'

@@ -16,7 +16,7 @@ _SHARES = (0.6, 0.8)  # where the validation and the test part begin
 _TEXTS = (".txt", ".txt.gz")
 _LEAST = 5  # queries, so that each part has one
 _DIGITS = 60  # documents of a query of the digits, on average
-_MOST_DIGITS = (1079, 200, 250)
+_MOST_DIGITS = (1079, 200, 250)  # queries to train on at most, to validate and to test
 
 
 @dataclass(frozen=True, eq=False)
