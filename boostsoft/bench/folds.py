@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,7 +28,7 @@ class FoldFiles:
 
 
 def has_parts(folder: Path) -> bool:
-    """Whether a folder has any of the parts that :func:`find_folds` knows, which then lacks the others by mistake."""
+    """Whether a folder has any of the parts that :func:`find_folds` knows."""
     files = [*five_files(DATA, folder, "S"), *_splits(folder).values()]
     return any(files) or any(_FOLD.fullmatch(path.name) for path in folder.iterdir())
 
@@ -51,8 +51,8 @@ def find_folds(folder: Path, *, validated: bool = True) -> list[FoldFiles]:
     if _splits(folder):
         return [_one_fold(folder, 1, validated)]
     raise ValueError(
-        f"{DATA}: {folder} must have S1.txt to S5.txt, or folders Fold1 to FoldN, or train.txt, vali.txt and "
-        "test.txt; each plain or with .gz"
+        f"{DATA}: {folder} must have S1.txt to S5.txt, or folders Fold1 to FoldN, or "
+        f"{_listed(f'{name}.txt' for name in _needed(validated))}; each plain or with .gz"
     )
 
 
@@ -77,15 +77,23 @@ def _one_fold(folder: Path, number: int, validated: bool) -> FoldFiles:
             f"{DATA}: {folder} must have the parts of one split; {some} are there: give each a folder of its own"
         )
     [(prefix, files)] = splits.items()
-    for part, names in _ONE.items():
-        if part not in files and (validated or part != "vali"):
-            wanted, (first, *others) = [prefix + name for name in _ONE], [prefix + name for name in names]
+    for part in _needed(validated):
+        if part not in files:
+            first, *others = [prefix + name for name in _ONE[part]]
             absent = f"{first} ({', '.join(f'or {name}' for name in others)})" if others else first
-            raise ValueError(
-                f"{DATA}: {folder} must have {wanted[0]}, {wanted[1]} and {wanted[2]} (.txt or .txt.gz); {absent} is "
-                "not there"
-            )
+            wanted = _listed(prefix + name for name in _needed(validated))
+            raise ValueError(f"{DATA}: {folder} must have {wanted} (.txt or .txt.gz); {absent} is not there")
     return FoldFiles(number, *((files[part],) if part in files else () for part in _ONE))
+
+
+def _needed(validated: bool) -> list[str]:
+    """The parts that a split must have."""
+    return [part for part in _ONE if validated or part != "vali"]
+
+
+def _listed(names: Iterable[str]) -> str:
+    *first, last = names
+    return f"{', '.join(first)} and {last}"
 
 
 def _splits(folder: Path) -> dict[str, dict[str, Path]]:
