@@ -75,6 +75,7 @@ LIBRARIES = {
             ("learning_rate", LogUniform(0.02, 0.2, stock=0.03)),
             ("depth", Depth(4, 64, stock=6)),
             None,  # symmetric trees have none
+            # the default of most losses; under YetiRank it is next to 0
             ("l2_leaf_reg", LogUniform(0.5, 30.0, stock=3.0)),
         ),
     ),
@@ -125,7 +126,7 @@ class Method:
         return RANKER if self.ours else LIBRARIES[self.library]
 
     def stock(self) -> Setting:
-        """Trial 0: the defaults of the library and of the objective."""
+        """Trial 0: the defaults of the library and of the objective, but for YetiRank's L2."""
         trees = {**self.searched.stock}
         own: dict[str, Any] = {}
         for half, name, space, _ in self._spaces():

@@ -24,11 +24,12 @@ from .tasks import TESTED, Place, Task
 _TITLE = "Test NDCG@10 less LightGBM lambdarank's"
 _ABOUT = (
     "{trials} settings per method and fold, drawn from the same points of a unit cube for every method, the first one "
-    "its stock setting; trained with up to {trees} trees, ended after {patience} without anything better on the "
-    "validation part, and chosen by the same (hard NDCG@10; ours: soft NDCG@10 plus soft tau, as SoftRanker watches). "
-    "Ours is SoftRanker: several boosters, each of up to so many trees, below 20,000 documents and where trees are "
-    "random. {tested} SHA-256 of the settings: `{sha}`. Gains are 2^label - 1 (CatBoost's YetiRank and QueryRMSE have "
-    "none: they take labels as they are); ERR stops at a label with probability (2^label - 1) / 2^highest."
+    "its stock setting (YetiRank's with an L2 of 3, the default of CatBoost's other losses); trained with up to "
+    "{trees} trees, ended after {patience} without anything better on the validation part, and chosen by the same "
+    "(hard NDCG@10; ours: soft NDCG@10 plus soft tau, as SoftRanker watches). Ours is SoftRanker: several boosters, "
+    "each of up to so many trees, below 20,000 documents and where trees are random. {tested} SHA-256 of the settings: "
+    "`{sha}`. Gains are 2^label - 1 (CatBoost's YetiRank and QueryRMSE have none: they take labels as they are); ERR "
+    "stops at a label with probability (2^label - 1) / 2^highest."
 )
 _BEST = (
     "The best of each fold was then trained with {seeds} seeds{but}, queries in another order each time, and tested."
