@@ -138,7 +138,7 @@ class CatBoostIterations:
                 "loss_function": objective,
                 "iterations": CATBOOST_ITERATIONS + 1,
                 "depth": 1,
-                "learning_rate": 1e-5,  # CatBoost takes a smaller one for zero
+                "learning_rate": 1e-5,  # CatBoost takes 1e-7 for zero
                 "boosting_type": "Plain",
                 "leaf_estimation_iterations": 1,
                 "thread_count": n_threads(),
