@@ -122,7 +122,7 @@ class _PartRule(Objective):
     rule: Objective
 
     def __getattr__(self, name: str) -> Any:
-        """What the objective has, for what is said of parameters."""
+        """The attributes of the objective, which warnings of parameters read."""
         if name == "rule":  # not there yet, in a copy
             raise AttributeError(name)
         return getattr(self.rule, name)
