@@ -46,7 +46,8 @@ _NOTE = (
     "a regression objective in the same booster and round. Medians over {rounds} rounds with their quartiles; ratios "
     "are taken within rounds, but for those in which a cost is not above 0. Error: largest difference from "
     "accuracy='high' over the largest gradient of the query (or 1e-8 of the range of gains over sigma, if that is "
-    "larger), the worst of {checked} queries. CatBoost and PL-Rank-3 run on the first {dear} queries."
+    "larger), the worst of {checked} queries. CatBoost and PL-Rank-3 run on the first {dear} queries, the latter "
+    "without a booster: the gradient alone."
 )
 
 
