@@ -106,6 +106,9 @@ def test_models_by_position(data, curve):
     S, y, sizes = data
     back = blend_curve(S, y, group=sizes, n=11, sigma=0.5, i=1, j=-3)
     np.testing.assert_allclose(back.soft[::-1], curve.soft, rtol=1e-9)
+    many = np.tile(S, 45)  # more models than a position of 8 bits can count
+    again = blend_curve(many, y, group=sizes, n=11, sigma=0.5, i=np.int8(-3), j=np.uint8(1))
+    np.testing.assert_allclose(again.soft, curve.soft, rtol=1e-9)
 
 
 def test_rows_in_any_order_and_weights(data, curve):

@@ -153,9 +153,10 @@ def largest(values: FloatArray) -> NDArray[np.bool_]:
 
 
 def _column(caller: str, argument: str, at: Whole, n_models: int) -> int:
-    if not -n_models <= whole_number(caller, argument, at, -(2**53)) < n_models:
-        raise ValueError(f"{caller}: {argument} must name columns of S, of which there are {n_models}; got {at}")
-    return int(at % n_models)
+    column = whole_number(caller, argument, at, -(2**53))
+    if not -n_models <= column < n_models:
+        raise ValueError(f"{caller}: {argument} must name columns of S, of which there are {n_models}; got {column}")
+    return column
 
 
 def _soft_twin(
