@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 import boostsoft as bs
 import boostsoft.lightgbm as bl
-from boostsoft.objectives import LambdaObjective, reference_objective
+from boostsoft.objectives import LambdaObjective, QueryRMSEObjective, SoftmaxObjective, reference_objective
 from boostsoft.tracking import BatchValues, Comparison
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ def legal(scores: NDArray[np.float64]) -> None:
     bs.blend_surface([[1.0, 2.0, 3.0]], [1.0], group=[1], models=[0, 1, 2], random_state=None)
     bs.blend_surface([[1.0, 2.0, 3.0]], [1.0], group=[1], models=np.argsort([3.0, 1.0, 2.0]))
     best = scores.argmax()
+    bs.blend_surface([[1.0, 2.0, 3.0]], [1.0], group=[1], models=[best, 0, 1])
     bs.blend_curve([[1.0, 2.0]], [1.0], group=[1], i=best, j=best - 1)
     bs.compare(bs.TreeTrack.load("track.npz"), bs.TreeTrack.load("track.npz"), step_a=best, step_b=-1)
     bs.TreeTrack.load("track.npz").worst_queries(best)
@@ -40,6 +41,11 @@ def legal(scores: NDArray[np.float64]) -> None:
     assert_type(bs.marginal_value(None, {}, scores, scores), BatchValues)
     assert_type(reference_objective("lambdaloss", mu=5).mu, float)
     assert_type(reference_objective("ranknet"), LambdaObjective)
+    assert_type(reference_objective("softlambda").noise, str)
+    assert_type(reference_objective("xendcg").terms, int)
+    assert_type(reference_objective("softmax"), SoftmaxObjective)
+    assert_type(reference_objective("listnet").temperature, float)
+    assert_type(reference_objective("queryrmse"), QueryRMSEObjective)
     assert_type(bl.track_callback(), bl.LightGBMTrack)
     assert_type(bx.objective(), bx.XGBoostObjective)
     assert_type(bx.custom_metric("map"), bx.XGBoostMetrics)
@@ -73,14 +79,19 @@ def wrong(scores: NDArray[np.float64]) -> None:
     """All of these raise, and each is to be an error: strict mypy names a comment that hides none."""
     bs.SoftRankr()  # type: ignore[attr-defined]
     bx.obective("ndcg@10")  # type: ignore[attr-defined]
+    bs.blending.SoftBlendr()  # type: ignore[attr-defined]
+    bs.ranker.SoftRankr()  # type: ignore[attr-defined]
     bs.Metric("ndcg@10", relevent_from=2)  # type: ignore[call-arg]
     bs.SoftMetric("ndcg@10", empty=0)  # type: ignore[arg-type]
     bs.make_ranking_scorer("map", relevant_from="2")  # type: ignore[arg-type]
     bs.SoftRanker(mix=0.3)  # type: ignore[arg-type]
     bs.SoftRanker(losses=["xendcg"])  # type: ignore[arg-type]
     bs.SoftRanker(eval_metric=10)  # type: ignore[arg-type]
-    bs.SoftRanker(progress=None, random_state="0")  # type: ignore[arg-type]
-    bs.SoftBlender(models=scores, mix=0.1)  # type: ignore[arg-type]
+    bs.SoftRanker(progress=None)  # type: ignore[arg-type]
+    bs.SoftRanker(random_state="0")  # type: ignore[arg-type]
+    bs.SoftBlender(models=scores)  # type: ignore[arg-type]
+    bs.SoftBlender(mix=0.1)  # type: ignore[arg-type]
+    bs.track_trees(None, scores, scores, metrics=10)  # type: ignore[arg-type]
     bs.compare(scores, scores, metrics=10, y_true=scores)  # type: ignore[arg-type]
     bs.marginal_value(None, {}, scores, scores, metric=["ndcg@10"])  # type: ignore[arg-type]
     bs.blend_curve(scores, scores, sigma=[1.0, 0.5])  # type: ignore[arg-type]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..arguments import FloatArray, RandomState, short, whole_number
+from ..arguments import FloatArray, RandomState, Whole, short, whole_number
 from ..metrics.hard import Metric
 from ..metrics.soft import AnyMetric, SoftMetric
 from ..progress import shows
@@ -78,7 +78,7 @@ def blend_surface(
     sample_weight: Any = None,
     query_weight: Any = None,
     metric: str | AnyMetric = "ndcg@10",
-    models: Sequence[int] | NDArray[np.integer[Any]] = (0, 1, 2),
+    models: Sequence[Whole] | NDArray[np.integer[Any]] = (0, 1, 2),
     n: int = 21,
     normalize: str = "none",
     lower_is_better: ArrayLike = False,
@@ -128,7 +128,7 @@ def blend_surface(
     caller = "blend_surface"
     steps = whole_number(caller, "n", n, 2)
     resampling, shown = read_resampling(caller, n_boot, random_state), shows(caller, progress)
-    if np.shape(models) != (3,):
+    if np.asarray(models).shape != (3,):
         raise ValueError(f"{caller}: models must be three columns of S; got {short(models)}")
     mixed = read_mixtures(
         caller, S, y, [("models", at) for at in models], group=group, qid=qid, sample_weight=sample_weight,
