@@ -256,6 +256,7 @@ def test_what_xgboost_does_not_know_is_warned_of(data):
         ({"sigma": 0}, ValueError, "sigma must be finite and above 0"),
         ({"hessian": "none"}, ValueError, "hessian must be one of"),
         ({"n_estimators": 0}, ValueError, "n_estimators must be from 1"),
+        ({"n_estimators": 2**31}, ValueError, "n_estimators must be from 1 to 2147483647; got 2147483648"),
         ({"n_estimators": 2.5}, TypeError, "n_estimators must be a whole number"),
         ({"learning_rate": -1}, ValueError, "learning_rate must be finite and above 0; got -1"),
         ({"learning_rate": "slow"}, ValueError, "learning_rate must be 'auto' or a number above 0; got 'slow'"),

@@ -144,7 +144,7 @@ def check_settings(ranker: Any) -> Settings:
         losses_by_data=by_data,
         evaluated=evaluated,
         n_watched=len(evaluated) if given is None else 1,
-        n_estimators=whole_number(FIT, "n_estimators", ranker.n_estimators, 1),
+        n_estimators=_narrow_number(FIT, "n_estimators", ranker.n_estimators, 1),
         learning_rate=_unless_auto("learning_rate", ranker.learning_rate, "a number above 0", positive_number),
         num_leaves=_narrow_number(FIT, "num_leaves", ranker.num_leaves, 2),
         max_depth=_depth(ranker.max_depth),
