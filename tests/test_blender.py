@@ -281,6 +281,7 @@ def test_what_shows_a_blender_does_not_compute_the_interval(data, monkeypatch):
         assert {"weights_", "sigma_"} <= {name for name, _ in inspect.getmembers(blender)}
     interval = blender.weights_interval_
     assert dict(inspect.getmembers(blender))["weights_interval_"] is interval
+    assert "fit" in dir(SoftBlender())
 
 
 def test_interval_of_a_pickle_is_there_if_it_was_computed(data):

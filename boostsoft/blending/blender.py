@@ -91,7 +91,7 @@ class SoftBlender(BaseEstimator):  # type: ignore[misc]
         Weights of the scores as normalised (:meth:`normalize_scores`).
     weights_interval_ : ndarray of shape (n_models, 2)
         95 % intervals: percentiles of the weights on resampled queries. Computed when it is first asked for, which
-        takes some n_boot / 3 times as long as fit, and listed by completion and notebooks from then on; of
+        takes some n_boot / 3 times as long as fit, and shown by notebooks and debuggers from then on; of
         ``method="soft"`` only. A pickle has it only if that was before. NaN if fewer than two queries count: one tells
         nothing of others. Over few queries they are somewhat narrow: some .92 of them held the weights of a large
         sample with 60 queries, .935 with 300.
@@ -320,13 +320,12 @@ class SoftBlender(BaseEstimator):  # type: ignore[misc]
         return self._interval
 
     def __dir__(self) -> list[str]:
-        """Without intervals that nobody has asked for: completion, notebooks and debuggers ask for all that is listed.
+        """Without intervals that nobody has asked for: notebooks and debuggers ask for all that is listed.
 
-        As does scikit-learn's own, to leave out what is not there.
+        So does scikit-learn's own, to leave out what is not there.
         """
         waiting = self.__dict__.get("_interval") is None
-        names = [name for name in object.__dir__(self) if not (waiting and name == "weights_interval_")]
-        return [name for name in names if hasattr(self, name)]
+        return [name for name in object.__dir__(self) if not (waiting and name == "weights_interval_")]
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = dict(super().__getstate__())
