@@ -202,7 +202,7 @@ def is_forest(params: Mapping[str, Any]) -> bool:
 
 def is_on(flag: Any) -> bool:
     """Whether a parameter that is a flag says yes."""
-    return as_read(flag) in ("true", "+", "1")
+    return as_read(flag) in ("true", "+")
 
 
 def as_read(value: Any) -> str:

@@ -476,6 +476,7 @@ def test_parameters_of_lambdarank_that_are_not_read_are_told_of(data):
     train(data, objective=bl.reference_objective("lambdarank"), params=texts)
     with pytest.warns(UserWarning, match="not read, since lambdarank's: lambdarank_norm$"):
         train(data, objective=bl.reference_objective("lambdarank"), params={**texts, "lambdarank_norm": "false"})
+    train(data, objective=bl.reference_objective("lambdarank", norm=False), params={"lambdarank_norm": "-"})
     linear = bl.objective(bs.Metric("ndcg@5", gain="linear"))
     train(data, objective=linear, params={"label_gain": gains})
     with pytest.warns(UserWarning, match="label_gain is not read, and gain='linear' is trained on"):
