@@ -185,6 +185,9 @@ def _number(caller: str, argument: str, value: Any) -> float:
 def refuse_masked(caller: str, argument: str, values: Any) -> None:
     """Raise if entries of a NumPy array, or of a list of them, are masked: what lies under the mask would be read."""
     arrays = values if isinstance(values, (list, tuple)) else [values]
+    kinds = set(map(type, arrays))  # few, where to ask every number of a list took longer than to read it
+    if not any(issubclass(kind, np.ma.MaskedArray) for kind in kinds):
+        return
     if any(isinstance(array, np.ma.MaskedArray) and np.ma.is_masked(array) for array in arrays):
         raise ValueError(f"{caller}: {argument} must not have masked entries; got {short(values)}")
 
@@ -221,6 +224,8 @@ def refuse_lazy(caller: str, argument: str, values: Any) -> None:
 
 def as_array(caller: str, argument: str, values: Any) -> NDArray[Any]:
     """Whatever NumPy can read as an array without ignoring a mask."""
+    if type(values) is np.ndarray and values.ndim:
+        return values
     refuse_masked(caller, argument, values)
     refuse_lazy(caller, argument, values)
     try:

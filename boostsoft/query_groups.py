@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -22,7 +23,7 @@ from .arguments import (
 )
 
 _TEXTS: dict[str, Any] = {"U": str, "S": bytes}  # by NumPy's kinds
-_NULS = ("\0", b"\0")
+_NULS: dict[Any, Any] = {str: "\0", bytes: b"\0"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -275,9 +276,19 @@ def read_ids(caller: str, qid: Any) -> NDArray[Any]:
     values = qid.to_list() if kind is not None and hasattr(qid, "to_list") else qid
     if not isinstance(values, (list, tuple)):
         return ids
-    changed = kind is not None and not all(isinstance(one, kind) and one[-1:] not in _NULS for one in values)
-    rounded = ids.dtype.kind == "f" and any(isinstance(one, (int, np.integer)) and abs(one) > 2**53 for one in values)
-    return np.array(values, dtype=object) if changed or rounded else ids
+    kinds = set(map(type, values))  # few, where to ask every id took longer than to read it
+    if kind is not None:
+        changed = not all(issubclass(one, kind) for one in kinds) or _have_nuls(kind, values)
+    else:
+        whole = ids.dtype.kind == "f" and any(issubclass(one, (int, np.integer)) for one in kinds)
+        changed = whole and any(isinstance(one, (int, np.integer)) and abs(one) > 2**53 for one in values)
+    return np.array(values, dtype=object) if changed else ids
+
+
+def _have_nuls(kind: Any, texts: Sequence[Any]) -> bool:
+    """Whether a text ends with NULs."""
+    nul = _NULS[kind]
+    return nul in kind().join(texts) and any(text.endswith(nul) for text in texts)
 
 
 def run_starts(ids: NDArray[Any]) -> IntArray:

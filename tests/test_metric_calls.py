@@ -186,6 +186,24 @@ class Boxed(pd.Series):
         return np.array(list(self), dtype=object)
 
 
+class Counted:
+    """Labels that count how often they are made an array, which is half of what a call on lists takes."""
+
+    times = 0
+
+    def __array__(self, dtype=None, copy=None):
+        self.times += 1
+        return np.array(LABELS, dtype=float)
+
+
+def test_labels_are_read_once():
+    hard, soft = Metric("ndcg"), SoftMetric("ndcg")
+    for call in (hard, hard.per_query, soft, soft.per_query, soft.gradient, soft.value_gradient_hessian):
+        labels = Counted()
+        call(labels, SCORES, group=SIZES)
+        assert labels.times == 1
+
+
 @pytest.mark.parametrize("dtype", ["Int64", "Float64", "boolean"])
 def test_nullable_columns_of_earlier_pandas(dtype):
     labels = Boxed(LABELS, dtype=dtype)

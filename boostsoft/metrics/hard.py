@@ -238,8 +238,8 @@ class Metric:
         query_weight : (n_queries,), optional
             Weight of each query in the mean.
         """
-        groups, scores, weights = check_call("Metric", y_true, y_score, group, qid, query_weight)
-        return _mean(self, "Metric", y_true, groups, scores, weights)
+        labels, groups, scores, weights = check_call("Metric", y_true, y_score, group, qid, query_weight)
+        return _mean(self, "Metric", labels, groups, scores, weights)
 
     def per_query(
         self, y_true: Any, y_score: Any, *, group: Any = None, qid: Any = None, query_weight: Any = None
@@ -249,9 +249,9 @@ class Metric:
         Arguments are as when called; ``query_weight`` is checked and changes nothing: the values are those before they
         are weighed, and soft metrics take it too, for the spread. ``pooled=True`` raises ValueError.
         """
-        groups, scores, weights = check_call("Metric.per_query", y_true, y_score, group, qid, query_weight)
+        labels, groups, scores, weights = check_call("Metric.per_query", y_true, y_score, group, qid, query_weight)
         self.refuse_pooled("Metric.per_query")
-        return self.evaluate(prepare(self, "Metric.per_query", y_true, groups), scores, weights)
+        return self.evaluate(prepare(self, "Metric.per_query", labels, groups), scores, weights)
 
     def refuse_pooled(self, caller: str) -> None:
         """Raise if the metric has no value per query."""
@@ -287,14 +287,14 @@ def read_metric(caller: str, spec: str, options: Mapping[str, Any]) -> Metric:
 
 def mean_of(metric: Metric, caller: str, y_true: Any, y_score: Any, *, group: QueryGroups, query_weight: Any) -> float:
     """What a metric returns when it is called, on behalf of ``caller``, whom errors name."""
-    groups, scores, weights = check_call(caller, y_true, y_score, group, None, query_weight)
-    return _mean(metric, caller, y_true, groups, scores, weights)
+    labels, groups, scores, weights = check_call(caller, y_true, y_score, group, None, query_weight)
+    return _mean(metric, caller, labels, groups, scores, weights)
 
 
 def _mean(
-    metric: Metric, caller: str, y_true: Any, groups: QueryGroups, scores: FloatArray, weights: FloatArray
+    metric: Metric, caller: str, labels: FloatArray, groups: QueryGroups, scores: FloatArray, weights: FloatArray
 ) -> float:
-    prepared = prepare(metric, caller, y_true, groups)
+    prepared = prepare(metric, caller, labels, groups)
     return prepared.mean(metric.evaluate(prepared, scores, weights), weights)
 
 
@@ -336,14 +336,14 @@ def apart_from(metric: Metric, names: Collection[str]) -> Metric:
 
 def check_call(
     caller: str, y_true: Any, y_score: Any, group: Any, qid: Any, query_weight: Any
-) -> tuple[QueryGroups, FloatArray, FloatArray]:
-    """The arguments of every call, checked: groups, scores and query weights."""
+) -> tuple[FloatArray, QueryGroups, FloatArray, FloatArray]:
+    """The arguments of every call, checked: labels, groups, scores and query weights."""
     if hasattr(y_score, "get_label"):  # a Dataset, a DMatrix
         _refuse_booster(caller, type(y_score))
-    n = finite_vector(caller, "y_true", y_true).size
-    scores = finite_vector(caller, "y_score", y_score, n)
-    groups = resolve_groups(caller, n, group, qid)
-    return groups, scores, query_weights(caller, query_weight, groups)
+    labels = finite_vector(caller, "y_true", y_true)
+    scores = finite_vector(caller, "y_score", y_score, labels.size)
+    groups = resolve_groups(caller, labels.size, group, qid)
+    return labels, groups, scores, query_weights(caller, query_weight, groups)
 
 
 def refuse_cutoffs_per_query(caller: str, metric: Metric) -> None:

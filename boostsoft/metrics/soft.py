@@ -196,8 +196,8 @@ class SoftMetric:
         self, y_true: Any, y_score: Any, *, group: Any = None, qid: Any = None, query_weight: Any = None
     ) -> float:
         """Mean over queries, NaN if none counts; arguments as in :meth:`Metric.__call__`."""
-        groups, scores, weights = check_call("SoftMetric", y_true, y_score, group, qid, query_weight)
-        prepared = prepare(self.metric, "SoftMetric", y_true, groups)
+        labels, groups, scores, weights = check_call("SoftMetric", y_true, y_score, group, qid, query_weight)
+        prepared = prepare(self.metric, "SoftMetric", labels, groups)
         return prepared.mean(self.evaluate(prepared, scores, weights), weights)
 
     def per_query(
@@ -208,9 +208,9 @@ class SoftMetric:
         Arguments are as when called; ``query_weight`` matters to the spread alone. ``pooled=True`` raises ValueError.
         """
         caller = "SoftMetric.per_query"
-        groups, scores, weights = check_call(caller, y_true, y_score, group, qid, query_weight)
+        labels, groups, scores, weights = check_call(caller, y_true, y_score, group, qid, query_weight)
         self.metric.refuse_pooled(caller)
-        return self.evaluate(prepare(self.metric, caller, y_true, groups), scores, weights)
+        return self.evaluate(prepare(self.metric, caller, labels, groups), scores, weights)
 
     def gradient(
         self, y_true: Any, y_score: Any, *, group: Any = None, qid: Any = None, query_weight: Any = None
@@ -221,8 +221,8 @@ class SoftMetric:
         error.
         """
         caller = "SoftMetric.gradient"
-        groups, scores, weights = check_call(caller, y_true, y_score, group, qid, query_weight)
-        return self._derivatives(prepare(self.metric, caller, y_true, groups), scores, weights, derive=1)[1]
+        labels, groups, scores, weights = check_call(caller, y_true, y_score, group, qid, query_weight)
+        return self._derivatives(prepare(self.metric, caller, labels, groups), scores, weights, derive=1)[1]
 
     def value_gradient_hessian(
         self, y_true: Any, y_score: Any, *, group: Any = None, qid: Any = None, query_weight: Any = None
@@ -244,8 +244,8 @@ class SoftMetric:
             raise ValueError(
                 f"{caller}: the exact diagonal Hessian is offered for sigma_unit='score' only; got 'spread'"
             )
-        groups, scores, weights = check_call(caller, y_true, y_score, group, qid, query_weight)
-        return self._derivatives(prepare(self.metric, caller, y_true, groups), scores, weights, derive=2)
+        labels, groups, scores, weights = check_call(caller, y_true, y_score, group, qid, query_weight)
+        return self._derivatives(prepare(self.metric, caller, labels, groups), scores, weights, derive=2)
 
     def evaluate(self, prepared: PreparedQueries, scores: FloatArray, weights: FloatArray) -> FloatArray:
         """Values of the queries on checked scores: what the methods above and the boosters' adapters call."""
