@@ -43,6 +43,17 @@ def test_paired_test_is_scipys():
     assert row.effect == pytest.approx(gap.mean() / gap.std(ddof=1), rel=1e-9)
 
 
+@pytest.mark.parametrize("n", [2, 60])
+def test_warnings_are_left_to_the_process(n, monkeypatch):
+    """Their filters are every thread's: two threads that restore them in another order leave all warnings ignored."""
+    gap = np.random.default_rng(3).normal(size=n)
+    track = track_of(np.stack([0 * gap, gap])[:, None])
+    with monkeypatch.context() as patch:
+        patch.setattr("warnings.simplefilter", lambda *_: pytest.fail("filters were changed"))
+        row = compare(track, track, step_a=0, step_b=1).rows[0]
+    assert row.p_wilcoxon == pytest.approx(stats.wilcoxon(gap).pvalue, rel=1e-9)
+
+
 def test_queries_that_do_not_differ_are_not_ranked():
     """SciPy would draw the exact law of all of them, some at 0, as long as they are fewer than fifty."""
     rng = np.random.default_rng(5)

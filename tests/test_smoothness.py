@@ -72,6 +72,15 @@ def test_a_degree_that_scipy_cannot_fit_is_refused(window, degree):
         smoothness_error(1 + x - x**2 + 0.5 * x**3, "polynomial", window=window, degree=degree)
 
 
+def test_warnings_are_left_to_the_process(monkeypatch):
+    """Their filters are every thread's: two threads that restore them in another order leave all warnings ignored."""
+    with monkeypatch.context() as patch:
+        patch.setattr("warnings.simplefilter", lambda *_: pytest.fail("filters were changed"))
+        assert smoothness_error(curve(60), "polynomial", window=51, degree=7) > 0
+        with pytest.raises(ValueError, match="degree must be lower"):
+            smoothness_error(curve(60), "polynomial", window=51, degree=15)
+
+
 def test_polynomial_by_default_is_cubic_over_eleven_points():
     y = curve(seed=3)
     assert smoothness_error(y, "polynomial") == pytest.approx(polynomial_per_window(y, 11, 3), rel=1e-9)
