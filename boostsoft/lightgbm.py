@@ -420,8 +420,9 @@ def track_callback(
         If an argument is not as described, a metric is pooled, or two have one name.
     ValueError
         While training: if there are no ``valid_sets`` or no groups, if LightGBM's log holds a metric of this name
-        already, on several machines, if ``stop`` is given for dart, which goes on rescaling the best trees, or if it
-        is to record on dart's training data under a custom objective (see :func:`objective`).
+        already, on several machines, if another training has begun with this callback meanwhile, as in a thread
+        beside, if ``stop`` is given for dart, which goes on rescaling the best trees, or if it is to record on dart's
+        training data under a custom objective (see :func:`objective`).
 
     Notes
     -----

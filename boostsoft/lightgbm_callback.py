@@ -58,6 +58,8 @@ class LightGBMTrack(Recording):
         first, done = env.iteration == env.begin_iteration, env.iteration - env.begin_iteration + 1
         if first:
             self._begin(env)
+        elif not any(source.booster is _boosters(env)[0] for source in self._sources.values()):
+            self.live.refuse_another_training()
         if self._last is not None:
             self._end(env)
         with as_booster(threads(next(iter(self._sources.values())).data), library()):

@@ -7,6 +7,7 @@ The one module of the package that imports XGBoost when it is imported; :mod:`bo
 from __future__ import annotations
 
 import json
+import weakref
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -83,9 +84,10 @@ class TrackCallback(Recording, TrainingCallback):  # type: ignore[misc]
     TypeError, ValueError
         If an argument is not as described, a metric is pooled, or two have one name.
     ValueError
-        While training: if a DMatrix has no groups, in ``xgb.cv`` and on several machines, if ``evals_log`` holds a
-        metric of this name already, if an EarlyStopping would minimise one of these metrics, or if ``stop`` is given
-        for dart or gblinear, whose best model cannot be cut out of the last one.
+        While training: if a DMatrix has no groups, in ``xgb.cv`` and on several machines, if another training has
+        begun with this callback meanwhile, as in a thread beside, if ``evals_log`` holds a metric of this name already,
+        if an EarlyStopping would minimise one of these metrics, or if ``stop`` is given for dart or gblinear, whose
+        best model cannot be cut out of the last one.
 
     Notes
     -----
@@ -127,6 +129,7 @@ class TrackCallback(Recording, TrainingCallback):  # type: ignore[misc]
         super().__init__(live)
         self._data = _named(data, name)
         self._stop_now = False
+        self._model: Any = None  # a reference to that of the training, which nobody tells was cut short
 
     def before_training(self, model: Any) -> Any:
         """Evaluate the scores that training starts from."""
@@ -147,7 +150,7 @@ class TrackCallback(Recording, TrainingCallback):  # type: ignore[misc]
             raise ValueError(
                 f"{_CALLER}: stop must be None with booster={kind!r}: the best model cannot be cut out of the last one"
             )
-        self._stop_now = False
+        self._stop_now, self._model = False, None
         self.live.begin(model.num_boosted_rounds(), None)
         for name, matrix in self._data.items():
             groups, weights = groups_and_weights(_CALLER, matrix)
@@ -161,6 +164,10 @@ class TrackCallback(Recording, TrainingCallback):  # type: ignore[misc]
 
     def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
         """Record and write the means into XGBoost's log."""
+        if epoch == 0 and self._model is None:  # not before: another callback may give another model to begin with
+            self._model = weakref.ref(model)
+        if self._model is None or self._model() is not model:
+            self.live.refuse_another_training()
         if epoch == 0:
             self.join(evals_log, self.live.evals_result)
             self._refuse_to_minimise(evals_log)
@@ -179,14 +186,15 @@ class TrackCallback(Recording, TrainingCallback):  # type: ignore[misc]
 
     def __copy__(self) -> TrackCallback:
         found = object.__new__(type(self))
-        found.__dict__.update(self.__dict__, live=self.live.empty(), _stop_now=False)
+        found.__dict__.update(self.__dict__, live=self.live.empty(), _stop_now=False, _model=None)
         return found
 
     def __deepcopy__(self, memo: Any) -> TrackCallback:
         return self.__copy__()  # a DMatrix cannot be copied, and nothing here changes it
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "live": self.live.without_outputs(), "_data": dict.fromkeys(self._data)}
+        live, data = self.live.without_outputs(), dict.fromkeys(self._data)
+        return {**self.__dict__, "live": live, "_data": data, "_model": None}
 
     def __hash__(self) -> int:
         # XGBoost before 3.2 keeps its callbacks in a set, where with this hash the first of the list comes first

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import gc
 import pickle
@@ -286,6 +287,21 @@ def test_records_of_every_few_trees(data, valid, every):
     for trees in range(1, ROUNDS + 1):
         logged.append(full.mean[trees - 1, 0] if trees in steps else logged[-1])
     assert record["valid"]["ndcg_hard@10"] == callback.evals_result["valid"]["ndcg_hard@10"] == logged[1:]
+
+
+@pytest.mark.parametrize("ended", [True, False])
+def test_a_callback_records_one_training_at_a_time(data, valid, ended):
+    """Of two at once, in threads or one within another, the later one has it: the other's trees are not mixed in."""
+    callback = tracked(HARD)
+
+    def another(env):
+        if env.iteration == 2:
+            with contextlib.nullcontext() if ended else pytest.raises(KeyboardInterrupt):
+                train(data, valid, [callback] if ended else [callback, interrupt], rounds=12)
+
+    with pytest.raises(ValueError, match="track_callback: another training has begun with this callback"):
+        train(data, valid, [callback, another])
+    assert callback.track.steps[-1] == (12 if ended else 4)
 
 
 def test_a_callback_used_again_forgets(data, valid):

@@ -355,6 +355,22 @@ def test_the_class_is_one_of_xgboosts_and_made_when_it_is_asked_for():
     assert printed.startswith("boostsoft.xgboost.TrackCallback: XGBoost is not installed: pip install 'boostsoft[")
 
 
+@pytest.mark.parametrize("at", [0, 2])
+def test_a_callback_of_xgboost_records_one_training_at_a_time(data, valid, at):
+    callback, calls = bx.TrackCallback(valid.matrix(), HARD), []
+
+    def another(*_):
+        calls.append(1)
+        if len(calls) == at + 1:
+            boost(data, [callback], rounds=4)
+        return "constant", 0.0
+
+    train = data.matrix()
+    with pytest.raises(ValueError, match="TrackCallback: another training has begun with this callback"):
+        boost(data, [callback], evals=[(train, "train")], custom_metric=another)
+    assert callback.track.steps.tolist() == [1, 2, 3, 4]
+
+
 @pytest.mark.parametrize(("every", "steps"), [(4, [4]), (40, [1])])
 def test_a_model_that_is_cut_is_not_taken_for_that_of_the_last_round(data, valid, every, steps):
     """By XGBoost's own stopping, which stands in front; what was recorded before stays."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -92,6 +92,13 @@ class LiveTrack:
         self._stopping: StoppingWatch | None = None
         self.evals_result: dict[str, dict[str, list[float]]] = {}
         self.stopped = False
+
+    def refuse_another_training(self) -> NoReturn:
+        """Raise in a training whose record is that of another one by now."""
+        raise ValueError(
+            f"{self.caller}: another training has begun with this callback, which records one at a time: give each its "
+            "own"
+        )
 
     def empty(self) -> LiveTrack:
         """Another of the same settings and with the same writer, in which nothing is recorded."""
