@@ -273,22 +273,27 @@ def read_ids(caller: str, qid: Any) -> NDArray[Any]:
     """
     ids = as_array(caller, "qid", qid)
     kind = _TEXTS.get(ids.dtype.kind)
-    values = qid.to_list() if kind is not None and hasattr(qid, "to_list") else qid
-    if not isinstance(values, (list, tuple)):
+    if kind is not None and hasattr(qid, "to_list"):
+        return np.array(qid.to_list(), dtype=object) if _are_altered(kind, list(qid.unique())) else ids
+    if not isinstance(qid, (list, tuple)):
         return ids
-    kinds = set(map(type, values))  # few, where to ask every id took longer than to read it
     if kind is not None:
-        changed = not all(issubclass(one, kind) for one in kinds) or _have_nuls(kind, values)
+        altered = _are_altered(kind, qid)
     else:
-        whole = ids.dtype.kind == "f" and any(issubclass(one, (int, np.integer)) for one in kinds)
-        changed = whole and any(isinstance(one, (int, np.integer)) and abs(one) > 2**53 for one in values)
-    return np.array(values, dtype=object) if changed else ids
+        whole = ids.dtype.kind == "f" and any(issubclass(one, (int, np.integer)) for one in set(map(type, qid)))
+        altered = whole and any(isinstance(one, (int, np.integer)) and abs(one) > 2**53 for one in qid)
+    return np.array(qid, dtype=object) if altered else ids
 
 
-def _have_nuls(kind: Any, texts: Sequence[Any]) -> bool:
-    """Whether a text ends with NULs."""
+def _are_altered(kind: Any, values: Sequence[Any]) -> bool:
+    """Whether NumPy's texts are others than these values: some are no texts, or end with NULs.
+
+    The few types and all texts joined say so first: to ask each value took longer than to read it.
+    """
+    if not all(issubclass(one, kind) for one in set(map(type, values))):
+        return True
     nul = _NULS[kind]
-    return nul in kind().join(texts) and any(text.endswith(nul) for text in texts)
+    return nul in kind().join(values) and any(text.endswith(nul) for text in values)
 
 
 def run_starts(ids: NDArray[Any]) -> IntArray:
