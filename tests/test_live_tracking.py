@@ -13,6 +13,7 @@ import boostsoft as bs
 import boostsoft.lightgbm as bl
 import boostsoft.xgboost as bx
 from boostsoft.lightgbm_callback import LightGBMTrack
+from boostsoft.tracks.builder import TrackBuilder, as_metrics
 from boostsoft.tracks.live import LiveTrack
 from boostsoft.tracks.stopping import StoppingRule
 
@@ -187,6 +188,35 @@ def test_a_track_is_of_data_whose_model_has_grown_a_tree():
     recorded.look_at(["still", "grown"])
     recorded.step(1, lambda _: np.array([1.0, 0.0]), ["still", "grown"].index)
     assert list(recorded.tracks()) == ["grown"]
+
+
+def test_a_track_can_be_taken_while_a_step_is_added():
+    """By another thread, which may come between any two lines: what it gets is whole, of the steps up to then."""
+    scores = np.array([0.3, 0.1, 0.2, 0.5])
+    builder = TrackBuilder("test", as_metrics("test", HARD), [0, 1, 2, 0], bs.QueryGroups.from_sizes([4]), np.ones(1))
+    builder.begin(0, np.zeros(4))
+    builder.add(1, scores)
+    taken = []
+
+    def look(frame, event, _):
+        if frame.f_code is not TrackBuilder.add.__code__:
+            return None
+        if event == "line":
+            taken.append(builder.track())
+        return look
+
+    before = sys.gettrace()
+    sys.settrace(look)
+    try:
+        for step in range(2, 20):
+            builder.add(step, np.roll(scores, step) * step)
+    finally:
+        sys.settrace(before)
+    whole = builder.track()
+    assert len(taken) > 18
+    for track in taken:
+        np.testing.assert_array_equal(track.per_query, whole.per_query[: track.n_steps])
+        np.testing.assert_array_equal(track.spread, whole.spread[: track.n_steps])
 
 
 def test_rounds_without_trees_are_told_from_records_that_were_not_due():

@@ -101,12 +101,12 @@ class TrackBuilder:
         """Measure a step; (n_metrics, n_queries)."""
         found, spread_now = self._measured(scores)
         if len(self._steps) == len(self._values):
-            known = self._values
-            self._values = np.empty((2 * len(known), *known.shape[1:]))  # what is not written to takes no memory
-            self._values[: len(known)] = known
+            longer = np.empty((2 * len(self._values), *found.shape))  # what is not written to takes no memory
+            longer[: len(self._values)] = self._values
+            self._values = longer
         self._values[len(self._steps)] = found
-        self._steps.append(trees)
         self._spread.append(spread_now)
+        self._steps.append(trees)  # at last: another thread may ask for the track, which has as many steps as this
         return found
 
     def track(self) -> TreeTrack:
@@ -115,12 +115,12 @@ class TrackBuilder:
         n = len(self._steps)
         return TreeTrack(
             metrics=self.metrics,
-            steps=np.array(self._steps, dtype=np.int64),
+            steps=np.array(self._steps[:n], dtype=np.int64),
             per_query=self._values[:n],  # further steps are written behind these
             beginning=self._beginning,
             start=self._start,
             query_weight=self.weights,
-            spread=np.array(self._spread),
+            spread=np.array(self._spread[:n]),
             groups=self.groups,
             y_true=self.y_true,
             scores=self._scores,
