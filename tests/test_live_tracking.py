@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import pickle
 import sys
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -190,33 +191,59 @@ def test_a_track_is_of_data_whose_model_has_grown_a_tree():
     assert list(recorded.tracks()) == ["grown"]
 
 
-def test_a_track_can_be_taken_while_a_step_is_added():
-    """By another thread, which may come between any two lines: what it gets is whole, of the steps up to then."""
-    scores = np.array([0.3, 0.1, 0.2, 0.5])
-    builder = TrackBuilder("test", as_metrics("test", HARD), [0, 1, 2, 0], bs.QueryGroups.from_sizes([4]), np.ones(1))
-    builder.begin(0, np.zeros(4))
-    builder.add(1, scores)
-    taken = []
+@contextmanager
+def at_every_line_of(method, act):
+    """As another thread may, which comes between any two lines."""
 
-    def look(frame, event, _):
-        if frame.f_code is not TrackBuilder.add.__code__:
+    def trace(frame, event, _):
+        if frame.f_code is not method.__code__:
             return None
         if event == "line":
-            taken.append(builder.track())
-        return look
+            act()
+        return trace
 
     before = sys.gettrace()
-    sys.settrace(look)
+    sys.settrace(trace)
     try:
-        for step in range(2, 20):
-            builder.add(step, np.roll(scores, step) * step)
+        yield
     finally:
         sys.settrace(before)
-    whole = builder.track()
+
+
+def begun():
+    builder = TrackBuilder("test", as_metrics("test", HARD), [0, 1, 2, 0], bs.QueryGroups.from_sizes([4]), np.ones(1))
+    builder.begin(0, np.zeros(4))
+    return builder
+
+
+def add_to(builder, step):
+    builder.add(step, np.roll([0.3, 0.1, 0.2, 0.5], step) * step)
+
+
+def is_beginning_of(track, whole):
+    np.testing.assert_array_equal(track.per_query, whole.per_query[: track.n_steps])
+    np.testing.assert_array_equal(track.spread, whole.spread[: track.n_steps])
+
+
+def test_a_track_can_be_taken_while_a_step_is_added():
+    """What is taken is whole, of the steps up to then."""
+    builder, taken = begun(), []
+    add_to(builder, 1)
+    with at_every_line_of(TrackBuilder.add, lambda: taken.append(builder.track())):
+        for step in range(2, 20):
+            add_to(builder, step)
     assert len(taken) > 18
     for track in taken:
-        np.testing.assert_array_equal(track.per_query, whole.per_query[: track.n_steps])
-        np.testing.assert_array_equal(track.spread, whole.spread[: track.n_steps])
+        is_beginning_of(track, builder.track())
+
+
+def test_a_step_can_be_added_while_a_track_is_taken():
+    builder, steps = begun(), iter(range(2, 100))
+    add_to(builder, 1)
+    with at_every_line_of(TrackBuilder.track, lambda: add_to(builder, next(steps))):
+        track = builder.track()
+    assert 1 <= track.n_steps < builder.track().n_steps
+    is_beginning_of(track, builder.track())
 
 
 def test_rounds_without_trees_are_told_from_records_that_were_not_due():
