@@ -19,7 +19,7 @@ def run() -> int:
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     if isinstance(sys.stdout, io.TextIOWrapper):  # a name that its encoding lacks shall not end a finished run
         sys.stdout.reconfigure(errors="backslashreplace")
-    from .options import interrupted
+    from .commands.options import interrupted
 
     try:
         signal.signal(signal.SIGTERM, _interrupt)  # else children are left, and files under a temporary name

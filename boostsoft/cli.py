@@ -10,10 +10,10 @@ from typing import Any, NoReturn
 
 from . import __version__
 from .bench.command import add_bench
-from .blend_command import add_blend
-from .options import FAILED, interrupted, stop
-from .track_command import add_track
-from .train_command import add_demo, add_train
+from .commands.blend import add_blend
+from .commands.options import FAILED, interrupted, stop
+from .commands.track import add_track
+from .commands.train import add_demo, add_train
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

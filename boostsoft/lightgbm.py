@@ -22,13 +22,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .adapters import built
+from .adapters.lightgbm_callback import (
+    LightGBMTrack as LightGBMTrack,  # as: the classes are to be had from here as well
+)
+from .adapters.lightgbm_calls import LightGBMMetrics as LightGBMMetrics
+from .adapters.lightgbm_calls import LightGBMObjective as LightGBMObjective
+from .adapters.lightgbm_calls import SklearnMetrics as SklearnMetrics
+from .adapters.lightgbm_calls import SklearnObjective as SklearnObjective
+from .adapters.shared import built
 from .arguments import as_flag
-from .lightgbm_callback import LightGBMTrack as LightGBMTrack  # as: the classes are to be had from here as well
-from .lightgbm_calls import LightGBMMetrics as LightGBMMetrics
-from .lightgbm_calls import LightGBMObjective as LightGBMObjective
-from .lightgbm_calls import SklearnMetrics as SklearnMetrics
-from .lightgbm_calls import SklearnObjective as SklearnObjective
 from .metric_lists import MetricList
 from .metrics.hard import Metric
 from .metrics.soft import AnyMetric, MetricWeights

@@ -22,22 +22,22 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from .adapters import as_booster, built, first_whole
+from .adapters.shared import as_booster, built, first_whole
+from .adapters.xgboost_calls import XGBoostMetrics as XGBoostMetrics  # as: the classes are to be had from here as well
+from .adapters.xgboost_calls import XGBoostObjective as XGBoostObjective
+from .adapters.xgboost_data import THREADS, import_xgboost
+from .adapters.xgboost_refusals import recorded_metrics, refuse_metrics_of_documents, refuse_minimising
 from .arguments import as_flag, short
 from .metric_lists import MetricList
 from .metrics.hard import Metric
 from .metrics.soft import AnyMetric, MetricWeights, SoftMetric, watched_soft
 from .objectives import SoftObjective
 from .objectives import reference_objective as _reference
-from .xgboost_calls import XGBoostMetrics as XGBoostMetrics  # as: the classes are to be had from here as well
-from .xgboost_calls import XGBoostObjective as XGBoostObjective
-from .xgboost_data import THREADS, import_xgboost
-from .xgboost_refusals import recorded_metrics, refuse_metrics_of_documents, refuse_minimising
 
 if TYPE_CHECKING:
     from xgboost import Booster
 
-    from .xgboost_callback import TrackCallback
+    from .adapters.xgboost_callback import TrackCallback
 
 __all__ = ["TrackCallback", "custom_metric", "objective", "reference_objective", "train"]
 
@@ -324,7 +324,7 @@ if not TYPE_CHECKING:  # to type checkers any name would be there
         if name != "TrackCallback":
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         import_xgboost("boostsoft.xgboost.TrackCallback")
-        from .xgboost_callback import TrackCallback  # which imports XGBoost, to be a callback of it
+        from .adapters.xgboost_callback import TrackCallback  # which imports XGBoost, to be a callback of it
 
         return TrackCallback
 

@@ -25,9 +25,9 @@ from boostsoft.bench.defaults.report import section_of, to
 from boostsoft.bench.differences import differences_figure
 from boostsoft.bench.results import Section
 from boostsoft.bench.tables import section_table
+from boostsoft.commands.terminal import silent_errors
 from boostsoft.drawing import BLUE, GREY
 from boostsoft.statistics import paired_interval
-from boostsoft.terminal import silent_errors
 
 from . import quality_cases
 from .quality_cases import N_DOCS, N_QUERIES, letor_text

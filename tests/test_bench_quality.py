@@ -22,7 +22,7 @@ from boostsoft.bench.quality.methods import METHODS
 from boostsoft.bench.quality.space import draw
 from boostsoft.bench.quality.tasks import Place
 from boostsoft.bench.quality.watch import HARD, Job, Model
-from boostsoft.experiment import concatenate
+from boostsoft.commands.experiment import concatenate
 from boostsoft.ranker import SoftRanker
 from boostsoft.statistics import paired_interval
 

@@ -13,7 +13,7 @@ from boostsoft.bench.quality.display import Display
 from boostsoft.bench.quality.methods import METHODS
 from boostsoft.bench.quality.tasks import Place
 from boostsoft.bench.quality.watch import Model
-from boostsoft.terminal import silent_errors
+from boostsoft.commands.terminal import silent_errors
 
 from . import quality_cases
 from .quality_cases import N_DOCS, N_QUERIES, TINY, letor_text, options, records

@@ -17,9 +17,10 @@ import pytest
 from PIL import Image
 from rich.console import Console
 
-from boostsoft import Metric, blend_command, cli
-from boostsoft.blend_command import report, work
+from boostsoft import Metric, cli
 from boostsoft.blending import SoftBlender, blend_curve
+from boostsoft.commands import blend as blend_command
+from boostsoft.commands.blend import report, work
 from boostsoft.datasets import load_trec_runs
 from boostsoft.statistics import paired_interval
 

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from boostsoft.blend_command import scores
-from boostsoft.blend_command.scores import Names, Scores, read_table
+from boostsoft.commands.blend import scores
+from boostsoft.commands.blend.scores import Names, Scores, read_table
 
 from .memory import peak_memory
 

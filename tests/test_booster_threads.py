@@ -16,7 +16,7 @@ from sklearn.model_selection import GroupKFold
 import boostsoft as bs
 import boostsoft.lightgbm as bl
 import boostsoft.xgboost as bx
-from boostsoft import lightgbm_data
+from boostsoft.adapters import lightgbm_data
 from boostsoft.dask.xgboost import OnWorker
 from boostsoft.kernels import threads
 

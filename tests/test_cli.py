@@ -17,9 +17,11 @@ from PIL import Image
 
 import boostsoft as bs
 import boostsoft.lightgbm as bl
-from boostsoft import cli, options, train_command
+from boostsoft import cli
+from boostsoft.commands import options
+from boostsoft.commands import train as train_command
+from boostsoft.commands.experiment import Observer, Plan, run_folds, run_split, train_arm
 from boostsoft.datasets import RankingData, load_digits_ranking, load_letor
-from boostsoft.experiment import Observer, Plan, run_folds, run_split, train_arm
 
 from . import cli_cases
 from .cli_cases import SMALL_TREES, part_file, split_arguments, twice

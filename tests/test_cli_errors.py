@@ -13,8 +13,10 @@ import tempfile
 import lightgbm as lgb
 import pytest
 
-from boostsoft import cli, terminal, train_command
+from boostsoft import cli
 from boostsoft.atomic import write_files
+from boostsoft.commands import terminal
+from boostsoft.commands import train as train_command
 
 from . import cli_cases
 from .cli_cases import SMALL_TREES, split_arguments, twice
@@ -303,7 +305,7 @@ def test_an_interrupt_while_the_commands_are_loaded_is_one_line():
         "import sys, importlib.abc, boostsoft\n"
         "class Interrupted(importlib.abc.MetaPathFinder):\n"
         "    def find_spec(self, name, path, target=None):\n"
-        "        if name == 'boostsoft.experiment':\n"
+        "        if name == 'boostsoft.commands.experiment':\n"
         "            raise KeyboardInterrupt\n"
         "sys.meta_path.insert(0, Interrupted())\n"
         "from boostsoft.__main__ import run\n"
@@ -315,8 +317,8 @@ def test_an_interrupt_while_the_commands_are_loaded_is_one_line():
 def test_to_be_terminated_is_to_be_interrupted():
     code = (
         "import os, signal, sys, time\n"
-        "from boostsoft import __main__, train_command\n"
-        "train_command.demo = lambda options: (os.kill(os.getpid(), signal.SIGTERM), time.sleep(60))\n"
+        "from boostsoft import __main__\nfrom boostsoft.commands import train\n"
+        "train.demo = lambda options: (os.kill(os.getpid(), signal.SIGTERM), time.sleep(60))\n"
         "sys.argv = ['boostsoft', 'demo']\n"
         "sys.exit(__main__.run())\n"
     )

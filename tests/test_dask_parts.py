@@ -13,11 +13,11 @@ import pytest
 import boostsoft as bs
 import boostsoft.dask as bd
 import boostsoft.lightgbm as bl
+from boostsoft.adapters.lightgbm_calls import _gain
 from boostsoft.dask.lightgbm import PartObjective, _check_ranker, _PartRule
 from boostsoft.dask.parts import _categories, check_parts, refuse_missing_labels
 from boostsoft.dask.xgboost import _named, _same
 from boostsoft.kernels.threads import limit
-from boostsoft.lightgbm_calls import _gain
 from boostsoft.objectives import SoftObjective, reference_objective
 
 dd = pytest.importorskip("dask.dataframe")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from graphlib import TopologicalSorter
 from importlib import import_module
 from pathlib import Path
 
@@ -28,14 +29,10 @@ LAYERS = [
     ("pooling",),
     ("statistics",),
     ("metric_lists",),
-    ("adapters",),
     ("tracks",),
     ("pictures",),
     ("drawing",),
-    ("lightgbm_data", "xgboost_data"),
-    ("lightgbm_warnings",),
-    ("lightgbm_callback", "lightgbm_calls", "xgboost_calls", "xgboost_callback"),
-    ("xgboost_refusals",),
+    ("adapters",),
     ("lightgbm", "xgboost"),
     ("dask",),
     ("stages",),
@@ -50,26 +47,16 @@ LAYERS = [
     ("_letor", "_digits"),
     ("_trec",),
     ("datasets",),
-    ("experiment",),
-    ("part_files",),
-    ("terminal",),
-    ("report", "tree_bars"),
-    ("report_csv",),
-    ("plots",),
     ("track_plots", "blend_plots"),
     ("track_report",),
-    ("options",),
+    ("commands",),
     ("bench",),
-    ("train_command",),
-    ("track_command",),
-    ("blend_command",),
     ("cli",),
     ("__main__",),
 ]
 # what trains or reads a booster
 TRAINERS = (
-    "bench", "dask", "experiment", "lightgbm_callback", "lightgbm_data", "ranker", "stages", "track_command",
-    "tracking", "train_command", "xgboost", "xgboost_callback", "xgboost_data", "xgboost_refusals",
+    "adapters", "bench", "commands", "dask", "ranker", "stages", "tracking", "xgboost",
 )  # fmt: skip
 # what others wrote: the benchmark compares with it
 PEERS = ("catboost", "ranx", "pytrec_eval")
@@ -91,10 +78,19 @@ def own_layer(path):
     return path.relative_to(ROOT).parts[0].removesuffix(".py")
 
 
-def imports(path, outside_functions=False):
+def without_types(tree):
+    """A module without what type checkers alone read."""
+    tree.body = [
+        node for node in tree.body if not (isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test))
+    ]
+    return tree
+
+
+def imports(path, outside_functions=False, types=True):
     """Absolute names of everything a module imports, at its top or inside functions, or outside of them only."""
     package = ("boostsoft", *path.relative_to(ROOT).parts[:-1])
     tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree = tree if types else without_types(tree)
     for node in statements_outside_functions(tree) if outside_functions else ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -116,6 +112,26 @@ def test_a_layer_imports_only_earlier_ones(path):
         parts = name.split(".")
         if parts[0] == "boostsoft" and len(parts) > 1 and parts[1] in RANK and parts[1] != layer:
             assert RANK[parts[1]] < RANK[layer], f"{path.name} imports {name}"
+
+
+def module_name(path):
+    return ".".join(("boostsoft", *path.relative_to(ROOT).with_suffix("").parts)).removesuffix(".__init__")
+
+
+def module_behind(name, modules):
+    """The module that an imported name is, or lies in; "" if it is not of this package."""
+    while name and name not in modules:
+        name = name.rpartition(".")[0]
+    return name
+
+
+def test_no_module_needs_itself_by_way_of_others():
+    """Within a folder, too, data flows one way; names for type checkers aside."""
+    modules = {module_name(path): path for path in MODULES}
+    needs = {
+        name: {module_behind(other, modules) for other in imports(path, types=False)} for name, path in modules.items()
+    }
+    tuple(TopologicalSorter({name: others - {name, ""} for name, others in needs.items()}).static_order())
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))

@@ -12,9 +12,9 @@ from sklearn.model_selection import GroupKFold
 
 import boostsoft as bs
 import boostsoft.lightgbm as bl
-from boostsoft import lightgbm_data
-from boostsoft.adapters import refuse_large_gradients
-from boostsoft.lightgbm_data import Training
+from boostsoft.adapters import lightgbm_data
+from boostsoft.adapters.lightgbm_data import Training
+from boostsoft.adapters.shared import refuse_large_gradients
 
 from . import booster_cases
 from .booster_cases import Ranking, spread_metric, unsuitable_options
@@ -443,7 +443,7 @@ def test_where_no_leaf_can_have_its_least_curvature_it_is_told(data):
 
 def test_one_machine_of_several_does_not_tell_what_all_have(data, monkeypatch):
     on_two = Training({"num_machines": 2}, False, train(data, "lambdarank"))
-    monkeypatch.setattr("boostsoft.lightgbm_calls.training_behind", lambda *_: on_two)
+    monkeypatch.setattr("boostsoft.adapters.lightgbm_calls.training_behind", lambda *_: on_two)
     dataset = data.dataset().construct()
     dataset.set_weight(np.full(data.y.size, 1e-9))
     with warnings.catch_warnings():
@@ -493,7 +493,7 @@ def test_a_spread_of_one_machine_of_several_is_refused(data, monkeypatch):
     def on_two(*_):
         return Training({"num_machines": 2}, False)
 
-    monkeypatch.setattr("boostsoft.lightgbm_calls.training_behind", on_two)
+    monkeypatch.setattr("boostsoft.adapters.lightgbm_calls.training_behind", on_two)
     told = r"{}: metrics must not be in units of the spread .*; got \['ndcg_gaussian@5'\] on 2 machines"
     dataset = data.dataset().construct()
     shown = data.y, np.zeros(data.y.size), None, data.sizes

@@ -16,7 +16,7 @@ from sklearn.model_selection import GroupKFold
 
 import boostsoft as bs
 import boostsoft.lightgbm as bl
-from boostsoft import lightgbm_callback
+from boostsoft.adapters import lightgbm_callback
 from boostsoft.query_groups import QueryGroups
 from boostsoft.tracks.stopping import StoppingRule
 
@@ -75,7 +75,7 @@ def test_lightgbm_without_its_private_method(data, valid, monkeypatch):
         callback = tracked()
         with monkeypatch.context() as patch:
             if hidden:
-                patch.setattr("boostsoft.lightgbm_callback._SCORES", "no_such_method")
+                patch.setattr("boostsoft.adapters.lightgbm_callback._SCORES", "no_such_method")
             lgb.train({**SMALL, "metric": "ndcg"}, data_set, 3, callbacks=[callback], **given)
         found.append({name: track.per_query for name, track in callback.tracks.items()})
     assert list(found[0]) == list(found[1]) == ["training", "valid", "again"]

@@ -13,7 +13,7 @@ import pytest
 import boostsoft as bs
 import boostsoft.lightgbm as bl
 import boostsoft.xgboost as bx
-from boostsoft.lightgbm_callback import LightGBMTrack
+from boostsoft.adapters.lightgbm_callback import LightGBMTrack
 from boostsoft.tracks.builder import TrackBuilder, as_metrics
 from boostsoft.tracks.live import LiveTrack
 from boostsoft.tracks.stopping import StoppingRule

@@ -331,7 +331,7 @@ def test_a_pickle_has_the_record_and_says_that_it_has_no_data(data, valid):
 def test_a_worker_is_told_why_it_cannot_record(data, valid, monkeypatch):
     """It gets a pickle, whose own remedy, a new callback, would be none."""
     stored = pickle.loads(pickle.dumps(bx.TrackCallback(valid.matrix(), HARD, progress=False)))
-    monkeypatch.setattr("boostsoft.xgboost_callback.over_workers", lambda: np.sum)
+    monkeypatch.setattr("boostsoft.adapters.xgboost_callback.over_workers", lambda: np.sum)
     with pytest.raises(ValueError, match=r"TrackCallback: each machine sees a part of the data only; train on one"):
         boost(data, [stored])
 

@@ -13,9 +13,9 @@ import pytest
 
 import boostsoft as bs
 import boostsoft.lightgbm as bl
+from boostsoft.adapters.lightgbm_data import library as lightgbms
+from boostsoft.adapters.xgboost_data import library as xgboosts
 from boostsoft.kernels import openmp, processors, threads
-from boostsoft.lightgbm_data import library as lightgbms
-from boostsoft.xgboost_data import library as xgboosts
 
 from .cases import on_threads
 from .test_threads import passes
@@ -208,8 +208,8 @@ def test_another_openmp_in_sight_of_all_may_be_the_boosters():
     passes(
         "-c",
         "import ctypes, pathlib, re\nimport lightgbm, xgboost\nfrom boostsoft.kernels import openmp\n"
-        "from boostsoft.lightgbm_data import library as lightgbms\n"
-        "from boostsoft.xgboost_data import library as xgboosts\n"
+        "from boostsoft.adapters.lightgbm_data import library as lightgbms\n"
+        "from boostsoft.adapters.xgboost_data import library as xgboosts\n"
         "assert openmp.team(lightgbms(), 2) is not None and openmp.team(xgboosts(), 2) is not None\n"
         "found = set(re.findall(r'/.*libgomp.*', pathlib.Path('/proc/self/maps').read_text()))\n"
         "its = next((path for path in sorted(found) if 'xgboost' in path), sorted(found)[0])\n"
@@ -222,7 +222,7 @@ def test_another_openmp_in_sight_of_all_may_be_the_boosters():
 def test_as_many_as_openmp_would_take():
     passes(
         "-c",
-        "import lightgbm\nfrom boostsoft.kernels import openmp\nfrom boostsoft.lightgbm_data import library\n"
+        "import lightgbm\nfrom boostsoft.kernels import openmp\nfrom boostsoft.adapters.lightgbm_data import library\n"
         "assert openmp.team(library(), None).size == openmp.team(library(), 0).size == 3\n"
         "assert openmp.team(library(), 2).size == 2\n",
         OMP_NUM_THREADS="3",
@@ -238,7 +238,7 @@ def test_where_openmp_binds_threads_each_has_its_processor(first):
         f"import {first}\n"
         "import lightgbm, os\n"
         "from boostsoft.kernels import threads\n"
-        "from boostsoft.lightgbm_data import library\n"
+        "from boostsoft.adapters.lightgbm_data import library\n"
         "assert len(os.sched_getaffinity(0)) == 1 == threads.n_threads()\n"
         "if library().omp_get_num_procs() > 1:  # of an OpenMP that another one has bound before, one is left\n"
         "    with threads.on_threads_of(library(), 2):\n"
@@ -251,7 +251,7 @@ def test_where_openmp_binds_threads_each_has_its_processor(first):
         "-c",
         "import boostsoft, lightgbm\n"
         "from boostsoft.kernels import threads\n"
-        "from boostsoft.lightgbm_data import library\n"
+        "from boostsoft.adapters.lightgbm_data import library\n"
         "with threads.on_threads_of(library(), 2):\n"
         "    assert threads.n_threads() == 1\n",
         OMP_PROC_BIND="true",

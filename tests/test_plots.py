@@ -9,10 +9,11 @@ import pytest
 from matplotlib.figure import Figure
 from PIL import Image
 
-from boostsoft import drawing, plots
+from boostsoft import drawing
+from boostsoft.commands import plots
+from boostsoft.commands.experiment import Arm, FoldRun, Folds, Plan, Split
 from boostsoft.datasets import RankingData
 from boostsoft.drawing import png
-from boostsoft.experiment import Arm, FoldRun, Folds, Plan, Split
 from boostsoft.statistics import paired_interval
 
 from .processes import passes_alone
@@ -211,9 +212,9 @@ def test_png_is_a_picture_of_the_stated_size():
 def test_a_new_figure_is_made_without_ax_and_pyplot_stays_out():
     code = (
         "import sys, numpy as np\n"
-        "from boostsoft import drawing, plots\n"
+        "from boostsoft import drawing\nfrom boostsoft.commands import plots\n"
         "assert 'matplotlib' not in sys.modules\n"
-        "from boostsoft.experiment import Arm, Plan, Split\n"
+        "from boostsoft.commands.experiment import Arm, Plan, Split\n"
         "plan = Plan(baseline=False)\n"
         "arm = Arm('boostsoft', 1, '', {('valid', name): np.ones(3) for name in plan.names}, {}, 1.0)\n"
         "axes = plots.plot_curve(Split(plan, {}, (arm,)))\n"

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from boostsoft import report, report_csv
+from boostsoft.commands import report, report_csv
+from boostsoft.commands.experiment import Arm, FoldRun, Folds, Plan, Split
+from boostsoft.commands.tree_bars import TreeBars
 from boostsoft.datasets import RankingData
-from boostsoft.experiment import Arm, FoldRun, Folds, Plan, Split
 from boostsoft.statistics import PairedInterval
-from boostsoft.tree_bars import TreeBars
 
 from .narrow import WIDTHS, assert_no_number_is_cut, text_of
 

@@ -9,7 +9,7 @@ import sys
 import pytest
 from rich.console import Console
 
-from boostsoft.terminal import Field, ResultTable, error_console, page, plus_minus, silent_errors
+from boostsoft.commands.terminal import Field, ResultTable, error_console, page, plus_minus, silent_errors
 
 from .narrow import assert_no_number_is_cut, on_a_terminal, text_of
 

@@ -15,7 +15,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from boostsoft import Metric, SoftMetric, cli, track_command
+from boostsoft import Metric, SoftMetric, cli
+from boostsoft.commands import track as track_command
 from boostsoft.datasets import load_letor
 from boostsoft.tracking import track_trees
 from boostsoft.tracks.effects import tree_effects

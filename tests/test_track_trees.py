@@ -26,11 +26,11 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.metrics import ndcg_score
 
 from boostsoft import Metric, SoftMetric, SoftRanker
+from boostsoft.adapters.xgboost_data import booster_kind
 from boostsoft.stages import blocks, staged_xgboost
 from boostsoft.stages.staged_lightgbm import as_lightgbm_reads
 from boostsoft.tracking import track_trees
 from boostsoft.tracking.staged import open_model
-from boostsoft.xgboost_data import booster_kind
 
 SIZES = [20] * 12
 GROUP = np.array(SIZES)

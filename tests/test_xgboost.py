@@ -13,7 +13,7 @@ import pytest
 
 import boostsoft as bs
 import boostsoft.xgboost as bx
-from boostsoft.adapters import STOCK_UNIT
+from boostsoft.adapters.shared import STOCK_UNIT
 from boostsoft.datasets import load_digits_ranking
 from boostsoft.kernels.curvature import CURVATURES
 from boostsoft.objectives import SoftObjective
@@ -585,7 +585,7 @@ def test_a_training_that_comes_to_rest_is_told_nothing(data):
 
 
 def test_of_the_part_of_one_worker_nothing_is_told(data, monkeypatch):
-    monkeypatch.setattr("boostsoft.xgboost_calls.over_workers", lambda: lambda sums: sums)
+    monkeypatch.setattr("boostsoft.adapters.xgboost_calls.over_workers", lambda: lambda sums: sums)
     matrix = data.matrix()
     matrix.set_weight(np.full(len(data.sizes), 1e-9))
     objective = bx.objective("ndcg@5")

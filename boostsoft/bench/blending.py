@@ -23,10 +23,10 @@ from scipy import stats
 from ..arguments import FloatArray
 from ..blending.blender import SoftBlender
 from ..blending.scores import mean_ranks
+from ..commands.experiment import N_PARTS, concatenate, cyclic
+from ..commands.part_files import equally_wide, five_files, part_file
 from ..datasets import RankingData, load_letor, load_trec_runs
-from ..experiment import N_PARTS, concatenate, cyclic
 from ..metrics import Metric
-from ..part_files import equally_wide, five_files, part_file
 from ..query_groups import QueryGroups
 from ..statistics import PairedInterval, paired_interval
 from .folds import DATA

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..options import add_command, check_folder, folder_name, whole
+from ..commands.options import add_command, check_folder, folder_name, whole
 from .defaults.options import add_defaults, read_defaults
 from .kinds import DEFAULTS, QUALITY, SPEED, refuse_others
 from .quality.options import add_quality, read_quality

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..commands.experiment import OURS
 from ..drawing import BLUE, GREEN, GREY, INK, QUIET, SKY, VERMILION, frame, head, new_figure
-from ..experiment import OURS
 from .growth import GAUSSIAN, GUMBEL, LAMBDARANK, NAMES, XGBOOST
 from .results import Section, significant
 from .timing import Spread

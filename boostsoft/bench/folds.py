@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..experiment import N_PARTS, cyclic
-from ..part_files import five_files, part_file
+from ..commands.experiment import N_PARTS, cyclic
+from ..commands.part_files import five_files, part_file
 
 DATA = "--data"
 # the parts of one split, LETOR's names first

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.console import Console
 from rich.progress import TaskID, TextColumn, TimeElapsedColumn
 
-from ..terminal import Bars
+from ..commands.terminal import Bars
 
 
 class PartBar(Bars):

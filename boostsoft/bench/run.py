@@ -11,8 +11,8 @@ from rich.console import Console
 from rich.text import Text
 
 from ..atomic import write_files
+from ..commands.terminal import page
 from ..drawing import png
-from ..terminal import page
 from .blending import measure_blending
 from .cold_start import measure_cold_start
 from .direct import measure_direct

@@ -9,8 +9,8 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from ..commands.terminal import Field, ResultTable
 from ..json_text import json_text
-from ..terminal import Field, ResultTable
 from .peers import Peers
 from .results import Column, Section, cell_text
 

@@ -1,6 +1,6 @@
 """Plots of blends: a metric along a mixture of two models and over mixtures of three, the weights, and the sigma.
 
-As in ``plots``, the ``plot_`` functions draw into ``ax`` (a new figure if None) and return it, the ``_figure``
+As in ``track_plots``, the ``plot_`` functions draw into ``ax`` (a new figure if None) and return it, the ``_figure``
 functions compose whole pictures, and no window is opened: a notebook shows what a cell ends with. Of the curves of a
 mixture the hard metric's is vermilion and thin, the soft one's blue and broad.
 """

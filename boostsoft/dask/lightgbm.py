@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from ..adapters.lightgbm_data import STOPPING, bags_queries
 from ..arguments import FloatArray
 from ..lightgbm import LightGBMObjective, SklearnMetrics, SklearnObjective
-from ..lightgbm_data import STOPPING, bags_queries
 from ..metrics.prepared import PreparedQueries
 from ..objectives import Objective
 from ..pooling import needs_spread

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from ..adapters import as_booster, first_whole
+from ..adapters.shared import as_booster, first_whole
+from ..adapters.xgboost_calls import XGBoostMetrics, XGBoostObjective
+from ..adapters.xgboost_data import THREADS, import_xgboost
 from ..metrics.hard import Metric
 from ..metrics.soft import SoftMetric
 from ..objectives import Objective
 from ..pooling import refuse_undivided
 from ..xgboost import settle, trained_objective, watched_metrics
-from ..xgboost_calls import XGBoostMetrics, XGBoostObjective
-from ..xgboost_data import THREADS, import_xgboost
 from .parts import check_parts, client_of, keep, numbers_of, refuse_recording, refuse_undivided_rule
 from .watch import run_watched
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
-from ..adapters import as_booster
+from ..adapters.shared import as_booster
 from ..arguments import FloatArray
 from ..metric_lists import MetricList, logged_name
 from ..metrics.spread import spread

@@ -15,11 +15,9 @@ import numpy as np
 from scipy import sparse
 
 from .. import lightgbm as adapter
-from ..adapters import STOCK_UNIT, as_booster, refuse_large_gradients, stock_unit
-from ..arguments import FloatArray, short
-from ..lightgbm_callback import LightGBMTrack
-from ..lightgbm_calls import LARGEST
-from ..lightgbm_data import (
+from ..adapters.lightgbm_callback import LightGBMTrack
+from ..adapters.lightgbm_calls import LARGEST
+from ..adapters.lightgbm_data import (
     BOOSTING,
     CATEGORIES,
     LEAST_DOCUMENTS,
@@ -34,6 +32,8 @@ from ..lightgbm_data import (
     refuse_classes,
     threads,
 )
+from ..adapters.shared import STOCK_UNIT, as_booster, refuse_large_gradients, stock_unit
+from ..arguments import FloatArray, short
 from ..metric_lists import MetricList
 from ..objectives import Objective
 from ..stages import staged_lightgbm

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..adapters import whole
+from ..adapters.shared import whole
 from ..arguments import (
     LARGEST_INT32,
     FloatArray,

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..adapters import as_booster
+from ..adapters.shared import as_booster
 from ..arguments import as_array
 from ..labels import read_labels
 from ..queries import Queries, weigh

@@ -16,12 +16,12 @@ import numpy as np
 from scipy import sparse
 
 from .. import xgboost as adapter
-from ..adapters import STOCK_UNIT, as_booster, refuse_large_gradients, stock_unit
+from ..adapters.shared import STOCK_UNIT, as_booster, refuse_large_gradients, stock_unit
+from ..adapters.xgboost_calls import LARGEST, XGBoostObjective
+from ..adapters.xgboost_data import import_xgboost, make_dmatrix, refuse_other_kinds, refuse_several_scores
+from ..adapters.xgboost_refusals import refuse_minimising
 from ..arguments import FloatArray
 from ..objectives import Objective, SoftObjective
-from ..xgboost_calls import LARGEST, XGBoostObjective
-from ..xgboost_data import import_xgboost, make_dmatrix, refuse_other_kinds, refuse_several_scores
-from ..xgboost_refusals import refuse_minimising
 from .features import Features
 from .random_trees import RANDOM_TREES
 from .regularization import leaf_l2

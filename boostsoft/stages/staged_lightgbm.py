@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from ..adapters.lightgbm_data import refuse_classes
 from ..arguments import FloatArray
 from ..frames import number_matrix
-from ..lightgbm_data import refuse_classes
 from .blocks import by_tree, n_values, refuse_no_trees, refuse_other_width, tree_blocks
 
 _BYTES_PER_LEAF = 16  # a float64 and an int32 of LightGBM's, and the int32 turned round

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from ..adapters.xgboost_data import booster_kind, make_dmatrix, refuse_several_scores
 from ..arguments import FloatArray
-from ..xgboost_data import booster_kind, make_dmatrix, refuse_several_scores
 from .blocks import by_tree, refuse_no_trees, refuse_other_width, tree_blocks
 
 _BYTES_PER_LEAF = 16  # a float32 of XGBoost's, turned round, and an index

@@ -12,12 +12,12 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from ..adapters.lightgbm_data import CATEGORIES, OBJECTIVE, STOPPING, is_forest, refuse_classes
+from ..adapters.xgboost_data import refuse_other_kinds, refuse_several_scores
 from ..arguments import FloatArray, short
-from ..lightgbm_data import CATEGORIES, OBJECTIVE, STOPPING, is_forest, refuse_classes
 from ..ranker.lightgbm_trees import TAKEN
 from ..stages import staged_lightgbm, staged_xgboost
 from ..stages.blocks import refuse_no_trees, refuse_other_width
-from ..xgboost_data import refuse_other_kinds, refuse_several_scores
 from .batch_data import CALLER, Batch
 from .staged import is_of, other_model, refuse_other_starts, soft_ranker
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ...options import check_folder, whole
+from ...commands.options import check_folder, whole
 from ..kinds import DEFAULTS, chosen, refuse_others
 
 _OUT = Path("boostsoft-defaults")

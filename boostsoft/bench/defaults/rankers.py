@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from ...commands.terminal import silent_errors
 from ...ranker import SoftRanker
-from ...terminal import silent_errors
 from .draws import Draw
 
 _PATIENCE = 50

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from ...arguments import LARGEST_INT32
 from ...atomic import write_files
-from ...terminal import Bars, error_console, page
+from ...commands.terminal import Bars, error_console, page
 from ..machine import describe_machine, in_words
 from ..peers import KNOWN, Peers, import_peers
 from ..results import Section

@@ -10,8 +10,8 @@ from typing import Any, Generic, ParamSpec, TypeVar
 
 import numpy as np
 
+from ...commands.part_files import equally_wide, fit_width
 from ...datasets import RankingData, load_letor
-from ...part_files import equally_wide, fit_width
 from ..folds import FoldFiles, find_folds
 
 _Given = ParamSpec("_Given")

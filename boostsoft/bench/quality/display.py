@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.progress import TextColumn, TimeRemainingColumn
 from rich.text import Text
 
-from ...terminal import Bars
+from ...commands.terminal import Bars
 from .methods import METHODS
 from .store import RunLog
 from .tasks import TEST, Place, Task

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ...options import check_folder, whole
+from ...commands.options import check_folder, whole
 from ..kinds import QUALITY, chosen, refuse_others
 
 OUT = Path("boostsoft-quality")

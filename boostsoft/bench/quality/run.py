@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from ...atomic import write_files
-from ...terminal import error_console, page
+from ...commands.terminal import error_console, page
 from ..machine import describe_machine, in_words
 from ..peers import Peers, import_peers
 from ..results import Section

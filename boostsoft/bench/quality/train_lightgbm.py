@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...commands.terminal import silent_errors
 from ...datasets import RankingData
-from ...terminal import silent_errors
 from .data import prepared
 from .watch import Job, Model
 

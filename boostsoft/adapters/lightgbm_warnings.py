@@ -7,9 +7,9 @@ import warnings
 from collections.abc import Mapping
 from typing import Any
 
-from .adapters import first_whole, warn_of_least_curvature
+from ..metrics.spec import is_gain
 from .lightgbm_data import LEAST_DOCUMENTS, LEAVES, is_on, machines
-from .metrics.spec import is_gain
+from .shared import first_whole, warn_of_least_curvature
 
 _LEAST_CURVATURE = (
     "min_sum_hessian_in_leaf", "min_sum_hessian_per_leaf", "min_sum_hessian", "min_hessian", "min_child_weight",

@@ -13,9 +13,9 @@ from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from .arguments import FloatArray
-from .kernels.threads import at_most, limit, on_threads_of
-from .objectives import Objective, SoftObjective
+from ..arguments import FloatArray
+from ..kernels.threads import at_most, limit, on_threads_of
+from ..objectives import Objective, SoftObjective
 
 _Given = ParamSpec("_Given")
 _Built = TypeVar("_Built")

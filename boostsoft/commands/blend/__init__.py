@@ -9,17 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from .._trec.runs import run_text
-from ..blending.baselines import METHODS
-from ..blending.scores import NORMALIZATIONS
-from ..blending.settings import CONSTRAINTS, SOFT
-from ..drawing import png
-from ..kernels.noise import LAWS
-from ..metrics.spec import refuse_pnr
+from ..._trec.runs import run_text
+from ...blending.baselines import METHODS
+from ...blending.scores import NORMALIZATIONS
+from ...blending.settings import CONSTRAINTS, SOFT
+from ...drawing import png
+from ...kernels.noise import LAWS
+from ...metrics.spec import refuse_pnr
+from ...statistics import LEAST_RESAMPLES
+from ...text_files import written
 from ..options import add_command, check_folder, folder_name, metric_name, positive, whole
-from ..statistics import LEAST_RESAMPLES
 from ..terminal import finish
-from ..text_files import written
 from .scores import Names, Scores, listed, read_runs, read_table
 
 __all__ = ["add_blend", "blend"]
@@ -144,7 +144,7 @@ def _lower(names: tuple[str, ...] | None, models: tuple[str, ...]) -> bool | np.
 
 
 def _pictures(found: Any, scores: Scores) -> dict[str, bytes]:
-    from ..blend_plots import blend_curve_figure, weights_figure
+    from ...blend_plots import blend_curve_figure, weights_figure
 
     pictures = {"weights.png": png(weights_figure(found.blender, names=scores.models))}
     if found.curve is not None:

@@ -12,15 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import FloatArray
-from ..blending.blender import SoftBlender
-from ..blending.curve import BlendCurve, blend_curve
-from ..blending.problem import blended
-from ..metrics.hard import Metric
-from ..metrics.registry import REGISTRY
-from ..progress import shows, watched
-from ..query_groups import QueryGroups
-from ..statistics import PairedInterval, counted_mean, paired_interval
+from ...arguments import FloatArray
+from ...blending.blender import SoftBlender
+from ...blending.curve import BlendCurve, blend_curve
+from ...blending.problem import blended
+from ...metrics.hard import Metric
+from ...metrics.registry import REGISTRY
+from ...progress import shows, watched
+from ...query_groups import QueryGroups
+from ...statistics import PairedInterval, counted_mean, paired_interval
 from .scores import Scores
 
 BLEND, BEST, EQUAL, FUSION = "blend", "best model", "equal weights", "reciprocal rank fusion"

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from .arguments import LARGEST_INT32
-from .metrics.spec import parse_spec
+from ..arguments import LARGEST_INT32
+from ..metrics.spec import parse_spec
 
 FAILED, INTERRUPTED = 2, 130
 

@@ -15,11 +15,11 @@ from typing import Any
 from xgboost import Booster, DMatrix
 from xgboost.callback import TrainingCallback
 
-from .adapters import as_booster, whole
-from .arguments import short
-from .metrics.soft import AnyMetric
-from .tracks.live import LiveTrack, Recording
-from .tracks.stopping import StoppingRule
+from ..arguments import short
+from ..metrics.soft import AnyMetric
+from ..tracks.live import LiveTrack, Recording
+from ..tracks.stopping import StoppingRule
+from .shared import as_booster, whole
 from .xgboost_data import (
     booster_kind,
     callbacks_of_training,

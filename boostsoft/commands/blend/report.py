@@ -10,10 +10,10 @@ import numpy as np
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from .. import __version__
-from ..drawing import metric_title
-from ..json_text import json_text
-from ..statistics import PairedInterval, counted_mean
+from ... import __version__
+from ...drawing import metric_title
+from ...json_text import json_text
+from ...statistics import PairedInterval, counted_mean
 from ..terminal import ResultTable
 from .scores import Scores
 from .work import RIVAL, Blend

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from .adapters import as_booster, refuse_large_gradients, refuse_tables_of_scores, stock_unit
-from .arguments import FloatArray, finite_vector
-from .metric_lists import MetricList, PreparedCache
-from .objectives import Objective
+from ..arguments import FloatArray, finite_vector
+from ..metric_lists import MetricList, PreparedCache
+from ..objectives import Objective
+from .shared import as_booster, refuse_large_gradients, refuse_tables_of_scores, stock_unit
 from .xgboost_data import (
     callbacks_of_training,
     groups_and_weights,

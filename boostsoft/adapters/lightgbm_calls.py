@@ -7,8 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from .adapters import as_booster, refuse_large_gradients, refuse_tables_of_scores
-from .arguments import FloatArray, finite_vector
+from ..arguments import FloatArray, finite_vector
+from ..metric_lists import MetricList, PreparedCache
+from ..metrics.hard import Metric
+from ..metrics.registry import REGISTRY
+from ..objectives import Objective
+from ..pooling import needs_spread
 from .lightgbm_data import (
     Training,
     begins,
@@ -25,11 +29,7 @@ from .lightgbm_data import (
     training_behind,
 )
 from .lightgbm_warnings import warn_of_few_leaves, warn_of_what_is_not_read
-from .metric_lists import MetricList, PreparedCache
-from .metrics.hard import Metric
-from .metrics.registry import REGISTRY
-from .objectives import Objective
-from .pooling import needs_spread
+from .shared import as_booster, refuse_large_gradients, refuse_tables_of_scores
 
 CLASSES = "num_class"
 LARGEST = 1e37  # a gradient: LightGBM keeps it in float32, which ends at 3e38

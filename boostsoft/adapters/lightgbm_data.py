@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .adapters import callers, first_whole, whole
-from .arguments import FloatArray, as_array, finite_vector, refuse_negative
-from .query_groups import QueryGroups, resolve_groups
+from ..arguments import FloatArray, as_array, finite_vector, refuse_negative
+from ..query_groups import QueryGroups, resolve_groups
+from .shared import callers, first_whole, whole
 
 # LightGBM's names of one parameter
 BOOSTING = ("boosting", "boosting_type", "boost")

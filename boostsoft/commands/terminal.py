@@ -17,8 +17,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColum
 from rich.table import Table
 from rich.text import Text
 
-from .atomic import write_files
-from .progress import PAGE
+from ..atomic import write_files
+from ..progress import PAGE
 
 PLUS_MINUS = "\N{PLUS-MINUS SIGN}"
 _WIDE, _NARROW = 3, 2  # blanks between two columns

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .adapters import callers, first_whole, warn_of_least_curvature
-from .arguments import FloatArray
-from .frames import is_frame, number_matrix
-from .query_groups import QueryGroups, query_weights
+from ..arguments import FloatArray
+from ..frames import is_frame, number_matrix
+from ..query_groups import QueryGroups, query_weights
+from .shared import callers, first_whole, warn_of_least_curvature
 
 THREADS = ("nthread", "n_jobs")
 # the names that XGBoost's EarlyStopping takes for metrics to maximise if it is not told

@@ -13,16 +13,16 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
-from .datasets import RankingData, load_digits_ranking, load_letor
-from .drawing import png
+from ..adapters.lightgbm_data import MOST_LEAVES, main_names
+from ..datasets import RankingData, load_digits_ranking, load_letor
+from ..drawing import png
+from ..kernels.noise import LAWS
+from ..ranker.convex_losses import BESIDE
+from ..ranker.settings import WHOLE_ORDER
 from .experiment import N_PARTS, Plan, run_folds, run_split
-from .kernels.noise import LAWS
-from .lightgbm_data import MOST_LEAVES, main_names
 from .options import add_command, check_folder, folder_name, metric_name, named_once, positive, weighted, whole
 from .part_files import equally_wide, five_files
 from .plots import curves_figure, differences_figure
-from .ranker.convex_losses import BESIDE
-from .ranker.settings import WHOLE_ORDER
 from .report import folds_report, split_report
 from .report_csv import curve_csv, folds_csv, per_query_csv
 from .terminal import finish, silent_errors

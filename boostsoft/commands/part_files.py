@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from .datasets import RankingData
+from ..datasets import RankingData
 from .experiment import N_PARTS
 
 

@@ -14,15 +14,15 @@ from typing import Any
 
 import numpy as np
 
-from . import lightgbm as soft_lightgbm
-from .arguments import FloatArray
-from .datasets import RankingData
-from .lightgbm_data import is_dart, is_forest
-from .metric_lists import logged_name
-from .metrics import Metric, SoftMetric
-from .metrics.soft import AnyMetric, MetricWeights, watched_soft
-from .metrics.spec import refuse_pnr
-from .statistics import fill_empty
+from .. import lightgbm as soft_lightgbm
+from ..adapters.lightgbm_data import is_dart, is_forest
+from ..arguments import FloatArray
+from ..datasets import RankingData
+from ..metric_lists import logged_name
+from ..metrics import Metric, SoftMetric
+from ..metrics.soft import AnyMetric, MetricWeights, watched_soft
+from ..metrics.spec import refuse_pnr
+from ..statistics import fill_empty
 
 OURS, BASELINE = "boostsoft", "lambdarank"
 N_PARTS = 5

@@ -14,28 +14,28 @@ import numpy as np
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from .arguments import FloatArray, refuse_absent
-from .atomic import write_files
-from .datasets import load_letor
-from .drawing import png
-from .extras import optional, reason
-from .kernels.noise import LAWS
-from .metrics import Metric, SoftMetric
-from .metrics.registry import REGISTRY
-from .metrics.soft import WATCHED_SIGMA, AnyMetric
-from .metrics.spec import refuse_pnr
+from ..adapters.xgboost_data import import_xgboost
+from ..arguments import FloatArray, refuse_absent
+from ..atomic import write_files
+from ..datasets import load_letor
+from ..drawing import png
+from ..extras import optional, reason
+from ..kernels.noise import LAWS
+from ..metrics import Metric, SoftMetric
+from ..metrics.registry import REGISTRY
+from ..metrics.soft import WATCHED_SIGMA, AnyMetric
+from ..metrics.spec import refuse_pnr
+from ..ranking_data import RankingData
+from ..text_files import written
+from ..track_plots import track_figure
+from ..track_report import write_report
+from ..track_report.figures import MetricFigures, metric_figures
+from ..tracking import track_trees
+from ..tracks import TreeTrack
+from ..tracks.files import SUFFIXES
+from ..tracks.words import amount
 from .options import add_command, check_folder, folder_name, metric_name, positive, whole
-from .ranking_data import RankingData
 from .terminal import PLUS_MINUS, ResultTable, page, plus_minus
-from .text_files import written
-from .track_plots import track_figure
-from .track_report import write_report
-from .track_report.figures import MetricFigures, metric_figures
-from .tracking import track_trees
-from .tracks import TreeTrack
-from .tracks.files import SUFFIXES
-from .tracks.words import amount
-from .xgboost_data import import_xgboost
 
 _DESCRIPTION = (
     "Measure a finished model after each of its trees: the metric and its expectation under noise, which trees hurt, "

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .drawing import (
+from ..drawing import (
     BLUE,
     INK,
     QUIET,
@@ -26,9 +26,9 @@ from .drawing import (
     new_figure,
     value_range,
 )
+from ..statistics import PairedInterval, paired_interval
+from ..tracks.words import amount
 from .experiment import BASELINE, N_PARTS, OURS, Folds, Split
-from .statistics import PairedInterval, paired_interval
-from .tracks.words import amount
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arguments import FloatArray, IntArray
-from ..datasets import load_trec_runs
-from ..extras import optional
-from ..query_groups import places_of_ids, run_sizes
-from ..text_files import GZIP_ERRORS, unzipped
+from ...arguments import FloatArray, IntArray
+from ...datasets import load_trec_runs
+from ...extras import optional
+from ...query_groups import places_of_ids, run_sizes
+from ...text_files import GZIP_ERRORS, unzipped
 
 PARQUET = (".parquet", ".pq")
 # as pandas calls it in CSV, when it reads that, and in Parquet

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from .adapters import as_booster
-from .arguments import FloatArray
+from ..arguments import FloatArray
+from ..tracks.live import LiveTrack, Recording
 from .lightgbm_data import (
     is_dart,
     library,
@@ -22,7 +22,7 @@ from .lightgbm_data import (
     refuse_dropped_trees,
     threads,
 )
-from .tracks.live import LiveTrack, Recording
+from .shared import as_booster
 
 # before every other callback, for they are to see what this one appends
 _FIRST = -(2**31)

@@ -1,0 +1,1 @@
+"""The commands of ``python -m boostsoft`` but for its benchmark, and what all commands have in common."""
