@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -34,7 +36,17 @@ def test_what_is_called_otherwise_elsewhere_is_asked_for(spec, meant):
     Metric(meant)
 
 
-@pytest.mark.parametrize("spec", ["hit@5", "ndcg;10", "rmse", "nonsense", "", "10"])
+@pytest.mark.parametrize("spec", ["hit@5", "hit_rate@5", "HR@5", "Success_5"])
+def test_hit_rates_are_told_how_they_are_written(spec):
+    said = r"; the hit rate of labels 0 and 1 is (Metric\('pfound@5', p_break=0, p_rel=\[0, 1\]\))$"
+    with pytest.raises(ValueError, match=said) as told:
+        Metric(spec)
+    written = Metric.parse(re.search(said, str(told.value))[1])
+    labels, scores = [0, 0, 0, 0, 0, 1, 0, 1, 1], [9, 8, 7, 6, 5, 4, 3, 2, 1]
+    assert written.per_query(labels, scores, group=[6, 3]).tolist() == [0, 1]  # the one at rank 6, and two of three
+
+
+@pytest.mark.parametrize("spec", ["ndcg;10", "rmse", "nonsense", "", "10"])
 def test_what_resembles_no_metric_is_not(spec):
     with pytest.raises(ValueError, match=r"and auc, pnr, kendall, spearman$"):
         Metric(spec)

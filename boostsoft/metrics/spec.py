@@ -80,15 +80,19 @@ _NAMES_ELSEWHERE = {
     "ap": "map", "average_precision": "map", "p": "precision", "pre": "precision", "prec": "precision", "r": "recall",
     "rr": "mrr", "recip_rank": "mrr", "reciprocal_rank": "mrr", "tau": "kendall",
 }  # fmt: skip
+_HIT_RATES = ("hit", "hit_rate", "hitrate", "hr", "success")  # elsewhere
 _ELSEWHERE = re.compile(r"([a-z][a-z_]*?)(?:(?:_cut)?[@:_-]?([1-9][0-9]*))?(?:_score)?")
 _SPEC = re.compile(r"([A-Za-z_][A-Za-z_0-9]*)(?:@(.*))?", re.DOTALL)
 
 
 def _meant(spec: str) -> str:
-    """The question whether a metric is meant that is written, or called elsewhere, as this is."""
+    """The question whether a metric is meant that is written, called or made otherwise elsewhere, as this is."""
     match = _ELSEWHERE.fullmatch(spec.strip().lower())
     if match is None:
         return ""
+    if match[1] in _HIT_RATES:
+        cutoff = f"@{match[2]}" if match[2] else ""
+        return f"; the hit rate of labels 0 and 1 is Metric('pfound{cutoff}', p_break=0, p_rel=[0, 1])"
     name = _NAMES_ELSEWHERE.get(match[1], match[1])
     nearest = difflib.get_close_matches(name, REGISTRY, n=1, cutoff=0.75)
     cutoff = f"@{match[2]}" if match[2] and nearest and not REGISTRY[nearest[0]].pairwise else ""
