@@ -76,6 +76,11 @@ def test_every_parameter_of_the_boosters_rankers_is_there_or_told(booster):
         ({"booster": [], "objective": "lambdarank"}, "the ranker trains on its metric"),
         ({"importance_type": "split"}, "feature_importances_ are shares of the gain, and ranker.booster_ has the"),
         ({"n_estimator": 10}, "is n_estimators= meant?"),
+        (
+            {"metric": "dcg@10", "gain": "linear"},
+            "it is an option of a metric, SoftRanker(metric=Metric(..., gain=...))",
+        ),
+        ({"k": 5}, "it is an option of a metric, SoftRanker(metric=Metric(..., k=...))"),
     ],
 )
 def test_the_constructor_tells_what_is_in_place_of_a_parameter(given, words):

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
+from ..metrics.spec import OPTIONS
 from . import lightgbm_trees
 from .fitted import TREES
 
@@ -87,6 +88,8 @@ def as_parameter(name: str, own: Iterable[str], booster: Any = "lightgbm", *_: A
         return trees.SETTLED[name]
     if name in IN_FIT:
         return IN_FIT[name]
+    if name in (*OPTIONS, "k"):
+        return f"it is an option of a metric, SoftRanker(metric=Metric(..., {name}=...))"
     for nearest in difflib.get_close_matches(name, own, n=1, cutoff=0.8):
         return f"is {nearest}= meant?"
     return f"what only the booster knows goes into booster_params={{{name!r}: ...}}"
