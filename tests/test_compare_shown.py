@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import sys
 from dataclasses import fields
+from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.dummy import DummyRegressor
 
 from boostsoft import Metric, SoftMetric
 from boostsoft.tracking.compared import ComparedMetric
@@ -90,12 +92,23 @@ def test_what_is_refused():
         compare(np.zeros(y.size), y, y_true=y, group=SIZES, metrics="pnr")
     with pytest.raises(TypeError, match="a metric must be a string, a Metric or a SoftMetric; got 3"):
         compare(a, b, y_true=y, group=SIZES, metrics=[3])
+    with pytest.raises(TypeError, match=r"compare: metrics must be a metric or several; got {'ndcg': \[1, 5\]}"):
+        compare(a, b, y_true=y, group=SIZES, metrics={"ndcg": [1, 5]})
     track = track_of(np.zeros((1, 1, 60)))
     for wrong in (2.5, [2.5]):
         with pytest.raises(TypeError, match=r"^compare: metrics must be a position, a name or a metric; got 2\.5$"):
             compare(track, track, metrics=wrong)
     with pytest.raises(TypeError, match="two tracks or two score vectors; got one of each"):
         compare(track, b, y_true=y, group=SIZES)
+    for model, got in (
+        (DummyRegressor(), "DummyRegressor"),
+        ("model.txt", "'model.txt'"),
+        (Path("m.json"), r"\w+Path"),
+    ):
+        with pytest.raises(TypeError, match=rf"compare: a must be the scores of a model, or what track_.*; got {got}"):
+            compare(model, b, y_true=y, group=SIZES)
+        with pytest.raises(TypeError, match=rf"compare: b must be the scores of a model, or what track_.*; got {got}"):
+            compare(a, model)
     with pytest.raises(TypeError, match="belong to score vectors; tracks have theirs"):
         compare(track, track, y_true=y)
     with pytest.raises(TypeError, match="step_a and step_b belong to tracks"):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from os import PathLike
 from typing import Any
 
 import numpy as np
 
-from ..arguments import Whole, fraction, whole_number
+from ..arguments import Whole, fraction, short, whole_number
 from ..metrics.hard import twin_in
 from ..metrics.soft import SoftMetric, SomeMetrics
 from ..query_means import counted_weights, refuse_infinite
@@ -147,6 +148,12 @@ def _systems(a: Any, b: Any, metrics: Any, data: Sequence[Any], steps: tuple[Who
         raise TypeError(f"{CALLER}: a and b must be two tracks or two score vectors; got one of each")
     if not all(np.array_equal(step, -1) for step in steps):
         raise TypeError(f"{CALLER}: step_a and step_b belong to tracks; got score vectors")
+    for name, system in (("a", a), ("b", b)):
+        if hasattr(system, "predict") or isinstance(system, (str, PathLike)):  # a model, or a file of one
+            raise TypeError(
+                f"{CALLER}: {name} must be the scores of a model, or what track_trees makes of it; got "
+                f"{short(system) if isinstance(system, (str, PathLike)) else type(system).__name__}"
+            )
     return from_scores(a, b, metrics, *data)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,7 @@ def as_metrics(caller: str, metrics: Any) -> tuple[AnyMetric, ...]:
     Pooled ones have no value per query and raise.
     """
     metrics = TRACKED if metrics is None else metrics
-    if not isinstance(metrics, (str, Metric, SoftMetric, Iterable)):
+    if not isinstance(metrics, (str, Metric, SoftMetric, Iterable)) or isinstance(metrics, Mapping):
         raise TypeError(f"{caller}: metrics must be a metric or several; got {short(metrics)}")
     given: Sequence[Any] = (metrics,) if isinstance(metrics, (str, Metric, SoftMetric)) else tuple(metrics)
     found = tuple(read_metrics(caller, given))
