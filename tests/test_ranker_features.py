@@ -325,11 +325,16 @@ def test_frames_are_checked(data):
     with pytest.raises(ValueError, match="fitted on the columns of X, in their order"):
         ranker().fit(frame[["colour", "x"]], y, qid=data.qid, init_model=model)
     when = pd.Series(pd.date_range("2020", periods=len(y)))
-    for column, dtype in ((colour, "(object|str)"), (when, "datetime64")):
+    digits = np.where(colour == "red", "7", "12")  # of which floats can be made
+    for column, dtype in ((colour, "(object|str)"), (digits, "(object|str)"), (when, "datetime64")):
         with pytest.raises(ValueError, match=rf"X must hold numbers and categories; column 'c' has dtype {dtype}"):
             ranker().fit(pd.DataFrame({"x": data.X[:, 0], "c": column}), y, qid=data.qid)
         with pytest.raises(ValueError, match=r"X must hold numbers and categories; column 'c' has dtype (String|Date)"):
             ranker().fit(pl.DataFrame({"x": data.X[:, 0], "c": pl.Series(list(column))}), y, qid=data.qid)
+    mixed = pd.Series([1, "2", *range(len(y) - 2)], dtype=object)
+    with pytest.raises(ValueError, match="column 'c' has dtype object; make it a category or leave it out"):
+        ranker().fit(pd.DataFrame({"x": data.X[:, 0], "c": mixed}), y, qid=data.qid)
+    ranker().fit(pd.DataFrame({"x": data.X[:, 0], "c": mixed.astype(float).astype(object)}), y, qid=data.qid)
     spans = pd.DataFrame({"q": data.qid, "x": data.X[:, 0], "c": when - when[0]})
     with pytest.raises(ValueError, match=r"column 'c' has dtype timedelta64.*; turn it into a number"):
         ranker(qid_column="q").fit(spans, y)
@@ -450,6 +455,17 @@ def test_entries_of_one_place_of_a_sparse_matrix_are_added_up(booster, data):
     model = ranker(booster).fit(twice, data.y, qid=data.qid)
     np.testing.assert_array_equal(model.predict(twice), plain.predict(sparse.csr_matrix(data.X)))
     assert twice.nnz == kept  # the user's own
+
+
+@both
+def test_the_boosters_own_data_sets_are_refused(booster, data):
+    model = fit(ranker(booster), data)
+    for own, name in ((lgb.Dataset(data.X, data.y), "Dataset"), (xgb.DMatrix(data.X, data.y), "DMatrix")):
+        told = rf": X must be an array, a sparse matrix or a DataFrame, with labels .*; got {name}$"
+        with pytest.raises(TypeError, match="^SoftRanker.fit" + told):
+            ranker(booster).fit(own, data.y, qid=data.qid)
+        with pytest.raises(TypeError, match="^SoftRanker.predict" + told):
+            model.predict(own)
 
 
 @pytest.mark.parametrize("kind", ["datetime64[us]", "timedelta64[s]"])

@@ -136,6 +136,11 @@ def checked_columns(caller: str, ranker: Any, X: Any, *, reset: bool) -> Any:
     from sklearn.utils.validation import validate_data
 
     refuse_lazy(caller, "X", X)
+    if hasattr(X, "get_label"):  # a Dataset or a DMatrix
+        raise TypeError(
+            f"{caller}: X must be an array, a sparse matrix or a DataFrame, with labels and queries beside it; got "
+            f"{type(X).__name__}"
+        )
     least = 2 if reset else 1  # one document alone has nothing to be ranked against
     if not is_frame(X):
         given = as_checkable(caller, "X", X)
@@ -267,6 +272,8 @@ def _numbers(caller: str, title: str, column: Any) -> NDArray[np.float64]:
         return numbers
     if getattr(dtype, "kind", "O") == "c" or is_of_times(column):
         raise ValueError(f"{refused}; turn it into a number")
+    if getattr(dtype, "kind", "O") in "OU" and any(map(_is_text, column.to_numpy())):  # ids: floats are made of digits
+        raise ValueError(f"{refused}; make it a category or leave it out")
     try:
         numbers = column.to_numpy(dtype=np.float64, na_value=np.nan)
     except (TypeError, ValueError) as error:
