@@ -24,7 +24,8 @@ def make_ranking_scorer(metric: str | Metric = "ndcg@10", **options: Unpack[Cuto
     """Build a scorer for ``scoring=`` of ``cross_validate``, ``GridSearchCV`` and the like.
 
     The query ids come through metadata routing, or from the ``qid_column`` of a :class:`SoftRanker`, which may be the
-    last step of a pipeline or what a search has refitted.
+    last step of a pipeline or what a search has refitted. ``permutation_importance`` routes nothing: give it
+    ``functools.partial(scorer, qid=qid)``.
 
     Parameters
     ----------
@@ -105,7 +106,8 @@ class RankingScorer:
         if qid is None:
             raise ValueError(
                 f"{caller}: qid is missing: call set_score_request(qid=True) on the scorer, with metadata routing "
-                "enabled, and give the cross-validation params={'qid': ...}, or a SoftRanker with qid_column"
+                "enabled, and give the cross-validation params={'qid': ...}, or a SoftRanker with qid_column; where "
+                "nothing is routed, as in permutation_importance, give functools.partial(scorer, qid=qid)"
             )
         scores: FloatArray = finite_vector(caller, "predictions", _predict(estimator, X, qid))
         queries, weights = weigh(caller, read_queries(caller, scores.size, None, qid), sample_weight)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import copy
 import pickle
+from functools import partial
 
 import numpy as np
 import pytest
 import sklearn
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
+from sklearn.inspection import permutation_importance
 from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score, cross_validate
 from sklearn.naive_bayes import GaussianNB
@@ -55,6 +57,20 @@ def test_weights_are_of_queries(data, model):
     assert found == pytest.approx(np.average(per_query, weights=weights), abs=1e-12)
     with pytest.raises(ValueError, match="make_ranking_scorer: sample_weight must be the same for all rows of a query"):
         scorer(model, data.X, data.y, qid=data.qid, sample_weight=np.arange(len(data.y)))
+
+
+def test_permutation_importance_takes_a_scorer_that_has_the_ids(data, model):
+    scorer = make_ranking_scorer()
+    with pytest.raises(ValueError, match=r"as in permutation_importance, give functools.partial\(scorer, qid=qid\)$"):
+        permutation_importance(model, data.X, data.y, scoring=scorer, n_repeats=2)
+    found = permutation_importance(
+        model, data.X, data.y, scoring=partial(scorer, qid=data.qid), n_repeats=2, random_state=0
+    )
+    by_hand = permutation_importance(
+        model, data.X, data.y, scoring=lambda *given: scorer(*given, qid=data.qid), n_repeats=2, random_state=0
+    )
+    np.testing.assert_array_equal(found.importances, by_hand.importances)
+    assert found.importances.std() > 0
 
 
 def test_what_is_refused(data, model):
