@@ -81,9 +81,10 @@ def load_letor(
     Returns
     -------
     RankingData
-        Dense: X takes n_docs * n_features * 8 bytes, however sparse the file is (reading a dense file takes
-        about twice that for a moment). Query ids are int64 if all are integers, else strings. A query that ends
-        one file and begins the next is one query.
+        Feature i is column i - 1 of X. (Boosters that read a file themselves, as `lgb.Dataset("rank.train")` and
+        `xgb.DMatrix("S1.txt?format=libsvm")` do, make it column i.) Dense: X takes n_docs * n_features * 8 bytes,
+        however sparse the file is (reading a dense file takes about twice that for a moment). Query ids are int64 if
+        all are integers, else strings. A query that ends one file and begins the next is one query.
 
     Raises
     ------

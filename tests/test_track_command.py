@@ -488,7 +488,9 @@ def test_files_that_lack_the_last_features_are_told(folder, tmp_path, capsys, mo
     code, shown = run(capsys, folder / "lightgbm.txt", tmp_path / "narrow.txt")
     assert code == 0
     told = f"{which.format(N_FEATURES, N_FEATURES - 1)} of the model's {N_FEATURES}: no document has a value but 0"
-    assert told in " ".join(shown.out.split())
+    words = " ".join(shown.out.split())
+    assert told in words
+    assert ("with an empty column in front, np.pad(X, ((0, 0), (1, 0)))." in words) == (most == N_FEATURES - 1)
     _, whole = run(capsys, folder / "lightgbm.txt", folder / "a.txt")
     assert "of the model's" not in whole.out
 

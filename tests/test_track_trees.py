@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import warnings
 from pathlib import Path
 
@@ -25,7 +26,7 @@ from sklearn.ensemble import (
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.metrics import ndcg_score
 
-from boostsoft import Metric, SoftMetric, SoftRanker
+from boostsoft import Metric, SoftMetric, SoftRanker, load_letor
 from boostsoft.adapters.xgboost_data import booster_kind
 from boostsoft.stages import blocks, staged_xgboost
 from boostsoft.stages.staged_lightgbm import as_lightgbm_reads
@@ -539,11 +540,27 @@ def test_queries_must_be_given():
     refused("y must be finite; got nan at position 0", labels=np.full(N_DOCS, np.nan))
 
 
+def test_a_model_of_a_file_that_lightgbm_has_read_has_an_empty_column_in_front(tmp_path):
+    file, sizes = tmp_path / "data", tmp_path / "data.query"
+    rows = (" ".join(f"{at}:{value}" for at, value in enumerate(row, 1)) for row in np.nan_to_num(X))
+    file.write_text("".join(f"{label:g} {row}\n" for label, row in zip(Y, rows, strict=True)))
+    sizes.write_text("".join(f"{size}\n" for size in SIZES))
+    booster = lgb.train({"objective": "lambdarank", "verbosity": -1, "min_data_in_leaf": 5}, lgb.Dataset(str(file)), 3)
+    data = load_letor(file, group=sizes)
+    told = "; if a booster has read SVMlight files itself, its column 0 is an empty one: np.pad(X, ((0, 0), (1, 0)))"
+    with pytest.raises(ValueError, match=f"X must have the 6 features of the model; got 5{re.escape(told)}$"):
+        track_trees(booster, data.X, data.y, group=data.sizes)
+    track = track_trees(booster, np.pad(data.X, ((0, 0), (1, 0))), data.y, group=data.sizes)
+    np.testing.assert_array_equal(track.scores, booster.predict(str(file)))
+    assert track.spread[-1] > 0
+
+
 @pytest.mark.parametrize("make", [lightgbm_model, xgboost_model])
 def test_x_must_be_as_wide_as_the_model_and_as_long_as_the_labels(make):
     model = make(n_trees=2)
-    refused("X must have the 5 features of the model; got 4", model, X[:, :4])
-    refused("X must have the 5 features of the model; got 6", model, pd.DataFrame(X).assign(qid=QID))
+    refused("X must have the 5 features of the model; got 3$", model, X[:, :3])
+    refused("X must have the 5 features of the model; got 4$", model, pd.DataFrame(X[:, :4]))
+    refused("X must have the 5 features of the model; got 6$", model, pd.DataFrame(X).assign(qid=QID))
     refused("X must have one row per label, 240; got 239", model, X[1:])
     refused("X must have one row per label, 239; got 240", model, labels=Y[1:], group=None, qid=QID[1:])
     refused("X must not have masked entries; got masked_array", model, np.ma.masked_invalid(X))

@@ -291,6 +291,11 @@ def _summary(found: TreeTrack, data: RankingData, sign: str) -> RenderableType:
         first, last = data.X.shape[1] - idle + 1, data.X.shape[1]
         which = f"Feature {last}" if idle == 1 else f"Features {first} to {last}"
         notes += f" {which} of the model's {last}: no document has a value but 0 or NaN; is it a model of this data?"
+        if idle == 1:
+            notes += (
+                " If a booster has read SVMlight files itself, feature i is its column i, where it is column i - 1 "
+                "here: measure it by boostsoft.track_trees with an empty column in front, np.pad(X, ((0, 0), (1, 0)))."
+            )
     if all_figures[0].alike:
         notes += f" {all_figures[0].alike_words}: no order changes their value."
     advice = [

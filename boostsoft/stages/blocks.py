@@ -40,7 +40,11 @@ def n_values(X: Any) -> int:
 def refuse_other_width(caller: str, X: Any, n_features: int) -> None:
     """Raise if X has another number of features than the model."""
     if X.shape[1] != n_features:
-        raise ValueError(f"{caller}: X must have the {n_features} features of the model; got {X.shape[1]}")
+        told = ""
+        if X.shape[1] == n_features - 1 and isinstance(X, np.ndarray):  # widened behind, all features would be others
+            told = "; if a booster has read SVMlight files itself, its column 0 is an empty one: "
+            told += "np.pad(X, ((0, 0), (1, 0)))"
+        raise ValueError(f"{caller}: X must have the {n_features} features of the model; got {X.shape[1]}{told}")
 
 
 def refuse_no_trees(caller: str, n_trees: int | None) -> None:
