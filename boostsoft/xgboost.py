@@ -368,7 +368,7 @@ def watched_metrics(given: Any, rule: XGBoostObjective, caller: str = "boostsoft
     if isinstance(given, (str, Metric, SoftMetric)):
         return custom_metric(given)
     if given is not None:
-        if not isinstance(given, Iterable):
+        if not isinstance(given, Iterable) or isinstance(given, Mapping):
             raise TypeError(
                 f"{caller}: custom_metric must be metrics such as 'ndcg@10', or what boostsoft.xgboost.custom_metric "
                 f"builds; got {short(given)}: xgb.train itself takes functions, and maximize= as they need it"

@@ -98,6 +98,8 @@ def test_what_is_refused():
     for wrong in (2.5, [2.5]):
         with pytest.raises(TypeError, match=r"^compare: metrics must be a position, a name or a metric; got 2\.5$"):
             compare(track, track, metrics=wrong)
+    with pytest.raises(TypeError, match=r"^compare: metrics must be a position, a name or a metric; got {0: \[1\]}$"):
+        compare(track, track, metrics={0: [1]})
     with pytest.raises(TypeError, match="two tracks or two score vectors; got one of each"):
         compare(track, b, y_true=y, group=SIZES)
     for model, got in (

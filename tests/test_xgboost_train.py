@@ -209,7 +209,11 @@ def map_of_lightgbm():
     return bl.feval("map")
 
 
-@pytest.mark.parametrize("given", [lambda p, d: ("a", 1.0), map_of_lightgbm(), 3], ids=["function", "feval", "number"])
+@pytest.mark.parametrize(
+    "given",
+    [lambda p, d: ("a", 1.0), map_of_lightgbm(), 3, {"ndcg": [5]}],
+    ids=["function", "feval", "number", "mapping"],
+)
 def test_a_metric_of_another_kind_is_refused_with_the_remedy(data, given):
     match = (
         r"boostsoft\.xgboost\.train: custom_metric must be metrics such as 'ndcg@10', or what "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -133,7 +133,7 @@ def _common(a: TreeTrack, b: TreeTrack, metrics: Any) -> list[tuple[int, int]]:
         if not places:
             raise ValueError(f"{CALLER}: a and b must share a metric; got {a.names} and {b.names}")
         return places
-    several = isinstance(metrics, Iterable) and not isinstance(metrics, str)
+    several = isinstance(metrics, Iterable) and not isinstance(metrics, (str, Mapping))
     chosen = [place_of(CALLER, "metrics", a.metrics, metric) for metric in (metrics if several else [metrics])]
     if not chosen or len(set(chosen)) < len(chosen):
         raise ValueError(f"{CALLER}: metrics must name one at least, and none twice; got {short(metrics)}")
