@@ -99,6 +99,12 @@ def as_checkable(caller: str, argument: str, X: Any) -> Any:
                     "number"
                 )
         return X
+    for column in getattr(X, "schema", ()) if hasattr(X, "__dataframe__") else ():  # Arrow's
+        if str(column.type).startswith(("string", "large_string", "dictionary")):
+            raise TypeError(
+                f"{caller}: {argument} must hold numbers; column {column.name!r} has type {column.type}; give a "
+                "frame of pandas or polars, where it can be a category, or leave it out"
+            )
     array = as_array(caller, argument, X)
     found = time_in(array)
     if found is not None:

@@ -8,11 +8,12 @@ import lightgbm as lgb
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 import xgboost as xgb
 from scipy import sparse
 
-from boostsoft import SoftRanker, track_trees
+from boostsoft import SoftBlender, SoftRanker, track_trees
 from boostsoft.ranker.fitted import encoded
 
 from . import ranker_cases
@@ -466,6 +467,21 @@ def test_the_boosters_own_data_sets_are_refused(booster, data):
             ranker(booster).fit(own, data.y, qid=data.qid)
         with pytest.raises(TypeError, match="^SoftRanker.predict" + told):
             model.predict(own)
+
+
+@pytest.mark.parametrize("dictionary", [False, True])
+@pytest.mark.parametrize("texts", [["7", "12"], ["a", "b"]])  # floats can be made of the former
+def test_tables_of_arrow_with_texts_are_refused(data, texts, dictionary):
+    column = pa.array(np.where(data.X[:, 0] > 0, *texts).tolist())
+    table = pa.table({"x": data.X[:, 0], "c": column.dictionary_encode() if dictionary else column})
+    for caller, take in (
+        ("SoftRanker.fit: X", lambda: ranker().fit(table, data.y, qid=data.qid)),
+        ("SoftBlender.fit: S", lambda: SoftBlender().fit(table, data.y, qid=data.qid)),
+    ):
+        with pytest.raises(TypeError, match=f"^{caller} must hold numbers; column 'c' has type (string|dictionary)"):
+            take()
+    model = ranker().fit(table.to_pandas().astype({"c": "category"}), data.y, qid=data.qid)
+    assert model.feature_names_in_.tolist() == ["x", "c"]
 
 
 @pytest.mark.parametrize("kind", ["datetime64[us]", "timedelta64[s]"])
