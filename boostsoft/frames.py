@@ -87,7 +87,7 @@ def as_checkable(caller: str, argument: str, X: Any) -> Any:
     """X as scikit-learn's checks are to read it: as an array, unless it is sparse, a frame or one of Arrow's tables.
 
     They would read what lies under a mask, and make floats of times and durations without their unit, the lowest of
-    missing ones.
+    missing ones, and of texts that are digits.
     """
     if hasattr(X, "toarray"):  # sparse
         return X
@@ -99,7 +99,8 @@ def as_checkable(caller: str, argument: str, X: Any) -> Any:
                     "number"
                 )
         return X
-    for column in getattr(X, "schema", ()) if hasattr(X, "__dataframe__") else ():  # Arrow's
+    schema: Any = getattr(X, "schema", None)
+    for column in schema if hasattr(schema, "types") else ():  # Arrow's
         if str(column.type).startswith(("string", "large_string", "dictionary")):
             raise TypeError(
                 f"{caller}: {argument} must hold numbers; column {column.name!r} has type {column.type}; give a "
