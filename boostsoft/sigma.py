@@ -245,7 +245,7 @@ def _sensitivity(mixed: Mixtures, grid: FloatArray, rng: np.random.Generator, op
         soft, halved = (mixed.values(_at(mixed, sigma), factor * alone) for factor in (1.0, 0.5))
         change[at] = float(np.nanmax(np.abs(halved - soft)))
         against[at] = np.mean((_signs(mixed, soft, seed) == -signs)[decided])
-        ratios = (_effects(mixed, soft) / np.where(decided, effects, 1.0))[decided]
+        ratios = _effects(mixed, soft)[decided] / effects[decided]
         with np.errstate(divide="ignore"):
             queries[at] = np.median(np.where(ratios > 0, ratios**-2.0, np.inf))
     eligible = np.flatnonzero((against == 0.0) & (change <= _SAME))

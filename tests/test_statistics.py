@@ -58,6 +58,14 @@ def test_values_that_rounding_alone_tells_apart_are_equal():
     assert (found.sign, found.differing) == (1, 30)
 
 
+def test_small_values_are_no_rounding():
+    """Gains of any size: what rounding leaves is measured by the values themselves."""
+    a, b = np.random.default_rng(6).random((2, 30))
+    found, small = paired_interval(a, b), paired_interval(a * 2.0**-60, b * 2.0**-60)
+    assert [small.mean, small.low, small.high] == [end * 2.0**-60 for end in (found.mean, found.low, found.high)]
+    assert (small.sign, small.differing) == (found.sign, 30)
+
+
 def test_an_infinite_difference_is_no_rounding():
     """A query whose pnr is infinite: nothing is small beside it."""
     found = statistics.without_rounding(np.array([-1.0, np.inf]), np.array([np.inf, -1.0]))
