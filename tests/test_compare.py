@@ -202,6 +202,15 @@ def test_samples_of_tenths_that_add_up_to_0_count_half():
     assert row.agrees_half == pytest.approx(np.mean((np.sign(sums) + 1) / 2), abs=0.02)
 
 
+def test_queries_are_told_by_sizes_or_by_ids():
+    y, a, b = scores()
+    by_sizes, by_ids = (
+        compare(a, b, y_true=y, metrics="ndcg@10", **queries)
+        for queries in ({"group": SIZES}, {"qid": np.repeat(np.arange(len(SIZES)), SIZES)})
+    )
+    assert repr(by_ids) == repr(by_sizes)
+
+
 def test_gain_over_the_hard_metric_and_its_interval():
     y, a, b = scores(seed=6, gain=0.6)
     found = compare(a, b, y_true=y, group=SIZES, n_boot=3000)

@@ -208,8 +208,9 @@ def test_queries_without_rows_are_not_drawn_for_validation(data):
 
 
 def test_fractions_of_rows(data):
-    with pytest.raises(ValueError, match=r"whole numbers .* got 0\.5 at position 0"):
-        ranker().fit(data.X, data.y, sample_weight=np.full(len(data.y), 0.5))
+    weights = np.where(np.arange(len(data.y)) == 3, 0.5, 1.0)
+    with pytest.raises(ValueError, match=r"whole numbers .* got 0\.5 at position 3"):
+        ranker().fit(data.X, data.y, sample_weight=weights)
 
 
 @pytest.mark.parametrize(
