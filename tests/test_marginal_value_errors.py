@@ -127,6 +127,13 @@ def test_query_ids_by_place():
     assert [batch.change for batch in found.batches] == [batch.change for batch in value(model, batches).batches]
 
 
+def test_queries_of_one_document_are_no_ids():
+    X, y = documents(1)
+    found = value(lightgbm_model(), [(X, y, np.ones(400, int)), candidates()["wrong"]])
+    assert found.batches[0].n_queries == 400
+    assert found.batches[0].problem == "no query has two labels: nothing to learn from"
+
+
 def test_every_batch_is_checked_before_any_training(monkeypatch):
     monkeypatch.setattr(module, "_grow", None)
     X, y = documents(1)
@@ -138,6 +145,7 @@ def test_every_batch_is_checked_before_any_training(monkeypatch):
             ValueError,
             r"the third part of a batch must be group sizes; got",
         ),
+        ((X, y, np.repeat(list("abcdefghij"), 40)), ValueError, r"the third part of a batch must be group"),
         ((X, y, [20] * 19), ValueError, r"batches\[1\]: group must add up to the number of documents, 400"),
         ((X[:, :3], y, SIZES), ValueError, r"batches\[1\]: X must have the 4 features of the model; got 3"),
         ((X[1:], y, SIZES), ValueError, r"batches\[1\]: X must have one row per label, 400; got 399"),

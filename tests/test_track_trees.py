@@ -485,7 +485,10 @@ def test_the_default_is_hard_and_soft_in_units_of_the_spread():
     assert track.metrics == (Metric("ndcg@10"), SoftMetric("ndcg@10", sigma=0.2, sigma_unit="spread"))
 
 
-@pytest.mark.parametrize(("every", "start", "steps"), [(1, 0, range(1, 10)), (4, 0, [4, 8, 9]), (3, 2, [5, 8, 9])])
+@pytest.mark.parametrize(
+    ("every", "start", "steps"),
+    [(1, 0, range(1, 10)), (4, 0, [4, 8, 9]), (3, 2, [5, 8, 9]), (4, 1, [5, 9]), (5, 1, [6, 9])],
+)
 def test_steps_go_up_to_the_last_tree(every, start, steps):
     model = lightgbm_model()
     track = track_trees(model, X, Y, **small(every=every, start=start))

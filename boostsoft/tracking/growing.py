@@ -115,7 +115,6 @@ class LightGBMGrower:
             weight=None if batch.weights is None else batch.groups.per_document(batch.weights),
             init_score=start if batch.start is None else start + batch.start,
             categorical_feature=self.categorical or "auto",
-            params={"verbosity": -1},
         )
         booster = lightgbm.train(self.params, data, self.n_trees)
         return Grown(self.before + self._raw(booster, self.pool), _splits(booster, 0))
