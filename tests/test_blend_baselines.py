@@ -254,6 +254,16 @@ def test_coordinate_ascent_ends_where_no_single_move_helps(constraint):
                 assert problem.hard_value(moved) <= solution.value + 1e-12
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_coordinate_ascent_moves_no_further_than_needed(seed):
+    """Of .45 and .5 the former is right: .9 (.5 + move) is above .5 from .056 on, .5 - move below .45 from .05 on."""
+    groups, hard = QueryGroups.from_sizes([2]), Metric("ndcg")
+    scores, labels = np.array([[0.0, 0.9], [1.0, 0.0]]), np.array([1.0, 0.0])
+    problem = Problem(scores, prepare(hard, "t", labels, groups), np.ones(1), hard, "gaussian", (0.5,), "simplex", 0.0)
+    weights = run("coordinate-ascent", problem, seed, restarts=1)[0].weights
+    assert weights[1] / weights[0] in (pytest.approx(0.564 / 0.5), pytest.approx(0.5 / 0.436))
+
+
 @pytest.mark.parametrize("seed", [1, 17])
 def test_coordinate_ascent_says_what_its_weights_are_worth_where_documents_are_tied(seed):
     """Scores that are moved step by step drift apart by rounding, which breaks ties as if it knew the labels."""

@@ -14,7 +14,7 @@ from boostsoft.blending import SoftBlender
 from boostsoft.blending.annealing import automatic_sigma, counting_queries, room_at_cutoff
 from boostsoft.blending.baselines.grid import compositions
 from boostsoft.blending.problem import Problem
-from boostsoft.blending.soft_value import SoftValue
+from boostsoft.blending.soft_value import SoftValue, inequality
 from boostsoft.blending.solve import climb, soft_ascent, starts
 from boostsoft.metrics.prepared import prepare
 
@@ -54,6 +54,14 @@ def test_value_is_the_metric_less_the_penalty(data):
     assert found.value_and_gradient(weights)[0] == pytest.approx(soft - 0.3 * penalty, abs=1e-6)
     assert found.evaluations == 1  # the last weights are remembered
     assert found.value_and_gradient(weights * [1.0, 1.0, 1.0 + 1e-9])[0] != found.value_and_gradient(weights)[0]
+
+
+def test_the_price_at_a_weight_of_0_is_that_of_raising_it():
+    """Bounded weights end there, and go nowhere else from there."""
+    weights = np.array([3.0, 1.0, 0.0])
+    for j, step in enumerate(1e-7 * np.eye(3)):
+        rise = (inequality(weights + step)[0] - inequality(weights)[0]) / 1e-7
+        assert inequality(weights)[1][j] == pytest.approx(rise, abs=1e-6)
 
 
 def test_no_weights_are_equal_ones():
@@ -138,6 +146,13 @@ def test_free_weights_of_one_ranking_have_the_better_sign(quality, copies):
         alone = problem("free", sigmas=(1.0, 0.5), quality=(quality,), seed=seed)
         found = soft_ascent(replace(alone, scores=np.repeat(alone.scores, copies, axis=1)), np.random.default_rng(0))
         np.testing.assert_allclose(found.weights, np.full(copies, np.sign(quality) / copies), rtol=1e-12)
+
+
+@pytest.mark.parametrize("copies", [1, 3])
+def test_bounded_weights_of_one_ranking_stay_above_0(copies):
+    alone = problem("simplex", sigmas=(1.0, 0.5), quality=(-1.0,))
+    found = soft_ascent(replace(alone, scores=np.repeat(alone.scores, copies, axis=1)), np.random.default_rng(0))
+    np.testing.assert_allclose(found.weights, np.full(copies, 1 / copies), rtol=1e-12)
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 6])

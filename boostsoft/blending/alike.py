@@ -43,7 +43,7 @@ def copies(
         digits = np.round(column[weighing], _DIGITS)
         largest = groups.per_document(groups.largest(np.abs(column), 0.0))
         own = np.divide(column, largest, out=np.zeros(column.size), where=largest > 0)
-        ranks = mean_ranks(np.round(own, _DIGITS) + 0.0, groups)[weighing]  # which differ by rounding are tied
+        ranks = mean_ranks(np.round(own, _DIGITS), groups)[weighing]  # which differ by rounding are tied
         key = (digits + 0.0).tobytes(), ranks.tobytes()
         alike.setdefault(key, []).append(at)
         opposite.setdefault(((0.0 - digits).tobytes(), (mirror - ranks).tobytes()), at)
