@@ -176,6 +176,12 @@ def test_lines_are_counted_without_splitting_them(n_columns, end):
     assert lines._all_have(6, text) == (set(n_columns) <= {0, 6})
 
 
+def test_blanks_of_counted_lines_are_those_of_split():
+    for byte in range(256):
+        text = b"a%cb" % byte
+        assert lines._all_have(2, text) == all(len(line.split()) in (0, 2) for line in text.split(b"\n")), byte
+
+
 def test_zipped_and_plain_files_and_their_order(write):
     plain, qrels = random_files(write)
     zipped, _ = random_files(write, zipped=".gz")
