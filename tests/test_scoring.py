@@ -127,7 +127,7 @@ def test_query_ids_in_a_column_are_found_within(data):
     plain = cross_val_score(model, X, data.y, groups=data.qid, **options)
     reversed_columns = make_pipeline(FunctionTransformer(lambda X: X[:, ::-1]), ranker(qid_column=-1, n_estimators=3))
     for estimator in (
-        make_pipeline(FunctionTransformer(), model),
+        make_pipeline(FunctionTransformer(), FunctionTransformer(), model),
         make_pipeline("passthrough", make_pipeline(model)),
         GridSearchCV(model, {"num_leaves": [6]}, cv=2, scoring=scorer),
     ):
@@ -171,7 +171,7 @@ def test_a_blender_at_the_end_of_a_pipeline_predicts_with_the_query_ids(data):
             )
             for estimator in (
                 blender,
-                make_pipeline(FunctionTransformer(), blender),
+                make_pipeline(FunctionTransformer(), FunctionTransformer(), blender),
             )
         )
     np.testing.assert_array_equal(piped, alone)
