@@ -36,6 +36,7 @@ def test_variation_is_the_way_gone_over_the_way_got():
     assert smoothness_error(y, "variation") == pytest.approx(gone / abs(y[-1] - y[0]), rel=1e-12)
     assert smoothness_error(y) == smoothness_error(y, "variation")
     assert smoothness_error([3.0, 1.0, 0.5]) == 1.0
+    assert smoothness_error([3.0, 1.0]) == 1.0  # two values are enough
 
 
 def test_variance_is_that_of_the_differences_over_their_mean():
