@@ -129,6 +129,8 @@ def test_spread_over_seeds_and_over_draws(sections):
     assert mean == pytest.approx(draws.mean())
     assert high - mean == pytest.approx(mean - low) == pytest.approx(12.7062 * draws.std(ddof=1) / np.sqrt(2), rel=1e-5)
     assert "draws_interval" not in row(few, "soft")
+    shown = [{column.key: column.heading for column in section.columns} for section in sections]
+    assert shown[1] == {**{key: shown[0][key] for key in shown[0] if key != "seeds_text"}, "draws_text": "over draws"}
 
 
 def test_no_fold_tests_what_it_trains_on(folder, monkeypatch):

@@ -263,9 +263,12 @@ def section_with(*draws, methods=("lambdarank", "xendcg", "xgb-ndcg")):
 def test_documents_are_a_mean_and_seconds_a_median_over_draws():
     values = dict.fromkeys(TESTED, np.array([0.5, 0.25]))
     runs = [Run(np.arange(2), values, *of) for of in ((10, 1.0), (20, 2.0), (60, 6.0))]
-    section = section_of("set", {"lambdarank": runs}, {}, Options((), Path(), ("lambdarank",), 3, 0, None, 5, False))
-    assert "Trained on 30 documents in the mean" in section.note
+    options = Options((), Path(), ("lambdarank",), 3, 0, None, 5, False)
+    section = section_of("set", {"lambdarank": runs}, {}, options)
+    assert "Trained on 30 documents in the mean, 5 trees, all else" in section.note
     assert section.rows[0]["seconds"] == 2.0
+    stopped = section_of("set", {"lambdarank": runs}, {}, replace(options, stop=True))
+    assert "in the mean, up to 5 trees, stopped by the validation part, all else" in stopped.note
 
 
 def test_figures_have_their_headings_on_a_narrow_terminal():

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import boostsoft.lightgbm as bl
-from boostsoft import SoftMetric
+from boostsoft import Metric, SoftMetric
 from boostsoft.bench import (
     accuracy,
     child_tasks,
@@ -32,6 +32,7 @@ from boostsoft.kernels.families import PLAIN
 from boostsoft.kernels.noise import LAWS
 from boostsoft.kernels.threads import n_threads
 from boostsoft.kernels.workspace import ODDS
+from boostsoft.objectives import SoftObjective
 
 from .bench_cases import Told
 
@@ -442,12 +443,20 @@ def test_memory_is_told_in_a_million_bytes(monkeypatch, tmp_path):
         assert (child_tasks._restart_peak(), child_tasks._peak()) == (megabytes, megabytes)
 
 
-@pytest.mark.parametrize("first_call", [child_tasks._first_gradient, child_tasks._first_hard])
-def test_the_first_call_is_timed(first_call, monkeypatch):
-    calls = []
-    monkeypatch.setattr(child_tasks, "_seconds", lambda call: calls.append(call()) or 7.0)
+@pytest.mark.parametrize(
+    ("first_call", "owner", "name"),
+    [
+        (child_tasks._first_gradient, SoftObjective, "gradient_curvature"),
+        (child_tasks._first_hard, Metric, "per_query"),
+    ],
+)
+def test_the_first_call_is_timed(first_call, owner, name, monkeypatch):
+    """From the labels on: nothing of it is done before the clock runs."""
+    done, real = [], getattr(owner, name)
+    monkeypatch.setattr(owner, name, lambda *given, **named: done.append(name) or real(*given, **named))
+    monkeypatch.setattr(child_tasks, "_seconds", lambda call: (done.append("clock"), call(), 7.0)[-1])
     assert first_call(installed=True) == {"first": 7.0}
-    assert len(calls) == 1
+    assert done == ["clock", name]
 
 
 def test_memory_is_what_a_call_adds_to_that_of_one_before_it(monkeypatch):

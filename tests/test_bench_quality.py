@@ -17,6 +17,7 @@ from sklearn.metrics import ndcg_score
 from boostsoft import Metric, SoftMetric, cli
 from boostsoft.bench import folds
 from boostsoft.bench.quality import data, frozen, run, tasks, train_lightgbm, watch, workers
+from boostsoft.bench.quality.comparison import Comparison
 from boostsoft.bench.quality.display import Display
 from boostsoft.bench.quality.methods import METHODS
 from boostsoft.bench.quality.space import draw
@@ -163,6 +164,12 @@ def test_a_model_that_says_nothing_does_not_spoil_the_mean(split):
     scores = watch.mean_of([Model(2, lambda X: X[:, 0]), Model(1, lambda X: np.full(len(X), 7.0))], valid)
     assert scores.trees == 3
     np.testing.assert_array_equal(np.argsort(scores.predict(valid.X)), np.argsort(valid.X[:, 0]))
+
+
+def test_every_run_has_the_trees_and_the_patience_of_the_comparison(folder, tmp_path):
+    given = options(folder, tmp_path, methods=("lambdarank",), trees=70, patience=11, jobs=10**6)
+    comparison = Comparison(given, data.find_sets(given.data), given.methods)
+    assert {(task.trees, task.patience, task.threads) for task in comparison.trials()} == {(70, 11, 1)}
 
 
 def test_trial_0_is_stock_and_the_others_are_drawn(done):

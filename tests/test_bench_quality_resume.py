@@ -19,7 +19,10 @@ import pytest
 
 from boostsoft.bench import peers
 from boostsoft.bench.quality import data, protocol, run, store, workers
+from boostsoft.bench.quality.comparison import Comparison
+from boostsoft.bench.quality.frozen import Frozen
 from boostsoft.bench.quality.methods import METHODS
+from boostsoft.bench.quality.report import about_in_words
 from boostsoft.bench.quality.space import Choice
 
 from . import quality_cases
@@ -360,6 +363,10 @@ def test_settings_that_were_chosen_with_other_trees_are_reported_so(small, folde
     assert "trained with up to 8 trees, ended after" in about
     assert "then trained with 2 seeds and up to 2 trees, queries in another order" in about
     assert "then trained with 2 seeds, queries in another order" in (small / "bench-quality.md").read_text()
+    unsaid = about_in_words(Comparison(options(folder, tmp_path, trees=9), [], ()), Frozen({}, "sha", None, None))
+    assert unsaid.startswith("Several settings per method and fold")
+    assert "trained with up to 9 trees, ended after" in unsaid
+    assert "then trained with 2 seeds, queries in another order" in unsaid
 
 
 MISSING = {
