@@ -123,7 +123,7 @@ def test_an_objective_is_charged_without_its_tree():
 
 def test_what_objectives_are_given_and_held_against(monkeypatch):
     """Ours takes two seconds for 30 queries, lambdarank@30 four, StochasticRank forty for the first 20."""
-    made, checked = [], []
+    made, checked, strict = [], [], []
 
     class Iterations:
         def __init__(self, pool, at_least=0.0):
@@ -136,6 +136,7 @@ def test_what_objectives_are_given_and_held_against(monkeypatch):
     def interleaved(contenders, rounds, watcher=None):
         took = {name: 1.0 for name in (LIGHTGBM, objective_cost.XGBOOST, objective_cost.CATBOOST)}
         took |= {REFERENCE: 5.0, objective_cost.STOCHASTIC: 41.0}
+        strict.extend(one.name for one in contenders if not one.peer)
         return Rounds({one.name: np.full(rounds, took.get(one.name, 3.0)) for one in contenders})
 
     def gradient_errors(pool, noises, sigmas, cutoffs, watcher):
@@ -173,6 +174,9 @@ def test_what_objectives_are_given_and_held_against(monkeypatch):
         assert [verdict.met for verdict in row["targets"]] == met
     [itself] = [row for row in section.rows if row["name"] == REFERENCE]
     assert "reference" not in itself
+    assert {name.split(",")[0] for name in strict} == {  # all others may refuse the data
+        *("boostsoft gaussian", "boostsoft gumbel", "boostsoft gaussian in XGBoost"), "PL-Rank-3", LIGHTGBM,
+    }  # fmt: skip
     assert checked == [25]
     assert "the worst of 25 queries" in section.note
     assert "first 20 queries" in section.note
@@ -225,7 +229,7 @@ def test_scores_stay_where_they_are_put(booster, sigma):
 
 @pytest.mark.parametrize("booster", ["lightgbm", "xgboost"])
 def test_a_boosters_own_objective_has_its_parameters_and_a_tree_of_two_leaves(booster, monkeypatch):
-    """All measurements at one sigma share their data."""
+    """All measurements at one sigma share their data, at the scores as they are if none is given."""
     library, given, updated = pytest.importorskip(booster), [], []
 
     class Booster:
@@ -240,8 +244,8 @@ def test_a_boosters_own_objective_has_its_parameters_and_a_tree_of_two_leaves(bo
 
     monkeypatch.setattr(library, "Booster", Booster)
     boosting = (LightGBMIterations if booster == "lightgbm" else XGBoostIterations)(synthetic_pool(3, 5), 0.0)
-    for sigma in (1.0, 0.5, 1.0):
-        measure = boosting.measure("own", sigma, depth_of_it=4)
+    for sigma in ((1.0,), (0.5,), ()):
+        measure = boosting.measure("own", *sigma, depth_of_it=4)
         assert all(measure() >= 0.0 for _ in range(2))
     assert len(given) == 3
     settings = given[0][0]

@@ -154,6 +154,7 @@ def test_each_training_runs_without_and_with_the_callback(live):
     }
     assert live[0].left_out == {}
     assert "3 trees of at most 3 leaves on 136 features; every tree is measured on 4 other queries" in live[0].note
+    assert live[0].note.endswith("within each of 2 rounds.")
 
 
 def test_every_tree_is_recorded(live):
