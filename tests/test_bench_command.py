@@ -24,6 +24,7 @@ from boostsoft.bench.results import Column, Section, Target
 from boostsoft.bench.timing import Spread
 
 from .narrow import text_of
+from .refusals import bench_refuses
 
 pytestmark = pytest.mark.filterwarnings("ignore:unsafe cast from uint64 to int64:Warning")
 
@@ -184,7 +185,6 @@ BAD = {
         "--out: {tmp}/file is a file, not a folder",
     ),
     "what": (["size"], "invalid choice: 'size'"),
-    "of another kind": (["--draws", "2"], "--draws: bench speed does not take it"),
     "no letor": (["--data", "{tmp}/file", "--quick", "--parts", "hard"], "{tmp}/file"),
 }
 
@@ -201,6 +201,24 @@ def test_bad_input_is_one_line_and_leaves_nothing(tmp_path, capsys, monkeypatch,
     assert shown.err.count("\n") == 1
     assert message.replace("{tmp}", str(tmp_path)) in shown.err
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+@pytest.mark.parametrize(
+    ("kinds", "options"),
+    [
+        (("quality", "defaults"), "--parts=hard --rounds=1 --queries=1 --documents=2"),
+        (("speed", "defaults"), "--trials=1 --seeds=1 --average=1 --jobs=1 --settings=x --tune-only"),
+        (("speed", "quality"), "--draws=1 --train-documents=1 --stop"),
+        (("speed",), "--methods=xendcg --trees=1"),
+    ],
+)
+def test_options_of_another_kind_are_refused(kinds, options, tmp_path, capsys, monkeypatch):
+    for place in ("run.run_bench", "quality.run.run_quality", "defaults.run.run_defaults"):
+        monkeypatch.setattr(f"boostsoft.bench.{place}", lambda *_: pytest.fail("it was run"))
+    for kind in kinds:
+        for option in options.split():
+            name = option.partition("=")[0]
+            bench_refuses([kind, option], f"{name}: bench {kind} does not take it", capsys, tmp_path / "out")
 
 
 @pytest.mark.parametrize("name", ["bench.json", "bench.md", "cost.png", "growth.png"])

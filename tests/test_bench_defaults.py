@@ -458,11 +458,6 @@ def test_a_picture_of_an_earlier_run_does_not_stay(folder, tmp_path):
     [
         (["defaults", "--data", "{missing}"], "--data: there is no file or folder {missing}"),
         (["defaults", "--methods", "soft"], "--methods: must be some of soft-lightgbm,soft-xgboost,lambdarank,xendcg,"),
-        (["defaults", "--trials", "2"], "--trials: bench defaults does not take it"),
-        (["defaults", "--queries", "2"], "--queries: bench defaults does not take it"),
-        (["quality", "--draws", "2"], "--draws: bench quality does not take it"),
-        (["--stop"], "--stop: bench speed does not take it"),
-        (["--methods", "lambdarank"], "--methods: bench speed does not take it"),
         (["defaults", "--data", "{empty}"], "{empty} must have S1.txt to S5.txt, or folders Fold1 to FoldN"),
         (["defaults", "--data", "{whole}", "{again}"], "--data: sets must have different names; got WHOLE twice"),
         (["defaults", "--data", "{short}"], "--data: short.txt must have 5 queries at least; got 4"),

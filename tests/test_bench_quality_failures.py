@@ -194,13 +194,6 @@ BAD = {
     "a file": (["quality", "--data", "{folder}/S1.txt"], "--data: there is no folder {folder}/S1.txt"),
     "empty folder": (["quality", "--data", "{empty}"], "must have S1.txt to S5.txt, or folders Fold1 to FoldN, or"),
     "two of a name": (["quality", "--data", "{folder}", "{folder}"], "must have different names; got TINY twice"),
-    "parts": (["quality", "--parts", "hard"], "--parts: bench quality does not take it"),
-    "rounds": (["quality", "--rounds", "3"], "--rounds: bench quality does not take it"),
-    "queries": (["quality", "--queries", "3"], "--queries: bench quality does not take it"),
-    "documents": (["quality", "--documents", "3"], "--documents: bench quality does not take it"),
-    "trials of speed": (["--trials", "3"], "--trials: bench speed does not take it"),
-    "tune only of speed": (["speed", "--tune-only"], "--tune-only: bench speed does not take it"),
-    "settings of speed": (["--settings", "x"], "--settings: bench speed does not take it"),
     "method": (["quality", "--data", "{folder}", "--methods", "lambdarank,best"], "--methods: must be some of soft-"),
     "both": (["quality", "--data", "{folder}", "--tune-only", "--settings", "x"], "use one of the two"),
     "trials of none": (
@@ -210,7 +203,6 @@ BAD = {
     "no settings": (["quality", "--data", "{folder}", "--settings", "{empty}/x"], "--settings: there is no file"),
     "bad settings": (["quality", "--data", "{folder}", "--settings", "{folder}/S1.txt"], "must be a file that bench"),
     "average": (["quality", "--data", "{folder}", "--trials", "2", "--average", "3"], "at most the number of --trials"),
-    "average of speed": (["--average", "3"], "--average: bench speed does not take it"),
     "trials": (["quality", "--trials", "0"], "--trials: must be a whole number of at least 1"),
 }
 

@@ -149,7 +149,10 @@ def test_five_parts_take_turns(folder):
 
 def test_folders_of_folds(split, tmp_path):
     numbered = tmp_path / "NUMBERED"
-    for number in (1, 2, 10):
+    shutil.copytree(split, numbered / "Fold2")
+    with pytest.raises(ValueError, match="must have Fold1 to Fold2; Fold1 is not there"):
+        folds.find_folds(numbered)
+    for number in (1, 10):
         shutil.copytree(split, numbered / f"Fold{number}")
     with pytest.raises(ValueError, match="must have Fold1 to Fold10; Fold3 is not there"):
         folds.find_folds(numbered)
@@ -216,7 +219,8 @@ def test_parts_of_other_widths(tmp_path):
     assert data.test_data(fold).X.tolist() == [[2, 0, 0], [0, 1, 0]]
 
 
-def test_a_part_without_anything_relevant_is_an_error(split):
-    (split / "vali.txt").write_text("0 qid:2 1:2\n0 qid:2 1:1\n")
-    with pytest.raises(ValueError, match=r"vali\.txt must have relevant documents"):
+@pytest.mark.parametrize("part", ["train", "vali"])
+def test_a_part_without_anything_relevant_is_an_error(split, part):
+    (split / f"{part}.txt").write_text("0 qid:2 1:2\n0 qid:2 1:1\n")
+    with pytest.raises(ValueError, match=rf"{part}\.txt must have relevant documents"):
         data.training_data(folds.find_folds(split)[0])
