@@ -452,6 +452,16 @@ def test_of_several_steps_beyond_the_range_the_farthest_is_named(n_beyond, said)
     assert f"+0.3010 with tree 4{said}" in texts
 
 
+def test_a_fall_beyond_the_range_is_marked_at_its_lower_edge():
+    values = np.full((13, 1, 30), 0.9) + 0.001 * np.arange(13)[:, None, None] + 1e-4 * np.arange(30)
+    values[4:] -= 0.3
+    axes = track_plots.plot_changes(track_of(12, metrics=(HARD,), per_query=values[1:], beginning=values[0]))
+    (mark,) = (line for line in axes.lines if line.get_marker() in ("^", "v"))
+    assert (mark.get_marker(), mark.get_xdata().tolist()) == ("v", [4])
+    assert mark.get_ydata().tolist() == [axes.get_ylim()[0]]
+    assert "\N{MINUS SIGN}0.2990 with tree 4" in [text.get_text() for text in axes.texts]
+
+
 def test_a_change_beyond_the_range_is_of_all_trees_of_its_step():
     values = track_of(10).per_query + 0.5
     axes = track_plots.plot_changes(track_of(10, every=1000, per_query=values))
