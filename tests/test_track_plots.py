@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -14,7 +15,7 @@ from matplotlib.text import Text
 from PIL import Image
 
 from boostsoft import Metric, SoftMetric, track_plots
-from boostsoft.drawing import apart, png, value_range
+from boostsoft.drawing import BLUE, INK, VERMILION, apart, png, value_range
 from boostsoft.track_plots import bands, changes, labels
 from boostsoft.tracking.comparison import compare
 from boostsoft.tracks.effects import tree_effects
@@ -573,6 +574,16 @@ def test_a_comparison_shows_every_row():
     assert any(hollow)
     assert dots[0].get_markeredgecolor() == changes.COLOURS["hurts"]
     assert_nothing_collides(axes.figure)
+
+
+def test_a_difference_that_may_be_nothing_has_no_colour():
+    found = compare(track_of(), track_of(label="other", fall=0.01), n_boot=50)
+    wanted = {(0.1, 0.3): BLUE, (-0.3, -0.1): VERMILION}
+    wanted |= dict.fromkeys([(-0.1, 0.3), (-0.3, 0.1), (0.0, 0.1), (-0.1, 0.0)], INK)
+    rows = [replace(found.rows[0], low=low, high=high) for low, high in wanted]
+    axes = track_plots.plot_comparison(replace(found, rows=rows))
+    dots = [line for line in axes.lines if line.get_marker() == "o"]
+    assert [line.get_markeredgecolor() for line in dots] == list(wanted.values())
 
 
 DOLLARS = "cost $a_{b$ 100%"  # two dollars would be mathematics, and this one is no formula
