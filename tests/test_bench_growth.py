@@ -174,6 +174,8 @@ def test_values_and_their_share_of_the_gradient(monkeypatch):
     found = [(row["gradient"].median, row["value"].median, row["ratio"].median) for row in (prepared, public)]
     np.testing.assert_allclose(found, [(0.15e6, 0.075e6, 0.5), (0.3e6, 0.0975e6, 0.325)])
     assert [row["targets"][0].met for row in (prepared, public)] == [False, True]
+    for call, row in (("prepared", prepared), ("public", public)):
+        assert (row["noise"], row["sigma"], row["call"]) == ("gumbel", 0.5, call)
     monkeypatch.setattr(direct, "timed", lambda action, at_least: given.append(at_least) or action)
     gradient, value, all_of_it, values = (one.measure() for one in direct._contenders(pool, 0.25, "gumbel", 0.5))
     soft = SoftMetric("ndcg@10", noise="gumbel", sigma=0.5, accuracy="high")
@@ -190,7 +192,7 @@ def test_the_share_of_the_peak():
     rounds = Rounds({name: np.full(3, 0.06), name.replace("gradient", "value"): np.ones(3)})
     row = direct._roof_row(pool, rounds, "gaussian", 0.5, 1e9)
     count = nodes.count_cells(pool.first(50), "ndcg@10", "gaussian", 0.5)
-    assert row["cells"] == count.cells
+    assert (row["noise"], row["sigma"], row["cells"]) == ("gaussian", 0.5, count.cells)
     assert row["per_cell"] == pytest.approx(1e9 * 1e-3 / count.cells)
     assert row["share"] == pytest.approx(count.operations / 1e-3 / 1e9)
     far = Rounds({"gaussian, sigma=1e-09, prepared gradient": np.ones(1)})

@@ -14,7 +14,7 @@ from boostsoft.bench import live_cost, run, settings, tracking
 from boostsoft.bench.peers import Peers
 from boostsoft.bench.pools import synthetic_pool
 from boostsoft.bench.settings import full, quick
-from boostsoft.bench.timing import Silent
+from boostsoft.bench.timing import Rounds, Silent
 
 TINY = {"tracked_trees": 6, "tracked_pool": (10, 60), "leaves": 3, "live_trees": 3, "rounds": 2}
 BOTH = Peers({"lightgbm": "4", "xgboost": "3"}, {})
@@ -71,6 +71,20 @@ def test_tracking_is_held_against_one_prediction_and_a_call_of_each_metric(finis
 def test_a_quick_look_is_held_against_nothing():
     section = tracking.measure_finished(replace(tiny(True), rounds=1), Silent())
     assert section.verdicts == []
+
+
+@pytest.mark.parametrize(("seconds", "met"), [(5.9, True), (6.1, False)])
+def test_the_target_is_for_tracking_alone(monkeypatch, seconds, met):
+    """Three times what a prediction takes, a second here, and the calls, of half a second each."""
+    took = {tracking.TRACK: seconds, tracking.STAGED: 9.0 if met else 1.0, tracking.PREDICTION: 1.0}
+
+    def interleaved(contenders, rounds, watcher):
+        return Rounds({one.name: np.full(rounds, took.get(one.name, 0.5)) for one in contenders})
+
+    monkeypatch.setattr(tracking, "interleave", interleaved)
+    section = tracking.measure_finished(tiny(), Silent())
+    assert [verdict.met for verdict in section.verdicts] == [met]
+    assert [row["ratio"].median for row in section.rows[1:]] == [took[tracking.STAGED] / 2, 0.5, 0.25, 0.25]
 
 
 def test_calls_at_some_steps_stand_for_all(monkeypatch):
