@@ -87,6 +87,16 @@ def test_metrics_without_an_exact_expectation_are_sampled(name):
     assert (np.abs(runs.mean(axis=0) - wanted.gradient) < 4.5 * error).all()
 
 
+@pytest.mark.parametrize("noise", NOISES)
+@pytest.mark.parametrize("name", ["bpref", "map", "mrr", "ndcg@3"])
+def test_a_query_with_nothing_relevant_has_no_gradient_and_changes_no_other(name, noise):
+    """Its sums may divide by the number of relevant documents, which is 0."""
+    soft = sampled(name, n_samples=50, noise=noise)
+    gradient = soft.gradient(np.append(LABELS, [0, 0, 0]), np.append(SCORES, [0.3, 0.0, -0.2]), group=[7, 3])
+    assert gradient[7:].tolist() == [0.0, 0.0, 0.0]
+    np.testing.assert_allclose(2.0 * gradient[:7], soft.gradient(LABELS, SCORES, group=[7]), rtol=1e-12)
+
+
 def test_placement_rewards_are_less_noisy_than_scores_of_the_noise():
     """One relevant document: mrr is its reciprocal rank, and so is this dcg, which takes PL-Rank-3."""
     labels, scores = np.append(1, np.zeros(19)), np.random.default_rng(1).normal(size=20)
