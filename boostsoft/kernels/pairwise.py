@@ -89,7 +89,7 @@ def _distance(scores, coef, ties):
     n, total, first = scores.size, 0.0, 0
     while first < n:
         last = first + 1
-        while last < n and ties != ORDER and scores[last] == scores[first]:
+        while last < n and scores[last] == scores[first]:
             last += 1
         for j in range(first, last):
             above, below = (first, n - last) if ties == EXPECTED else (j, n - 1 - j)
@@ -175,7 +175,7 @@ def _soft_query(law, family, scores, gains, weights, sigma, derive, grad, push, 
     place = np.arange(n + LANES, dtype=np.float64)  # where a vector of eight passes the last within reach
     for j in range(n + LANES):
         i = order[min(j, n - 1)]
-        s[j], c[j], omega[j] = scores[i], gains[i], (weights[i] if j < n else 0.0)
+        s[j], c[j], omega[j] = scores[i], gains[i], weights[i]
     size = n + LANES if derive else 1
     sums = (np.zeros(size), np.zeros(size), np.zeros(size))
     level, steps = dense_levels(c, n)

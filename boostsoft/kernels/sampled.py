@@ -33,7 +33,7 @@ def hard_draws(family, draws, gains, weights, ranks, discount, values):
 @kernel
 def _log_add(a, b):
     top = max(a, b)
-    return top + math.log1p(math.exp(min(a, b) - top)) if top > -math.inf else top
+    return top + math.log1p(math.exp(min(a, b) - top))
 
 
 @kernel
