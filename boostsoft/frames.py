@@ -112,6 +112,10 @@ def as_checkable(caller: str, argument: str, X: Any) -> Any:
         raise TypeError(
             f"{caller}: {argument} must hold numbers; got an array of {found}, whose unit would be left out"
         )
+    if array.dtype.kind in "US":
+        raise TypeError(
+            f"{caller}: {argument} must hold numbers; got texts (dtype {array.dtype}); turn them into numbers"
+        )
     return X if hasattr(X, "__dataframe__") else array  # a table of Arrow has names
 
 

@@ -492,6 +492,17 @@ def test_arrays_of_times_are_refused(data, kind):
             ranker().fit(X, data.y, qid=data.qid)
 
 
+@pytest.mark.parametrize("kind", ["U", "S"])
+def test_arrays_of_texts_are_refused(data, kind):
+    """As LGBMRanker refuses them, also where floats can be made of them."""
+    digits = np.round(9 * data.X).astype(int).astype(kind)
+    for X in (digits, digits.tolist()):
+        with pytest.raises(TypeError, match=rf"fit: X must hold numbers; got texts \(dtype [<|]{kind}\d+\)"):
+            ranker().fit(X, data.y, qid=data.qid)
+        with pytest.raises(TypeError, match=r"^SoftBlender.fit: S must hold numbers; got texts"):
+            SoftBlender().fit(X, data.y, qid=data.qid)
+
+
 def test_a_column_of_objects_that_are_times_is_refused(data):
     frame = pd.DataFrame(data.X[:, :2], columns=["a", "b"])
     frame["b"] = pd.Series([np.timedelta64(at, "s") for at in range(len(frame))], dtype=object)
