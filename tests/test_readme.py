@@ -19,12 +19,14 @@ TEXT = README.read_text(encoding="utf-8")
 def test_python_blocks_run_in_order():
     pytest.importorskip("xgboost")
     blocks = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
-    assert len(blocks) == 10
+    assert len(blocks) == 11
     names = {}
     for block in blocks:
         exec(compile(block, str(README), "exec"), names)
     assert names["booster"].num_boosted_rounds() == 50
     assert names["ranker"].n_features_in_ == 5
+    _, curvature = bl.objective("ndcg@10")(np.zeros(400), names["train"])
+    assert names["l2"] == pytest.approx(40 * curvature.mean(), rel=1e-6)
     X = names["X"]
     refitted = names["named"].refit(X, names["y"], group=names["sizes"])
     assert refitted.predict(X).shape == names["named"].predict(X).shape == (400,)
