@@ -14,7 +14,7 @@ RNG = np.random.default_rng(8)
 SIZES = [7, 1, 40, 0, 6, 2, 9, 0]
 GROUPS = QueryGroups.from_sizes(SIZES)
 Y, S = RNG.integers(0, 3, GROUPS.n_docs), RNG.normal(size=GROUPS.n_docs)
-S[48:54] *= 3000.0  # exponentials of these scores are no numbers
+S[48:51] += 3000.0  # exponentials of these scores are no numbers, and some are near one another
 BINARY = (Y > 1).astype(float)
 WEIGHTS = RNG.uniform(0.5, 2.0, len(SIZES))
 
