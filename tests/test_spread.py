@@ -25,14 +25,14 @@ def assert_close(found, wanted, relative):
 
 
 def test_the_spread_is_the_pooled_standard_deviation_within_queries():
-    scores, groups = np.array([1.0, 3.0, 7.0, 10.0, 13.0, 5.0]), QueryGroups.from_sizes([2, 0, 3, 1])
-    assert spread(groups, scores, np.ones(4)) == pytest.approx(math.sqrt((2 * 1 + 2 * 9 + 0) / 6), rel=1e-15)
-    weights = np.array([1.0, 9.0, 0.5, 2.0])
+    scores, groups = np.array([1.0, 3.0, 7.0, 10.0, 13.0, 5.0]), QueryGroups.from_sizes([2, 0, 3, 1, 0])
+    assert spread(groups, scores, np.ones(5)) == pytest.approx(math.sqrt((2 * 1 + 2 * 9 + 0) / 6), rel=1e-15)
+    weights = np.array([1.0, 9.0, 0.5, 2.0, 9.0])
     wanted = math.sqrt((1 * 2 * 1 + 0.5 * 2 * 9 + 0) / (1 * 2 + 0.5 * 3 + 2 * 1))
     assert spread(groups, scores, weights) == pytest.approx(wanted, rel=1e-15)
     assert spread(groups, scores + 2.0**40, weights) == pytest.approx(wanted, rel=1e-15)
     assert spread(groups, scores, weights * 0) == 0
-    assert spread(groups, scores, np.full(4, 1.7e308)) == spread(groups, scores, np.ones(4))
+    assert spread(groups, scores, np.full(5, 1.7e308)) == spread(groups, scores, np.ones(5))
 
 
 @pytest.mark.parametrize("factor", [2.0**1020, 2.0**-1074, 1e300, 1e-200])
