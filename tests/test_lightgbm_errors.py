@@ -530,6 +530,17 @@ def test_the_depth_of_a_tree_bounds_its_leaves(data):
         lgb.train({**options, "max_depth": 1}, data.dataset(weight=light), 1)
 
 
+@pytest.mark.parametrize(("n_docs", "leaves"), [(660, 31), (600, 30)])
+def test_a_tree_has_as_many_leaves_as_lightgbm_gives_it_unasked(n_docs, leaves):
+    """31, each of 20 documents at least."""
+    light = np.full(n_docs, 4e-7 / n_docs)
+    data = lgb.Dataset(np.arange(n_docs)[:, None], np.arange(n_docs) % 3, group=[n_docs // 20] * 20, weight=light)
+    objective = bl.reference_objective("queryrmse")  # whose curvature is the weights
+    params = {"objective": objective, "metric": "None", "verbose": -1, "min_sum_hessian_in_leaf": 1e-8}
+    with pytest.warns(UserWarning, match=f"may leave a tree fewer than {leaves} leaves"):
+        lgb.train(params, data, 1)
+
+
 def test_each_level_of_a_tree_doubles_its_leaves(data):
     """All have room for ten leaves: for the eight of three levels, not for the sixteen of four."""
     _, curvature = bl.sklearn_objective("ndcg@5")(data.y, np.zeros(data.y.size), None, data.sizes)
