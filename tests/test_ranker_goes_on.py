@@ -128,10 +128,11 @@ def test_a_model_of_another_objective_goes_on(objective, data):
 
 
 @pytest.mark.filterwarnings("ignore:The XGBRanker or classes from which:FutureWarning")  # before 3.0, of scikit-learn
+@pytest.mark.parametrize("rounds", [1, 3])
 @pytest.mark.parametrize("kept", ["booster", "estimator", "file"])
-def test_a_booster_of_xgboost_goes_on_from_its_best_iteration(kept, data, tmp_path):
+def test_a_booster_of_xgboost_goes_on_from_its_best_iteration(kept, rounds, data, tmp_path):
     """What comes after is not served by XGBoost's own estimators, which also read where the best one was."""
-    start = xgb.XGBRanker(n_estimators=30, early_stopping_rounds=3, objective="rank:ndcg", learning_rate=0.9)
+    start = xgb.XGBRanker(n_estimators=30, early_stopping_rounds=rounds, objective="rank:ndcg", learning_rate=0.9)
     noise = np.random.default_rng(0).integers(0, 3, data.y.size)
     start.fit(data.X, data.y, qid=data.qid, eval_set=[(data.X, noise)], eval_qid=[data.qid])
     best, trees = start.best_iteration + 1, start.get_booster().num_boosted_rounds()
