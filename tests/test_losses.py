@@ -151,7 +151,7 @@ def test_sigma_is_but_the_unit_of_the_scores(losses):
     np.testing.assert_allclose(same, curvature, rtol=1e-6)
 
 
-@pytest.mark.parametrize("sigma", [1e-160, 1e-90, 1e90, 1e160])
+@pytest.mark.parametrize("sigma", [1e-160, 1e-159, 1e-90, 1e90, 1e160])
 def test_a_sigma_whose_square_is_no_float_weighs_losses_alike(sigma):
     one, far = (SoftObjective("ndcg@2", losses={"xendcg": 1.0}, sigma=s) for s in (1.0, sigma))
     gradient, curvature = one.gradient_curvature(one.prepare(Y, GROUPS), S)
