@@ -133,6 +133,11 @@ def test_durations_are_spoken(seconds_, words):
     assert costs._spoken(seconds_) == words
 
 
+def test_the_limit_is_the_ten_minutes_that_docstrings_promise():
+    assert "more than ten minutes" in bs.SoftMetric.__doc__
+    assert costs._spoken(costs.LIMIT_SECONDS) == "10 minutes"
+
+
 def test_the_message_as_it_reads(labels_and_scores, seconds):
     seconds(0.01)
     labels, scores = labels_and_scores
