@@ -162,8 +162,11 @@ def test_the_score_is_that_of_the_trees_that_are_left(data, valid):
     assert model.best_score_ == curve[model.best_iteration_ - 1]
 
 
-def test_rounds_of_lightgbm_that_grow_no_tree_are_not_counted():
-    model = trained("lightgbm", task(0, 6), task(1, 6), [stopping("lightgbm", 200)], **SOME_ROUNDS_GROW_NONE)
+@pytest.mark.parametrize("tracked", [False, True])
+def test_rounds_of_lightgbm_that_grow_no_tree_are_not_counted(tracked):
+    """Also where a track looks on, which counts trees if it is to stop."""
+    given = [stopping("lightgbm", 200), *([bl.track_callback("ndcg@10")] if tracked else [])]
+    model = trained("lightgbm", task(0, 6), task(1, 6), given, **SOME_ROUNDS_GROW_NONE)
     curve = model.evals_result_["valid_0"][SOFT]
     assert len(curve) == model.n_iter_ < 80
     assert model.best_score_ == curve[model.best_iteration_ - 1] == max(curve)
