@@ -438,6 +438,13 @@ def test_a_seed_of_the_boosters_own_makes_no_copies(seed, options, data):
     np.testing.assert_allclose(5 * first, alone, rtol=1e-6, atol=1e-8)
 
 
+def test_the_seed_behind_the_last_one_is_the_first():
+    largest = 2**31 - 1
+    given = {"extra_seed": str(largest), "bagging_seed": 1000}
+    anew = check_settings(SoftRanker(random_state=largest, booster_params=given)).drawing_anew(3)
+    assert (anew.seed, anew.more) == (2, {"extra_seed": 2, "bagging_seed": 1003})
+
+
 def test_copies_among_plain_boosters_beside_random_ones():
     """Of seven on many documents the second and the seventh are plain and on the metric; random ones are all drawn."""
     assert n_copies(members(6, 20_000, True), 31, True) == 0
