@@ -197,6 +197,15 @@ def test_losses_are_by_data_or_a_mapping():
         check_settings(SoftRanker(losses=0.5))
 
 
+def test_defaults_are_lightgbms_but_for_the_noise_and_an_l2_of_forty_documents():
+    ours, stock = SoftRanker().get_params(), lgb.LGBMRanker().get_params()
+    same = {"colsample": "colsample_bytree"}
+    same |= {name: name for name in ("n_estimators", "num_leaves", "max_depth", "min_child_samples", "subsample")}
+    assert {name: ours[name] for name in same} == {name: stock[theirs] for name, theirs in same.items()}
+    told = ("metric", "noise", "sigma", "hessian", "reg_lambda")
+    assert [ours[name] for name in told] == ["ndcg@10", "gumbel", 1.0, "flow", 40.0]
+
+
 @both
 @pytest.mark.parametrize("weighted", [False, True])
 def test_a_leaf_gets_the_curvature_of_forty_documents(booster, weighted, data):
