@@ -27,7 +27,7 @@ from boostsoft.bench.quality import (
 from boostsoft.bench.quality.methods import METHODS, ONE_BOOSTER, OURS
 from boostsoft.bench.quality.space import Choice, Depth, LogInteger, LogUniform, draw
 from boostsoft.bench.quality.tasks import Place
-from boostsoft.bench.quality.watch import Job, Model, Watch, hard_ndcg
+from boostsoft.bench.quality.watch import Job, Model, Watch, grown, hard_ndcg
 from boostsoft.datasets import RankingData
 from boostsoft.ranker import SoftRanker
 from boostsoft.ranker.random_trees import RANDOM_TREES
@@ -137,13 +137,13 @@ def test_trees_are_random_where_the_ranker_would_grow_them_so(n_docs, n_relevant
         if "random_trees" in method.trees:
             ranker = SoftRanker(booster=method.library)
             trees = method.setting(draw(0, 1, 1))["trees"]
-            assert methods.grown(method.library, trees, n_docs, n_relevant) == {
+            assert grown(method.library, trees, n_docs, n_relevant) == {
                 **{name: value for name, value in trees.items() if name != "random_trees"},
                 **(RANDOM_TREES[method.library] if random else {}),
             }
             assert check_settings(ranker).on(labels, QueryGroups.from_sizes([n_docs])).random_trees is random
     frozen = {"num_leaves": 7, "extra_trees": True}  # of a settings file that says so
-    assert methods.grown("lightgbm", frozen, n_docs, n_relevant) == frozen
+    assert grown("lightgbm", frozen, n_docs, n_relevant) == frozen
 
 
 @pytest.mark.parametrize(("n_relevant", "random"), [(4_999, True), (5_000, False)])
@@ -398,7 +398,7 @@ def test_the_readmes_settings_are_of_these_methods(name, how_many):
             "trees": {
                 n
                 for found in searched
-                for n in (*found["trees"], *methods.grown(method.library, found["trees"], n_docs=1, n_relevant=1))
+                for n in (*found["trees"], *grown(method.library, found["trees"], n_docs=1, n_relevant=1))
             },
             "own": {n for found in searched for n in found["own"]},
         }

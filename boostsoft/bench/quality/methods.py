@@ -2,7 +2,7 @@
 
 A setting has two halves: ``trees``, parameters of the library's trees, and ``own``, those of the objective. For ours
 both are arguments of SoftRanker; for CatBoost ``own`` is written into its loss; for the others they are parameters of
-the library. Random trees are written "auto": as in SoftRanker, the data decides (``grown``).
+the library. Random trees are written "auto": as in SoftRanker, the data decides (``watch.grown``).
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...arguments import FloatArray
-from ...ranker import random_trees
 from .space import DIMENSIONS, Choice, Depth, LogInteger, LogUniform, Space
 
 Setting = dict[str, dict[str, Any]]
@@ -262,19 +261,6 @@ _PEERS = (
     Method("queryrmse", "CatBoost QueryRMSE", "catboost", "QueryRMSE"),
 )
 METHODS: Mapping[str, Method] = {method.id: method for method in (*OURS, *ONE_BOOSTER, *_PEERS)}
-
-
-def grown(library: str, trees: Mapping[str, Any], n_docs: int, n_relevant: int) -> dict[str, Any]:
-    """The library's parameters of the trees in a setting, on training data of so many documents, so many relevant.
-
-    >>> grown("lightgbm", {"num_leaves": 7, "random_trees": "auto"}, 30_000, 9_000)
-    {'num_leaves': 7, 'extra_trees': True}
-    >>> grown("lightgbm", {"num_leaves": 7, "random_trees": "auto"}, 60_000, 9_000)
-    {'num_leaves': 7}
-    """
-    random = trees.get(RANDOM) == AUTO and random_trees.helps(n_docs, n_relevant)
-    found = {name: value for name, value in trees.items() if name != RANDOM}
-    return {**found, **random_trees.RANDOM_TREES[library]} if random else found
 
 
 def ours_first(methods: Sequence[str]) -> str | None:

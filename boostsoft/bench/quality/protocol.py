@@ -19,8 +19,11 @@ from ..peers import Peers
 _FILE = "protocol.json"
 _PACKAGE = Path(boostsoft.__file__).parent
 _RUNS = [
-    f"bench/quality/{name}.py"
-    for name in ("data", "tasks", "train_catboost", "train_lightgbm", "train_ranker", "train_xgboost", "watch")
+    "bench/folds.py",
+    *(
+        f"bench/quality/{name}.py"
+        for name in ("data", "tasks", "train_catboost", "train_lightgbm", "train_ranker", "train_xgboost", "watch")
+    ),
 ]
 
 

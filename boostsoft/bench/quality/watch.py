@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,12 +16,26 @@ from ...metrics.soft import watched_soft
 from ...metrics.spread import spread
 from ...queries import n_relevant
 from ...query_groups import QueryGroups
-from .methods import Method, Setting, grown
+from ...ranker import random_trees
+from .methods import AUTO, RANDOM, Method, Setting
 
 # Queries without anything relevant are left out of all means.
 HARD = Metric("ndcg@10", empty="skip")
 # What SoftRanker watches; in the study it chose better among settings than the hard metric, as among trees.
 WATCHED = (watched_soft(HARD, "gumbel"), watched_soft(Metric("kendall", empty="skip"), "gumbel"))
+
+
+def grown(library: str, trees: Mapping[str, Any], n_docs: int, n_relevant: int) -> dict[str, Any]:
+    """The library's parameters of the trees in a setting, on training data of so many documents, so many relevant.
+
+    >>> grown("lightgbm", {"num_leaves": 7, "random_trees": "auto"}, 30_000, 9_000)
+    {'num_leaves': 7, 'extra_trees': True}
+    >>> grown("lightgbm", {"num_leaves": 7, "random_trees": "auto"}, 60_000, 9_000)
+    {'num_leaves': 7}
+    """
+    random = trees.get(RANDOM) == AUTO and random_trees.helps(n_docs, n_relevant)
+    found = {name: value for name, value in trees.items() if name != RANDOM}
+    return {**found, **random_trees.RANDOM_TREES[library]} if random else found
 
 
 @dataclass(frozen=True, eq=False)
