@@ -57,11 +57,14 @@ def test_each_turn_is_another_kind():
         Member(on_metric=True, smaller=True),
         Member(on_metric=False, smaller=False),
     ]
-    for n_docs, random in ((19_999, True), (19_999, False), (20_000, False)):
-        assert members(1, n_docs, random) == few[:1]
-        assert members(6, n_docs, random) == [*few, *few[:2]]
-    many = [few[0], Member(on_metric=True, smaller=False, plain=True), *few[1:]]
-    assert members(7, 20_000, True) == [*many, *many[:2]]
+    for n_docs, random, by_data in ((19_999, True, True), (19_999, False, False), (20_000, False, False)):
+        assert members(1, n_docs, random, by_data) == few[:1]
+        assert members(6, n_docs, random, by_data) == [*few, *few[:2]]
+    more = [few[0], Member(on_metric=True, smaller=False, plain=True), *few[1:]]
+    for by_data in (True, False):
+        assert members(7, 20_000, True, by_data) == [*more, *more[:2]]
+    many = [few[0], Member(on_metric=True, smaller=False, parts=True), *few[1:]]
+    assert members(7, 50_000, False, True) == [*many, *many[:2]]
     assert [Member(True, True).leaves(n) for n in (2, 8, 31)] == [2, 2, 7]
     assert Member(True, False).leaves(31) == 31
 
@@ -84,7 +87,10 @@ def test_what_they_are_trained_on():
         (20_000, True, 2),
         (20_000, False, 1),
         (49_999, "auto", 2),
-        (50_000, "auto", 1),
+        (50_000, False, 1),
+        (199_999, "auto", 2),
+        (200_000, "auto", 1),
+        (200_000, True, 2),
     ],
 )  # fmt: skip
 def test_how_many_by_default(n_docs, random, expected):
@@ -134,6 +140,23 @@ def test_on_many_documents_the_second_has_the_boosters_own_trees(booster, data, 
     close = {"rtol": 1e-6, "atol": 1e-8} if booster == "lightgbm" else {"rtol": 1e-4, "atol": 1e-5}
     for part, random, seed in zip(found, (True, False), (5, 6), strict=True):
         alone = fit(ranker(booster, **{**options, "random_trees": random, "random_state": seed}), data)
+        np.testing.assert_allclose(2 * part, alone.predict(data.X), **close)
+
+
+@both
+def test_on_plenty_of_documents_the_second_sees_parts_of_them(booster, data, monkeypatch):
+    for name in ("members.FEW", "random_trees.PLENTY"):
+        monkeypatch.setattr(f"boostsoft.ranker.{name}", data.y.size)
+    monkeypatch.setattr("boostsoft.ranker.random_trees.PLENTY_RELEVANT", 1)
+    options = {**OPTIONS, "reg_lambda": 10.0, "learning_rate": 0.2}
+    model = fit(ranker(booster, **{**options, "n_boosters": "auto", "random_trees": "auto", "random_state": 5}), data)
+    assert (model.n_boosters_, model.best_iteration_) == (2, 20)
+    found = np.diff(np.array(list(model.staged_predict(data.X)))[9::10], axis=0, prepend=0.0)
+    by_node = {"lightgbm": "feature_fraction_bynode"}.get(booster)
+    sees = {"subsample": 0.7, "booster_params": {by_node: 0.5}} if by_node else {"random_trees": True}  # which are that
+    close = {"rtol": 1e-6, "atol": 1e-8} if booster == "lightgbm" else {"rtol": 1e-4, "atol": 1e-5}
+    for part, own, seed in zip(found, ({}, sees), (5, 6), strict=True):
+        alone = fit(ranker(booster, **{**options, "random_trees": False, "random_state": seed, **own}), data)
         np.testing.assert_allclose(2 * part, alone.predict(data.X), **close)
 
 
@@ -447,9 +470,15 @@ def test_the_seed_behind_the_last_one_is_the_first():
 
 def test_copies_among_plain_boosters_beside_random_ones():
     """Of seven on many documents the second and the seventh are plain and on the metric; random ones are all drawn."""
-    assert n_copies(members(6, 20_000, True), 31, True) == 0
-    assert n_copies(members(7, 20_000, True), 31, True) == 1
-    assert n_copies(members(12, 20_000, True), 31, True) == 2
+    assert n_copies(members(6, 20_000, True, True), 31, True) == 0
+    assert n_copies(members(7, 20_000, True, True), 31, True) == 1
+    assert n_copies(members(12, 20_000, True, True), 31, True) == 2
+
+
+def test_copies_among_plain_boosters_beside_those_that_see_parts():
+    """Of seven on plenty of documents the seventh, which sees parts anew, is no copy, but the sixth is of the first."""
+    assert n_copies(members(5, 50_000, False, True), 31, False) == 0
+    assert n_copies(members(7, 50_000, False, True), 31, False) == 1
 
 
 @both

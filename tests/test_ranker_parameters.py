@@ -12,7 +12,7 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 
-from boostsoft import Metric, SoftRanker
+from boostsoft import Metric, QueryGroups, SoftRanker
 from boostsoft.ranker import lightgbm_trees, xgboost_trees
 from boostsoft.ranker.fitted import encoded
 from boostsoft.ranker.settings import check_settings
@@ -169,6 +169,10 @@ def test_what_exact_trees_of_xgboost_ignore_is_refused(data):
     exact = {"random_trees": False, "booster_params": {"tree_method": "exact"}}
     with pytest.raises(ValueError, match=r"^SoftRanker.fit: random_trees must be False with tree_method='exact'"):
         fit(ranker("xgboost", **{**exact, "random_trees": True}), data)
+    draws = check_settings(SoftRanker("xgboost", booster_params={"tree_method": "exact"}))
+    draws = draws.on(np.arange(60_000) % 2.0, QueryGroups.from_sizes([100] * 600))  # in the second booster
+    with pytest.raises(ValueError, match="random_trees must be False with tree_method='exact'"):
+        xgboost_trees.parameters(draws, 0.25)
     for depth, leaves in ((-1, 31), (3, 7)):
         with pytest.raises(ValueError, match=rf"fit: max_depth must .* num_leaves be .*; got max_depth={depth} and n"):
             fit(ranker("xgboost", **exact, max_depth=depth, num_leaves=leaves), data)

@@ -93,11 +93,13 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         Boosters whose scores are averaged, each of ``n_estimators`` trees and trained by itself from zero: the first on
         ``metric``, the second on the labels (query-RMSE) with a quarter of the leaves, the third on ``metric`` with a
         quarter of the leaves, the fourth on the labels with all, and so on. From 20,000 documents to train on, where
-        trees are random, one on ``metric`` whose trees are not comes second, before these. All stand in one booster,
-        one after another. "auto" is 4 below 20,000 documents, where that was worth more than any choice of the
-        objective (notebooks/10_boosters.ipynb); 2 from there on where trees are random, since random trees learn too
-        slowly where labels have little noise (notebooks/11_signal.ipynb); otherwise, or with ``init_model``, 1. To
-        follow or cut the trees one by one say 1: those of the second booster do not go on where the first one's end.
+        trees are random, one on ``metric`` whose trees are not comes second, before these; where "auto" makes them the
+        booster's own, one on ``metric`` whose trees see 7/10 of the rows and nodes half of the features. All stand in
+        one booster, one after another. "auto" is 4 below 20,000 documents, where that was worth more than any choice
+        of the objective (notebooks/10_boosters.ipynb); 2 from there on where trees are random, since random trees
+        learn too slowly where labels have little noise, and below 200,000 where "auto" makes them the booster's own
+        (notebooks/11_signal.ipynb); otherwise, or with ``init_model``, 1. To follow or cut the trees one by one say 1:
+        those of the second booster do not go on where the first one's end.
     booster_params : dict, optional
         Further parameters of the booster; those that the ranker has or settles itself raise, by any name, and so do
         those that LightGBM does not know, or reads elsewhere only: for its own objectives, with files, on its command

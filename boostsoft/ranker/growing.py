@@ -80,7 +80,7 @@ def _grow(
     share = 1.0 / n
     found = _train(trees, replace(first, share=share, settings=_at_rate(settings, share)))
     own = spread_of(train, trees.predict(found.booster, train.features, settings.n_jobs)) / share if n > 1 else 0.0
-    kinds = members(n, train.groups.n_docs, bool(settings.random_trees))
+    kinds = members(n, train.groups.n_docs, bool(settings.random_trees), settings.by_data)
     _warn_of_copies(settings, kinds)
     splits = [trees.n_splits(found.booster)]
     for at, member in enumerate(kinds[1:], start=1):
@@ -124,8 +124,8 @@ def _add(found: Grown, trees: Trees, first: Job, member: Member, at: int, share:
     its = replace(
         _at_rate(settings, share).drawing_anew(at),
         num_leaves=member.leaves(settings.num_leaves),
-        random_trees=bool(settings.random_trees) and not member.plain,
-        sampled=not member.on_metric,
+        random_trees=member.parts or (bool(settings.random_trees) and not member.plain),
+        sampled=member.parts or not member.on_metric,
     )
     job = _job(its, trees, member.objective(settings.objective), first.train, sets, found.booster)
     if first.shown is not None:

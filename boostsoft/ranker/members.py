@@ -3,9 +3,10 @@
 On few documents the mean of several boosters ranks better than any one of them, the more so the less alike they are:
 one is trained on the metric, the next on the labels themselves (query-RMSE) with smaller trees, and so on in turn. On
 more documents random trees are steady but slow to learn, the booster's own quick but unsteady, and which is better
-depends on how noisy the labels are: the mean of one booster of each is as good as the better of the two. Each is
-trained by itself, from zero, as if there was no other. Its trees are put behind those of the ones before, so that one
-booster holds them all, and its scores are their mean.
+depends on how noisy the labels are: the mean of one booster of each is as good as the better of the two. On many the
+booster's own are better, and so is the mean of one that sees all of the data and one whose trees see parts of it. Each
+is trained by itself, from zero, as if there was no other. Its trees are put behind those of the ones before, so that
+one booster holds them all, and its scores are their mean.
 """
 
 from __future__ import annotations
@@ -20,9 +21,10 @@ from ..metrics.spec import TableOption, is_gain
 from ..objectives import Objective, QueryRMSEObjective, SoftObjective
 from .convex_losses import FEW
 
-# by default on few documents (notebooks/10_boosters.ipynb), and on more where trees are random: there two that differ
-# in nothing but that (notebooks/11_signal.ipynb); more gain about .001
+# by default on few documents (notebooks/10_boosters.ipynb), and on more: there two that differ in nothing but that
+# trees are random in one (notebooks/11_signal.ipynb); more gain about .001
 SEVERAL, TWO = 4, 2
+_MANY = 200_000  # documents, from which on one takes long enough
 _SMALLER = 4  # times fewer leaves
 _FITTED = 0.6  # the spread of scores that are fitted to targets, over that of the targets: some .3 to .8
 
@@ -38,11 +40,13 @@ class Member:
         hardly apart (NDCG@10 was .1 lower on made-up data), and half of the boosters must do without.
     smaller : whether its trees have a quarter of the leaves.
     plain : whether its trees are the booster's own where the ranker's are random.
+    parts : whether its trees are random by what they see where the ranker's are the booster's own.
     """
 
     on_metric: bool
     smaller: bool
     plain: bool = False
+    parts: bool = False
 
     def leaves(self, num_leaves: int) -> int:
         """How many leaves its trees have where the ranker's have so many."""
@@ -75,23 +79,25 @@ def is_turned(metric: Metric) -> bool:
 
 
 _TURNS = (Member(True, False), Member(False, True), Member(True, True), Member(False, False))
-_PLAIN = Member(True, False, plain=True)
+_PLAIN, _PARTS = Member(True, False, plain=True), Member(True, False, parts=True)
 
 
-def members(n: int, n_docs: int, random: bool) -> list[Member]:
-    """The kinds of n boosters on so many documents, where trees are ``random`` or not."""
-    turns = _TURNS if n_docs < FEW or not random else (_TURNS[0], _PLAIN, *_TURNS[1:])
+def members(n: int, n_docs: int, random: bool, by_data: bool) -> list[Member]:
+    """The kinds of n boosters on so many documents, where trees are ``random`` or not, which the data may decide."""
+    turns: tuple[Member, ...] = _TURNS
+    if n_docs >= FEW and (random or by_data):
+        turns = (_TURNS[0], _PLAIN if random else _PARTS, *_TURNS[1:])
     return [turns[at % len(turns)] for at in range(n)]
 
 
 def n_copies(kinds: Sequence[Member], num_leaves: int, random: bool) -> int:
     """How many of the boosters repeat an earlier one where nothing is drawn at random but ``random`` trees."""
-    drawn = [member for member in kinds if not random or member.plain]
+    drawn = [member for member in kinds if not member.parts and (not random or member.plain)]
     return len(drawn) - len({(member.on_metric, member.leaves(num_leaves)) for member in drawn})
 
 
-def chosen(n_docs: int, random: bool) -> int:
+def chosen(n_docs: int, random: bool, by_data: bool) -> int:
     """How many boosters there are by default."""
     if n_docs < FEW:
         return SEVERAL
-    return TWO if random else 1
+    return TWO if random or (by_data and n_docs < _MANY) else 1

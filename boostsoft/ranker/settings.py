@@ -59,6 +59,7 @@ class Settings:
     learning_rate : how far a tree goes; None until the training data is known.
     reg_lambda : how many documents' curvature is added to a leaf's.
     random_trees : whether splits are chosen among random ones; None until the training data is known.
+    by_data : whether the training data has decided on random trees.
     sampled : whether random trees are so by the rows and features that they see where thresholds could be random too.
     n_boosters : how many boosters there are; None until the training data is known.
     more : the booster's own further parameters.
@@ -89,26 +90,34 @@ class Settings:
     n_jobs: int | None
     progress: bool
     seed: int
+    by_data: bool = False
     sampled: bool = False
+
+    @property
+    def draws_trees(self) -> bool:
+        """Whether any booster's trees are random, once the training data is known."""
+        several = (self.n_boosters or 1) > 1
+        return bool(self.random_trees) or (self.by_data and several)
 
     def on(self, labels: FloatArray, groups: QueryGroups, continued: bool = False) -> Settings:
         """The same for training data of these labels and queries, with a booster that is ``continued`` or none."""
         relevant = n_relevant(labels, groups)
-        random = self.random_trees
-        if random is None:
-            random = random_trees.helps(groups.n_docs, relevant)
+        by_data = self.random_trees is None
+        random = random_trees.helps(groups.n_docs, relevant) if self.random_trees is None else self.random_trees
         objective = self.objective
         if self.losses_by_data:
             losses = convex_losses.chosen(objective.metric, groups, relevant, random)
             objective = changed(objective, losses=tuple(losses.items()))
         several = self.n_boosters
         if several is None:
-            several = 1 if continued else members.chosen(groups.n_docs, random)
+            several = 1 if continued else members.chosen(groups.n_docs, random, by_data)
         elif several > 1 and continued:
             raise ValueError(
                 f"{FIT}: n_boosters must be 1 with init_model, which one booster goes on from; got {several}"
             )
-        found = replace(self, random_trees=random, objective=objective, losses_by_data=False, n_boosters=several)
+        found = replace(
+            self, random_trees=random, by_data=by_data, objective=objective, losses_by_data=False, n_boosters=several
+        )
         if self.learning_rate is None:
             return replace(found, learning_rate=rate.chosen(groups.n_docs, relevant, random, self.n_estimators))
         return found

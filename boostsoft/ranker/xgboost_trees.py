@@ -115,7 +115,7 @@ def _as_xgboost_reads(more: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _refuse_what_exact_ignores(settings: Settings) -> None:
-    if settings.random_trees:
+    if settings.draws_trees:
         raise ValueError(f"{FIT}: random_trees must be False with tree_method='exact', which draws no features by node")
     depth, leaves = settings.max_depth, settings.num_leaves
     if depth < 1 or np.log2(leaves) < depth:
