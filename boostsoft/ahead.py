@@ -18,6 +18,7 @@ import numba
 import numpy as np
 from numba.core.registry import cpu_target
 
+from .choices import Reference
 from .kernels import cache
 from .kernels.gate import gate_address
 from .kernels.ranks import mean_ranks
@@ -29,7 +30,7 @@ from .query_groups import QueryGroups
 # metrics of ranks by odds and by rows, one of pairs: their kernels serve all of the kind
 _METRICS = ("ndcg@2", "err@1", "map@1", "map", "kendall")
 _WHOLE_LISTS, _LONG = ("dcg", "mrr"), MOST_CROWD + 1  # by exponentials, from so many documents on
-_OBJECTIVES = ("lambdarank", "ranknet", "lambdaloss", "xendcg", "listnet", "queryrmse")
+_OBJECTIVES: tuple[Reference, ...] = ("lambdarank", "ranknet", "lambdaloss", "xendcg", "listnet", "queryrmse")
 _MANIFEST = "made-for.txt"
 
 
@@ -42,7 +43,10 @@ def compile_kernels() -> None:
         SoftMetric(name).gradient(labels, scores, group=groups)
     for name in _WHOLE_LISTS:
         SoftMetric(name).gradient(np.arange(_LONG) % 2, np.arange(_LONG), group=[_LONG])
-    for objective in (SoftObjective("ndcg@2", mix={"kendall": 0.5}), *map(reference_objective, _OBJECTIVES)):
+    for objective in (
+        SoftObjective("ndcg@2", mix={"kendall": 0.5}),
+        *(reference_objective(kind) for kind in _OBJECTIVES),
+    ):
         objective.gradient_curvature(objective.prepare(labels, groups), scores)
     gate_address()
     mean_ranks(scores, groups.offsets, np.empty(scores.size))

@@ -6,12 +6,12 @@ Everything behind it may assume contiguous float64 arrays and finite values.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from numbers import Number
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,16 @@ IntArray = NDArray[np.int64]
 Whole = int | np.integer[Any]  # as argmax gives, which is no int to type checkers
 RandomState = Whole | np.random.RandomState | np.random.Generator  # what draws may be seeded by
 Frozen = TypeVar("Frozen")
+
+
+class HasArray(Protocol):
+    """An array of any library, or a column of a frame."""
+
+    def __array__(self) -> NDArray[Any]:
+        """As NumPy asks for it."""
+
+
+Numbers = Sequence[float] | HasArray  # ArrayLike would take one number, and texts
 
 _LARGEST_WHOLE = 2.0**53  # beyond, floats are no whole numbers any more and sums may overflow
 LARGEST_INT32 = 2**31 - 1  # what every booster takes as a whole number, and every generator as a seed
@@ -103,8 +113,8 @@ def of_type(caller: str, argument: str, value: Any, kind: type) -> Any:
     return value
 
 
-def one_of(caller: str, argument: str, value: Any, known: Any) -> str:
-    """One of the known names."""
+def one_of(caller: str, argument: str, value: Any, known: Any) -> Any:
+    """One of the known names, which type checkers may take for the Literal of them."""
     if not isinstance(value, str) or value not in known:
         raise ValueError(f"{caller}: {argument} must be one of {', '.join(map(repr, known))}; got {short(value)}")
     return str(value)

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from . import _digits, _letor
 from ._trec.runs import TrecRuns, load_trec_runs, write_trec_run
 from .arguments import as_flag, as_path, whole_number
+from .choices import Progress
 from .progress import bar_of_files
 from .ranking_data import RankingData
 from .text_files import PathLike, as_paths, read_lines, show
@@ -52,7 +53,7 @@ def load_letor(
     n_features: int | None = None,
     absent: float = 0.0,
     comments: bool = False,
-    progress: bool | str = "auto",
+    progress: Progress = "auto",
 ) -> RankingData:
     r"""Read LETOR / SVMlight ranking files into one data set.
 

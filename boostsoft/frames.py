@@ -7,15 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .arguments import IntArray, as_array, one_of, time_in
+from .choices import Frame
 from .extras import optional
 
-KINDS = ("pandas", "polars")
+KINDS = get_args(Frame)
 _NARROW = ("float16", "float32", "int8", "int16", "uint8", "uint16", "bool", "boolean")  # in pandas, polars or both
 
 

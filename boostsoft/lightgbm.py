@@ -31,6 +31,7 @@ from .adapters.lightgbm_calls import SklearnMetrics as SklearnMetrics
 from .adapters.lightgbm_calls import SklearnObjective as SklearnObjective
 from .adapters.shared import built
 from .arguments import as_flag
+from .choices import Accuracy, Hessian, Noise, Progress, Reference
 from .metric_lists import MetricList
 from .metrics.hard import Metric
 from .metrics.soft import AnyMetric, MetricWeights
@@ -60,11 +61,11 @@ def objective(
     *,
     mix: MetricWeights | None = None,
     losses: Mapping[str, float] | None = None,
-    noise: str = "gaussian",
+    noise: Noise = "gaussian",
     sigma: float = 1.0,
-    hessian: str = "flow",
+    hessian: Hessian = "flow",
     query_weight: Any = None,
-    accuracy: str = "fast",
+    accuracy: Accuracy = "fast",
 ) -> LightGBMObjective:
     """Build an objective for ``params["objective"]`` of ``lgb.train`` and ``lgb.cv``.
 
@@ -150,11 +151,11 @@ def sklearn_objective(
     *,
     mix: MetricWeights | None = None,
     losses: Mapping[str, float] | None = None,
-    noise: str = "gaussian",
+    noise: Noise = "gaussian",
     sigma: float = 1.0,
-    hessian: str = "flow",
+    hessian: Hessian = "flow",
     query_weight: Any = None,
-    accuracy: str = "fast",
+    accuracy: Accuracy = "fast",
 ) -> SklearnObjective:
     """Build an objective for ``lgb.LGBMRanker(objective=..., metric="None")``.
 
@@ -213,7 +214,7 @@ def sklearn_objective(
 
 
 @built
-def reference_objective(kind: str, **options: Any) -> LightGBMObjective:
+def reference_objective(kind: Reference, **options: Any) -> LightGBMObjective:
     """Build an objective of the literature for ``params["objective"]``, by its name, to compare with.
 
     Parameters
@@ -248,7 +249,7 @@ def reference_objective(kind: str, **options: Any) -> LightGBMObjective:
 
 
 @built
-def sklearn_reference_objective(kind: str, **options: Any) -> SklearnObjective:
+def sklearn_reference_objective(kind: Reference, **options: Any) -> SklearnObjective:
     """Build an objective of the literature for ``lgb.LGBMRanker(objective=..., metric="None")``.
 
     What :func:`sklearn_objective` says of ``metric``, ``bagging_by_query`` and pickles holds here too.
@@ -370,7 +371,7 @@ def track_callback(
     watch: int | str | AnyMetric | None = None,
     watch_data: str | None = None,
     training: bool | None = None,
-    progress: bool | str = "auto",
+    progress: Progress = "auto",
     writer: Any = None,
 ) -> LightGBMTrack:
     """Build a callback that records metrics of every query while LightGBM trains.

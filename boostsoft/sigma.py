@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from .arguments import (
     FloatArray,
     IntArray,
+    Numbers,
     RandomState,
     finite_vector,
     generator_of,
@@ -27,6 +28,7 @@ from .blending.problem import Problem
 from .blending.scores import NORMALIZATIONS, directions, score_matrix
 from .blending.soft_value import SoftValue
 from .blending.solve import climb, starts
+from .choices import Noise, Normalize, Progress, SigmaMethod, SigmaUnit
 from .kernels.noise import LAWS
 from .metrics.hard import Metric
 from .metrics.soft import SIGMA_UNITS, SoftMetric, as_metric
@@ -64,7 +66,7 @@ class SigmaChoice:
     """
 
     sigma: float
-    method: str
+    method: SigmaMethod
     sigmas: FloatArray
     table: Mapping[str, FloatArray]
 
@@ -73,22 +75,22 @@ def choose_sigma(
     S: Any,
     y: Any = None,
     *,
-    method: str = "held-out",
+    method: SigmaMethod = "held-out",
     group: Any = None,
     qid: Any = None,
     sample_weight: Any = None,
     query_weight: Any = None,
     metric: str | Metric = "ndcg@10",
-    noise: str = "gaussian",
-    sigmas: ArrayLike = GRID,
-    sigma_unit: str = "spread",
-    normalize: str = "rank",
+    noise: Noise = "gaussian",
+    sigmas: Numbers = GRID,
+    sigma_unit: SigmaUnit = "spread",
+    normalize: Normalize = "rank",
     lower_is_better: ArrayLike = False,
     smoothness_weight: float = 0.2,
     n_folds: int = 5,
     l2: float = 1.0,
     random_state: RandomState | None = 0,
-    progress: bool | str = "auto",
+    progress: Progress = "auto",
 ) -> SigmaChoice:
     r"""Choose the noise of a soft metric for these scores.
 

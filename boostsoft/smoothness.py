@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 from numpy.polynomial import chebyshev
 from scipy.signal import savgol_coeffs, savgol_filter
 
 from .arguments import FloatArray, finite_vector, one_of, whole_number
+from .choices import Smoothness
 
 __all__ = ["ApproximationError", "approximation_error", "smoothness_error"]
 
 _MOST_LOST = 1e-6  # of a polynomial between -1 and 1
-KINDS = ("variation", "variance", "polynomial")
+KINDS = get_args(Smoothness)
 
 
 class ApproximationError(NamedTuple):
@@ -24,7 +25,7 @@ class ApproximationError(NamedTuple):
     b: float
 
 
-def smoothness_error(y: Any, kind: str = "variation", *, window: int = 11, degree: int = 3) -> float:
+def smoothness_error(y: Any, kind: Smoothness = "variation", *, window: int = 11, degree: int = 3) -> float:
     r"""How far a curve is from smooth (Levkov 2017); less is smoother.
 
     Of a curve y_1, ..., y_n at even steps, with differences dy_i = y_(i+1) - y_i:

@@ -28,6 +28,7 @@ from .adapters.xgboost_calls import XGBoostObjective as XGBoostObjective
 from .adapters.xgboost_data import THREADS, import_xgboost
 from .adapters.xgboost_refusals import recorded_metrics, refuse_metrics_of_documents, refuse_minimising
 from .arguments import as_flag, short
+from .choices import Accuracy, Hessian, Noise, Reference
 from .metric_lists import MetricList
 from .metrics.hard import Metric
 from .metrics.soft import AnyMetric, MetricWeights, SoftMetric, watched_soft
@@ -50,11 +51,11 @@ def objective(
     *,
     mix: MetricWeights | None = None,
     losses: Mapping[str, float] | None = None,
-    noise: str = "gaussian",
+    noise: Noise = "gaussian",
     sigma: float = 1.0,
-    hessian: str = "flow",
+    hessian: Hessian = "flow",
     query_weight: Any = None,
-    accuracy: str = "fast",
+    accuracy: Accuracy = "fast",
 ) -> XGBoostObjective:
     """Build an objective for ``obj=`` of ``xgb.train`` and ``xgb.cv``.
 
@@ -144,7 +145,7 @@ def objective(
 
 
 @built
-def reference_objective(kind: str, **options: Any) -> XGBoostObjective:
+def reference_objective(kind: Reference, **options: Any) -> XGBoostObjective:
     """Build an objective of the literature for ``obj=``, by its name, to compare with.
 
     Gradients and curvatures are as its class states them, in no unit of XGBoost's: ``min_child_weight=0`` suits all

@@ -5,11 +5,18 @@ from __future__ import annotations
 import inspect
 import re
 from importlib import import_module
+from typing import get_args
 
 import pytest
 
-from boostsoft import SoftBlender, SoftRanker
-from boostsoft.metrics.spec import OPTIONS, MetricOptions
+from boostsoft import SoftBlender, SoftRanker, choices, sigma
+from boostsoft.blending import scores, settings
+from boostsoft.kernels.curvature import CURVATURES
+from boostsoft.kernels.expected import ACCURACY
+from boostsoft.kernels.noise import LAWS
+from boostsoft.metrics.registry import REGISTRY
+from boostsoft.metrics.spec import DISCOUNTS, EMPTY, GAINS, OPTIONS, MetricOptions
+from boostsoft.objectives import REFERENCES
 
 MODULES = (
     "boostsoft",
@@ -85,3 +92,23 @@ def test_the_fitted_attributes_are_annotated_and_documented(estimator):
 
 def test_type_checkers_know_every_option_of_a_metric():
     assert set(MetricOptions.__annotations__) == {*OPTIONS, "ties"}
+
+
+@pytest.mark.parametrize(
+    ("choice", "known"),
+    [
+        ("Accuracy", ACCURACY),
+        ("BlendMethod", settings._METHODS),
+        ("DiscountName", DISCOUNTS),
+        ("Empty", EMPTY),
+        ("GainName", GAINS),
+        ("Hessian", CURVATURES),
+        ("Noise", LAWS),
+        ("Normalize", scores.NORMALIZATIONS),
+        ("Reference", REFERENCES),
+        ("SigmaMethod", {"residual", *sigma._MEASURES}),
+        ("Ties", {ties for entry in REGISTRY.values() for ties in entry.ties}),
+    ],
+)
+def test_type_checkers_know_every_name_of_a_choice(choice, known):
+    assert set(get_args(getattr(choices, choice))) == set(known)

@@ -17,7 +17,7 @@ ROOT = Path(boostsoft.__file__).parent
 # the order of the layers; a folder stands for all of its modules
 LAYERS = [
     ("kernels",),
-    ("atomic",),
+    ("atomic", "choices"),
     ("arguments",),
     ("extras", "progress"),
     ("frames", "labels"),

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 import boostsoft as bs
 import boostsoft.lightgbm as bl
-from boostsoft.objectives import LambdaObjective, QueryRMSEObjective, SoftmaxObjective, reference_objective
+from boostsoft.datasets import load_letor, load_trec_runs
+from boostsoft.objectives import (
+    REFERENCES,
+    LambdaObjective,
+    QueryRMSEObjective,
+    SoftLambdaObjective,
+    SoftmaxObjective,
+    SoftObjective,
+    XENDCGObjective,
+    reference_objective,
+)
+from boostsoft.track_plots import plot_curves
 from boostsoft.tracking import BatchValues, Comparison
 
 if TYPE_CHECKING:
@@ -41,7 +52,7 @@ def legal(scores: NDArray[np.float64]) -> None:
     assert_type(bs.marginal_value(None, {}, scores, scores), BatchValues)
     assert_type(reference_objective("lambdaloss", mu=5).mu, float)
     assert_type(reference_objective("ranknet"), LambdaObjective)
-    assert_type(reference_objective("softlambda").noise, str)
+    assert_type(reference_objective("softlambda").noise, Literal["gaussian", "gumbel", "logistic"])
     assert_type(reference_objective("xendcg").terms, int)
     assert_type(reference_objective("softmax"), SoftmaxObjective)
     assert_type(reference_objective("listnet").temperature, float)
@@ -73,6 +84,15 @@ def legal(scores: NDArray[np.float64]) -> None:
     bs.compare(scores, scores, metrics=(metric for metric in metrics), y_true=scores, group=[4])
     bs.Metric("ndcg", k=[1, 2], gain={0: 0, 1: 1.5}, discount=np.reciprocal, ties="order")
     bs.SoftMetric("err", k=3, p_rel=[0, 0.5, 1], name="mine")
+    hard = bs.Metric("map", gain=scores, discount="reciprocal", p_rel={0: 0.0, 1: 0.5}, normalizer="min", empty="skip")
+    bs.Metric("dcg", gain=hard.gain, discount=hard.discount, ties=hard.ties, empty=hard.empty)
+    bs.SoftMetric("map", noise=soft.noise, sigma_unit=soft.sigma_unit, ranks=soft.ranks, accuracy=soft.accuracy)
+    for noise in ("gaussian", "gumbel", "logistic"):
+        bs.SoftRanker("xgboost", noise=noise, learning_rate=0.1, random_trees=False, n_boosters=2, progress=True)
+        bs.SoftBlender(noise=noise, sigma=0.3, normalize="zscore", constraint="free", method="grid")
+    for kind in REFERENCES:
+        bl.reference_objective(kind)
+    bs.choose_sigma(scores[:, None], scores, group=[4], sigmas=[0.1, 0.5], method="tradeoff")
 
 
 def wrong(scores: NDArray[np.float64]) -> None:
@@ -95,3 +115,54 @@ def wrong(scores: NDArray[np.float64]) -> None:
     bs.compare(scores, scores, metrics=10, y_true=scores)  # type: ignore[arg-type]
     bs.marginal_value(None, {}, scores, scores, metric=["ndcg@10"])  # type: ignore[arg-type]
     bs.blend_curve(scores, scores, sigma=[1.0, 0.5])  # type: ignore[arg-type]
+    bs.Metric("ndcg@10", ties="average")  # type: ignore[arg-type]
+    bs.Metric("ndcg@10", empty="none")  # type: ignore[arg-type]
+    bs.Metric("ndcg@10", gain="exp")  # type: ignore[arg-type]
+    bs.Metric("ndcg@10", discount="log")  # type: ignore[arg-type]
+    bs.Metric("err", p_rel="grade")  # type: ignore[arg-type]
+    bs.Metric("map", normalizer="all")  # type: ignore[arg-type]
+    bs.SoftMetric("ndcg@10", noise="gauss")  # type: ignore[arg-type]
+    bs.SoftMetric("ndcg@10", sigma_unit="spreads")  # type: ignore[arg-type]
+    bs.SoftMetric("ndcg@10", ranks="soft")  # type: ignore[arg-type]
+    bs.SoftMetric("ndcg@10", accuracy="low")  # type: ignore[arg-type]
+    bs.SoftRanker(booster="catboost")  # type: ignore[arg-type]
+    bs.SoftRanker(mix="none")  # type: ignore[arg-type]
+    bs.SoftRanker(losses="xendcg")  # type: ignore[arg-type]
+    bs.SoftRanker(noise="gauss")  # type: ignore[arg-type]
+    bs.SoftRanker(hessian="flows")  # type: ignore[arg-type]
+    bs.SoftRanker(learning_rate="none")  # type: ignore[arg-type]
+    bs.SoftRanker(random_trees="yes")  # type: ignore[arg-type]
+    bs.SoftRanker(n_boosters="all")  # type: ignore[arg-type]
+    bs.SoftRanker(progress="yes")  # type: ignore[arg-type]
+    bs.SoftRanker().fit(scores, scores, eval_set=1)  # type: ignore[arg-type]
+    bs.SoftRanker().fit(scores, scores, callbacks=1)  # type: ignore[arg-type]
+    bs.SoftBlender(noise="gauss")  # type: ignore[arg-type]
+    bs.SoftBlender(sigma="wide")  # type: ignore[arg-type]
+    bs.SoftBlender(mix="none")  # type: ignore[arg-type]
+    bs.SoftBlender(normalize="ranks")  # type: ignore[arg-type]
+    bs.SoftBlender(constraint="none")  # type: ignore[arg-type]
+    bs.SoftBlender(method="ga")  # type: ignore[arg-type]
+    bs.blend_curve(scores, scores, normalize="ranks")  # type: ignore[arg-type]
+    bs.blend_curve(scores, scores, noise="gauss")  # type: ignore[arg-type]
+    bs.blend_curve(scores, scores, sigma="wide")  # type: ignore[arg-type]
+    bs.blend_surface(scores, scores, sigma_unit="spreads")  # type: ignore[arg-type]
+    bs.choose_sigma(scores, method="best")  # type: ignore[arg-type]
+    bs.choose_sigma(scores, sigmas=0.1)  # type: ignore[arg-type]
+    bs.smoothness_error(scores, "total")  # type: ignore[arg-type]
+    bs.track_trees(None, scores, scores, progress="yes")  # type: ignore[arg-type]
+    bs.TreeTrack.load("track.npz").worst_queries(by="loss")  # type: ignore[arg-type]
+    bs.TreeTrack.load("track.npz").to_frame("pyarrow")  # type: ignore[arg-type]
+    bl.objective(noise="gauss")  # type: ignore[arg-type]
+    bl.sklearn_objective(hessian="flows")  # type: ignore[arg-type]
+    bl.reference_objective("lambdarnak")  # type: ignore[arg-type]
+    bl.sklearn_reference_objective("map")  # type: ignore[arg-type]
+    bx.objective(accuracy="low")  # type: ignore[arg-type]
+    bx.reference_objective("ndcg")  # type: ignore[arg-type]
+    SoftObjective(noise="gauss")  # type: ignore[arg-type]
+    LambdaObjective("lambdaloss")  # type: ignore[arg-type]
+    SoftLambdaObjective(accuracy="low")  # type: ignore[arg-type]
+    XENDCGObjective(gamma="mean")  # type: ignore[arg-type]
+    load_letor("S1.txt", progress="yes")  # type: ignore[arg-type]
+    load_trec_runs("run.txt", pool="all")  # type: ignore[arg-type]
+    load_trec_runs("run.txt", topics="retrieved")  # type: ignore[arg-type]
+    plot_curves(bs.TreeTrack.load("track.npz"), band="std")  # type: ignore[arg-type]

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ..arguments import FloatArray, as_array, as_path, finite_number, finite_vector, one_of, whole_number
 from ..atomic import write_whole
+from ..choices import Pool, Progress, Topics
 from ..query_groups import places_of_ids, refuse_missing_ids, run_sizes
 from ..query_means import blocks
 from ..text_files import PathLike, as_paths, written
@@ -63,10 +64,10 @@ def load_trec_runs(
     path: PathLike | Sequence[PathLike],
     *more_paths: PathLike,
     qrels: PathLike | None = None,
-    pool: str = "judged",
-    topics: str = "judged",
+    pool: Pool = "judged",
+    topics: Topics = "judged",
     unjudged: float = 0.0,
-    progress: bool | str = "auto",
+    progress: Progress = "auto",
 ) -> TrecRuns:
     r"""Read TREC runs, and the judgements on them, into one row for each topic and document.
 

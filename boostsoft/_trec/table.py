@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..arguments import FloatArray, IntArray
+from ..choices import Pool, Topics
 from ..progress import bar_of_files
 from ..text_files import as_ids, id_texts, written
 from .lines import QRELS, RUN, Codes, Entries, distinct, read_entries
 
 Mask = NDArray[np.bool_]
 
-POOLS = ("judged", "retrieved")
-TOPICS = ("judged", "all")
+POOLS = get_args(Pool)
+TOPICS = get_args(Topics)
 
 
 class Table(NamedTuple):

@@ -16,6 +16,7 @@ from xgboost import Booster, DMatrix
 from xgboost.callback import TrainingCallback
 
 from ..arguments import short
+from ..choices import Progress
 from ..metrics.soft import AnyMetric
 from ..tracks.live import LiveTrack, Recording
 from ..tracks.stopping import StoppingRule
@@ -119,7 +120,7 @@ class TrackCallback(Recording, TrainingCallback):  # type: ignore[misc]
         confidence: float = 0.9,
         watch: int | str | AnyMetric | None = None,
         watch_data: str | None = None,
-        progress: bool | str = "auto",
+        progress: Progress = "auto",
         writer: Any = None,
     ) -> None:
         live = LiveTrack(

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..arguments import FloatArray
+from ..choices import Noise
 from ..metrics.soft import SoftMetric
 from ..objectives import SoftObjective
 from .pools import Pool
@@ -16,8 +17,8 @@ FLOOR = 1e-8
 
 
 def gradient_errors(
-    pool: Pool, noises: Sequence[str], sigmas: Sequence[float], cutoffs: Sequence[int], watcher: Watcher
-) -> dict[tuple[str, int, float], float]:
+    pool: Pool, noises: Sequence[Noise], sigmas: Sequence[float], cutoffs: Sequence[int], watcher: Watcher
+) -> dict[tuple[Noise, int, float], float]:
     """Worst error over the queries of a pool, by noise, cutoff and sigma (in units of the scores' spread)."""
     cases = [(noise, k, sigma) for noise in noises for k in cutoffs for sigma in sigmas]
     watcher.begin(len(cases))
@@ -28,7 +29,7 @@ def gradient_errors(
     return errors
 
 
-def worst_error(pool: Pool, metric: str, noise: str, sigma: float) -> float:
+def worst_error(pool: Pool, metric: str, noise: Noise, sigma: float) -> float:
     """Largest difference of two gradients over the largest gradient of the query, the worst of all queries.
 
     A largest gradient below 1e-8 of its natural scale, the range of gains over sigma, counts as that: where documents

@@ -151,7 +151,7 @@ def measure_blending(folder: Path, settings: Settings, watcher: Watcher) -> Iter
 # ---------------------------------------------------------------------------------------------------------
 
 
-def _fit(method: str, train: RankingData, test: RankingData, lower: bool, settings: Settings, seed: int) -> Outcome:
+def _fit(method: Any, train: RankingData, test: RankingData, lower: bool, settings: Settings, seed: int) -> Outcome:
     parameters = {"evaluations": settings.evaluations} if method in _BUDGETED else None
     blender = SoftBlender(
         METRICS["ndcg"],

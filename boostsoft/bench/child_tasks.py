@@ -65,7 +65,7 @@ def _use_shipped(yes: bool) -> None:
         cache.COMPILED = cache.COMPILED / "nothing"
 
 
-def _memory(documents: int, noise: str, sigma: float) -> dict[str, Any]:
+def _memory(documents: int, noise: Any, sigma: float) -> dict[str, Any]:
     """Added peak memory of one query's gradient, in MB, inputs not counted, kernels compiled and threads started."""
     from .direct import gradient_measure
     from .pools import synthetic_pool

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..choices import Noise
 from ..metrics.hard import Metric
 from ..metrics.prepared import prepare
 from ..metrics.soft import SoftMetric
@@ -72,14 +73,14 @@ def measure_direct(pool: Pool, settings: Settings, watcher: Watcher) -> list[Sec
     return [value, Section(f"roofline_{pool.key}", f"Roofline ({pool.name})", note, _ROOF_COLUMNS, roof)]
 
 
-def gradient_measure(pool: Pool, metric: str, noise: str, sigma: float, at_least: float = 0.0) -> Measure:
+def gradient_measure(pool: Pool, metric: str, noise: Noise, sigma: float, at_least: float = 0.0) -> Measure:
     """Seconds of value, gradient and curvature with labels prepared beforehand."""
     objective = SoftObjective(metric, noise=noise)
     queries, scores = objective.prepare(pool.labels, pool.groups), pool.scores / sigma
     return timed(lambda: objective.gradient_curvature(queries, scores), at_least)
 
 
-def _contenders(pool: Pool, at_least: float, noise: str, sigma: float) -> list[Contender]:
+def _contenders(pool: Pool, at_least: float, noise: Noise, sigma: float) -> list[Contender]:
     soft, scores, groups = SoftMetric(METRIC, noise=noise), pool.scores / sigma, pool.groups
     queries = prepare(Metric(METRIC), "bench", pool.labels, groups)
     weights = query_weights("bench", None, groups)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import lightgbm as soft_lightgbm
+from ..choices import Noise
 from ..kernels.threads import n_threads
 from .boosting import MOST_OF_LAMBDARANK, LightGBMIterations, XGBoostIterations
 from .children import ask
@@ -82,7 +83,7 @@ def _measure(point: Point, rounds: int, settings: Settings, peers: Peers, watche
 def _contenders(point: Point, at_least: float, peers: Peers) -> list[Contender]:
     pool, trees = point.pool, LightGBMIterations(point.pool, at_least)
 
-    def ours(noise: str) -> Any:
+    def ours(noise: Noise) -> Any:
         return soft_lightgbm.objective(f"ndcg@{point.k}", noise=noise)
 
     contenders = [

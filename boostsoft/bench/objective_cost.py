@@ -8,6 +8,7 @@ from typing import Any
 from .. import lightgbm as soft_lightgbm
 from .. import xgboost as soft_xgboost
 from ..arguments import FloatArray
+from ..choices import Noise
 from ..metrics.soft import SoftMetric
 from ..ranker.convex_losses import BESIDE
 from ..ranker.settings import WHOLE_ORDER
@@ -19,7 +20,7 @@ from .results import Column, Section, Target
 from .settings import Settings
 from .timing import Contender, Measure, Rounds, Spread, Watcher, interleave, ratio, timed
 
-NOISES = ("gaussian", "gumbel")
+NOISES: tuple[Noise, ...] = ("gaussian", "gumbel")
 REFERENCE = "LightGBM lambdarank@30"
 STOCHASTIC = "CatBoost StochasticRank, 1 sample"
 LIGHTGBM, XGBOOST, CATBOOST = "LightGBM regression", "XGBoost reg:squarederror", "CatBoost RMSE"
@@ -173,7 +174,7 @@ def sampled_gradient(pool: Pool) -> Measure:
 
 
 def _row(
-    entry: Entry, rounds: Rounds, entries: list[Entry], errors: dict[tuple[str, int, float], float], pool: Pool
+    entry: Entry, rounds: Rounds, entries: list[Entry], errors: dict[tuple[Noise, int, float], float], pool: Pool
 ) -> dict[str, Any]:
     by_name = {other.name: other for other in entries}
     own = _per_query(entry, rounds)

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..arguments import FloatArray, of_type, one_of
 from ..blending import BlendCurve, BlendSurface
+from ..choices import CurveKind
 from ..drawing import BLUE, INK, QUIET, VERMILION, frame, head, letters, new_axes, new_figure
 from .shared import HARD, SOFT, model_names, noise_words, title
 
@@ -64,7 +65,7 @@ def plot_blend_curve(
     curve: BlendCurve,
     *,
     names: Sequence[str] | None = None,
-    kinds: Sequence[str] = (HARD, SOFT),
+    kinds: Collection[CurveKind] = (HARD, SOFT),
     ax: Axes | None = None,
 ) -> Axes:
     """Hard and soft metric along the mixture (1 - t) S_i + t S_j, each with its best mixture ringed.
@@ -123,7 +124,7 @@ def plot_blend_curve(
     return axes
 
 
-def _draw_optimum(axes: Axes, curve: BlendCurve, kind: str, height: float) -> None:
+def _draw_optimum(axes: Axes, curve: BlendCurve, kind: CurveKind, height: float) -> None:
     """Ring the best mixture, and draw the interval of its t near the bottom."""
     best, colour = getattr(curve, f"{kind}_optimum"), KIND_COLOURS[kind]
     axes.plot(best.t, best.value, "o", ms=8, mfc="white", mec=colour, mew=2.0, zorder=6, clip_on=False)
@@ -183,7 +184,7 @@ def blend_surface_figure(surface: BlendSurface, *, names: Sequence[str] | None =
 
 
 def plot_blend_surface(
-    surface: BlendSurface, kind: str = SOFT, *, names: Sequence[str] | None = None, ax: Axes | None = None
+    surface: BlendSurface, kind: CurveKind = SOFT, *, names: Sequence[str] | None = None, ax: Axes | None = None
 ) -> Axes:
     """One metric over the triangle of mixtures: each corner is one model alone, the ring the best mixture.
 

@@ -6,12 +6,14 @@ from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from ..arguments import short
+from ..choices import CurveKind
 from ..drawing import brief, literal, metric_title
 
 if TYPE_CHECKING:
     from ..blending import BlendCurve, BlendSurface
 
-HARD, SOFT = "hard", "soft"
+HARD: CurveKind = "hard"
+SOFT: CurveKind = "soft"
 
 
 def noise_words(found: BlendCurve | BlendSurface) -> str:

@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..arguments import FloatArray, RandomState, naming, refuse_lazy, refuse_masked
+from ..arguments import FloatArray, Numbers, RandomState, naming, refuse_lazy, refuse_masked
+from ..choices import Auto, BlendMethod, Constraint, Noise, Normalize, Progress
 from ..frames import as_checkable, refuse_same_names
 from ..labels import read_labels
 from ..metrics.hard import Metric, mean_of
@@ -165,19 +166,19 @@ class SoftBlender(BaseEstimator):  # type: ignore[misc]
         self,
         metric: str | Metric = "ndcg@10",
         *,
-        noise: str = "gaussian",
-        sigma: ArrayLike = "auto",
-        mix: MetricWeights | str | None = "auto",
-        normalize: str = "rank",
-        constraint: str = "simplex",
+        noise: Noise = "gaussian",
+        sigma: float | Numbers | Auto = "auto",
+        mix: MetricWeights | Auto | None = "auto",
+        normalize: Normalize = "rank",
+        constraint: Constraint = "simplex",
         lower_is_better: ArrayLike = False,
         l2: float = 1.0,
-        method: str = "soft",
+        method: BlendMethod = "soft",
         method_params: dict[str, Any] | None = None,
         n_starts: int = 1,
         n_boot: int = 100,
         models: Sequence[Any] | None = None,
-        progress: bool | str = "auto",
+        progress: Progress = "auto",
         random_state: RandomState | None = None,
     ) -> None:
         self.metric = metric

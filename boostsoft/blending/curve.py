@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arguments import FloatArray, IntArray, RandomState, Whole, whole_number
+from ..choices import Auto, Noise, Normalize, Progress, SigmaUnit
 from ..metrics.hard import Metric
 from ..metrics.soft import AnyMetric, SoftMetric
 from ..progress import shows
@@ -85,14 +86,14 @@ def blend_curve(
     i: Whole = 0,
     j: Whole = 1,
     n: int = 101,
-    normalize: str = "none",
+    normalize: Normalize = "none",
     lower_is_better: ArrayLike = False,
-    noise: str = "gaussian",
-    sigma: float | str = "auto",
-    sigma_unit: str = "spread",
+    noise: Noise = "gaussian",
+    sigma: float | Auto = "auto",
+    sigma_unit: SigmaUnit = "spread",
     n_boot: int = N_BOOT,
     random_state: RandomState | None = 0,
-    progress: bool | str = "auto",
+    progress: Progress = "auto",
 ) -> BlendCurve:
     """Hard and soft metric along the mixture of two models, with the best mixture of each.
 

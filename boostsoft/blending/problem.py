@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..arguments import FloatArray
+from ..choices import Constraint, Noise
 from ..metrics.hard import Metric
 from ..metrics.prepared import PreparedQueries
 from ..metrics.soft import SoftMetric
@@ -39,9 +40,9 @@ class Problem:
     prepared: PreparedQueries
     query_weight: FloatArray
     metric: Metric
-    noise: str
+    noise: Noise
     sigmas: tuple[float, ...]
-    constraint: str
+    constraint: Constraint
     l2: float
     mix: Mix = ()
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from inspect import signature
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
 from ..arguments import generator_of, non_negative_number, one_of, short, whole_number
+from ..choices import Constraint, Noise, Normalize
 from ..kernels.noise import LAWS
 from ..metrics.hard import Metric, refuse_cutoffs_per_query
 from ..metrics.soft import as_metric, refuse_inexact
@@ -23,7 +24,7 @@ from .solve import soft_ascent
 
 FIT = "SoftBlender.fit"
 SOFT, EQUAL, FUSION = "soft", "equal", "rrf"
-CONSTRAINTS = ("simplex", "nonnegative", "free")
+CONSTRAINTS = get_args(Constraint)
 _METHODS: dict[str, Method] = {SOFT: soft_ascent, **METHODS}
 
 
@@ -44,9 +45,9 @@ class Settings:
     """
 
     metric: Metric
-    noise: str
-    normalize: str
-    constraint: str
+    noise: Noise
+    normalize: Normalize
+    constraint: Constraint
     mix: Mix | str
     l2: float
     method: Method

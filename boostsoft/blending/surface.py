@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arguments import FloatArray, RandomState, Whole, short, whole_number
+from ..choices import Auto, Noise, Normalize, Progress, SigmaUnit
 from ..metrics.hard import Metric
 from ..metrics.soft import AnyMetric, SoftMetric
 from ..progress import shows
@@ -80,14 +81,14 @@ def blend_surface(
     metric: str | AnyMetric = "ndcg@10",
     models: Sequence[Whole] | NDArray[np.integer[Any]] = (0, 1, 2),
     n: int = 21,
-    normalize: str = "none",
+    normalize: Normalize = "none",
     lower_is_better: ArrayLike = False,
-    noise: str = "gaussian",
-    sigma: float | str = "auto",
-    sigma_unit: str = "spread",
+    noise: Noise = "gaussian",
+    sigma: float | Auto = "auto",
+    sigma_unit: SigmaUnit = "spread",
     n_boot: int = N_BOOT,
     random_state: RandomState | None = 0,
-    progress: bool | str = "auto",
+    progress: Progress = "auto",
 ) -> BlendSurface:
     """Hard and soft metric over mixtures of three models, with the best mixture of each.
 

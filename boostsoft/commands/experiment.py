@@ -17,6 +17,7 @@ import numpy as np
 from .. import lightgbm as soft_lightgbm
 from ..adapters.lightgbm_data import is_dart, is_forest
 from ..arguments import FloatArray
+from ..choices import Noise
 from ..datasets import RankingData
 from ..metric_lists import logged_name
 from ..metrics import Metric, SoftMetric
@@ -56,7 +57,7 @@ class Plan:
     """
 
     metric: str = "ndcg@10"
-    noise: str = "gaussian"
+    noise: Noise = "gaussian"
     mix: MetricWeights | None = None
     losses: Mapping[str, float] | None = None
     trees: int = 300

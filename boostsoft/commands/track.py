@@ -17,6 +17,7 @@ from rich.text import Text
 from ..adapters.xgboost_data import import_xgboost
 from ..arguments import FloatArray, refuse_absent
 from ..atomic import write_files
+from ..choices import Noise
 from ..datasets import load_letor
 from ..drawing import png
 from ..extras import optional, reason
@@ -127,7 +128,7 @@ def track(options: argparse.Namespace) -> None:
         console.print(Text("No report.html: pip install 'boostsoft[report]'"))
 
 
-def tracked_metrics(specs: Sequence[str], noise: str, sigma: float) -> list[AnyMetric]:
+def tracked_metrics(specs: Sequence[str], noise: Noise, sigma: float) -> list[AnyMetric]:
     """Each metric and, where there is one, its expectation under noise in units of the scores' spread."""
     metrics: list[AnyMetric] = []
     for spec in dict.fromkeys(specs):

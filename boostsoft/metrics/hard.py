@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arguments import FloatArray, changed, finite_vector, set_fields, short
+from ..choices import DiscountName, Empty, GainName, Normalizer, ProbabilityName, Ties
 from ..kernels.hard import EXPECTED, TIES, hard_queries
 from ..kernels.pairwise import hard_pairs
 from ..kernels.shares import Ranges
@@ -22,7 +23,7 @@ from .registry import REGISTRY
 from .spec import (
     Cutoff,
     MetricOptions,
-    TableOption,
+    Table,
     Unpack,
     check_cutoff,
     check_name,
@@ -158,17 +159,17 @@ class Metric:
 
     metric: str
     k: Cutoff
-    gain: TableOption
-    discount: TableOption
+    gain: GainName | Table
+    discount: DiscountName | Table
     relevant_from: float
     p: float
-    p_rel: TableOption
+    p_rel: ProbabilityName | Table
     max_label: float
     p_break: float
-    normalizer: str
+    normalizer: Normalizer
     pooled: bool
-    ties: str
-    empty: str
+    ties: Ties
+    empty: Empty
     custom_name: str | None
 
     def __init__(

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
 from ..arguments import FloatArray, changed, one_of, positive_number, set_fields, short, whole_number
+from ..choices import Accuracy, Noise, Ranks, SigmaUnit
 from ..kernels.expected import ACCURACY
 from ..kernels.families import PLAIN
 from ..kernels.noise import LAWS
@@ -20,8 +21,8 @@ from .registry import REGISTRY
 from .spec import CutoffOptions, Unpack, check_name, parse_call
 from .spread import Deviations, spread
 
-SIGMA_UNITS = ("score", "spread")
-RANKS = ("exact", "softrank", "sampled")
+SIGMA_UNITS = get_args(SigmaUnit)
+RANKS = get_args(Ranks)
 _OWN = ("noise", "sigma", "sigma_unit", "ranks", "accuracy", "n_samples", "seed", "name")
 WATCHED_SIGMA = 0.2  # of the scores' spread: where trees are watched and nothing else is said
 _GIVE_HARD = "; give its hard twin, .hard, and what is asked for of the noise beside it"
@@ -122,11 +123,11 @@ class SoftMetric:
     """
 
     metric: Metric
-    noise: str
+    noise: Noise
     sigma: float
-    sigma_unit: str
-    ranks: str
-    accuracy: str
+    sigma_unit: SigmaUnit
+    ranks: Ranks
+    accuracy: Accuracy
     n_samples: int | None
     seed: int | None
     custom_name: str | None
@@ -135,11 +136,11 @@ class SoftMetric:
         self,
         metric: str | Metric,
         *,
-        noise: str = "gaussian",
+        noise: Noise = "gaussian",
         sigma: float = 1.0,
-        sigma_unit: str = "score",
-        ranks: str = "exact",
-        accuracy: str = "default",
+        sigma_unit: SigmaUnit = "score",
+        ranks: Ranks = "exact",
+        accuracy: Accuracy = "default",
         n_samples: int | None = None,
         seed: int | None = None,
         name: str | None = None,
@@ -306,7 +307,7 @@ SomeMetrics = str | AnyMetric | Iterable[str | AnyMetric]  # one, or several
 MetricWeights = Mapping[Any, float]
 
 
-def watched_soft(metric: str | Metric, noise: str = "gaussian") -> SoftMetric:
+def watched_soft(metric: str | Metric, noise: Noise = "gaussian") -> SoftMetric:
     """The soft metric to watch a training by: a growth of the scores, which alone is no progress, leaves it alone."""
     return SoftMetric(metric, noise=noise, sigma=WATCHED_SIGMA, sigma_unit="spread")
 

@@ -7,12 +7,13 @@ import difflib
 import re
 import sys
 from collections.abc import Callable, Collection, Mapping
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..arguments import as_array, as_flag, finite_number, finite_vector, fraction, one_of, short
+from ..arguments import Numbers, as_array, as_flag, finite_number, finite_vector, fraction, one_of, short
+from ..choices import DiscountName, Empty, GainName, Normalizer, ProbabilityName, Ties
 from .registry import REGISTRY
 
 if TYPE_CHECKING:
@@ -34,31 +35,33 @@ DISCOUNTS: dict[str, Callable[[Any], Any]] = {
     "log2": lambda rank: 1.0 / np.log2(1.0 + rank),
     "reciprocal": lambda rank: 1.0 / rank,
 }
-PROBABILITIES = ("exp2", "label")
+PROBABILITIES = get_args(ProbabilityName)
 EMPTY = {"zero": 0.0, "one": 1.0, "skip": np.nan}  # the value of a query on which a metric is undefined
-NORMALIZERS = ("relevant", "min", "retrieved", "k")
+NORMALIZERS = get_args(Normalizer)
 _DEEPEST = 2**53
 _HIGHEST_LABEL = 1000.0  # 2 to its power is a float64
 
 Cutoff = int | tuple[int, ...] | None
-TableOption = str | tuple[float, ...] | Callable[[Any], Any]
-GivenTable = ArrayLike | Mapping[Any, float] | Callable[[Any], Any]  # a name is an ArrayLike
+Table = tuple[float, ...] | Callable[[Any], Any]
+TableOption = str | Table
+GivenTable = Numbers | Mapping[Any, float] | Callable[[Any], Any]
+Gain = GainName | GivenTable
 
 
 class MetricOptions(TypedDict, total=False):
     """The options of all metrics as they may be given, for editors and type checkers."""
 
-    gain: GivenTable
-    discount: GivenTable
+    gain: Gain
+    discount: DiscountName | GivenTable
     relevant_from: float
     p: float
-    p_rel: GivenTable
+    p_rel: ProbabilityName | GivenTable
     max_label: float
     p_break: float
-    normalizer: str
+    normalizer: Normalizer
     pooled: bool
-    ties: str
-    empty: str
+    ties: Ties
+    empty: Empty
 
 
 class CutoffOptions(MetricOptions, total=False):
@@ -150,7 +153,7 @@ def check_cutoff(caller: str, k: Any) -> Cutoff:
 def check_table(caller: str, argument: str, value: Any, known: Collection[str]) -> TableOption:
     """A gain, discount or probability: one of the known names, a table or mapping, or a function of an array."""
     if isinstance(value, str):
-        return one_of(caller, argument, value, known)
+        return str(one_of(caller, argument, value, known))
     if callable(value):
         function: Callable[[Any], Any] = value
         return function

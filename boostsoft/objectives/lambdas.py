@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arguments import FloatArray, as_flag, non_negative_number, one_of, positive_number, set_fields, whole_number
+from ..arguments import (
+    FloatArray,
+    as_flag,
+    non_negative_number,
+    one_of,
+    positive_number,
+    set_fields,
+    whole_number,
+)
+from ..choices import LambdaKind
 from ..kernels.curvature import NO_CURVATURE, Curvature
 from ..kernels.families import PAIRS
 from ..kernels.lambdas import LAMBDALOSS, LAMBDARANK, RANKNET, lambda_queries
@@ -21,11 +30,11 @@ from ..metrics.expectation import pairs_in_order, places_for
 from ..metrics.hard import Metric
 from ..metrics.prepared import PreparedQueries
 from ..metrics.soft import as_metric
-from ..metrics.spec import DISCOUNTS
+from ..metrics.spec import DISCOUNTS, Gain
 from ..query_groups import QueryGroups
 from .base import CALLER, Objective, kept_weights, prepare_labels, refuse_falling_gain, weighted
 
-LAMBDA_KINDS = ("lambdarank", "ranknet")
+LAMBDA_KINDS = get_args(LambdaKind)
 _WHOLE_LIST = 2**53
 
 
@@ -73,7 +82,7 @@ class LambdaObjective(Objective):
     (array([ 0.5, -0.5]), array([0.25, 0.25]))
     """
 
-    kind: str
+    kind: LambdaKind
     truncation_level: int
     norm: bool
     sigmoid: float
@@ -82,12 +91,12 @@ class LambdaObjective(Objective):
 
     def __init__(
         self,
-        kind: str = "lambdarank",
+        kind: LambdaKind = "lambdarank",
         *,
         truncation_level: int | None = None,
         norm: bool | None = None,
         sigmoid: float = 1.0,
-        gain: Any = "exp2",
+        gain: Gain = "exp2",
         query_weight: Any = None,
     ) -> None:
         one_of("LambdaObjective", "kind", kind, LAMBDA_KINDS)  # by this name: reference_objective knows more kinds
@@ -194,7 +203,7 @@ class LambdaLossObjective(Objective):
         mu: float = 10.0,
         truncation_level: int | None = None,
         sigmoid: float = 1.0,
-        gain: Any = "exp2",
+        gain: Gain = "exp2",
         query_weight: Any = None,
     ) -> None:
         depth = None if truncation_level is None else whole_number(CALLER, "truncation_level", truncation_level, 1)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
-from ..arguments import FloatArray, finite_vector, one_of, positive_number, set_fields, whole_number
+from ..arguments import FloatArray, Numbers, finite_vector, one_of, positive_number, set_fields, whole_number
+from ..choices import Gamma
 from ..kernels.curvature import TINY
 from ..kernels.listwise import softmax_queries, squares_queries
 from ..kernels.shares import Ranges
@@ -16,11 +17,12 @@ from ..metrics.costs import listwise_costs
 from ..metrics.hard import Metric
 from ..metrics.prepared import PreparedQueries
 from ..metrics.soft import as_metric
+from ..metrics.spec import Gain
 from ..query_groups import QueryGroups
 from .base import CALLER, Objective, by_rows, kept_weights, prepare_labels, weighted
 from .draws import uniform_draws
 
-GAMMAS = ("uniform", "expected")
+GAMMAS = get_args(Gamma)
 _MOST_TERMS = 3
 
 
@@ -90,7 +92,7 @@ class ListNetObjective(_OfGains):
     metric: Metric
     query_weight: tuple[float, ...] | None
 
-    def __init__(self, *, temperature: float = 1.0, gain: Any = "linear", query_weight: Any = None) -> None:
+    def __init__(self, *, temperature: float = 1.0, gain: Gain = "linear", query_weight: Any = None) -> None:
         checked = {
             "temperature": positive_number(CALLER, "temperature", temperature),
             "metric": as_metric(CALLER, "dcg", {"gain": gain}),
@@ -154,7 +156,7 @@ class SoftmaxObjective(_OfGains):
     metric: Metric
     query_weight: tuple[float, ...] | None
 
-    def __init__(self, *, gain: Any = "exp2", query_weight: Any = None) -> None:
+    def __init__(self, *, gain: Gain = "exp2", query_weight: Any = None) -> None:
         checked = {
             "metric": as_metric(CALLER, "ndcg", {"gain": gain}),
             "query_weight": kept_weights(CALLER, query_weight),
@@ -223,14 +225,20 @@ class XENDCGObjective(Objective):
     (array([ 0.25, -0.25]), array([0.25, 0.25]))
     """
 
-    gamma: str | tuple[float, ...]
+    gamma: Gamma | tuple[float, ...]
     seed: int
     terms: int
     metric: Metric
     query_weight: tuple[float, ...] | None
 
     def __init__(
-        self, *, gamma: Any = "uniform", seed: int = 0, terms: int = 3, gain: Any = "exp2", query_weight: Any = None
+        self,
+        *,
+        gamma: Gamma | Numbers = "uniform",
+        seed: int = 0,
+        terms: int = 3,
+        gain: Gain = "exp2",
+        query_weight: Any = None,
     ) -> None:
         checked = {
             "gamma": _as_gamma(gamma),
@@ -310,7 +318,7 @@ class QueryRMSEObjective(_OfGains):
     metric: Metric
     query_weight: tuple[float, ...] | None
 
-    def __init__(self, *, gain: Any = "linear", query_weight: Any = None) -> None:
+    def __init__(self, *, gain: Gain = "linear", query_weight: Any = None) -> None:
         checked = {
             "metric": as_metric(CALLER, "dcg", {"gain": gain}),
             "query_weight": kept_weights(CALLER, query_weight),
@@ -351,7 +359,7 @@ def _least(query_weight: tuple[float, ...] | None) -> float:
 
 def _as_gamma(gamma: Any) -> str | tuple[float, ...]:
     if isinstance(gamma, str):
-        return one_of(CALLER, "gamma", gamma, GAMMAS)
+        return str(one_of(CALLER, "gamma", gamma, GAMMAS))
     values = finite_vector(CALLER, "gamma", gamma)
     if values.min() < 0.0 or values.max() > 1.0:
         raise ValueError(f"{CALLER}: gamma must be from 0 to 1; got {values.min()} to {values.max()}")

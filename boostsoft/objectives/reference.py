@@ -9,12 +9,13 @@ from types import MappingProxyType
 from typing import Any, Literal, overload
 
 from ..arguments import one_of
+from ..choices import Reference
 from .base import CALLER, Objective
 from .lambdas import LambdaLossObjective, LambdaObjective
 from .listwise import ListNetObjective, QueryRMSEObjective, SoftmaxObjective, XENDCGObjective
 from .soft_lambdas import SoftLambdaObjective
 
-REFERENCES: Mapping[str, Callable[..., Objective]] = MappingProxyType(
+REFERENCES: Mapping[Reference, Callable[..., Objective]] = MappingProxyType(
     {
         "lambdarank": partial(LambdaObjective, "lambdarank"),
         "ranknet": partial(LambdaObjective, "ranknet"),
@@ -43,8 +44,8 @@ def reference_objective(kind: Literal["listnet"], **options: Any) -> ListNetObje
 @overload
 def reference_objective(kind: Literal["queryrmse"], **options: Any) -> QueryRMSEObjective: ...
 @overload
-def reference_objective(kind: str, **options: Any) -> Objective: ...
-def reference_objective(kind: str, **options: Any) -> Objective:
+def reference_objective(kind: Reference, **options: Any) -> Objective: ...
+def reference_objective(kind: Reference, **options: Any) -> Objective:
     """Build an objective of the literature, to compare with, by its name.
 
     Parameters

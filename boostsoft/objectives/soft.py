@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..arguments import FloatArray, one_of, positive_number, set_fields, short
+from ..choices import Accuracy, Hessian, Noise
 from ..kernels.curvature import CURVATURES, EXACT, Curvature
 from ..kernels.expected import ACCURACY
 from ..kernels.families import PLAIN
@@ -109,11 +110,11 @@ class SoftObjective(Objective):
     metric: Metric
     mix: tuple[tuple[Metric, float], ...]
     losses: tuple[tuple[str, float], ...]
-    noise: str
+    noise: Noise
     sigma: float
-    hessian: str
+    hessian: Hessian
     query_weight: tuple[float, ...] | None
-    accuracy: str
+    accuracy: Accuracy
 
     def __init__(
         self,
@@ -121,11 +122,11 @@ class SoftObjective(Objective):
         *,
         mix: MetricWeights | None = None,
         losses: Mapping[str, float] | None = None,
-        noise: str = "gaussian",
+        noise: Noise = "gaussian",
         sigma: float = 1.0,
-        hessian: str = "flow",
+        hessian: Hessian = "flow",
         query_weight: Any = None,
-        accuracy: str = "fast",
+        accuracy: Accuracy = "fast",
     ) -> None:
         set_fields(self, _checked("objective", metric, mix, losses, noise, sigma, hessian, query_weight, accuracy))
 

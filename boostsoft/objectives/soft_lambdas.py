@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..arguments import FloatArray, as_flag, one_of, positive_number, set_fields
+from ..choices import Accuracy, Noise
 from ..kernels.expected import ACCURACY
 from ..kernels.families import PLAIN
 from ..kernels.noise import LAWS
@@ -81,23 +82,23 @@ class SoftLambdaObjective(Objective):
     """
 
     metric: Metric
-    noise: str
+    noise: Noise
     sigma: float
     sigmoid: float
     norm: bool
     query_weight: tuple[float, ...] | None
-    accuracy: str
+    accuracy: Accuracy
 
     def __init__(
         self,
         metric: str | Metric = "ndcg@10",
         *,
-        noise: str = "gaussian",
+        noise: Noise = "gaussian",
         sigma: float = 1.0,
         sigmoid: float = 1.0,
         norm: bool = False,
         query_weight: Any = None,
-        accuracy: str = "fast",
+        accuracy: Accuracy = "fast",
     ) -> None:
         hard = as_metric(CALLER, metric, {})
         if REGISTRY[hard.metric].family != PLAIN:

@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from ..arguments import FloatArray, RandomState, whole_number
+from ..choices import Auto, BoosterName, Hessian, Noise, Progress
 from ..kernels.threads import at_most
 from ..labels import read_labels
 from ..metrics.hard import Metric, mean_of
@@ -211,31 +212,31 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
     @telling("SoftRanker", IN_PARAMETERS, as_parameter)
     def __init__(
         self,
-        booster: str = "lightgbm",
+        booster: BoosterName = "lightgbm",
         metric: str | Metric = "ndcg@10",
         *,
-        mix: MetricWeights | str | None = "auto",
-        losses: Mapping[str, float] | str | None = "auto",
-        noise: str = "gumbel",
+        mix: MetricWeights | Auto | None = "auto",
+        losses: Mapping[str, float] | Auto | None = "auto",
+        noise: Noise = "gumbel",
         sigma: float = 1.0,
-        hessian: str = "flow",
+        hessian: Hessian = "flow",
         n_estimators: int = 100,
-        learning_rate: float | str = "auto",
+        learning_rate: float | Auto = "auto",
         num_leaves: int = 31,
         max_depth: int = -1,
         min_child_samples: int = 20,
         reg_lambda: float = 40.0,
         colsample: float = 1.0,
         subsample: float = 1.0,
-        random_trees: bool | str = "auto",
-        n_boosters: int | str = "auto",
+        random_trees: bool | Auto = "auto",
+        n_boosters: int | Auto = "auto",
         booster_params: dict[str, Any] | None = None,
         eval_metric: str | AnyMetric | Sequence[str | AnyMetric] | None = None,
         early_stopping_rounds: int | None = None,
         validation_fraction: float | None = None,
         qid_column: str | int | None = None,
         n_jobs: int | None = None,
-        progress: bool | str = "auto",
+        progress: Progress = "auto",
         random_state: RandomState | None = None,
     ) -> None:
         self.booster = booster
@@ -274,13 +275,13 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         qid: Any = None,
         sample_weight: Any = None,
         query_weight: Any = None,
-        eval_set: Any = None,
-        eval_group: Any = None,
-        eval_qid: Any = None,
-        eval_sample_weight: Any = None,
-        eval_query_weight: Any = None,
+        eval_set: Sequence[Any] | None = None,
+        eval_group: Sequence[Any] | None = None,
+        eval_qid: Sequence[Any] | None = None,
+        eval_sample_weight: Sequence[Any] | None = None,
+        eval_query_weight: Sequence[Any] | None = None,
         init_model: Any = None,
-        callbacks: Any = None,
+        callbacks: Sequence[Any] | None = None,
     ) -> SoftRanker:
         """Train.
 

@@ -17,7 +17,7 @@ from itertools import pairwise
 
 from ..metrics.hard import Metric
 from ..metrics.registry import REGISTRY
-from ..metrics.spec import TableOption, is_gain
+from ..metrics.spec import Table, is_gain
 from ..objectives import Objective, QueryRMSEObjective, SoftObjective
 from .convex_losses import FEW
 
@@ -66,7 +66,7 @@ class Member:
         return 1.0 if self.on_metric or scores == 0.0 else scores / (_FITTED * targets)
 
 
-def worth(metric: Metric) -> TableOption | None:
+def worth(metric: Metric) -> Table | None:
     """What the user says that labels are worth, by the option that the metric reads; None if they are numbers."""
     said = metric.p_rel if "p_rel" in REGISTRY[metric.metric].options else metric.gain
     return None if isinstance(said, str) or is_gain(said, "exp2") else said

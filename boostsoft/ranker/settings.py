@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from ..arguments import (
     short,
     whole_number,
 )
+from ..choices import BoosterName
 from ..metric_lists import MetricList
 from ..metrics.hard import refuse_cutoffs_per_query
 from ..metrics.registry import REGISTRY
@@ -37,7 +38,7 @@ from . import convex_losses, members, random_trees, rate
 
 FIT = "SoftRanker.fit"
 Checked = TypeVar("Checked")
-BOOSTERS = ("lightgbm", "xgboost")
+BOOSTERS = get_args(BoosterName)
 AUTO = "auto"
 # LightGBM's beside random_state, of what is drawn for trees; that of the data is drawn by once
 SEEDS = ("bagging_seed", "bagging_fraction_seed", "feature_fraction_seed", "extra_seed")

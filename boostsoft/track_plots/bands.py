@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import numpy as np
 
 from ..arguments import FloatArray
+from ..choices import BandKind
 from ..query_means import central
 from ..tracks.effects import first_best
 from ..tracks.tree_track import TreeTrack
 
-BANDS = ("paired", "mean")
+BANDS = get_args(BandKind)
 Band = tuple[FloatArray, FloatArray]
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arguments import FloatArray, fraction, one_of, short
+from ..choices import BandKind
 from ..drawing import QUIET, EndLabel, frame, head, label_ends, letters, literal, new_axes, new_figure, value_range
 from ..metrics import SoftMetric
 from ..metrics.hard import twin_in
@@ -77,7 +78,7 @@ def plot_curves(
     tracks: Tracks,
     metrics: MetricChoice | Sequence[MetricChoice] | None = None,
     *,
-    band: str | None = "paired",
+    band: BandKind | None = "paired",
     level: float = 0.95,
     n_boot: int = 1000,
     ax: Axes | None = None,
@@ -147,7 +148,7 @@ def plot_curves(
 
 
 def plot_hard_soft(
-    track: TreeTrack, *, band: str | None = "paired", level: float = 0.95, ax: Axes | None = None
+    track: TreeTrack, *, band: BandKind | None = "paired", level: float = 0.95, ax: Axes | None = None
 ) -> Axes:
     """The soft metric with its band over the light line of the hard one, which jumps and stands still.
 
@@ -190,7 +191,7 @@ def plot_hard_soft(
     return axes
 
 
-def hard_soft_figure(tracks: Tracks, *, band: str | None = "paired", level: float = 0.95) -> Figure:
+def hard_soft_figure(tracks: Tracks, *, band: BandKind | None = "paired", level: float = 0.95) -> Figure:
     """The hard metric beside the soft one on one scale, a colour for each track.
 
     One step alone, and what is NaN or infinite, is drawn as in :func:`plot_curves`.
@@ -260,7 +261,7 @@ def hard_and_soft(caller: str, track: TreeTrack) -> tuple[int, int]:
     return (twins or [(hards[0], softs[0])])[0]
 
 
-def _band_choice(caller: str, band: str | None, level: float, n_boot: int) -> _BandChoice | None:
+def _band_choice(caller: str, band: BandKind | None, level: float, n_boot: int) -> _BandChoice | None:
     level, n_boot = fraction(caller, "level", level), check_resamples(caller, "n_boot", n_boot)
     return None if band is None else _BandChoice(one_of(caller, "band", band, (*BANDS, None)), level, n_boot)
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arguments import FloatArray
+from ..choices import WorstBy
 from ..drawing import value_range
 from ..json_text import as_plain
 from ..metrics import SoftMetric
@@ -144,6 +145,6 @@ def labels_alike(track: TreeTrack) -> NDArray[np.bool_]:
     return ~groups.differ(track.y_true)
 
 
-def _worst(track: TreeTrack, metric: int, by: str, alike: NDArray[np.bool_]) -> list[WorstQuery]:
+def _worst(track: TreeTrack, metric: int, by: WorstBy, alike: NDArray[np.bool_]) -> list[WorstQuery]:
     found = track.worst_queries(metric=metric, n=N_WORST + int(alike.sum()), by=by)
     return [query for query in found if not alike[query.query]][:N_WORST]

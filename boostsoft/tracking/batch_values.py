@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..arguments import FloatArray
+from ..choices import Frame
 from ..frames import as_frame
 from ..metrics.soft import AnyMetric
 from ..tracks.words import number, per_cent
@@ -110,7 +111,7 @@ class BatchValues:
         """The batch of the largest change, which may be below 0."""
         return self.ranked[0]
 
-    def to_frame(self, kind: str = "pandas") -> Any:
+    def to_frame(self, kind: Frame = "pandas") -> Any:
         """One row per batch, best first: rank, place in the list, and the attributes of :class:`BatchValue`.
 
         Parameters

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..arguments import FloatArray, finite_vector, fraction, whole_number
+from ..choices import Progress
 from ..extras import reason
 from ..metrics.prepared import PreparedQueries, prepare
 from ..metrics.soft import AnyMetric, watched_soft
@@ -53,7 +54,7 @@ def marginal_value(
     level: float = 0.95,
     n_boot: int = 1000,
     seed: int = 0,
-    progress: bool | str = "auto",
+    progress: Progress = "auto",
 ) -> BatchValues:
     """Continue a model a few trees on each candidate batch, and rank the batches by what that adds on other queries.
 

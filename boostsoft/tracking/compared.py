@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..choices import Frame
 from ..frames import as_frame
 from ..tracks.words import number, per_cent
 from .tables import chance, count, html_table, share, text_table
@@ -121,7 +122,7 @@ class Comparison:
         known = ", ".join(f"{row.metric!r} ({row.kind})" for row in self.rows)
         raise ValueError(f"Comparison.row: metric must be one of {known}; got {metric!r}, kind={kind!r}")
 
-    def to_frame(self, kind: str = "pandas") -> Any:
+    def to_frame(self, kind: Frame = "pandas") -> Any:
         """One row per metric and control, one column per attribute of :class:`ComparedMetric`.
 
         Parameters

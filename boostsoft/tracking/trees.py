@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..arguments import finite_vector, whole_number
+from ..choices import Progress
 from ..kernels.threads import at_most
 from ..metrics.soft import SomeMetrics
 from ..progress import shows, watched
@@ -33,7 +34,7 @@ def track_trees(
     base_margin: Any = None,
     query_weight: Any = None,
     label: str = "",
-    progress: bool | str = "auto",
+    progress: Progress = "auto",
 ) -> TreeTrack:
     r"""Measure a finished model after each of its trees.
 

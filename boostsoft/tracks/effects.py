@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arguments import FloatArray, IntArray, fraction, non_negative_number, whole_number
+from ..choices import Frame
 from ..frames import as_frame
 from ..metrics.soft import AnyMetric
 from ..query_means import (
@@ -174,7 +175,7 @@ class TreeEffects:
             return f"each of the {self.steps.size:,} smaller numbers measured"
         return f"{self.start:,} to {int(self.steps[-1]) - 1:,}" if self.start else "fewer"
 
-    def to_frame(self, kind: str = "pandas") -> Any:
+    def to_frame(self, kind: Frame = "pandas") -> Any:
         """One row per step: trees, mean, change, error, low, high, hurts.
 
         Parameters

@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ..arguments import FloatArray, fraction, short, whole_number
+from ..choices import Progress
 from ..metric_lists import as_written, logged_name, refuse_equal_names
 from ..metrics.soft import AnyMetric, SoftMetric
 from ..progress import MetricBar
@@ -65,7 +66,7 @@ class LiveTrack:
         confidence: float = 0.9,
         watch: int | str | AnyMetric | None = None,
         watch_data: str | None = None,
-        progress: bool | str = "auto",
+        progress: Progress = "auto",
         writer: Any = None,
     ) -> None:
         self.caller = caller

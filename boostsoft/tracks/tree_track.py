@@ -6,12 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..arguments import FloatArray, IntArray, Whole, as_flag, as_path, fraction, one_of, set_fields, whole_number
+from ..choices import Frame, WorstBy
 from ..frames import Repeated, as_frame
 from ..metrics.soft import AnyMetric
 from ..query_groups import QueryGroups
@@ -20,7 +21,7 @@ from ..statistics import check_resamples
 from . import files
 from .checks import check_step, checked, place_of, read_only
 
-ORDERS = ("value", "change")
+ORDERS = get_args(WorstBy)
 
 
 class WorstQuery(NamedTuple):
@@ -241,7 +242,7 @@ class TreeTrack:
         return bootstrap_means(self.per_query[:, at], self.counted(at), n_boot, seed)
 
     def worst_queries(
-        self, step: Whole = -1, metric: int | str | AnyMetric = 0, n: int = 10, by: str = "value"
+        self, step: Whole = -1, metric: int | str | AnyMetric = 0, n: int = 10, by: WorstBy = "value"
     ) -> tuple[WorstQuery, ...]:
         """The queries that do worst at a step, the worst first; ties in order of the queries.
 
@@ -295,7 +296,7 @@ class TreeTrack:
         """
         return place_of("TreeTrack", "metric", self.metrics, metric)
 
-    def to_frame(self, kind: str = "pandas", per_query: bool = False) -> Any:
+    def to_frame(self, kind: Frame = "pandas", per_query: bool = False) -> Any:
         """One row per step and metric: trees, metric, mean, change, change_error.
 
         Parameters

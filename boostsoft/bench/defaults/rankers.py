@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ...choices import BoosterName
 from ...commands.terminal import silent_errors
 from ...ranker import SoftRanker
 from .draws import Draw
@@ -42,7 +43,7 @@ class Ranker:
     ours: bool = False
 
 
-def _soft(library: str) -> Fit:
+def _soft(library: BoosterName) -> Fit:
     def fit(job: Job) -> Any:
         train, valid = job.draw.train, job.draw.valid
         watched: dict[str, Any] = {}
