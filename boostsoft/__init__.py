@@ -53,6 +53,12 @@ _LATER = {
     "track_trees": ".tracking",
 }
 
+# what completion offers, once imported, beside the names; the other modules are what these are made of
+_MODULES = (
+    "blend_plots", "blending", "dask", "datasets", "lightgbm", "objectives", "track_plots", "track_report", "tracking",
+    "tracks", "xgboost",
+)  # fmt: skip
+
 
 if not TYPE_CHECKING:  # to type checkers any name would be there
 
@@ -63,4 +69,4 @@ if not TYPE_CHECKING:  # to type checkers any name would be there
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LATER} - {"Any", "TYPE_CHECKING", "import_module"})
+    return sorted([*__all__, *(name for name in _MODULES if name in globals())])

@@ -19,3 +19,7 @@ __all__ = [
     "sigma_figure",
     "weights_figure",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__  # completion is not to offer the modules behind these

@@ -22,4 +22,4 @@ if not TYPE_CHECKING:  # to type checkers any name would be there
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__} - {"Any", "TYPE_CHECKING"})
+    return __all__  # completion is not to offer the modules behind these

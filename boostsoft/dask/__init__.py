@@ -41,3 +41,7 @@ from .repartition import repartition_by_query
 from .xgboost import train_xgboost
 
 __all__ = ["evaluate", "fit_lightgbm", "group_sizes", "repartition_by_query", "train_xgboost"]
+
+
+def __dir__() -> list[str]:
+    return __all__  # completion is not to offer the modules behind these

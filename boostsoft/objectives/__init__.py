@@ -26,3 +26,7 @@ __all__ = [
     "XENDCGObjective",
     "reference_objective",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__  # completion is not to offer the modules behind these

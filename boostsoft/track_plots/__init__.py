@@ -12,3 +12,7 @@ from .curves import hard_soft_figure, plot_curves, plot_hard_soft
 from .overview import track_figure
 
 __all__ = ["hard_soft_figure", "plot_changes", "plot_comparison", "plot_curves", "plot_hard_soft", "track_figure"]
+
+
+def __dir__() -> list[str]:
+    return __all__  # completion is not to offer the modules behind these

@@ -3,3 +3,7 @@
 from .write import write_report
 
 __all__ = ["write_report"]
+
+
+def __dir__() -> list[str]:
+    return __all__  # completion is not to offer the modules behind these

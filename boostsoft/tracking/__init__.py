@@ -15,3 +15,7 @@ __all__ = [
     "marginal_value",
     "track_trees",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__  # completion is not to offer the modules behind these

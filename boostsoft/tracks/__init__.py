@@ -5,3 +5,7 @@ from .stopping import StoppingRule
 from .tree_track import TreeTrack, WorstQuery
 
 __all__ = ["StoppingRule", "TreeEffects", "TreeTrack", "WorstQuery", "tree_effects"]
+
+
+def __dir__() -> list[str]:
+    return __all__  # completion is not to offer the modules behind these
