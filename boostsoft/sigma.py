@@ -115,8 +115,8 @@ def choose_sigma(
     ----------
     S : (n_docs, n_models)
         Scores, NaN where a model has none. Two models at least.
-    y : (n_docs,)
-        Labels.
+    y : (n_docs,), optional
+        Labels, which "residual" does not need.
     method : "held-out", "tradeoff", "sensitivity" or "residual"
         By which measure.
     group, qid, sample_weight, query_weight : optional

@@ -383,6 +383,7 @@ def test_methods_name_what_they_refuse():
         (lambda t: t.band(level=1.0), "band: level must be below 1; got 1.0"),
         (lambda t: t.band(level=0), "band: level must be finite and above 0"),
         (lambda t: t.band(n_boot=19), "band: n_boot must be from 20 "),
+        (lambda t: t.band(seed=-1), "band: seed must be from 0 "),
         (lambda t: t.resampled(n_boot=0), "resampled: n_boot must be from 1 "),
         (lambda t: t.worst_queries(step=4), "worst_queries: step must be from -4 to 3; got 4"),
         (lambda t: t.worst_queries(step=-5), "worst_queries: step must be from -4 to 3; got -5"),
@@ -392,7 +393,7 @@ def test_methods_name_what_they_refuse():
     ],
 )
 def test_wrong_arguments_are_refused(call, match):
-    with pytest.raises(ValueError, match=rf"TreeTrack\.\w+: .*{match.partition(': ')[2] or match}"):
+    with pytest.raises(ValueError, match=rf"^TreeTrack\.{match}"):
         call(track())
 
 

@@ -56,7 +56,7 @@ def track_trees(
         Documents of each query; either this or ``qid`` must be given.
     qid : (n_docs,), optional
         Query of each document, those of a query adjacent. A SoftRanker with ``qid_column`` finds it in X.
-    metrics : sequence of str, Metric and SoftMetric
+    metrics : str, Metric, SoftMetric or a list of them
         What to measure; strings are hard Metrics. By default ndcg@10 and its expectation under noise of a fifth of
         the scores' spread: in units of the scores a soft metric rises merely because they grow with every tree.
     every : int
