@@ -151,7 +151,7 @@ def wrong(scores: NDArray[np.float64]) -> None:
     bs.smoothness_error(scores, "total")  # type: ignore[arg-type]
     bs.track_trees(None, scores, scores, progress="yes")  # type: ignore[arg-type]
     bs.TreeTrack.load("track.npz").worst_queries(by="loss")  # type: ignore[arg-type]
-    bs.TreeTrack.load("track.npz").to_frame("pyarrow")  # type: ignore[arg-type]
+    bs.TreeTrack.load("track.npz").to_frame("pyarrow")  # type: ignore[call-overload]
     bl.objective(noise="gauss")  # type: ignore[arg-type]
     bl.sklearn_objective(hessian="flows")  # type: ignore[arg-type]
     bl.reference_objective("lambdarnak")  # type: ignore[arg-type]

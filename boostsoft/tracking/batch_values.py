@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
@@ -13,6 +13,10 @@ from ..frames import as_frame
 from ..metrics.soft import AnyMetric
 from ..tracks.words import number, per_cent
 from .tables import html_table, share, text_table
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
 
 
 @dataclass(frozen=True)
@@ -111,6 +115,10 @@ class BatchValues:
         """The batch of the largest change, which may be below 0."""
         return self.ranked[0]
 
+    @overload
+    def to_frame(self, kind: Literal["pandas"] = "pandas") -> pandas.DataFrame: ...
+    @overload
+    def to_frame(self, kind: Literal["polars"]) -> polars.DataFrame: ...
     def to_frame(self, kind: Frame = "pandas") -> Any:
         """One row per batch, best first: rank, place in the list, and the attributes of :class:`BatchValue`.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
@@ -11,6 +11,10 @@ from ..choices import Frame
 from ..frames import as_frame
 from ..tracks.words import number, per_cent
 from .tables import chance, count, html_table, share, text_table
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
 
 
 @dataclass(frozen=True)
@@ -122,6 +126,10 @@ class Comparison:
         known = ", ".join(f"{row.metric!r} ({row.kind})" for row in self.rows)
         raise ValueError(f"Comparison.row: metric must be one of {known}; got {metric!r}, kind={kind!r}")
 
+    @overload
+    def to_frame(self, kind: Literal["pandas"] = "pandas") -> pandas.DataFrame: ...
+    @overload
+    def to_frame(self, kind: Literal["polars"]) -> polars.DataFrame: ...
     def to_frame(self, kind: Frame = "pandas") -> Any:
         """One row per metric and control, one column per attribute of :class:`ComparedMetric`.
 

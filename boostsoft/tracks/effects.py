@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,10 @@ from ..statistics import check_resamples
 from .checks import place_of
 from .tree_track import TreeTrack
 from .words import amount, number, per_cent
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
 
 STILL = 1e-9  # no change: equal soft metrics differ by as much, which is rounding
 
@@ -175,6 +179,10 @@ class TreeEffects:
             return f"each of the {self.steps.size:,} smaller numbers measured"
         return f"{self.start:,} to {int(self.steps[-1]) - 1:,}" if self.start else "fewer"
 
+    @overload
+    def to_frame(self, kind: Literal["pandas"] = "pandas") -> pandas.DataFrame: ...
+    @overload
+    def to_frame(self, kind: Literal["polars"]) -> polars.DataFrame: ...
     def to_frame(self, kind: Frame = "pandas") -> Any:
         """One row per step: trees, mean, change, error, low, high, hurts.
 

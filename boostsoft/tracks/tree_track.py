@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,10 @@ from ..query_means import bootstrap_means, central, change_errors, counted_weigh
 from ..statistics import check_resamples
 from . import files
 from .checks import check_step, checked, place_of, read_only
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
 
 ORDERS = get_args(WorstBy)
 
@@ -299,6 +303,10 @@ class TreeTrack:
         """
         return place_of("TreeTrack", "metric", self.metrics, metric)
 
+    @overload
+    def to_frame(self, kind: Literal["pandas"] = "pandas", per_query: bool = False) -> pandas.DataFrame: ...
+    @overload
+    def to_frame(self, kind: Literal["polars"], per_query: bool = False) -> polars.DataFrame: ...
     def to_frame(self, kind: Frame = "pandas", per_query: bool = False) -> Any:
         """One row per step and metric: trees, metric, mean, change, change_error.
 
