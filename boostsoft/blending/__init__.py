@@ -2,13 +2,21 @@
 
 from typing import TYPE_CHECKING, Any
 
-from .curve import BlendCurve, blend_curve
-from .surface import BlendSurface, blend_surface
+from .curve import BlendCurve, CurveOptimum, blend_curve
+from .surface import BlendSurface, SurfaceOptimum, blend_surface
 
 if TYPE_CHECKING:
     from .blender import SoftBlender
 
-__all__ = ["BlendCurve", "BlendSurface", "SoftBlender", "blend_curve", "blend_surface"]
+__all__ = [
+    "BlendCurve",
+    "BlendSurface",
+    "CurveOptimum",
+    "SoftBlender",
+    "SurfaceOptimum",
+    "blend_curve",
+    "blend_surface",
+]
 
 
 if not TYPE_CHECKING:  # to type checkers any name would be there

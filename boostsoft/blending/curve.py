@@ -52,7 +52,7 @@ class BlendCurve:
     hard_values, soft_values : (n_queries, n), the values behind them.
     hard_interval, soft_interval : (n, 2), the central 95 % of the mean on resampled queries, t by t; NaN if one query
         alone counts.
-    hard_optimum, soft_optimum : CurveOptimum
+    hard_optimum, soft_optimum : CurveOptimum, with ``t``, ``value`` and the interval of t, ``low`` and ``high``.
     metric : the hard metric.
     soft_metric : its soft twin, with noise and sigma.
     """

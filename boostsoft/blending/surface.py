@@ -47,7 +47,7 @@ class BlendSurface:
     weights : (n_mixtures, 3), every one with weights that are multiples of 1 / (n - 1) and add up to 1.
     hard, soft : (n_mixtures,), means over queries.
     hard_values, soft_values : (n_queries, n_mixtures), the values behind them.
-    hard_optimum, soft_optimum : SurfaceOptimum
+    hard_optimum, soft_optimum : SurfaceOptimum, with ``weights``, ``value`` and the weights' ``interval``.
     metric : the hard metric.
     soft_metric : its soft twin, with noise and sigma.
     """

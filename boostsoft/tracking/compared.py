@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
-from ..choices import Frame
+from ..choices import Frame, RowKind
 from ..frames import as_frame
 from ..tracks.words import number, per_cent
 from .tables import chance, count, html_table, share, text_table
@@ -64,7 +64,7 @@ class ComparedMetric:
     """
 
     metric: str
-    kind: str
+    kind: RowKind
     n: int
     a: float
     b: float
@@ -118,7 +118,7 @@ class Comparison:
     small: int
     notes: tuple[str, ...]
 
-    def row(self, metric: str, kind: str | None = None) -> ComparedMetric:
+    def row(self, metric: str, kind: RowKind | None = None) -> ComparedMetric:
         """The row of a metric by name; of its control with ``kind="control"``."""
         for row in self.rows:
             if row.metric == metric and (row.kind == kind or (kind is None and row.kind != "control")):

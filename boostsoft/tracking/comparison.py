@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..arguments import Whole, fraction, short, whole_number
+from ..choices import RowKind
 from ..metrics.hard import twin_in
 from ..metrics.soft import SoftMetric, SomeMetrics
 from ..query_means import counted_weights, refuse_infinite
@@ -192,7 +193,7 @@ def _rows(systems: Systems, plan: Plan) -> tuple[tuple[ComparedMetric, ...], lis
     return tuple(rows), notes
 
 
-def _row(name: str, kind: str, paired: Paired, twin: Paired | None, plan: Plan) -> ComparedMetric:
+def _row(name: str, kind: RowKind, paired: Paired, twin: Paired | None, plan: Plan) -> ComparedMetric:
     low, high = interval(paired, plan.level)
     t, p_t, p_wilcoxon = significance(paired)
     ratio = (np.nan, np.nan, np.nan) if twin is None or kind == "hard" else gain(paired, twin, plan.level)
