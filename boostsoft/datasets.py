@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from numbers import Real
@@ -47,9 +47,9 @@ _GROUP_SIZE = re.compile(rb"[0-9]{1,18}")
 
 
 def load_letor(
-    path: PathLike | Sequence[PathLike],
+    path: PathLike | Iterable[PathLike],
     *more_paths: PathLike,
-    group: PathLike | Sequence[PathLike] | None = None,
+    group: PathLike | Iterable[PathLike] | None = None,
     n_features: int | None = None,
     absent: float = 0.0,
     comments: bool = False,

@@ -6,7 +6,7 @@ import gzip
 import os
 import re
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -28,7 +28,7 @@ class LineError(ValueError):
     """What is wrong with one line; the caller adds which file and line it is."""
 
 
-def as_paths(caller: str, argument: str, paths: PathLike | Sequence[PathLike] | None) -> list[Path]:
+def as_paths(caller: str, argument: str, paths: PathLike | Iterable[PathLike] | None) -> list[Path]:
     """One path, several, or none, as a list."""
     if paths is None:
         return []

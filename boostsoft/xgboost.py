@@ -31,7 +31,7 @@ from .arguments import as_flag, short
 from .choices import Accuracy, Hessian, Noise, Reference
 from .metric_lists import MetricList
 from .metrics.hard import Metric
-from .metrics.soft import AnyMetric, MetricWeights, SoftMetric, watched_soft
+from .metrics.soft import AnyMetric, MetricWeights, SoftMetric, SomeMetrics, watched_soft
 from .objectives import SoftObjective
 from .objectives import reference_objective as _reference
 
@@ -236,7 +236,7 @@ def train(
     num_boost_round: int = 10,
     *,
     obj: str | Metric | XGBoostObjective | None = None,
-    custom_metric: str | AnyMetric | Sequence[str | AnyMetric] | XGBoostMetrics | None = None,
+    custom_metric: SomeMetrics | XGBoostMetrics | None = None,
     evals: Sequence[tuple[Any, str]] | None = None,
     maximize: bool | None = True,
     verbose_eval: bool | int | None = True,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -93,6 +94,8 @@ def legal(scores: NDArray[np.float64]) -> None:
     for kind in REFERENCES:
         bl.reference_objective(kind)
     bs.choose_sigma(scores[:, None], scores, group=[4], sigmas=[0.1, 0.5], method="tradeoff")
+    load_letor(Path("MQ2008").glob("S*.txt"))
+    load_trec_runs(Path("runs").iterdir(), qrels="qrels.txt")
 
 
 def wrong(scores: NDArray[np.float64]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from operator import methodcaller
 from typing import Any
@@ -61,7 +61,7 @@ class TrecRuns:
 
 
 def load_trec_runs(
-    path: PathLike | Sequence[PathLike],
+    path: PathLike | Iterable[PathLike],
     *more_paths: PathLike,
     qrels: PathLike | None = None,
     pool: Pool = "judged",

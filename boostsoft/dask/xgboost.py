@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from ..adapters.shared import as_booster, first_whole
 from ..adapters.xgboost_calls import XGBoostMetrics, XGBoostObjective
 from ..adapters.xgboost_data import THREADS, import_xgboost
 from ..metrics.hard import Metric
-from ..metrics.soft import SoftMetric
+from ..metrics.soft import SomeMetrics
 from ..objectives import Objective
 from ..pooling import refuse_undivided
 from ..xgboost import settle, trained_objective, watched_metrics
@@ -31,7 +31,7 @@ def train_xgboost(
     *,
     weight: Any = None,
     obj: str | Metric | XGBoostObjective | None = None,
-    custom_metric: str | Metric | SoftMetric | Sequence[str | Metric | SoftMetric] | XGBoostMetrics | None = None,
+    custom_metric: SomeMetrics | XGBoostMetrics | None = None,
     evals: Mapping[str, tuple[Any, ...]] | None = None,
     early_stopping_rounds: int | None = None,
     missing: float = np.nan,
