@@ -1,4 +1,14 @@
-"""Exact soft ranking metrics, their gradients, and boosting on them."""
+"""Exact soft ranking metrics, their gradients, and boosting on them.
+
+Beside the names of this page these modules are for users; the others are what all is made of.
+
+- ``boostsoft.lightgbm``, ``boostsoft.xgboost``: objectives, evaluation and tracking for the boosters' own training;
+- ``boostsoft.objectives``: what they train on, with formulas and sources;
+- ``boostsoft.dask``: training on several machines;
+- ``boostsoft.datasets``: LETOR files, TREC runs, and a task that needs no files;
+- ``boostsoft.tracks``, ``boostsoft.tracking``, ``boostsoft.blending``: what the functions of this page return;
+- ``boostsoft.track_plots``, ``boostsoft.track_report``, ``boostsoft.blend_plots``: pictures of that.
+"""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
