@@ -253,9 +253,9 @@ def train(
     ----------
     params, dtrain, num_boost_round
         As ``xgb.train``; ``params`` may not hold an ``objective``.
-    obj : str, Metric or what :func:`objective` and :func:`reference_objective` build
+    obj : str, Metric or what :func:`objective` and :func:`reference_objective` build, optional
         What to train on, ``"ndcg@10"`` by default.
-    custom_metric : metrics, or what :func:`custom_metric` builds
+    custom_metric : a metric or several, or what :func:`custom_metric` builds, optional
         What to evaluate on ``evals``; by default what ``obj`` trains on, hard, and then soft, with noise of a fifth
         of the scores' spread (of an objective of the literature ndcg@10, hard), less what a :class:`TrackCallback`
         records by these names on a set of ``evals``, and nothing if it records the last one. Early stopping watches

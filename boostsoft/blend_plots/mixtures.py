@@ -192,7 +192,7 @@ def plot_blend_surface(
     ----------
     surface : BlendSurface
         Weights of each mixture and both metrics there, with the optimum of each.
-    kind : "hard" or "soft"
+    kind : "soft" or "hard"
         Which metric.
     names : three str, optional
         What the models are called.

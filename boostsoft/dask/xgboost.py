@@ -41,7 +41,7 @@ def train_xgboost(
 
     Parameters
     ----------
-    client : distributed.Client, optional
+    client : distributed.Client or None
         Of the cluster to train on; the current one if None.
     params
         As ``xgboost.dask.train``; ``base_score=0`` (a model that is continued keeps its own) and
