@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from importlib import import_module
-from typing import get_args
+from typing import Literal, get_args, get_origin
 
 import pytest
 
@@ -16,7 +16,7 @@ from boostsoft.kernels.expected import ACCURACY
 from boostsoft.kernels.noise import LAWS
 from boostsoft.metrics.registry import REGISTRY
 from boostsoft.metrics.spec import DISCOUNTS, EMPTY, GAINS, OPTIONS, MetricOptions
-from boostsoft.objectives import REFERENCES
+from boostsoft.objectives import REFERENCES, NothingToLearnError
 
 MODULES = (
     "boostsoft",
@@ -33,7 +33,7 @@ MODULES = (
     "boostsoft.xgboost",
 )
 PUBLIC = {
-    public.__qualname__: public
+    f"{public.__module__}.{public.__qualname__}": public  # both adapters have an objective
     for module in MODULES
     for public in (getattr(import_module(module), name) for name in import_module(module).__all__)
     if callable(public)
@@ -44,6 +44,8 @@ METHODS = {
     for name, method in inspect.getmembers(public, lambda it: inspect.isfunction(it) or inspect.ismethod(it))
     if inspect.isclass(public) and not name.startswith("_") and method.__module__.startswith("boostsoft")
 }
+
+PAGES = {name: public for name, public in {**PUBLIC, **METHODS}.items() if public is not NothingToLearnError}
 
 
 @pytest.mark.parametrize("module", MODULES)
@@ -71,9 +73,9 @@ def parameters(public):
             yield {parameter.VAR_POSITIONAL: "*", parameter.VAR_KEYWORD: "**"}.get(parameter.kind, "") + name
 
 
-@pytest.mark.parametrize("name", sorted({*PUBLIC, *METHODS} - {"NothingToLearnError"}))
+@pytest.mark.parametrize("name", PAGES)
 def test_every_parameter_is_documented_once_in_the_signatures_order(name):
-    public = PUBLIC[name] if name in PUBLIC else METHODS[name]
+    public = PAGES[name]
     wanted, found = list(parameters(public)), documented(public, "Parameters")
     if inspect.isclass(public) and found is None:  # fields of a dataclass; some of its attributes are computed
         assert set(wanted) <= set(documented(public, "Attributes") or [])
@@ -112,3 +114,15 @@ def test_type_checkers_know_every_option_of_a_metric():
 )
 def test_type_checkers_know_every_name_of_a_choice(choice, known):
     assert set(get_args(getattr(choices, choice))) == set(known)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_lists_the_names_that_type_checkers_know(name):
+    public = PAGES[name]
+    known = {word: get_args(choice) for word, choice in vars(choices).items() if get_origin(choice) is Literal}
+    known["Progress"] = known["Auto"]
+    for argument, parameter in inspect.signature(public).parameters.items():
+        taken = {text for word in re.findall(r"\w+", str(parameter.annotation)) for text in known.get(word, ())}
+        listed = re.search(rf"^(?:\w+, )*{argument}(?:, \w+)* : (.*)$", inspect.getdoc(public), re.MULTILINE)
+        found = set(re.findall(r'"([^"]+)"', listed[1])) if listed else set()
+        assert not (taken and found) or found == taken
