@@ -7,13 +7,15 @@ blocks, so that what is held beside the values stays small.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
 from .arguments import FloatArray
+
+Ends = Literal["linear", "inverted_cdf", "weibull"]
 
 _CELLS = 2_000_000  # values held at once beside those given: 16 MB
 _LEAST_FREEDOM = 0.1  # quantiles of less overflow: that of .975 is 2e12 already
@@ -147,15 +149,18 @@ def bootstrap_means(values: FloatArray, counted: FloatArray, n_boot: int, seed: 
     return means
 
 
-def central(values: NDArray[Any], level: float, attained: bool = False) -> FloatArray:
-    """The two ends of the central ``level`` of the values, along their first axis; ``attained`` ones are among them.
+def central(values: NDArray[Any], level: float, method: Ends = "linear") -> FloatArray:
+    """The two ends of the central ``level`` of the values, along their first axis.
 
-    >>> central(np.arange(4), 0.5), central(np.arange(4), 0.5, attained=True)
-    (array([0.75, 2.25]), array([0, 2]))
+    By ``method`` as NumPy has it: those of "inverted_cdf" are among the values. Of "linear" ones another draw misses
+    more than 1 - level: .069 of those of 100 values at .95, .052 of 1,000; of "weibull" ones as many as it should.
+
+    >>> [central(np.arange(4), 0.5, method).tolist() for method in ("linear", "inverted_cdf", "weibull")]
+    [[0.75, 2.25], [0, 2], [0.25, 2.75]]
     """
     tails = [(1.0 - level) / 2.0, (1.0 + level) / 2.0]
     with np.errstate(invalid="ignore"):  # of infinite values
-        ends: FloatArray = np.quantile(values, tails, axis=0, method="inverted_cdf" if attained else "linear")
+        ends: FloatArray = np.quantile(values, tails, axis=0, method=method)
     return ends
 
 

@@ -225,9 +225,19 @@ def test_interval_is_that_of_weights_on_resampled_queries(data):
         counts = rng.multinomial(sizes.size, np.full(sizes.size, 1 / sizes.size))
         again = SoftBlender(mix=blender.mix_, **options).fit(S, y, qid=qid, sample_weight=(counts * weights)[qid])
         found.append(again.weights_)
-    expected = np.quantile(found, [0.025, 0.975], axis=0).T
+    expected = np.transpose([np.min(found, axis=0), np.max(found, axis=0)])  # a twentieth of 21 is one: half at an end
     np.testing.assert_allclose(interval, expected, atol=0.02)  # they start and end a little elsewhere
     assert np.all(interval[:, 1] > interval[:, 0])
+
+
+def test_the_next_resample_lies_beyond_the_interval_once_in_twenty(data, monkeypatch):
+    """Of 39 draws and a 40th any two are as likely to be the ends: beyond the outermost of 39 it is 2 times in 40."""
+    S, y, sizes = data
+    first = np.random.default_rng(0).permutation(39) / 100
+    draws = np.column_stack([first, 0.5 - first, np.full(39, 0.5)])
+    monkeypatch.setattr("boostsoft.blending.blender.bootstrap_weights", lambda *_: draws)
+    interval = SoftBlender(n_boot=39).fit(S, y, group=sizes).weights_interval_
+    np.testing.assert_allclose(interval, [[0.0, 0.38], [0.12, 0.5], [0.5, 0.5]], rtol=0, atol=1e-12)
 
 
 def test_weights_that_are_used_again_do_not_change_the_interval(data):

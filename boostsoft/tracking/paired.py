@@ -201,7 +201,7 @@ def gain(paired: Paired, hard: Paired, level: float) -> tuple[float, float, floa
     ratios = ratios[~np.isnan(ratios)]
     if ratios.size == 0:
         return np.nan, np.nan, np.nan
-    low, high = central(ratios, level, attained=True)
+    low, high = central(ratios, level, "inverted_cdf")
     return _over(paired.effect, hard.effect), float(low), float(high)
 
 

@@ -366,7 +366,7 @@ def _fewest(means: FloatArray, values: FloatArray, counted: FloatArray, best: in
 def _best_interval(trees: IntArray, means: FloatArray, level: float) -> tuple[int, int]:
     """Percentiles of the number of trees that is best in a resample, each a number that there is."""
     largest = means.max(axis=1, keepdims=True)
-    low, high = central(trees[np.argmax(means >= largest - STILL, axis=1)], level, attained=True)  # the fewest
+    low, high = central(trees[np.argmax(means >= largest - STILL, axis=1)], level, "inverted_cdf")  # the fewest
     return int(low), int(high)
 
 
