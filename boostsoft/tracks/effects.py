@@ -44,7 +44,8 @@ class TreeEffects:
         Name of the metric.
     level : float
         Confidence of all intervals below; that of ``best`` holds it where the curve has a summit, and ends too early
-        where it flattens out towards its end.
+        where it flattens out towards its end: there .35, .49 and .86 of them held the best of 200 made-up trees with
+        30, 100 and 1,000 queries, at 95 %.
     allowed : float
         What ``keep`` may give up: the margin times mean(best) - mean(beginning).
     queries : int
@@ -58,7 +59,8 @@ class TreeEffects:
     mean, change, error : ndarray, shape (n_steps,)
         The metric, its change against the step before, and the standard error of the change, paired over queries.
     low, high : ndarray, shape (n_steps,)
-        Interval of each change, by Student's t; infinite with fewer than two queries.
+        Interval of each change, by Student's t; infinite with fewer than two queries, and too narrow where few of them
+        move (:func:`boostsoft.compare` has figures).
     best : int
         Trees of the highest mean, the fewest if several have it; the beginning is a candidate too.
     best_low, best_high : int

@@ -209,10 +209,12 @@ class TreeTrack:
         ----------
         level : float
             Share of such intervals, in (0, 1), that hold the true mean of one step where queries are many. Of few,
-            percentiles are too narrow: at .95 some .92 hold it with 20 queries, .9 with 10, .83 with 5. Of queries that
-            differ in weight their effective number counts, (sum w)^2 / sum w^2.
+            percentiles are too narrow: at .95 some .92 hold it with 20 queries, .9 with 10, .83 with 5; of a metric
+            that is 1 for a tenth of the queries and 0 for the rest, .87 with 20, .64 with 10. Of queries that differ in
+            weight their effective number counts, (sum w)^2 / sum w^2.
         n_boot : int
-            Number of resamples, 20 at least, the same for all steps.
+            Number of resamples, 20 at least, the same for all steps. Bands of few are too narrow: at .95 those of 20
+            hold .87, of 100 .93, of 1,000 .95 where queries are many.
         seed : int
             Seed of the resampling.
 
