@@ -70,7 +70,7 @@ _FOLDS_NOTE = (
 _FEW_NOTE = (
     "The same with {few} training queries, drawn {draws} times, tested on all others. A query's value is its mean over "
     "the draws that test it; intervals over queries. Over draws: Student's interval of ours less it, the mean "
-    "difference in NDCG@10 of a draw."
+    "difference in NDCG@10 of a draw from these queries. It says nothing of others: most are in several draws."
 )
 
 
