@@ -88,8 +88,8 @@ def test_what_they_are_trained_on():
         (20_000, False, 1),
         (49_999, "auto", 2),
         (50_000, False, 1),
-        (199_999, "auto", 2),
-        (200_000, "auto", 1),
+        (999_999, "auto", 2),
+        (1_000_000, "auto", 1),
         (200_000, True, 2),
     ],
 )  # fmt: skip

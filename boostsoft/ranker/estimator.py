@@ -98,7 +98,7 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         booster's own, one on ``metric`` whose trees see 7/10 of the rows and nodes half of the features. All stand in
         one booster, one after another. "auto" is 4 below 20,000 documents, where that was worth more than any choice
         of the objective (notebooks/10_boosters.ipynb); 2 from there on where trees are random, since random trees
-        learn too slowly where labels have little noise, and below 200,000 where "auto" makes them the booster's own
+        learn too slowly where labels have little noise, and below a million where "auto" makes them the booster's own
         (notebooks/11_signal.ipynb); otherwise, or with ``init_model``, 1. To follow or cut the trees one by one say 1:
         those of the second booster do not go on where the first one's end.
     booster_params : dict, optional
