@@ -195,7 +195,8 @@ def asked(monkeypatch):
         monkeypatch.setattr(kind, method, noting)
 
     note(lgb.Booster, "predict", "num_threads")
-    note(xgb.DMatrix, "__init__", "nthread")
+    for kind in (xgb.DMatrix, xgb.QuantileDMatrix):
+        note(kind, "__init__", "nthread")
     return found
 
 

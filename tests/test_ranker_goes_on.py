@@ -225,13 +225,18 @@ def test_what_cannot_go_on(data):
         fit(ranker(), data, init_model=ranker())
 
 
-def test_xgboost_goes_on_with_other_trees_than_before():
-    """It keeps what it is not told: without a word on nodes' features, half of them would do for plain trees, too."""
+@pytest.mark.parametrize("options", [{}, {"max_bin": 3}])
+def test_xgboost_goes_on_with_other_trees_than_before(options):
+    """It keeps what it is not told: without a word on nodes' features, half of them would do for plain trees, too.
+
+    And few bins do not tell on which side of the first trees' thresholds a document is.
+    """
     data = task(0, 40)
     start = ranker("xgboost", random_trees=True).fit(data.X, data.y, qid=data.qid)
-    more = ranker("xgboost", random_trees=False).fit(data.X, data.y, qid=data.qid, init_model=start)
+    other = ranker("xgboost", random_trees=False, booster_params=options)
+    more = clone(other).fit(data.X, data.y, qid=data.qid, init_model=start)
     plain = xgb.DMatrix(data.X, data.y, group=data.sizes, base_margin=start.predict(data.X))
-    given = ranker("xgboost", random_trees=False).train_arguments(data.y, group=data.sizes)
+    given = other.train_arguments(data.y, group=data.sizes)
     alone = xgb.train(**given, dtrain=plain)
     added = more.predict(data.X) - start.predict(data.X)
     expected = alone.predict(plain, output_margin=True) - start.predict(data.X)

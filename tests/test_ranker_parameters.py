@@ -153,6 +153,30 @@ def test_xgboost_reads_data_on_the_threads_that_it_is_given(data):
     assert xgboost_trees.as_dmatrix(features, 1).nthread == 1
 
 
+@pytest.mark.parametrize(
+    ("params", "bins"),
+    [
+        ({}, [256]),
+        ({"tree_method": "hist", "max_bin": 16, "device": "cpu"}, [16]),
+        ({"tree_method": "approx"}, []),
+        ({"updater": "grow_quantile_histmaker"}, []),
+        ({"max_bin": "16"}, []),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:.*manually specified the `updater`")
+def test_xgboost_keeps_bins_alone_where_trees_need_no_more(params, bins, data, monkeypatch):
+    """Beside them a DMatrix has eight bytes for every number."""
+    made, quantile_matrix = [], xgb.QuantileDMatrix
+
+    def noted(X, max_bin, **options):
+        made.append(max_bin)
+        return quantile_matrix(X, max_bin=max_bin, **options)
+
+    monkeypatch.setattr(xgb, "QuantileDMatrix", noted)
+    ranker("xgboost", booster_params=params).fit(data.X, data.y, qid=data.qid)
+    assert made == bins
+
+
 def test_histograms_by_column_are_had_for_the_asking(data):
     """By row they are otherwise: LightGBM would try which is faster, and add up in another order."""
     given = {"force_col_wise": True}

@@ -37,12 +37,15 @@ def groups_and_weights(caller: str, dmatrix: Any) -> tuple[QueryGroups, FloatArr
     return groups, query_weights(caller, weights if weights.size else None, groups)
 
 
-def make_dmatrix(caller: str, X: Any, **options: Any) -> Any:
-    """A DMatrix of X; an error that names a number which is none in single precision, as which XGBoost keeps it."""
+def make_dmatrix(caller: str, X: Any, *, bins: int | None = None, **options: Any) -> Any:
+    """A DMatrix of X, with ``bins`` one that keeps but the bin of each number, to train on.
+
+    An error names a number which is none in single precision, as which XGBoost keeps it.
+    """
     import xgboost
 
     try:
-        return xgboost.DMatrix(X, **options)
+        return xgboost.DMatrix(X, **options) if bins is None else xgboost.QuantileDMatrix(X, max_bin=bins, **options)
     except xgboost.core.XGBoostError:
         _refuse_infinite(caller, number_matrix(X) if is_frame(X) else X)
         raise

@@ -75,7 +75,7 @@ def _grow(
         settings = settings.drawing_anew(trees.n_trees(start))
     first = _job(settings, trees, settings.objective, train, sets, start)
     refuse_other_features(first, trees)
-    first = replace(first, data=trees.data(settings, train, sets), shown=shown, callbacks=callbacks)
+    first = replace(first, data=trees.data(settings, train, sets, start), shown=shown, callbacks=callbacks)
     n = settings.n_boosters or 1
     share = 1.0 / n
     found = _train(trees, replace(first, share=share, settings=_at_rate(settings, share)))

@@ -248,7 +248,7 @@ def load(source: Any) -> Any:
     return found
 
 
-def data(settings: Settings, train: Rows, sets: Sequence[Rows]) -> Any:
+def data(settings: Settings, train: Rows, sets: Sequence[Rows], start: Any) -> Any:
     """The data sets. Where several boosters are trained, LightGBM keeps the features, to predict by those before."""
     _refuse_other_interactions(settings, train.features.matrix.shape[1])
     several = (settings.n_boosters or 1) > 1

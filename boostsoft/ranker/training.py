@@ -143,8 +143,11 @@ class Trees(Protocol):
         """A booster from a booster or a file; None if the source is neither."""
         ...
 
-    def data(self, settings: Settings, train: Rows, sets: Sequence[Rows]) -> Any:
-        """The training data and the validation sets in the booster's own form, for all trainings of a fit."""
+    def data(self, settings: Settings, train: Rows, sets: Sequence[Rows], start: Any) -> Any:
+        """The training data and the validation sets in the booster's own form, for all trainings of a fit.
+
+        ``start`` is the booster that they go on from, if any.
+        """
         ...
 
     def train(self, job: Job) -> Any:

@@ -33,6 +33,7 @@ NAME = "xgboost"
 LIMITS = "gamma"
 WANTS_NAMES = True
 CALLBACKS = "xgboost.callback.TrainingCallback, such as xgboost.callback.EvaluationMonitor()"
+_BINS = 256  # XGBoost's max_bin
 _NEAR_NOTHING = 1e-15  # a size whose square still divides a curvature within XGBoost's float32
 
 TAKEN = by_alias(
@@ -194,11 +195,28 @@ def load(source: Any) -> Any:
     return found
 
 
-def data(settings: Settings, train: Rows, sets: Sequence[Rows]) -> Any:
-    """The matrices."""
-    return as_dmatrix(train.features, settings.n_jobs, train), [
-        as_dmatrix(rows.features, settings.n_jobs, rows) for rows in sets
-    ]
+def data(settings: Settings, train: Rows, sets: Sequence[Rows], start: Any) -> Any:
+    """The matrices, of which XGBoost tells by its global verbosity only."""
+    import xgboost
+
+    bins = _bins(settings) if start is None else None
+    with xgboost.config_context(verbosity=1):
+        return as_dmatrix(train.features, settings.n_jobs, train, bins), [
+            as_dmatrix(rows.features, settings.n_jobs, rows) for rows in sets
+        ]
+
+
+def _bins(settings: Settings) -> int | None:
+    """How many bins of a feature hold all that the trees are grown by, None if they may look at the numbers.
+
+    The trees are the same, and a DMatrix keeps eight bytes of every number beside its bin. But trees of other bins,
+    which a training goes on from, would give other scores.
+    """
+    more = settings.more
+    if more.get("tree_method", "hist") != "hist" or more.get("device", "cpu") != "cpu" or "updater" in more:
+        return None
+    bins = more.get("max_bin", _BINS)
+    return bins if isinstance(bins, int) else None
 
 
 def train(job: Job) -> Any:
@@ -396,7 +414,7 @@ def _after(values: Callable[[Any], list[Any]], job: Job) -> Any:
     return After()
 
 
-def as_dmatrix(features: Features, n_jobs: int | None, rows: Rows | None = None) -> Any:
+def as_dmatrix(features: Features, n_jobs: int | None, rows: Rows | None = None, bins: int | None = None) -> Any:
     """Features as a DMatrix, to predict from, or to train on with the labels, queries and weights of ``rows``."""
     options: dict[str, Any] = {}
     if rows is not None:
@@ -408,6 +426,7 @@ def as_dmatrix(features: Features, n_jobs: int | None, rows: Rows | None = None)
     return make_dmatrix(
         "SoftRanker" if rows is None else FIT,
         _matrix(features),
+        bins=bins,
         nthread=n_jobs,
         feature_names=names_of(features),
         feature_types=types,
