@@ -84,8 +84,8 @@ def load_letor(
     RankingData
         Feature i is column i - 1 of X. (Boosters that read a file themselves, as `lgb.Dataset("rank.train")` and
         `xgb.DMatrix("S1.txt?format=libsvm")` do, make it column i.) Dense: X takes n_docs * n_features * 8 bytes,
-        however sparse the file is (reading a dense file takes about twice that for a moment). Query ids are int64 if
-        all are integers, else strings. A query that ends one file and begins the next is one query.
+        however sparse the file is. Query ids are int64 if all are integers, else strings. A query that ends one file
+        and begins the next is one query.
 
     Raises
     ------
@@ -137,9 +137,9 @@ def load_letor(
     else:
         sizes = np.concatenate(group_sizes)
         ids = np.arange(len(sizes), dtype=np.int64)
-    y = reader.labels()
+    X, y = reader.arrays(float(absent))
     kept = None if reader.comments is None else tuple(reader.comments)
-    return RankingData(reader.features(float(absent)), y, np.repeat(ids, sizes), sizes, kept)
+    return RankingData(X, y, np.repeat(ids, sizes), sizes, kept)
 
 
 def _read_each(reader: _letor.Reader, paths: Sequence[Path], progress: Any) -> Iterator[int]:

@@ -70,6 +70,28 @@ def test_chunks_do_not_matter(write, monkeypatch, chunk_lines):
     assert_same(load_letor(path, comments=True), whole)
 
 
+@pytest.mark.parametrize("together", [1, 16, 32, 1000])
+@pytest.mark.parametrize(
+    "rows", [("1:1 2:2",) * 5, ("2:1", "", "1:3"), ("",) * 3, ("1:1 2:2", "1:3 2:4", "1:5", "2:6")]
+)
+def test_how_many_chunks_are_put_together_does_not_matter(write, monkeypatch, rows, together):
+    """Of one width and of several, and chunks with columns of their own among them."""
+    lines = [f"{at} qid:1 {row} 3:{at}\n" for at, row in enumerate(rows)]
+    expected = [{int(index): float(value) for index, value in re.findall(r"(\d):(\d)", line)} for line in lines]
+    monkeypatch.setattr(reader, "CHUNK_LINES", 1)
+    monkeypatch.setattr(reader, "TOGETHER", together)
+    data = load_letor(write("".join(lines).encode()))
+    np.testing.assert_array_equal(data.X, [[row.get(index, 0.0) for index in (1, 2, 3)] for row in expected])
+    np.testing.assert_array_equal(data.y, range(len(rows)))
+
+
+def test_what_was_read_is_freed_as_x_is_filled(write):
+    collected = reader.Reader("test", with_qid=True, n_features=None, comments=False)
+    collected.read(write(SMALL))
+    X, y = collected.arrays(0.0)
+    assert (len(X), len(y), collected.blocks, collected.chunks) == (3, 3, [], [])
+
+
 def test_absent_features(write):
     path = write(b"1 qid:1 1:1 2:2\n0 qid:1 3:3\n0 qid:1\n")
     np.testing.assert_array_equal(load_letor(path).X, [[1, 2, 0], [0, 0, 3], [0, 0, 0]])

@@ -110,6 +110,22 @@ def test_indices_that_only_add_up_to_a_dense_chunk_are_named(write):
         load_letor(path)
 
 
+def test_a_query_that_comes_back_is_named_before_the_rest_is_read(write, monkeypatch):
+    monkeypatch.setattr(reader, "CHUNK_LINES", 1)
+    path = write(b"1 qid:1 1:1\n1 qid:1 1:2\n1 qid:2 1:1\n0 qid:1 1:2\nrubbish\n")
+    with pytest.raises(ValueError, match=r"line 4: .* must be contiguous; got qid '1' again .* line 1$"):
+        load_letor(path)
+
+
+def test_a_matrix_may_take_the_place_of_what_was_read(write, monkeypatch):
+    monkeypatch.setattr(reader, "NAME_BYTES", 0)
+    monkeypatch.setattr(reader, "available_memory", lambda: 8)
+    path = write(b"0 qid:1 1:1 2:1\n1 qid:1 1:1 2:2\n")
+    assert load_letor(path).X.shape == (2, 2)
+    with pytest.raises(ValueError, match="must fit into memory"):
+        load_letor(path, n_features=3)
+
+
 @pytest.mark.parametrize(("n_features", "named"), [(None, "set\\.txt, line 2"), (10**9, "n_features=1000000000")])
 def test_a_matrix_beyond_the_memory_is_refused_before_it_is_made(write, monkeypatch, n_features, named):
     monkeypatch.setattr(reader, "available_memory", lambda: 2**30)

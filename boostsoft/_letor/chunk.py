@@ -101,6 +101,17 @@ def _index_fits(index: NDArray[np.int64] | None, counts: NDArray[np.int64], n_fe
     return bool(rising.all() and (index <= (LARGEST_INT32 if n_features is None else n_features)).all())
 
 
+def together(blocks: list[Block]) -> list[Block]:
+    """Adjacent blocks as one, or as they are where some have columns or widths of their own."""
+    if len({None if block.columns is not None else int(block.counts[0]) for block in blocks}) != 1:
+        return list(blocks)
+    y, counts, values = (
+        np.concatenate([getattr(block, name) for block in blocks]) for name in ("y", "counts", "values")
+    )
+    columns = [block.columns for block in blocks if block.columns is not None]
+    return [Block(y, [], counts, np.concatenate(columns) if columns else None, values)]
+
+
 def parse_careful(lines: Lines, with_qid: bool, n_features: int | None, place: str) -> Block:
     """Parse line by line; a mistake is a ValueError that begins with `place` and the line number."""
     y, qids, counts = [], [], []

@@ -13,11 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..text_files import as_ids, read_lines, show
-from .chunk import Block, parse_careful, parse_fast
+from .chunk import Block, parse_careful, parse_fast, together
 from .lines import Lines, without_comments
 
 # Lines per chunk: 2,048 lines of 136 features are 2 MB of text; 8,192 were 10 % slower, 256 no faster.
 CHUNK_LINES = 2048
+# Bytes of values put into one block: so many go back to the system when they are freed, 2 MB of a chunk would not.
+TOGETHER = 2**26
 NAME_BYTES = 80  # of a feature's name in RankingData: more than its column, of ten documents or fewer
 
 
@@ -44,7 +46,9 @@ class Reader:
     def __init__(self, caller: str, *, with_qid: bool, n_features: int | None, comments: bool) -> None:
         self.caller, self.with_qid, self.n_features = caller, with_qid, n_features
         self.blocks: list[Block] = []
+        self.chunks: list[Block] = []  # the last ones, not put together yet
         self.runs: list[Run] = []
+        self._first: dict[bytes, Run] = {}
         self.widest = Widest(0, None, 0)
         self.comments: list[str] | None = [] if comments else None
 
@@ -67,7 +71,9 @@ class Reader:
         if block is None:
             place = f"{self.caller}: {path}"
             block = parse_careful(lines, self.with_qid, self.n_features, place)
-        self.blocks.append(block._replace(qids=[]))
+        self.chunks.append(block._replace(qids=[]))
+        if sum(chunk.values.nbytes for chunk in self.chunks) >= TOGETHER:
+            self._put_together()
         width, document = _widest(block)
         if width > self.widest.largest:
             self.widest = Widest(width, path, lines.numbers[document])
@@ -76,25 +82,35 @@ class Reader:
         if self.comments is not None:
             self.comments += [text.strip().decode("utf-8", "backslashreplace") for text in lines.comments]
 
+    def _put_together(self) -> None:
+        self.blocks += together(self.chunks)
+        self.chunks.clear()
+
     def _add_runs(self, qids: list[bytes], numbers: list[int], path: Path) -> None:
         start = 0
         for i in range(1, len(qids) + 1):
             if i == len(qids) or qids[i] != qids[start]:
-                self.runs.append(Run(qids[start], path, numbers[start], i - start))
+                self._add_run(Run(qids[start], path, numbers[start], i - start))
                 start = i
 
-    def labels(self) -> NDArray[np.float64]:
-        """Return the labels of all documents."""
-        return np.concatenate([block.y for block in self.blocks])
+    def _add_run(self, run: Run) -> None:
+        """One that comes back is told at once; ``queries`` knows which other texts are the same number."""
+        first = self._first.setdefault(run.qid, run)
+        if first is not run and self.runs[-1].qid != run.qid:
+            self._refuse_return(first, run)
+        self.runs.append(run)
 
-    def features(self, absent: float) -> NDArray[np.float64]:
-        """Return X (n_docs, n_features). Memory peaks here, at about twice the size of X for dense files."""
+    def arrays(self, absent: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return X (n_docs, n_features) and the labels; the blocks are freed as X is filled."""
+        self._put_together()
         width = self.widest.largest if self.n_features is None else self.n_features
-        n_docs = sum(len(block.y) for block in self.blocks)
-        self._refuse_too_large(n_docs, width)
-        X = np.empty((n_docs, width))
+        y = np.concatenate([block.y for block in self.blocks])
+        self._refuse_too_large(len(y), width)
+        X = np.empty((len(y), width))
         end = 0
-        for block in self.blocks:
+        self.blocks.reverse()
+        while self.blocks:
+            block = self.blocks.pop()
             start, end = end, end + len(block.y)
             if block.columns is None:
                 n_first = int(block.counts[0])
@@ -103,12 +119,15 @@ class Reader:
             else:
                 X[start:end] = absent
                 X[np.repeat(np.arange(start, end), block.counts), block.columns - 1] = block.values
-        return X
+        return X, y
 
     def _refuse_too_large(self, n_docs: int, width: int) -> None:
         """A system may promise memory that it has not, and end the process when it is written to."""
         size, available = (8 * n_docs + NAME_BYTES) * width, available_memory()
-        if available is None or size <= available:
+        if available is None:
+            return
+        available += sum(block.values.nbytes for block in self.blocks)  # which are freed meanwhile
+        if size <= available:
             return
         wide = f"{self.widest.path}, line {self.widest.line}: the largest feature index is {width}"
         if self.n_features is not None:
