@@ -82,7 +82,8 @@ def paired_interval(
     level : float
         Confidence level, in (0, 1).
     n_boot : int
-        Number of resamples, 20 at least.
+        Number of resamples, 20 at least. Of few the ends are too narrow: at .95 those of 20 hold .87, of 100 .93, of
+        1,000 .95 where queries are many.
     seed : int
         Seed of the resampling.
 

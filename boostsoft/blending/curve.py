@@ -120,7 +120,8 @@ def blend_curve(
         Of the soft metric. In units of the spread it sees no more of a mixture than its direction; in units of the
         score it rises and falls with the size of the mixed scores. "auto" as in :class:`SoftBlender`.
     n_boot : int
-        Resamples of the queries, 20 at least; both metrics see the same.
+        Resamples of the queries, 20 at least; both metrics see the same. Intervals of few are too narrow: those of 20
+        hold some .87, of 100 .93, where queries are many.
     random_state : int, RandomState or Generator, optional
         Seed of the resampling; None is 0.
     progress : "auto", True or False
