@@ -8,15 +8,7 @@ from typing import Any, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arguments import (
-    FloatArray,
-    as_flag,
-    non_negative_number,
-    one_of,
-    positive_number,
-    set_fields,
-    whole_number,
-)
+from ..arguments import FloatArray, as_flag, non_negative_number, one_of, positive_number, set_fields, whole_number
 from ..choices import LambdaKind
 from ..kernels.curvature import NO_CURVATURE, Curvature
 from ..kernels.families import PAIRS

@@ -54,11 +54,11 @@ class StoppingRule:
     -----
     The normal law stands for the mean over queries: a dozen or more should count, and many more if their weights are
     uneven: where nothing changes, .10 of the tests at .9 find a rise among 100 queries of equal weight, .12 and .19 of
-    lognormal weights of sigma 1 and 2. The test is repeated after every
-    tree, each time on its own: if m trees truly add g with error e, training stops at a given tree with probability
-    Phi(z - g / e), so that a patience whose trees add less than a few errors ends by chance: at a rate of .05 one of 50
-    was as good as the best of 300 trees on five sets, one of 20 lost .005 (notebooks/tracking.ipynb). What counts as
-    best is not part of the test: it is the highest mean seen. A query that moves by less than 1e-9 stands still.
+    lognormal weights of sigma 1 and 2. The test is repeated after every tree, each time on its own: if m trees truly
+    add g with error e, training stops at a given tree with probability Phi(z - g / e), so that a patience whose trees
+    add less than a few errors ends by chance: at a rate of .05 one of 50 was as good as the best of 300 trees on five
+    sets, one of 20 lost .005 (notebooks/tracking.ipynb). What counts as best is not part of the test: it is the highest
+    mean seen. A query that moves by less than 1e-9 stands still.
 
     Examples
     --------
