@@ -51,6 +51,8 @@ def test_two_steps_of_one_track():
     _, track = tracks_of_scores(y, a, b, label="forest")
     found = compare(track, track, step_a=0)
     assert found.labels == ("forest (1 tree)", "forest (2 trees)")
+    assert str(found).startswith("a: forest (1 tree), b: forest (2 trees)\nmetric ")
+    assert "a: forest (1 tree), b: forest (2 trees)" in found._repr_html_()
     assert compare(track, track).labels == ("forest (a, 2 trees)", "forest (b, 2 trees)")
     assert found.rows[0].difference == pytest.approx(Metric("ndcg@10")(y, b, group=SIZES))
     # of the last step only the scores are known: b's are scaled back to a's spread, which here is the same

@@ -152,11 +152,15 @@ class Comparison:
 
     def __repr__(self) -> str:
         head, rows, notes = self._table()
-        return "\n".join([f"a: {self.labels[0]}, b: {self.labels[1]}", text_table(head, rows), *notes])
+        return "\n".join([*self._called(), text_table(head, rows), *notes])
 
     def _repr_html_(self) -> str:
         head, rows, notes = self._table()
-        return html_table(head, rows, [f"a: {self.labels[0]}, b: {self.labels[1]}", *notes])
+        return html_table(head, rows, [*self._called(), *notes])
+
+    def _called(self) -> list[str]:
+        """What a and b are called, where they have names."""
+        return [] if self.labels == ("a", "b") else [f"a: {self.labels[0]}, b: {self.labels[1]}"]
 
     def _table(self) -> tuple[list[str], list[list[str]], list[str]]:
         head = ["metric", "a", "b", "b - a", f"{per_cent(self.level)}% interval", "t", "p (t)", "p (Wilcoxon)"]
