@@ -140,6 +140,13 @@ def as_path(caller: str, argument: str, path: Any) -> Path:
     return Path(path)
 
 
+def as_file(caller: str, argument: str, path: Any) -> Path:
+    """The path of a file that is there."""
+    file = as_path(caller, argument, path)
+    refuse_absent(caller, argument, file)
+    return file
+
+
 def refuse_absent(caller: str, argument: str, path: Path) -> None:
     """Raise if there is no file at a path; a pipe is one."""
     if not path.exists() or path.is_dir():

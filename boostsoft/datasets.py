@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from . import _digits, _letor
 from ._trec.runs import TrecRuns, load_trec_runs, write_trec_run
-from .arguments import as_flag, as_path, whole_number
+from .arguments import as_file, as_flag, whole_number
 from .choices import Progress
 from .progress import bar_of_files
 from .ranking_data import RankingData
@@ -178,7 +178,7 @@ def read_group_file(path: PathLike) -> NDArray[np.int64]:
     ...     read_group_file(file)
     array([3, 1])
     """
-    return _group_sizes("read_group_file", as_path("read_group_file", "path", path))
+    return _group_sizes("read_group_file", as_file("read_group_file", "path", path))
 
 
 def _group_sizes(caller: str, path: Path) -> NDArray[np.int64]:

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from .arguments import as_path, refuse_absent, short
+from .arguments import as_file, short
 
 PathLike: TypeAlias = str | os.PathLike[str]
 
@@ -29,13 +29,13 @@ class LineError(ValueError):
 
 
 def as_paths(caller: str, argument: str, paths: PathLike | Iterable[PathLike] | None) -> list[Path]:
-    """One path, several, or none, as a list."""
+    """The paths of one file, several, or none, as a list: all are looked for before any is read."""
     if paths is None:
         return []
     several = [paths] if isinstance(paths, (str, os.PathLike)) else paths
     if not isinstance(several, Iterable):
         raise TypeError(f"{caller}: {argument} must be a path or several; got {short(several)}")
-    return [as_path(caller, argument, path) for path in several]
+    return [as_file(caller, argument, path) for path in several]
 
 
 def written(name: str) -> str:
@@ -64,7 +64,6 @@ def read_lines(path: Path, caller: str, tell: Callable[[int], None] | None = Non
 
     ``tell`` hears now and then how many bytes of the file have been read.
     """
-    refuse_absent(caller, "path", path)
     number = 0
     with path.open("rb") as raw:
         zipped = is_gzip(raw.peek(2))

@@ -240,8 +240,10 @@ def test_missing_file_is_named(tmp_path, write):
         read_group_file(absent)
     with pytest.raises(TypeError, match="read_group_file: path must be a path; got None"):
         read_group_file(None)
-    with pytest.raises(FileNotFoundError, match=r"load_letor: .*absent\.txt"):
+    with pytest.raises(FileNotFoundError, match=r"load_letor: group must name an existing file; got '.*absent\.txt'"):
         load_letor(write(b"1 1:1\n"), group=absent)
+    with pytest.raises(FileNotFoundError, match=r"load_letor: path must name an existing file; got '.*absent\.txt'"):
+        load_letor(write(b"not read\n"), absent)
 
 
 @pytest.mark.parametrize("size", [b"0", b"-1", b"2.5", b"a", b"1 2", b"9" * 30])
@@ -271,7 +273,7 @@ def test_group_sum_names_both_numbers(write):
     ("arguments", "message"),
     [
         ({"path": []}, "path must name at least one file; got an empty list"),
-        ({"group": ["a", "b"]}, r"group must name one file per data file \(1\); got 2"),
+        ({"group": [__file__] * 2}, r"group must name one file per data file \(1\); got 2"),
         ({"group": []}, r"group must name one file per data file \(1\); got 0"),
         ({"comments": "no"}, "comments must be True or False; got 'no'"),
         ({"n_features": 0}, r"n_features must be from 1 to 2\^53; got 0"),

@@ -320,8 +320,10 @@ def test_damaged_and_missing_files(write, tmp_path):
     path.write_bytes(A)
     with pytest.raises(ValueError, match=r"plain\.gz, line 1: the name ends in \.gz but the content is not gzip"):
         load_trec_runs(path)
-    with pytest.raises(FileNotFoundError, match="existing file"):
+    with pytest.raises(FileNotFoundError, match=r"load_trec_runs: path must name an existing file; got '.*none'"):
         load_trec_runs(tmp_path / "none")
+    with pytest.raises(FileNotFoundError, match=r"load_trec_runs: qrels must name an existing file; got '.*none'"):
+        load_trec_runs(write(b"not read", "run"), qrels=tmp_path / "none")
 
 
 def test_a_bar_over_the_files(write, capsys, monkeypatch):

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arguments import FloatArray, as_array, as_path, finite_number, finite_vector, one_of, whole_number
+from ..arguments import FloatArray, as_array, as_file, as_path, finite_number, finite_vector, one_of, whole_number
 from ..atomic import write_whole
 from ..choices import Pool, Progress, Topics
 from ..query_groups import places_of_ids, refuse_missing_ids, run_sizes
@@ -143,7 +143,7 @@ def load_trec_runs(
     one_of(caller, "pool", pool, POOLS)
     one_of(caller, "topics", topics, TOPICS)
     label = finite_number(caller, "unjudged", unjudged)
-    judgements = None if qrels is None else as_path(caller, "qrels", qrels)
+    judgements = None if qrels is None else as_file(caller, "qrels", qrels)
     table = read_table(paths, judgements, caller, pool=pool, topics=topics, unjudged=label, progress=progress)
     return TrecRuns(*table)
 
