@@ -95,7 +95,7 @@ def choose_sigma(
     r"""Choose the noise of a soft metric for these scores.
 
     - ``"tradeoff"`` (Levkov 2017, with a weight of 1/5): the least smoothness_weight x roughness + misfit of the curve
-      along the mixture of two models, in the mean over pairs of models. Roughness is how far the soft curve is from a
+      along 51 mixtures of two models, in the mean over pairs of models. Roughness is how far the soft curve is from a
       polynomial over 11 points (:func:`boostsoft.smoothness_error`, "polynomial") over its variance, relative to that
       of the hard curve; misfit is what it leaves unexplained of the hard one (:func:`boostsoft.approximation_error`
       over that one's variance). Pairs whose hard curve is constant are left out; a soft curve that is constant has
