@@ -226,14 +226,14 @@ def warn_of_one_query(caller: str, stacklevel: int) -> None:
     warnings.warn(f"{caller}: neither group= nor qid= was given: all rows are one query", stacklevel=stacklevel + 1)
 
 
-def query_weights(caller: str, weights: Any, groups: QueryGroups) -> FloatArray:
+def query_weights(caller: str, weights: Any, groups: QueryGroups, argument: str = "query_weight") -> FloatArray:
     """One non-negative weight per query, not all 0; ones if None."""
     if weights is None:
         return np.ones(groups.n_queries)
-    vector = finite_vector(caller, "query_weight", weights, groups.n_queries, "query")
-    refuse_negative(caller, "query_weight", vector)
+    vector = finite_vector(caller, argument, weights, groups.n_queries, "query")
+    refuse_negative(caller, argument, vector)
     if not vector.any():
-        raise ValueError(f"{caller}: query_weight must not be 0 for every query")
+        raise ValueError(f"{caller}: {argument} must not be 0 for every query")
     return np.array(vector)  # the user's own may change while ours is kept
 
 

@@ -473,6 +473,9 @@ def test_bad_weights_and_labels_are_named(data):
         data.matrix(weight=-np.ones(data.sizes.size))
     with pytest.raises(xgb.core.XGBoostError, match="Size of weight must equal to the number of query groups"):
         train(data.matrix(weight=np.ones(data.y.size)))
+    callback = bx.TrackCallback(data.matrix(weight=np.ones(data.y.size)))  # which XGBoost itself never looks at
+    with pytest.raises(ValueError, match=r"weight of the DMatrix must have one value per query, 30; got 4"):
+        train(data, callbacks=[callback])
     with pytest.raises(xgb.core.XGBoostError, match="Label contains NaN"):
         xgb.DMatrix(data.X, np.where(data.y == 3, np.nan, data.y), group=data.sizes)
 

@@ -34,7 +34,7 @@ def groups_and_weights(caller: str, dmatrix: Any) -> tuple[QueryGroups, FloatArr
         if over_workers() is not None:  # others may have the weight
             return groups, np.zeros(groups.n_queries)
         raise ValueError(f"{caller}: weight of the DMatrix must not be 0 for all queries; got {weights.size} zeros")
-    return groups, query_weights(caller, weights if weights.size else None, groups)
+    return groups, query_weights(caller, weights if weights.size else None, groups, "weight of the DMatrix")
 
 
 def make_dmatrix(caller: str, X: Any, *, bins: int | None = None, **options: Any) -> Any:
