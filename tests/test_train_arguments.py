@@ -61,7 +61,7 @@ def grown(booster, given, data, weight=None):
 )
 def test_train_grows_the_trees_of_fit(booster, parameters, data):
     ranker = SoftRanker(booster, **{**SMALL, **parameters})
-    found = grown(booster, ranker.train_arguments(data.y, group=data.sizes), data)
+    found = grown(booster, ranker.train_arguments(data.y, X=data.X, group=data.sizes), data)
     expected = trees(ranker.fit(data.X, data.y, qid=data.qid).booster_)
     for one in found:
         assert trees(one) == expected

@@ -71,6 +71,7 @@ def legal(scores: NDArray[np.float64]) -> None:
     ranker = bs.SoftRanker(mix=by_either, losses={"xendcg": 1}, eval_metric=[soft, "ndcg@10"], random_state=np.int64(1))
     assert_type(ranker.n_boosters_ + ranker.best_iteration_ + ranker.n_iter_ + ranker.n_features_in_, int)
     assert_type(ranker.learning_rate_ + ranker.reg_lambda_, float)
+    assert_type(ranker.random_trees_, bool)
     assert_type(ranker.best_score_, float | None)
     assert_type(ranker.losses_, dict[str, float])
     assert_type(ranker.evals_result_, dict[str, dict[str, list[float]]])

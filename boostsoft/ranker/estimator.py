@@ -32,6 +32,7 @@ from .rows import find_queries, read_rows
 from .settings import FIT, Settings, check_settings, check_threads
 from .train_arguments import train_arguments
 from .training import Trees, normalised
+from .trial import settle
 
 
 class SoftRanker(BaseEstimator):  # type: ignore[misc]
@@ -86,10 +87,12 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         Whether splits are chosen among random ones, which steadies a sum of trees: LightGBM then tries one threshold
         per feature (``extra_trees``); XGBoost, which cannot, gives a tree 7/10 of the rows that ``subsample`` leaves
         and a node half of the features, and so does LightGBM in boosters on the labels (``n_boosters``): random
-        thresholds tell features of few values, counts and codes, hardly apart. With ``n_boosters=1`` and such features
-        say False, and ``subsample=0.7``, and make codes columns of categories. On small data random trees were worth
-        more than any choice of the objective (notebooks/08_objectives.ipynb); "auto" is True below 50,000 documents to
-        train on, or with fewer than 5,000 relevant ones, above the least label of their query.
+        thresholds tell features of few values, counts and codes, hardly apart (make codes columns of categories). On
+        small data random trees were worth more than any choice of the objective (notebooks/08_objectives.ipynb). "auto"
+        is True below 50,000 documents to train on, or with fewer than 5,000 relevant ones, above the least label of
+        their query, unless a trial speaks against it: of 20 queries or more half are learned by 10 random trees and by
+        10 of the booster's own, and on the others the random ones gain less than 9/10 of what its own gain, by more
+        than three standard errors (notebooks/11_signal.ipynb).
     n_boosters : int or "auto"
         Boosters whose scores are averaged, each of ``n_estimators`` trees and trained by itself from zero: the first on
         ``metric``, the second on the labels (query-RMSE) with a quarter of the leaves, the third on ``metric`` with a
@@ -138,6 +141,8 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         ``num_parallel_tree`` grows several trees in each.
     n_boosters_ : int
         How many boosters were trained.
+    random_trees_ : bool
+        Whether trees were random: of several boosters, those of the first.
     learning_rate_ : float
         How far each tree went, of several boosters before their scores are averaged, unless a callback changed that.
     losses_ : dict
@@ -192,6 +197,7 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
     booster_: Any
     best_iteration_: int
     n_boosters_: int
+    random_trees_: bool
     learning_rate_: float
     losses_: dict[str, float]
     reg_lambda_: float
@@ -435,6 +441,7 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         self,
         y: Any,
         *,
+        X: Any = None,
         group: Any = None,
         qid: Any = None,
         sample_weight: Any = None,
@@ -443,14 +450,17 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         """What ``lgb.train`` or ``xgb.train`` is given to grow the trees of :meth:`fit`, but for the data.
 
         For whoever calls these, or ``lgb.cv``, ``xgb.cv`` and :func:`boostsoft.xgboost.train`, because of callbacks,
-        constraints or data sets of their own: ``lgb.train(**ranker.train_arguments(y, group=sizes), train_set=data)``
-        grows the trees of ``fit`` with ``n_boosters=1``. The ranker stays as it was.
+        constraints or data sets of their own: ``lgb.train(**ranker.train_arguments(y, X=X, group=sizes),
+        train_set=data)`` grows the trees of ``fit`` with ``n_boosters=1``. The ranker stays as it was.
 
         Parameters
         ----------
         y : (n_docs,)
             Labels of the data set to train on: what "auto" stands for, and ``reg_lambda`` in the booster's own units,
             depend on them and the queries.
+        X : (n_docs, n_features), optional
+            Its features, as in :meth:`fit`; without them no trial is made of random trees, which ``fit`` makes where
+            ``random_trees="auto"`` stands for True.
         group, qid : (n_queries,) or (n_docs,)
             Its queries, one of the two; rows of a query must be adjacent.
         sample_weight, query_weight : (n_docs,) or (n_queries,), optional
@@ -482,7 +492,7 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         5
         """
         settings, trees = self._checked()
-        return train_arguments(settings, trees, y, group, qid, sample_weight, query_weight)
+        return train_arguments(self, settings, trees, X, y, group, qid, sample_weight, query_weight)
 
     @property
     def feature_importances_(self) -> FloatArray:
@@ -521,12 +531,13 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         check_watched(settings, sets)
         warn_of_blind_stopping(settings, sets)
         train, sets = train.in_their_mean(), [rows.of_usual_size() for rows in sets]
-        settings = settings.on(train.labels, train.groups, continued=start is not None)
+        settings = settle(settings, trees, train, continued=start is not None)
         callbacks = read_callbacks(settings, trees, callbacks)
         self.losses_ = dict(settings.objective.losses)
         found = grow(settings, trees, train, sets, start, callbacks)
         trees.name_categories(found.booster, encoder.categories.values())
-        self.n_boosters_ = cast(int, settings.n_boosters)  # both are settled: the data is known
+        self.random_trees_ = cast(bool, settings.random_trees)  # all three are settled: the data is known
+        self.n_boosters_ = cast(int, settings.n_boosters)
         self.learning_rate_ = cast(float, settings.learning_rate)
         self.reg_lambda_ = found.reg_lambda
         self.booster_, self.best_iteration_, self.n_iter_ = found.booster, found.kept, found.grown

@@ -100,11 +100,15 @@ class Settings:
         several = (self.n_boosters or 1) > 1
         return bool(self.random_trees) or (self.by_data and several)
 
-    def on(self, labels: FloatArray, groups: QueryGroups, continued: bool = False) -> Settings:
-        """The same for training data of these labels and queries, with a booster that is ``continued`` or none."""
+    def on(self, labels: FloatArray, groups: QueryGroups, continued: bool = False, unsuited: bool = False) -> Settings:
+        """The same for training data of these labels and queries, with a booster that is ``continued`` or none.
+
+        ``unsuited`` says that random trees do not suit its features, if the data is to decide on them.
+        """
         relevant = n_relevant(labels, groups)
         by_data = self.random_trees is None
-        random = random_trees.helps(groups.n_docs, relevant) if self.random_trees is None else self.random_trees
+        helps = random_trees.helps(groups.n_docs, relevant) and not unsuited
+        random = helps if self.random_trees is None else self.random_trees
         objective = self.objective
         if self.losses_by_data:
             losses = convex_losses.chosen(objective.metric, groups, relevant, random)

@@ -1,0 +1,82 @@
+"""A trial of random trees: whether they suit the features, which no count of documents tells.
+
+Random thresholds hardly tell features of few values apart, as codes and counts, and trees that see parts of the data
+are slower at it too. So where "auto" would grow random trees, a few of them and as many plain ones are grown on half of
+the queries, at a high rate, and the other half tells which learn (notebooks/11_signal.ipynb).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from ..adapters.shared import as_booster
+from ..arguments import FloatArray, changed
+from ..metrics.prepared import prepare
+from ..objectives.base import NothingToLearnError
+from ..queries import split_queries
+from ..query_means import mean_errors, weighted_means
+from .regularization import first_curvature
+from .rows import Rows
+from .settings import FIT, Settings
+from .training import Job, Trees
+from .watch import Watch
+
+_TREES, _RATE = 10, 0.3
+_LEAST = 20  # queries, below which half of them tell next to nothing
+# Plain trees are taken if random ones learn less than so much of what they learn, by so many standard errors: .4 to .9
+# of it, by 4 to 17, on made-up data of codes, .9 to 1.4 on real data
+_SHARE, _ERRORS = 0.9, 3.0
+
+
+def settle(settings: Settings, trees: Trees, rows: Rows, continued: bool = False) -> Settings:
+    """Settings for training data whose features are known, too; ``continued`` as :meth:`Settings.on`."""
+    found = settings.on(rows.labels, rows.groups, continued)
+    if found.by_data and found.random_trees and not _suit(found, trees, rows):
+        return settings.on(rows.labels, rows.groups, continued, unsuited=True)
+    return found
+
+
+def _suit(settings: Settings, trees: Trees, rows: Rows) -> bool:
+    """Whether random trees learn about as much of the training data as plain ones."""
+    if np.count_nonzero(rows.groups.sizes) < _LEAST:
+        return True
+    learned, judged = (rows.take(queries) for queries in split_queries(FIT, rows.groups, 0.5, settings.seed))
+    try:
+        tried = _grown(settings, trees, learned, judged)
+    except NothingToLearnError:  # as where one query alone has anything relevant
+        return True
+    metric, weights = settings.objective.metric, judged.query_weight
+    with as_booster(settings.n_jobs):
+        prepared = prepare(metric, FIT, judged.labels, judged.groups)
+        nothing, *values = (metric.evaluate(prepared, scores, weights) for scores in tried)
+    with np.errstate(invalid="ignore"):  # pnr is infinite for a query in perfect order
+        random, plain = (value - nothing for value in values)
+        ahead = plain - random
+    counted = np.where(np.isfinite(ahead), weights, 0.0)
+    by_random, by_plain = weighted_means(np.array([random, plain]), counted)
+    [error] = mean_errors(ahead[None], counted)
+    return not (by_random < _SHARE * by_plain and by_plain - by_random > _ERRORS * error)
+
+
+def _grown(settings: Settings, trees: Trees, learned: Rows, judged: Rows) -> list[FloatArray]:
+    """Scores of the documents to judge by: of no tree, of random trees and of plain ones."""
+    objective = changed(settings.objective, losses=())
+    settings = replace(
+        settings,
+        objective=objective,
+        n_estimators=min(_TREES, settings.n_estimators),
+        learning_rate=_RATE,
+        n_boosters=1,
+        early_stopping_rounds=None,
+    )
+    with as_booster(settings.n_jobs):
+        curvature = first_curvature(objective, learned, trees)
+    data = trees.data(settings, learned, [], None)
+    found = [np.zeros(judged.labels.size)]
+    for random in (True, False):
+        its = replace(settings, random_trees=random)
+        booster = trees.train(Job(its, objective, curvature, learned, [], None, Watch("", [], None), data=data))
+        found.append(trees.predict(booster, judged.features, settings.n_jobs))
+    return found

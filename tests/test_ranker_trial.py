@@ -1,0 +1,189 @@
+"""Whether random trees suit the features is tried before they are grown by default."""
+
+from __future__ import annotations
+
+import lightgbm as lgb
+import numpy as np
+import pytest
+from sklearn.metrics import ndcg_score
+
+from boostsoft import Metric, SoftRanker
+from boostsoft.ranker import trial
+
+from .ranker_cases import Task, both
+
+xgb = pytest.importorskip("xgboost")
+SMALL = {"n_estimators": 10, "num_leaves": 16, "min_child_samples": 5, "n_jobs": 1}
+
+
+def made(kind, n_queries=60, seed=0):
+    """Grades that hang on codes, whose values stand in no order, or on the sum of numbers."""
+    rng = np.random.default_rng(seed)
+    n_docs = 30 * n_queries
+    X = rng.normal(size=(n_docs, 6))
+    worth = X[:, 0] + X[:, 1]
+    if kind == "codes":
+        X[:, :2] = rng.integers(0, 40, (n_docs, 2))
+        worth = sum(rng.normal(size=40)[column.astype(int)] for column in X[:, :2].T)
+    worth = worth + 0.5 * rng.normal(size=n_docs)
+    return Task(X, np.digitize(worth, np.quantile(worth, [0.6, 0.85, 0.95])), np.repeat(np.arange(n_queries), 30))
+
+
+@pytest.fixture(scope="module")
+def codes():
+    return made("codes")
+
+
+@pytest.fixture(scope="module")
+def numbers():
+    return made("numbers")
+
+
+def model_of(data, booster="lightgbm", weight=None, **parameters):
+    return SoftRanker(booster, **{**SMALL, **parameters}).fit(data.X, data.y, qid=data.qid, query_weight=weight)
+
+
+def ndcg(data, scores):
+    """NDCG@10 of every query, by scikit-learn."""
+    at = [np.flatnonzero(data.qid == q) for q in np.unique(data.qid)]
+    return np.array([ndcg_score([2.0 ** data.y[rows] - 1.0], [scores[rows]], k=10) for rows in at])
+
+
+def tried(data, weights, seed):
+    """Share of what plain trees learn that random ones do, and by how many standard errors they learn less."""
+    drawn = np.random.default_rng(seed).permutation(data.sizes.size)
+    judged = np.isin(data.qid, drawn[: drawn.size // 2])
+    half, rest = data.rows(~judged), data.rows(judged)
+    its = weights[np.unique(half.qid)]
+    found = [ndcg(rest, np.zeros(rest.y.size))]
+    for random in (True, False):
+        options = {**SMALL, "n_boosters": 1, "learning_rate": 0.3, "random_trees": random, "losses": None}
+        alone = SoftRanker(**options, random_state=seed).fit(half.X, half.y, qid=half.qid, query_weight=its)
+        found.append(ndcg(rest, alone.predict(rest.X)))
+    w = weights[np.unique(rest.qid)]
+    nothing, random, plain = found
+    ahead = np.average(plain - random, weights=w)
+    error = np.sqrt(w.size / (w.size - 1) * (w**2 * (plain - random - ahead) ** 2).sum()) / w.sum()
+    return np.average(random - nothing, weights=w) / np.average(plain - nothing, weights=w), ahead / error
+
+
+# ---- what it decides -----------------------------------------------------------------------------------------------
+
+
+@both
+def test_random_trees_are_grown_unless_they_fail(booster, codes, numbers):
+    for data, expected in ((codes, False), (numbers, True)):
+        found, said = model_of(data, booster), model_of(data, booster, random_trees=expected)
+        assert (found.random_trees_, found.n_boosters_) == (expected, 4)
+        assert (found.losses_, found.learning_rate_) == (said.losses_, said.learning_rate_)
+        np.testing.assert_array_equal(found.predict(data.X), said.predict(data.X))
+
+
+@pytest.mark.parametrize(("seed", "weighted"), [(0, False), (3, True)])
+def test_it_is_held_by_what_the_other_half_shows(seed, weighted, codes, monkeypatch):
+    """The verdict turns where the share, or the number of standard errors, passes what was computed here."""
+    rng = np.random.default_rng(seed)
+    weights = rng.uniform(0.2, 2.0, 60) if weighted else np.ones(60)
+    share, errors = tried(codes, weights, seed)
+    assert share < 0.85
+    assert errors > 3.5
+    for name, value, turns in (("_SHARE", share, -1.0), ("_ERRORS", errors, 1.0)):
+        for at in (value * (1.0 - 1e-6), value * (1.0 + 1e-6)):
+            with monkeypatch.context() as patch:
+                patch.setattr(trial, name, at)
+                random = model_of(codes, weight=weights, n_estimators=10, random_state=seed).random_trees_
+                assert random is bool((at - value) * turns > 0.0)
+
+
+def test_it_is_the_same_on_any_order_of_the_rows_and_of_the_scale_of_weights(numbers, codes):
+    for data, expected in ((codes, False), (numbers, True)):
+        order = np.random.default_rng(1).permutation(data.y.size)
+        assert model_of(data.rows(order), weight=None).random_trees_ is expected
+        assert model_of(data, weight=np.full(60, 1e-20)).random_trees_ is expected
+
+
+def test_where_many_documents_are_the_pair_has_no_random_trees(codes, monkeypatch):
+    for name in ("members.FEW", "convex_losses.FEW"):
+        monkeypatch.setattr(f"boostsoft.ranker.{name}", codes.y.size)
+    found = model_of(codes)
+    assert (found.random_trees_, found.n_boosters_, found.learning_rate_) == (False, 2, 0.1)
+    scores = np.diff(list(found.staged_predict(codes.X, every=10)), axis=0, prepend=0.0)
+    sees = {"subsample": 0.7, "booster_params": {"feature_fraction_bynode": 0.5}, "random_state": 1}
+    for its, own in zip(scores, ({}, sees), strict=True):
+        alone = model_of(codes, **{"random_trees": False, "n_boosters": 1, **own})
+        np.testing.assert_allclose(2 * its, alone.predict(codes.X), rtol=1e-6, atol=1e-8)
+
+
+# ---- where there is none -------------------------------------------------------------------------------------------
+
+
+def test_none_is_made_where_it_decides_nothing(codes, monkeypatch):
+    monkeypatch.setattr(trial, "_suit", None)  # to call it raises
+    for random in (True, False):
+        assert model_of(codes, random_trees=random).random_trees_ is random
+    monkeypatch.setattr("boostsoft.ranker.random_trees.PLENTY", 1)
+    monkeypatch.setattr("boostsoft.ranker.random_trees.PLENTY_RELEVANT", 1)
+    assert model_of(codes).random_trees_ is False
+
+
+def test_too_few_queries_tell_nothing(codes):
+    for n, expected in ((19, True), (20, False)):
+        part = codes.rows(codes.qid < n)
+        assert model_of(part).random_trees_ is expected
+        weight = np.where(np.arange(60) < n, 1.0, 0.0)  # those without weight do not count
+        assert model_of(codes, weight=weight).random_trees_ is expected
+
+
+def test_a_half_in_which_nothing_is_to_be_learned(codes):
+    only = Task(codes.X, np.where(codes.qid == 7, codes.y, 0), codes.qid)
+    seeds = [
+        SoftRanker(random_state=seed, **SMALL).fit(only.X, only.y, qid=only.qid).random_trees_ for seed in range(4)
+    ]
+    assert seeds == [True] * 4  # the one query is in either half
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("metric", ["pnr", "kendall", "err@5", Metric("ndcg@10", empty="skip")])
+def test_any_metric_judges(metric, codes, numbers):
+    """Queries on which a metric is infinite, as pnr of those in perfect order, or undefined do not count."""
+    sure = np.tile([0, 0, 1, 0, 0, 0], 60)  # of six documents a query, of which trees find the best one
+    X = np.column_stack([sure + 0.01 * np.arange(360), np.ones(360)])
+    assert SoftRanker(metric=metric, **SMALL).fit(X, sure, group=[6] * 60).random_trees_ is True
+    assert model_of(numbers, metric=metric).random_trees_ is True
+    assert model_of(codes, metric=metric).random_trees_ is False
+
+
+# ---- what is handed to the boosters' own train ---------------------------------------------------------------------
+
+
+@both
+def test_train_arguments_try_what_they_are_given(booster, codes, numbers):
+    for data, expected in ((codes, False), (numbers, True)):
+        ranker = SoftRanker(booster, n_boosters=1, **SMALL)
+        given = ranker.train_arguments(data.y, X=data.X, group=data.sizes)
+        if booster == "lightgbm":
+            grown = lgb.train(**given, train_set=lgb.Dataset(data.X, data.y, group=data.sizes)).predict(data.X)
+        else:
+            grown = xgb.train(**given, dtrain=xgb.DMatrix(data.X, data.y, group=data.sizes))
+            grown = grown.predict(xgb.DMatrix(data.X), output_margin=True)
+        ranker.fit(data.X, data.y, qid=data.qid)
+        assert ranker.random_trees_ is expected
+        np.testing.assert_allclose(grown, ranker.predict(data.X), rtol=1e-6, atol=1e-7)
+        untried = SoftRanker(booster, n_boosters=1, **SMALL).train_arguments(data.y, group=data.sizes)["params"]
+        random = SoftRanker(booster, n_boosters=1, random_trees=True, **SMALL).train_arguments(data.y, group=data.sizes)
+        assert {k: v for k, v in untried.items() if k != "objective"} == {
+            k: v for k, v in random["params"].items() if k != "objective"
+        }
+
+
+def test_train_arguments_leave_the_ranker_as_it_was_and_check_their_features(codes):
+    ranker = SoftRanker(qid_column=0, **SMALL)
+    X = np.column_stack([codes.qid, codes.X])
+    weight = np.where(np.arange(60) < 40, 1.0, 0.0)
+    given = ranker.train_arguments(codes.y, X=X, group=codes.sizes, query_weight=weight)["params"]
+    assert "extra_trees" not in given
+    assert not hasattr(ranker, "n_features_in_")
+    with pytest.raises(ValueError, match=r"SoftRanker.train_arguments: X must have one row per label, 1800; got 1799"):
+        ranker.train_arguments(codes.y, X=X[1:], group=codes.sizes)
+    with pytest.raises(TypeError, match=r"SoftRanker.train_arguments: X must be"):
+        ranker.train_arguments(codes.y, X=lgb.Dataset(X, codes.y), group=codes.sizes)
