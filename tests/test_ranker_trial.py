@@ -8,7 +8,7 @@ import pytest
 from sklearn.metrics import ndcg_score
 
 from boostsoft import Metric, SoftRanker
-from boostsoft.ranker import trial
+from boostsoft.ranker import lightgbm_trees, trial
 
 from .ranker_cases import Task, both
 
@@ -49,22 +49,26 @@ def ndcg(data, scores):
     return np.array([ndcg_score([2.0 ** data.y[rows] - 1.0], [scores[rows]], k=10) for rows in at])
 
 
-def tried(data, weights, seed):
-    """Share of what plain trees learn that random ones do, and by how many standard errors they learn less."""
+def tried(data, weights, seed, turned=False):
+    """What random and plain trees gain in queries that they have not learned from, and the weights of these."""
     drawn = np.random.default_rng(seed).permutation(data.sizes.size)
-    judged = np.isin(data.qid, drawn[: drawn.size // 2])
+    judged = np.isin(data.qid, drawn[: drawn.size // 2]) != turned
     half, rest = data.rows(~judged), data.rows(judged)
-    its = weights[np.unique(half.qid)]
     found = [ndcg(rest, np.zeros(rest.y.size))]
     for random in (True, False):
         options = {**SMALL, "n_boosters": 1, "learning_rate": 0.3, "random_trees": random, "losses": None}
-        alone = SoftRanker(**options, random_state=seed).fit(half.X, half.y, qid=half.qid, query_weight=its)
+        alone = SoftRanker(**options, random_state=seed)
+        alone.fit(half.X, half.y, qid=half.qid, query_weight=weights[np.unique(half.qid)])
         found.append(ndcg(rest, alone.predict(rest.X)))
-    w = weights[np.unique(rest.qid)]
     nothing, random, plain = found
+    return random - nothing, plain - nothing, weights[np.unique(rest.qid)]
+
+
+def verdict(random, plain, w):
+    """Share of what plain trees gain that random ones do, and by how many standard errors they gain less."""
     ahead = np.average(plain - random, weights=w)
     error = np.sqrt(w.size / (w.size - 1) * (w**2 * (plain - random - ahead) ** 2).sum()) / w.sum()
-    return np.average(random - nothing, weights=w) / np.average(plain - nothing, weights=w), ahead / error
+    return np.average(random, weights=w) / np.average(plain, weights=w), ahead / error
 
 
 # ---- what it decides -----------------------------------------------------------------------------------------------
@@ -79,20 +83,24 @@ def test_random_trees_are_grown_unless_they_fail(booster, codes, numbers):
         np.testing.assert_array_equal(found.predict(data.X), said.predict(data.X))
 
 
+@pytest.mark.parametrize("doubtful", [False, True])
 @pytest.mark.parametrize(("seed", "weighted"), [(0, False), (3, True)])
-def test_it_is_held_by_what_the_other_half_shows(seed, weighted, codes, monkeypatch):
+def test_it_is_held_by_what_queries_show_that_were_not_learned(seed, weighted, doubtful, codes, monkeypatch):
     """The verdict turns where the share, or the number of standard errors, passes what was computed here."""
-    rng = np.random.default_rng(seed)
-    weights = rng.uniform(0.2, 2.0, 60) if weighted else np.ones(60)
-    share, errors = tried(codes, weights, seed)
-    assert share < 0.85
-    assert errors > 3.5
-    for name, value, turns in (("_SHARE", share, -1.0), ("_ERRORS", errors, 1.0)):
-        for at in (value * (1.0 - 1e-6), value * (1.0 + 1e-6)):
+    weights = np.random.default_rng(seed).uniform(0.2, 2.0, 60) if weighted else np.ones(60)
+    one = tried(codes, weights, seed)
+    found = np.hstack([one, tried(codes, weights, seed, turned=True)]) if doubtful else one
+    share, errors = verdict(*found)
+    by_one = verdict(*one)[1]
+    monkeypatch.setattr(trial, "_DOUBTFUL", 0.99 * by_one if doubtful else np.inf)
+    if doubtful:  # the share of one half is looked at before
+        assert errors > by_one
+    for name, value in [("_ERRORS", errors)] if doubtful else [("_ERRORS", errors), ("_SHARE", share)]:
+        for factor in (1.0 - 1e-6, 1.0 + 1e-6):
             with monkeypatch.context() as patch:
-                patch.setattr(trial, name, at)
-                random = model_of(codes, weight=weights, n_estimators=10, random_state=seed).random_trees_
-                assert random is bool((at - value) * turns > 0.0)
+                patch.setattr(trial, name, value * factor)
+                random = model_of(codes, weight=weights, random_state=seed).random_trees_
+                assert random is ((factor > 1.0) == (name == "_ERRORS"))
 
 
 def test_it_is_the_same_on_any_order_of_the_rows_and_of_the_scale_of_weights(numbers, codes):
@@ -112,6 +120,22 @@ def test_where_many_documents_are_the_pair_has_no_random_trees(codes, monkeypatc
     for its, own in zip(scores, ({}, sees), strict=True):
         alone = model_of(codes, **{"random_trees": False, "n_boosters": 1, **own})
         np.testing.assert_allclose(2 * its, alone.predict(codes.X), rtol=1e-6, atol=1e-8)
+
+
+def test_one_booster_goes_on(codes):
+    first = model_of(codes, n_boosters=1)
+    more = SoftRanker(**SMALL).fit(codes.X, codes.y, qid=codes.qid, init_model=first)
+    assert (more.random_trees_, more.n_boosters_, more.best_iteration_) == (False, 1, 20)
+
+
+@pytest.mark.parametrize(("n_estimators", "expected"), [(3, 3), (25, 10)])
+def test_it_takes_ten_trees_at_most(n_estimators, expected, numbers, monkeypatch):
+    grown, train = [], lightgbm_trees.train
+    monkeypatch.setattr(lightgbm_trees, "train", lambda job: grown.append(job.settings) or train(job))
+    model_of(numbers, n_estimators=n_estimators, n_boosters=1)
+    assert [(its.n_estimators, its.random_trees) for its in grown] == [
+        (expected, True), (expected, False), (n_estimators, True)
+    ]  # fmt: skip
 
 
 # ---- where there is none -------------------------------------------------------------------------------------------
@@ -151,6 +175,10 @@ def test_any_metric_judges(metric, codes, numbers):
     assert SoftRanker(metric=metric, **SMALL).fit(X, sure, group=[6] * 60).random_trees_ is True
     assert model_of(numbers, metric=metric).random_trees_ is True
     assert model_of(codes, metric=metric).random_trees_ is False
+    told = codes.qid < 20  # whose one good document a feature tells
+    best = np.tile(np.arange(30) == 3, 60)
+    mixed = Task(np.column_stack([codes.X, told & best]), np.where(told, best, codes.y), codes.qid)
+    assert model_of(mixed, metric=metric).random_trees_ is False
 
 
 # ---- what is handed to the boosters' own train ---------------------------------------------------------------------
