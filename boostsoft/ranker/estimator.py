@@ -91,8 +91,8 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         small data random trees were worth more than any choice of the objective (notebooks/08_objectives.ipynb). "auto"
         is True below 50,000 documents to train on, or with fewer than 5,000 relevant ones, above the least label of
         their query, unless a trial speaks against it: of 20 queries or more half are learned by 10 random trees and by
-        10 of the booster's own, and on the others the random ones gain less than 9/10 of what its own gain, by more
-        than three standard errors (notebooks/11_signal.ipynb).
+        10 of the booster's own, and on the others the random ones gain less than .95 of what its own gain, by more than
+        three standard errors (notebooks/11_signal.ipynb).
     n_boosters : int or "auto"
         Boosters whose scores are averaged, each of ``n_estimators`` trees and trained by itself from zero: the first on
         ``metric``, the second on the labels (query-RMSE) with a quarter of the leaves, the third on ``metric`` with a
