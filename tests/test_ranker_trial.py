@@ -138,6 +138,20 @@ def test_it_takes_ten_trees_at_most(n_estimators, expected, numbers, monkeypatch
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(("most", "expected"), [(1800, [900, 900]), (1799, [450, 450]), (600, [300, 300])])
+def test_of_many_documents_it_takes_every_so_many_queries(most, expected, codes, monkeypatch):
+    monkeypatch.setattr(trial, "_MOST", most)
+    seen, tried = [], trial._tried
+    monkeypatch.setattr(trial, "_tried", lambda *given: seen.append(given[2:]) or tried(*given))
+    model_of(codes)
+    learned, judged = seen[0]
+    assert [rows.labels.size for rows in (learned, judged)] == expected
+    rows = {tuple(row) for row in codes.X}
+    both = {tuple(row) for part in (learned, judged) for row in part.features.matrix}
+    assert len(both) == sum(expected)
+    assert both <= rows
+
+
 # ---- where there is none -------------------------------------------------------------------------------------------
 
 

@@ -7,6 +7,7 @@ the queries, at a high rate, and the other half tells which learn (notebooks/11_
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -25,6 +26,7 @@ from .watch import Watch
 
 _TREES, _RATE = 10, 0.3
 _LEAST = 20  # queries, below which half of them tell next to nothing
+_MOST = 100_000  # documents, about: of more, which are there where few are relevant, every so many queries do
 # Plain trees are taken if random ones learn less than so much of what they learn, by more than so many standard errors:
 # .4 to .9 of it, by 3 to 27, on made-up data of codes, switches and whole numbers; on real data mostly .95 to 1.4, and
 # otherwise by less. Where it is doubtful the halves change places, and all queries tell
@@ -43,7 +45,9 @@ def _suit(settings: Settings, trees: Trees, rows: Rows) -> bool:
     """Whether random trees learn about as much of the training data as plain ones."""
     if np.count_nonzero(rows.groups.sizes) < _LEAST:
         return True
-    one, other = (rows.take(queries) for queries in split_queries(FIT, rows.groups, 0.5, settings.seed))
+    thin = math.ceil(rows.groups.n_docs / _MOST)
+    halves = split_queries(FIT, rows.groups, 0.5, settings.seed)
+    one, other = (rows.take(queries[::thin]) for queries in halves)
     try:
         tried = _tried(settings, trees, one, other)
         behind = _errors_behind(tried)
