@@ -181,18 +181,23 @@ def test_a_half_in_which_nothing_is_to_be_learned(codes):
 
 
 @pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize("metric", ["pnr", "kendall", "err@5", Metric("ndcg@10", empty="skip")])
+@pytest.mark.parametrize(
+    "metric", ["pnr", "kendall", "err@5", Metric("ndcg@10", empty="skip"), Metric("auc", pooled=True)]
+)
 def test_any_metric_judges(metric, codes, numbers):
-    """Queries on which a metric is infinite, as pnr of those in perfect order, or undefined do not count."""
+    """One that is infinite, as pnr in perfect order, undefined, or of all queries together."""
     sure = np.tile([0, 0, 1, 0, 0, 0], 60)  # of six documents a query, of which trees find the best one
     X = np.column_stack([sure + 0.01 * np.arange(360), np.ones(360)])
     assert SoftRanker(metric=metric, **SMALL).fit(X, sure, group=[6] * 60).random_trees_ is True
     assert model_of(numbers, metric=metric).random_trees_ is True
     assert model_of(codes, metric=metric).random_trees_ is False
+
+
+def test_queries_in_perfect_order_do_not_count_where_the_metric_is_infinite(codes):
     told = codes.qid < 20  # whose one good document a feature tells
     best = np.tile(np.arange(30) == 3, 60)
     mixed = Task(np.column_stack([codes.X, told & best]), np.where(told, best, codes.y), codes.qid)
-    assert model_of(mixed, metric=metric).random_trees_ is False
+    assert model_of(mixed, metric="pnr").random_trees_ is False
 
 
 # ---- what is handed to the boosters' own train ---------------------------------------------------------------------

@@ -73,6 +73,7 @@ def _tried(settings: Settings, trees: Trees, learned: Rows, judged: Rows) -> Flo
     """What random and plain trees gain in each query to judge by over no tree, and its weight; (3, n_queries)."""
     scores = _grown(settings, trees, learned, judged)
     metric, weights = settings.objective.metric, judged.query_weight
+    metric = changed(metric, pooled=False) if metric.pooled else metric  # whose values are of single queries
     with as_booster(settings.n_jobs):
         prepared = prepare(metric, FIT, judged.labels, judged.groups)
         nothing, *values = (metric.evaluate(prepared, its, weights) for its in scores)
