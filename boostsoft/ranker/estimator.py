@@ -70,7 +70,8 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
     learning_rate : float or "auto"
         How far each tree goes. "auto" is .1; from 50,000 documents with 5,000 relevant ones on, where trees are not
         random and 100 of .1 stop on their way, it is .14 up to 100,000 documents, .2 from 200,000 on, between as the
-        square root of them; of more than 100 trees as much less, but .1 at least (notebooks/11_signal.ipynb).
+        square root of them; of more than 100 trees as much less, but .1 at least (notebooks/11_signal.ipynb). Where
+        much is to be learned and labels hold little noise, 100 trees of .1 are too few on less data, too: say .3.
     num_leaves, max_depth : int
         Leaves of a tree, which grows at the leaf that gains most, and its depth; -1 does not limit it.
     min_child_samples : int
