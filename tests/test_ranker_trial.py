@@ -142,7 +142,7 @@ def test_it_takes_ten_trees_at_most(n_estimators, expected, numbers, monkeypatch
 def test_of_many_documents_it_takes_every_so_many_queries(most, expected, codes, monkeypatch):
     monkeypatch.setattr(trial, "_MOST", most)
     seen, tried = [], trial._tried
-    monkeypatch.setattr(trial, "_tried", lambda *given: seen.append(given[2:]) or tried(*given))
+    monkeypatch.setattr(trial, "_tried", lambda *given: seen.append(given[2:4]) or tried(*given))
     model_of(codes)
     learned, judged = seen[0]
     assert [rows.labels.size for rows in (learned, judged)] == expected

@@ -100,10 +100,18 @@ class Settings:
         several = (self.n_boosters or 1) > 1
         return bool(self.random_trees) or (self.by_data and several)
 
-    def on(self, labels: FloatArray, groups: QueryGroups, continued: bool = False, unsuited: bool = False) -> Settings:
+    def on(
+        self,
+        labels: FloatArray,
+        groups: QueryGroups,
+        continued: bool = False,
+        unsuited: bool = False,
+        slow: bool = False,
+    ) -> Settings:
         """The same for training data of these labels and queries, with a booster that is ``continued`` or none.
 
-        ``unsuited`` says that random trees do not suit its features, if the data is to decide on them.
+        ``unsuited`` says that random trees do not suit its features, if the data is to decide on them, and ``slow``
+        that trees go on learning for long, if it is to decide on the rate.
         """
         relevant = n_relevant(labels, groups)
         by_data = self.random_trees is None
@@ -124,7 +132,7 @@ class Settings:
             self, random_trees=random, by_data=by_data, objective=objective, losses_by_data=False, n_boosters=several
         )
         if self.learning_rate is None:
-            return replace(found, learning_rate=rate.chosen(groups.n_docs, relevant, random, self.n_estimators))
+            return replace(found, learning_rate=rate.chosen(groups.n_docs, relevant, random, self.n_estimators, slow))
         return found
 
     def drawing_anew(self, n: int) -> Settings:

@@ -1,0 +1,100 @@
+"""Whether a low learning rate would leave much to be learned is tried before it is taken by default."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from boostsoft import SoftRanker
+from boostsoft.ranker import trial
+
+from .ranker_cases import Task, both
+from .test_ranker_trial import SMALL, ndcg, verdict
+
+pytest.importorskip("xgboost")
+ALONE = {**SMALL, "n_estimators": 100, "n_boosters": 1, "num_leaves": 7}
+
+
+def made(n_features, noise):
+    """Grades that hang on the sum of all features, and on noise."""
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(1800, n_features))
+    worth = X.sum(axis=1) / np.sqrt(n_features) + noise * rng.normal(size=1800)
+    return Task(X, np.digitize(worth, np.quantile(worth, [0.6, 0.85, 0.95])), np.repeat(np.arange(60), 30))
+
+
+@pytest.fixture(scope="module")
+def much():
+    return made(40, 0.0)
+
+
+@pytest.fixture(scope="module")
+def noisy():
+    return made(4, 2.0)
+
+
+def rate_of(data, booster="lightgbm", weight=None, **parameters):
+    given = SoftRanker(booster, **{**ALONE, **parameters})
+    return given.train_arguments(data.y, X=data.X, group=data.sizes, query_weight=weight)["params"]["learning_rate"]
+
+
+@both
+def test_the_rate_is_high_where_much_is_to_be_learned(booster, much, noisy):
+    for data, expected in ((much, 0.3), (noisy, 0.1)):
+        found = SoftRanker(booster, **ALONE).fit(data.X, data.y, qid=data.qid)
+        said = SoftRanker(booster, **ALONE, learning_rate=expected, random_trees=found.random_trees_)
+        said.fit(data.X, data.y, qid=data.qid)
+        assert found.learning_rate_ == expected
+        np.testing.assert_array_equal(found.predict(data.X), said.predict(data.X))
+
+
+@pytest.mark.parametrize(
+    ("n_estimators", "expected"), [(39, 0.1), (40, 0.3), (100, 0.3), (200, 0.15), (299, 30 / 299), (300, 0.1)]
+)
+def test_more_trees_want_less_and_few_are_not_tried(n_estimators, expected, much):
+    assert rate_of(much, n_estimators=n_estimators) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_it_is_held_by_what_later_trees_gain_on_queries_that_were_not_learned(weighted, much, monkeypatch):
+    """The verdict turns where the factor, or the number of standard errors, passes what was computed here."""
+    weights = np.random.default_rng(1).uniform(0.2, 2.0, 60) if weighted else np.ones(60)
+    drawn = np.random.default_rng(3).permutation(60)
+    judged = np.isin(much.qid, drawn[:30])
+    half, rest = much.rows(~judged), much.rows(judged)
+    model = SoftRanker(**{**ALONE, "n_estimators": 40}, learning_rate=0.45, random_trees=True, losses=None)
+    model.set_params(random_state=3).fit(half.X, half.y, qid=half.qid, query_weight=weights[np.unique(half.qid)])
+    steps = list(model.staged_predict(rest.X))
+    nothing, early, late = (ndcg(rest, scores) for scores in (np.zeros(rest.y.size), steps[12], steps[39]))
+    share, errors = verdict(early - nothing, late - nothing, weights[np.unique(rest.qid)])
+    assert share < 0.95
+    assert errors > 3.5
+    for name, value in (("_GROWTH", 1.0 / share), ("_ERRORS", errors)):
+        for factor, expected in ((1.0 - 1e-6, 0.3), (1.0 + 1e-6, 0.1)):
+            with monkeypatch.context() as patch:
+                patch.setattr(trial, name, value * factor)
+                assert rate_of(much, weight=weights, random_trees=True, random_state=3) == expected
+
+
+def test_none_is_made_where_it_decides_nothing(much, monkeypatch):
+    monkeypatch.setattr(trial, "_learn_on", None)  # to call it raises
+    assert rate_of(much, learning_rate=0.05) == 0.05
+    assert rate_of(much.rows(much.qid < 19)) == 0.1
+    for name in ("PLENTY", "PLENTY_RELEVANT"):
+        monkeypatch.setattr(f"boostsoft.ranker.random_trees.{name}", 1)
+    assert rate_of(much) == pytest.approx(0.1 * 2**0.5)
+
+
+def test_plain_trees_are_tried_where_random_ones_have_failed(much, monkeypatch):
+    """As they are grown: the trial's trees are those of the kind that was chosen."""
+    kinds, grown = [], trial._learn_on
+    monkeypatch.setattr(trial, "_learn_on", lambda *given: kinds.append(given[0].random_trees) or grown(*given))
+    for suits in (True, False):
+        monkeypatch.setattr(trial, "_suit", lambda *_, suits=suits: suits)
+        rate_of(much)
+    rate_of(much, random_trees=False)
+    assert kinds == [True, False, False]
+
+
+def test_where_trees_find_no_split(much):
+    assert rate_of(much, min_child_samples=800) == 0.1
