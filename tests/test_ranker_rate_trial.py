@@ -96,5 +96,7 @@ def test_plain_trees_are_tried_where_random_ones_have_failed(much, monkeypatch):
     assert kinds == [True, False, False]
 
 
-def test_where_trees_find_no_split(much):
-    assert rate_of(much, min_child_samples=800) == 0.1
+@both
+@pytest.mark.parametrize("options", [{"min_child_samples": 800}, {"reg_lambda": 1e12}])
+def test_where_trees_find_no_split(booster, options, much):
+    assert rate_of(much, booster, **options) == 0.1

@@ -83,8 +83,10 @@ def _learn_on(settings: Settings, trees: Trees, learned: Rows, judged: Rows, dat
     """Whether trees go on learning what holds for other queries, too."""
     settings = _of_trial(settings, _LONG, _FAST)
     booster = _booster(settings, trees, learned, data)
-    third = trees.first(booster, trees.n_trees(booster) // 3)
-    scores = [trees.predict(its, judged.features, settings.n_jobs) for its in (third, booster)]
+    first = trees.n_trees(booster) // 3
+    if first == 0:  # there is nothing to split
+        return False
+    scores = [trees.predict(its, judged.features, settings.n_jobs) for its in (trees.first(booster, first), booster)]
     return _errors_behind(_gained(settings, judged, scores), 1.0 / _GROWTH) > _ERRORS
 
 
