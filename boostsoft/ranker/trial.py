@@ -141,7 +141,8 @@ def _data(settings: Settings, trees: Trees, learned: Rows) -> _Data:
     settings = _of_trial(settings, _TREES, _RATE)
     with as_booster(settings.n_jobs):
         curvature = first_curvature(settings.objective, learned, trees)
-    return trees.data(settings, learned, [], None), curvature
+    # as for several boosters: LightGBM 4.3 trains but once on what does not keep its features
+    return trees.data(replace(settings, n_boosters=2), learned, [], None), curvature
 
 
 def _booster(settings: Settings, trees: Trees, learned: Rows, data: _Data) -> Any:
