@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -77,7 +79,9 @@ def test_it_is_held_by_what_later_trees_gain_on_queries_that_were_not_learned(we
 
 
 def test_none_is_made_where_it_decides_nothing(much, monkeypatch):
+    first = SoftRanker(**ALONE, learning_rate=0.3).fit(much.X, much.y, qid=much.qid)
     monkeypatch.setattr(trial, "_learn_on", None)  # to call it raises
+    assert SoftRanker(**ALONE).fit(much.X, much.y, qid=much.qid, init_model=first).learning_rate_ == 0.1
     assert rate_of(much, learning_rate=0.05) == 0.05
     assert rate_of(much.rows(much.qid < 19)) == 0.1
     for name in ("PLENTY", "PLENTY_RELEVANT"):
@@ -87,8 +91,8 @@ def test_none_is_made_where_it_decides_nothing(much, monkeypatch):
 
 def test_plain_trees_are_tried_where_random_ones_have_failed(much, monkeypatch):
     """As they are grown: the trial's trees are those of the kind that was chosen."""
-    kinds, grown = [], trial._learn_on
-    monkeypatch.setattr(trial, "_learn_on", lambda *given: kinds.append(given[0].random_trees) or grown(*given))
+    kinds, learn_on = [], trial._learn_on
+    monkeypatch.setattr(trial, "_learn_on", lambda its, random: kinds.append(random) or learn_on(its, random))
     for suits in (True, False):
         monkeypatch.setattr(trial, "_suit", lambda *_, suits=suits: suits)
         rate_of(much)
@@ -100,3 +104,10 @@ def test_plain_trees_are_tried_where_random_ones_have_failed(much, monkeypatch):
 @pytest.mark.parametrize("options", [{"min_child_samples": 800}, {"reg_lambda": 1e12}])
 def test_where_trees_find_no_split(booster, options, much):
     assert rate_of(much, booster, **options) == 0.1
+
+
+def test_a_bar_counts_the_trees_of_trials(much, capsys):
+    SoftRanker(**ALONE, progress=True).fit(much.X, much.y, qid=much.qid)
+    written = re.sub(r"\x1b\[\d+m", "", capsys.readouterr().err)
+    assert "10 trial" in written
+    assert "training" in written[written.index("trial") :]

@@ -141,8 +141,8 @@ def test_it_takes_ten_trees_at_most(n_estimators, expected, numbers, monkeypatch
 @pytest.mark.parametrize(("most", "expected"), [(1800, [900, 900]), (1799, [450, 450]), (600, [300, 300])])
 def test_of_many_documents_it_takes_every_so_many_queries(most, expected, codes, monkeypatch):
     monkeypatch.setattr(trial, "_MOST", most)
-    seen, tried = [], trial._tried
-    monkeypatch.setattr(trial, "_tried", lambda *given: seen.append(given[2:4]) or tried(*given))
+    seen, suit = [], trial._suit
+    monkeypatch.setattr(trial, "_suit", lambda its: seen.append((its._learned, its._judged)) or suit(its))
     model_of(codes)
     learned, judged = seen[0]
     assert [rows.labels.size for rows in (learned, judged)] == expected

@@ -19,6 +19,7 @@ from ..adapters.shared import as_booster
 from ..arguments import FloatArray, changed
 from ..metrics.prepared import prepare
 from ..objectives.base import NothingToLearnError
+from ..progress import Tell, bar
 from ..queries import n_relevant, split_queries
 from ..query_means import mean_errors, weighted_means
 from . import rate
@@ -38,24 +39,26 @@ _SHARE, _ERRORS, _DOUBTFUL = 0.95, 3.0, 1.0
 # Much is to be learned if so many trees at such a rate gain more than the first third of them, by that factor and by so
 # many standard errors as above: by 1.03 to 1.05 on the digits, 1.4 where 1,500 features count; noise ends that before
 _LONG, _FAST, _GROWTH = 40, 0.45, 1.02
-_Data = tuple[Any, float]  # as the booster takes it, and the average curvature of a document before the first tree
 
 
 def settle(settings: Settings, trees: Trees, rows: Rows, continued: bool = False) -> Settings:
-    """Settings for training data whose features are known, too; ``continued`` as :meth:`Settings.on`."""
+    """Settings for training data whose features are known, too; ``continued`` as :meth:`Settings.on`.
+
+    How long trees from zero go on learning says nothing of those that continue others.
+    """
     found = settings.on(rows.labels, rows.groups, continued)
-    tries_kind = found.by_data and bool(found.random_trees)
-    tries_rate = settings.learning_rate is None and rate.is_tried(
-        rows.groups.n_docs, n_relevant(rows.labels, rows.groups), bool(found.random_trees), settings.n_estimators
-    )
+    random = bool(found.random_trees)
+    tries_kind = found.by_data and random
+    tries_rate = not continued and settings.learning_rate is None
+    tries_rate &= rate.is_tried(rows.groups.n_docs, n_relevant(rows.labels, rows.groups), random, settings.n_estimators)
     if np.count_nonzero(rows.groups.sizes) < _LEAST or not (tries_kind or tries_rate):
         return found
     one, other = _halves(settings, rows)
     try:
-        data = _data(found, trees, one)
-        unsuited = tries_kind and not _suit(found, trees, one, other, data)
-        kind = replace(found, random_trees=bool(found.random_trees) and not unsuited)
-        slow = tries_rate and _learn_on(kind, trees, one, other, data)
+        with bar(found.progress, "trial", None, counts=True) as tell:
+            trial = _Trial(found, trees, one, other, tell)
+            unsuited = tries_kind and not _suit(trial)
+            slow = tries_rate and _learn_on(trial, random and not unsuited)
     except NothingToLearnError:  # as where one query alone has anything relevant
         return found
     return settings.on(rows.labels, rows.groups, continued, unsuited=unsuited, slow=slow)
@@ -68,26 +71,27 @@ def _halves(settings: Settings, rows: Rows) -> tuple[Rows, Rows]:
     return rows.take(one[::thin]), rows.take(other[::thin])
 
 
-def _suit(settings: Settings, trees: Trees, one: Rows, other: Rows, data: _Data) -> bool:
+def _suit(trial: _Trial) -> bool:
     """Whether random trees learn about as much of the training data as plain ones."""
-    tried = _tried(settings, trees, one, other, data)
+    tried = _kinds(trial)
     behind = _errors_behind(tried, _SHARE)
     if _DOUBTFUL < behind <= _ERRORS:
-        behind = _errors_behind(
-            np.hstack([tried, _tried(settings, trees, other, one, _data(settings, trees, other))]), _SHARE
-        )
+        behind = _errors_behind(np.hstack([tried, _kinds(trial.turned())]), _SHARE)
     return not behind > _ERRORS  # NaN, where nothing is to be told
 
 
-def _learn_on(settings: Settings, trees: Trees, learned: Rows, judged: Rows, data: _Data) -> bool:
+def _kinds(trial: _Trial) -> FloatArray:
+    """What random and plain trees gain, as :meth:`_Trial.gained`."""
+    return trial.gained([trial.grown(_TREES, _RATE, random) for random in (True, False)])
+
+
+def _learn_on(trial: _Trial, random: bool) -> bool:
     """Whether trees go on learning what holds for other queries, too."""
-    settings = _of_trial(settings, _LONG, _FAST)
-    booster = _booster(settings, trees, learned, data)
-    first = trees.n_trees(booster) // 3
+    booster = trial.grown(_LONG, _FAST, random)
+    first = trial.trees.n_trees(booster) // 3
     if first == 0:  # there is nothing to split
         return False
-    scores = [trees.predict(its, judged.features, settings.n_jobs) for its in (trees.first(booster, first), booster)]
-    return _errors_behind(_gained(settings, judged, scores), 1.0 / _GROWTH) > _ERRORS
+    return _errors_behind(trial.gained([trial.trees.first(booster, first), booster]), 1.0 / _GROWTH) > _ERRORS
 
 
 def _errors_behind(gained: FloatArray, share: float) -> float:
@@ -101,50 +105,55 @@ def _errors_behind(gained: FloatArray, share: float) -> float:
         return float((by_second - by_first) / error)
 
 
-def _tried(settings: Settings, trees: Trees, learned: Rows, judged: Rows, data: _Data) -> FloatArray:
-    """What random and plain trees gain in each query to judge by over no tree, and its weight; (3, n_queries)."""
-    settings = _of_trial(settings, _TREES, _RATE)
-    scores = []
-    for random in (True, False):
-        booster = _booster(replace(settings, random_trees=random), trees, learned, data)
-        scores.append(trees.predict(booster, judged.features, settings.n_jobs))
-    return _gained(settings, judged, scores)
+class _Trial:
+    """Trees of one booster, on the metrics alone, that learn some queries and are judged by others.
 
+    Parameters
+    ----------
+    settings : of the training that it is for.
+    trees : the booster's module.
+    learned, judged : the queries.
+    tell : what is told how many trees there are.
+    """
 
-def _gained(settings: Settings, judged: Rows, scores: Sequence[FloatArray]) -> FloatArray:
-    """What two arrays of scores gain in each query over equal ones, and its weight; (3, n_queries)."""
-    metric, weights = settings.objective.metric, judged.query_weight
-    metric = changed(metric, pooled=False) if metric.pooled else metric  # whose values are of single queries
-    with as_booster(settings.n_jobs):
-        prepared = prepare(metric, FIT, judged.labels, judged.groups)
-        equal = np.zeros(judged.labels.size)
-        nothing, *values = (metric.evaluate(prepared, its, weights) for its in (equal, *scores))
-    with np.errstate(invalid="ignore"):  # pnr is infinite for a query in perfect order
-        first, second = (value - nothing for value in values)
-    counts = np.isfinite(first) & np.isfinite(second)
-    return np.where(counts, [first, second, weights], 0.0)
+    def __init__(self, settings: Settings, trees: Trees, learned: Rows, judged: Rows, tell: Tell) -> None:
+        # as of several boosters: LightGBM 4.3 trains but once on what does not keep its features
+        self._settings = replace(settings, objective=changed(settings.objective, losses=()), n_boosters=2)
+        self.trees, self._learned, self._judged = trees, learned, judged
+        self._tell, self._grown = tell, 0
+        with as_booster(settings.n_jobs):
+            self._curvature = first_curvature(self._settings.objective, learned, trees)
+        self._data = trees.data(self._settings, learned, [], None)
 
+    def turned(self) -> _Trial:
+        """The one in which the queries have changed places."""
+        return _Trial(self._settings, self.trees, self._judged, self._learned, self._tell)
 
-def _of_trial(settings: Settings, n_estimators: int, learning_rate: float) -> Settings:
-    """Of so many trees at most, in one booster on the metrics alone, which nothing stops."""
-    return replace(
-        settings,
-        objective=changed(settings.objective, losses=()),
-        n_estimators=min(n_estimators, settings.n_estimators),
-        learning_rate=learning_rate,
-        n_boosters=1,
-        early_stopping_rounds=None,
-    )
+    def grown(self, n: int, learning_rate: float, random: bool) -> Any:
+        """A booster of so many trees, or of all that the training is to have."""
+        settings = replace(
+            self._settings,
+            n_estimators=min(n, self._settings.n_estimators),
+            learning_rate=learning_rate,
+            random_trees=random,
+        )
+        job = Job(settings, settings.objective, self._curvature, self._learned, [], None, Watch("", [], None))
+        booster = self.trees.train(replace(job, data=self._data))
+        self._grown += settings.n_estimators
+        self._tell(self._grown)
+        return booster
 
-
-def _data(settings: Settings, trees: Trees, learned: Rows) -> _Data:
-    settings = _of_trial(settings, _TREES, _RATE)
-    with as_booster(settings.n_jobs):
-        curvature = first_curvature(settings.objective, learned, trees)
-    # as for several boosters: LightGBM 4.3 trains but once on what does not keep its features
-    return trees.data(replace(settings, n_boosters=2), learned, [], None), curvature
-
-
-def _booster(settings: Settings, trees: Trees, learned: Rows, data: _Data) -> Any:
-    made, curvature = data
-    return trees.train(Job(settings, settings.objective, curvature, learned, [], None, Watch("", [], None), data=made))
+    def gained(self, boosters: Sequence[Any]) -> FloatArray:
+        """What two boosters gain over equal scores in each query to judge by, and its weight; (3, n_queries)."""
+        settings, judged = self._settings, self._judged
+        metric, weights = settings.objective.metric, judged.query_weight
+        metric = changed(metric, pooled=False) if metric.pooled else metric  # whose values are of single queries
+        scores = [self.trees.predict(booster, judged.features, settings.n_jobs) for booster in boosters]
+        with as_booster(settings.n_jobs):
+            prepared = prepare(metric, FIT, judged.labels, judged.groups)
+            equal = np.zeros(judged.labels.size)
+            nothing, *values = (metric.evaluate(prepared, its, weights) for its in (equal, *scores))
+        with np.errstate(invalid="ignore"):  # pnr is infinite for a query in perfect order
+            first, second = (value - nothing for value in values)
+        counts = np.isfinite(first) & np.isfinite(second)
+        return np.where(counts, [first, second, weights], 0.0)
