@@ -26,7 +26,7 @@ from .adapters.shared import as_booster, built, first_whole
 from .adapters.xgboost_calls import XGBoostMetrics as XGBoostMetrics  # as: the classes are to be had from here as well
 from .adapters.xgboost_calls import XGBoostObjective as XGBoostObjective
 from .adapters.xgboost_data import THREADS, import_xgboost
-from .adapters.xgboost_refusals import recorded_metrics, refuse_metrics_of_documents, refuse_minimising
+from .adapters.xgboost_refusals import as_evals, recorded_metrics, refuse_metrics_of_documents, refuse_minimising
 from .arguments import as_flag, short
 from .choices import Accuracy, Hessian, Noise, Reference
 from .metric_lists import MetricList
@@ -278,8 +278,8 @@ def train(
     ImportError
         If XGBoost is not installed.
     TypeError
-        If ``params`` is no mapping, or ``obj`` or ``custom_metric`` is a function of another kind: maximised, an error
-        would keep the worst tree.
+        If ``params`` is no mapping, or ``evals`` holds other things than pairs, or ``obj`` or ``custom_metric`` is a
+        function of another kind: maximised, an error would keep the worst tree.
     ValueError
         If ``params`` holds an objective, or an early stopping would minimise one of these metrics, or one of a
         :class:`TrackCallback`.
@@ -301,7 +301,7 @@ def train(
     xgboost = import_xgboost("boostsoft.xgboost.train")
     rule = trained_objective(obj)
     watched = watched_metrics(custom_metric, rule)
-    settled, evals = settle(params, arguments.get("xgb_model")), list(evals or ())
+    settled, evals = settle(params, arguments.get("xgb_model")), as_evals(evals)
     refuse_metrics_of_documents(settled, arguments.get("xgb_model"), evals)
     if maximize is not None and not as_flag("boostsoft.xgboost.train", "maximize", maximize):
         raise ValueError("boostsoft.xgboost.train: maximize must be True: every metric here is to be maximised")

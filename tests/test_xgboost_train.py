@@ -236,6 +236,19 @@ def test_params_that_are_no_mapping_are_refused(data, params):
         bx.train(params, data, 3)
 
 
+@pytest.mark.parametrize("sets", [3, [3], "valid", [("valid", 3)], [(None, "valid")], [()]])
+def test_evals_that_are_no_pairs_of_data_and_name_are_refused(data, sets):
+    with pytest.raises(TypeError, match=r"boostsoft\.xgboost\.train: evals must be pairs of a DMatrix and a name.*got"):
+        bx.train({}, data, 2, evals=sets)
+
+
+def test_a_data_set_without_its_name_is_no_pair(data):
+    with pytest.raises(TypeError, match="evals must be pairs"):
+        bx.train({}, data, 2, evals=data)
+    with pytest.raises(TypeError, match="evals must be pairs"):
+        bx.train({}, data, 2, evals=[data])
+
+
 def test_another_objective_in_params_is_refused(data):
     with pytest.raises(
         ValueError, match="params must not hold an objective, obj= says what to train on; got 'rank:ndcg'"

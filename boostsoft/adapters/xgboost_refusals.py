@@ -4,13 +4,26 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from ..arguments import short
 from .xgboost_calls import XGBoostMetrics
 from .xgboost_data import import_xgboost, refuse_to_minimise
 
 _WEIGHS_QUERIES = re.compile(r"(ndcg|map|pre|auc|aucpr)([@-]|$)")  # of XGBoost's own metrics
+
+
+def as_evals(evals: Any) -> list[tuple[Any, str]]:
+    """``evals`` as a list; raise unless it is one of data sets and their names."""
+    found = [] if evals is None else list(evals) if isinstance(evals, Iterable) else [evals]
+    for one in found:
+        if not (isinstance(one, (tuple, list)) and len(one) == 2 and hasattr(one[0], "get_uint_info")):
+            raise TypeError(
+                "boostsoft.xgboost.train: evals must be pairs of a DMatrix and a name, [(data, 'valid')]; "
+                f"got {short(one)}"
+            )
+    return found
 
 
 def refuse_metrics_of_documents(params: Mapping[str, Any], start: Any, evals: Sequence[tuple[Any, str]]) -> None:
