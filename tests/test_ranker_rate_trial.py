@@ -57,25 +57,37 @@ def test_more_trees_want_less_and_few_are_not_tried(n_estimators, expected, much
     assert rate_of(much, n_estimators=n_estimators) == pytest.approx(expected, rel=1e-12)
 
 
+@pytest.mark.parametrize("n_trees", [20, 40])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_it_is_held_by_what_later_trees_gain_on_queries_that_were_not_learned(weighted, much, monkeypatch):
+def test_it_is_held_by_what_later_trees_gain_on_queries_that_were_not_learned(weighted, n_trees, much, monkeypatch):
     """The verdict turns where the factor, or the number of standard errors, passes what was computed here."""
     weights = np.random.default_rng(1).uniform(0.2, 2.0, 60) if weighted else np.ones(60)
     drawn = np.random.default_rng(3).permutation(60)
     judged = np.isin(much.qid, drawn[:30])
     half, rest = much.rows(~judged), much.rows(judged)
-    model = SoftRanker(**{**ALONE, "n_estimators": 40}, learning_rate=0.45, random_trees=True, losses=None)
+    model = SoftRanker(**{**ALONE, "n_estimators": n_trees}, learning_rate=0.45, random_trees=True, losses=None)
     model.set_params(random_state=3).fit(half.X, half.y, qid=half.qid, query_weight=weights[np.unique(half.qid)])
     steps = list(model.staged_predict(rest.X))
-    nothing, early, late = (ndcg(rest, scores) for scores in (np.zeros(rest.y.size), steps[12], steps[39]))
+    of_trees = (0.0 * steps[0], steps[n_trees // 3 - 1], steps[-1])
+    nothing, early, late = (ndcg(rest, scores) for scores in of_trees)
     share, errors = verdict(early - nothing, late - nothing, weights[np.unique(rest.qid)])
     assert share < 0.95
     assert errors > 3.5
-    for name, value in (("_GROWTH", 1.0 / share), ("_ERRORS", errors)):
+    for at, held in ((1, 1.0 / share), (2, errors)):
         for factor, expected in ((1.0 - 1e-6, 0.3), (1.0 + 1e-6, 0.1)):
-            with monkeypatch.context() as patch:
-                patch.setattr(trial, name, value * factor)
-                assert rate_of(much, weight=weights, random_trees=True, random_state=3) == expected
+            growths = [list(growth) for growth in trial._GROWTHS]
+            [growth] = (growth for growth in growths if growth[0] == n_trees)
+            growth[at] = held * factor
+            monkeypatch.setattr(trial, "_GROWTHS", growths)
+            assert rate_of(much, weight=weights, random_trees=True, random_state=3) == expected
+        monkeypatch.undo()
+
+
+def test_all_trees_are_grown_only_where_half_of_them_leave_doubt(much, noisy, monkeypatch):
+    grown, learn = [], trial._Trial.grown
+    monkeypatch.setattr(trial._Trial, "grown", lambda its, n, *given: grown.append(n) or learn(its, n, *given))
+    rates = [rate_of(data, random_trees=False) for data in (much, noisy)]
+    assert (rates, grown) == ([0.3, 0.1], [20, 40, 20])
 
 
 def test_none_is_made_where_it_decides_nothing(much, monkeypatch):

@@ -69,11 +69,12 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         ``early_stopping_rounds=50`` (notebooks/11_signal.ipynb).
     learning_rate : float or "auto"
         How far each tree goes. "auto" is .1; from 50,000 documents with 5,000 relevant ones on, where trees are not
-        random and 100 of .1 stop on their way, it is .14 up to 100,000 documents, .2 from 200,000 on, between as the
-        square root of them; of more than 100 trees as much less, but .1 at least (notebooks/11_signal.ipynb). On
-        less data it is .3 for 40 to 100 trees, and of more as much less, if a trial shows that .1 is too low (there is
-        none with ``init_model``): half of the queries, of 20 or more, are learned by 40 trees at .45, and on the others
-        all of these gain over 2 % more than the first 13, by more than three standard errors.
+        random and 100 of .1 stop on their way, it is .14 up to 100,000 documents, .2 from 200,000 to a million and .3
+        from 2,250,000 on, between as the square root of them; of more than 100 trees as much less, but .1 at least
+        (notebooks/11_signal.ipynb). On less data it is .3 for 40 to 100 trees, and of more as much less, if a trial
+        shows that .1 is too low (there is none with ``init_model``): half of the queries, of 20 or more, are learned by
+        40 trees at .45, and on the others all of these gain over 2 % more than the first 13, by more than three
+        standard errors. It ends with 20 trees where they gain no more than the first 6 by over two standard errors.
     num_leaves, max_depth : int
         Leaves of a tree, which grows at the leaf that gains most, and its depth; -1 does not limit it.
     min_child_samples : int

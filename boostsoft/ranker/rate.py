@@ -7,12 +7,14 @@ import math
 from . import random_trees
 
 # On plenty of data 100 trees of .1 stop on their way: 200,000 documents rank better with .2, 50,000 to 120,000 with
-# .14, by .004 to .011 where labels are noisy. The 100 to 800 trees that validation stops after want .1
-# (notebooks/11_signal.ipynb). So the rate is to be this much for so many trees, and less for more of them
+# .14, by .004 to .011 where labels are noisy; two million with .3, by .001 to .007, but 500,000 to a million do not.
+# The 100 to 800 trees that validation stops after want .1 (notebooks/11_signal.ipynb). So the rate is to be this much
+# for so many trees, and less for more of them
 _LEAST, _MORE, _MOST, _TREES = 0.1, 0.1 * math.sqrt(2.0), 0.2, 100
 # Where the last 27 of 40 trees at .45 still gain on queries that were not learned, 100 trees of .1 to .2 are too few
 _FAST, _TRIED = 0.3, 40
-_PLENTY = 200_000  # documents from which on it is highest; half of them have the half of its square
+# Documents that have the .2: it rises to it, and on from the second, up to .3, as their square root
+_PLENTY, _HOST = 200_000, 1_000_000
 
 
 def chosen(n_docs: int, n_relevant: int, random: bool, n_estimators: int, slow: bool = False) -> float:
@@ -26,6 +28,7 @@ def chosen(n_docs: int, n_relevant: int, random: bool, n_estimators: int, slow: 
         return _LEAST
     else:
         most = min(_MOST, max(_MORE, _MOST * math.sqrt(n_docs / _PLENTY)))
+        most = min(_FAST, max(most, _MOST * math.sqrt(n_docs / _HOST)))
     return min(most, max(_LEAST, most * _TREES / n_estimators))
 
 
