@@ -73,14 +73,13 @@ def test_it_is_held_by_what_later_trees_gain_on_queries_that_were_not_learned(we
     share, errors = verdict(early - nothing, late - nothing, weights[np.unique(rest.qid)])
     assert share < 0.95
     assert errors > 3.5
-    for at, held in ((1, 1.0 / share), (2, errors)):
-        for factor, expected in ((1.0 - 1e-6, 0.3), (1.0 + 1e-6, 0.1)):
-            growths = [list(growth) for growth in trial._GROWTHS]
-            [growth] = (growth for growth in growths if growth[0] == n_trees)
-            growth[at] = held * factor
-            monkeypatch.setattr(trial, "_GROWTHS", growths)
-            assert rate_of(much, weight=weights, random_trees=True, random_state=3) == expected
-        monkeypatch.undo()
+    for factor, expected in ((1.0 - 1e-6, 0.3), (1.0 + 1e-6, 0.1)):
+        by_errors = [(n, errors * factor if n == n_trees else least) for n, least in trial._LONG]
+        for held in ({"_LONG": by_errors}, {"_LONG": [(n_trees, 2.0)], "_GROWTH": factor / share}):
+            with monkeypatch.context() as patch:
+                for name, value in held.items():
+                    patch.setattr(trial, name, value)
+                assert rate_of(much, weight=weights, random_trees=True, random_state=3) == expected
 
 
 def test_all_trees_are_grown_only_where_half_of_them_leave_doubt(much, noisy, monkeypatch):

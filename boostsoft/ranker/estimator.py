@@ -74,7 +74,7 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         (notebooks/11_signal.ipynb). On less data it is .3 for 40 to 100 trees, and of more as much less, if a trial
         shows that .1 is too low (there is none with ``init_model``): half of the queries, of 20 or more, are learned by
         40 trees at .45, and on the others all of these gain over 2 % more than the first 13, by more than three
-        standard errors. It ends with 20 trees where they gain no more than the first 6 by over two standard errors.
+        standard errors. It ends with 20 trees where these do not, by two standard errors, over the first 6.
     num_leaves, max_depth : int
         Leaves of a tree, which grows at the leaf that gains most, and its depth; -1 does not limit it.
     min_child_samples : int

@@ -36,11 +36,10 @@ _MOST = 100_000  # documents, about: of more, which are there where few are rele
 # .4 to .9 of it, by 3 to 27, on made-up data of codes, switches and whole numbers; on real data mostly .95 to 1.4, and
 # otherwise by less. Where it is doubtful the halves change places, and all queries tell
 _SHARE, _ERRORS, _DOUBTFUL = 0.95, 3.0, 1.0
-# Much is to be learned if all trees at such a rate gain more than the first third of them, by a factor and by so many
-# standard errors as above: by 1.03 to 1.05 of 40 on the digits, 1.4 where 1,500 features count; noise ends that before.
-# Half of the trees mostly show that it does, by .4 errors in the mean of real data and 2.5 at most; elsewhere it is 2.5
-# to 14. So only where they leave doubt are all grown: trees, factor, errors
-_FAST, _GROWTHS = 0.45, ((20, 1.0, 2.0), (40, 1.02, _ERRORS))
+# Much is to be learned if all trees at such a rate gain more than the first third of them, by that factor and by so
+# many standard errors as above: by 1.03 to 1.05 of 40 on the digits, 1.4 where 1,500 features count; noise ends that
+# before. On real data 20 of them mostly fall short already, so that 40 are grown only where these do not
+_FAST, _GROWTH, _LONG = 0.45, 1.02, ((20, 2.0), (40, _ERRORS))
 
 
 def settle(settings: Settings, trees: Trees, rows: Rows, continued: bool = False) -> Settings:
@@ -89,16 +88,16 @@ def _kinds(trial: _Trial) -> FloatArray:
 
 def _learn_on(trial: _Trial, random: bool) -> bool:
     """Whether trees go on learning what holds for other queries, too."""
-    return all(_gain_later(trial, random, *growth) for growth in _GROWTHS)
+    return all(_gain_later(trial, random, n, errors) for n, errors in _LONG)
 
 
-def _gain_later(trial: _Trial, random: bool, n: int, growth: float, errors: float) -> bool:
-    """Whether n trees gain more than the first third of them, by that factor and by so many standard errors."""
+def _gain_later(trial: _Trial, random: bool, n: int, errors: float) -> bool:
+    """Whether n trees gain more than the first third of them, by so many standard errors."""
     booster = trial.grown(n, _FAST, random)
     first = trial.trees.n_trees(booster) // 3
     if first == 0:  # there is nothing to split
         return False
-    return _errors_behind(trial.gained([trial.trees.first(booster, first), booster]), 1.0 / growth) > errors
+    return _errors_behind(trial.gained([trial.trees.first(booster, first), booster]), 1.0 / _GROWTH) > errors
 
 
 def _errors_behind(gained: FloatArray, share: float) -> float:
