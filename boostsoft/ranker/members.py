@@ -24,7 +24,7 @@ from .convex_losses import FEW
 # by default on few documents (notebooks/10_boosters.ipynb), and on more: there two that differ in nothing but that
 # trees are random in one (notebooks/11_signal.ipynb); more gain about .001
 SEVERAL, TWO = 4, 2
-_MANY = 1_000_000  # documents, from which on one takes minutes
+_MANY = 1_000_000  # documents, from which on one takes a minute
 _SMALLER = 4  # times fewer leaves
 _FITTED = 0.6  # the spread of scores that are fitted to targets, over that of the targets: some .3 to .8
 

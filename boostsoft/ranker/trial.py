@@ -92,7 +92,7 @@ def _learn_on(trial: _Trial, random: bool) -> bool:
 
 
 def _gain_later(trial: _Trial, random: bool, n: int, errors: float) -> bool:
-    """Whether n trees gain more than the first third of them, by so many standard errors."""
+    """Whether n trees gain that much more than the first third of them, by so many standard errors."""
     booster = trial.grown(n, _FAST, random)
     first = trial.trees.n_trees(booster) // 3
     if first == 0:  # there is nothing to split
