@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import re
+import sys
 
 import numpy as np
 import pytest
@@ -12,12 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from boostsoft import progress
-from boostsoft._letor import chunk, reader
+from boostsoft._letor import arrow, chunk, reader
 from boostsoft._letor.lines import Lines
 from boostsoft.datasets import RankingData, load_letor, read_group_file
 
 from . import letor_cases
-from .letor_cases import SMALL, assert_same
+from .letor_cases import SMALL, assert_same, letor_text
 from .real_data import real_folder
 
 SMALL_X = np.array([[0.5, 0.0, -2e-3], [1.0, np.nan, np.nan], [0.0, 7.0, 0.0]])
@@ -68,6 +69,27 @@ def test_chunks_do_not_matter(write, monkeypatch, chunk_lines):
     whole = load_letor(path, comments=True)
     monkeypatch.setattr(reader, "CHUNK_LINES", chunk_lines)
     assert_same(load_letor(path, comments=True), whole)
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_long_files_are_read_by_arrow_where_it_is_there(write, monkeypatch, there):
+    path = write(letor_text(0, 1).encode())
+    whole = load_letor(path)
+    calls = []
+    monkeypatch.setattr(reader, "CHUNK_LINES", 20)
+    monkeypatch.setattr(reader, "MANY_LINES", 40)
+    monkeypatch.setattr(arrow, "available", lambda: there)
+    rectangle = arrow.rectangle
+    monkeypatch.setattr(arrow, "rectangle", lambda *given: calls.append(given) or rectangle(*given))
+    assert_same(load_letor(path), whole)
+    assert len(calls) == there * len(range(20, len(whole.y), 20))  # all chunks but the first
+
+
+def test_a_missing_pyarrow_is_no_error(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow.csv", None)
+    assert not arrow.available.__wrapped__()
+    monkeypatch.undo()
+    assert arrow.available.__wrapped__()
 
 
 @pytest.mark.parametrize("together", [1, 16, 32, 1000])
@@ -193,8 +215,12 @@ def assert_same_block(fast: chunk.Block, careful: chunk.Block):
         (b"1 10:0.89 11:0.75", False),
     ],
 )
-def test_usual_lines_take_the_fast_parser(body, with_qid):
-    fast = chunk.parse_fast([body] * 3, with_qid, None)
+@pytest.mark.parametrize("by_arrow", [False, True])
+def test_usual_lines_take_the_fast_parser(body, with_qid, by_arrow, monkeypatch):
+    """Under Arrow without the tokens' help."""
+    if by_arrow:
+        monkeypatch.setattr(chunk, "_pairs_by_token", None)
+    fast = chunk.parse_fast([body] * 3, with_qid, None, by_arrow=by_arrow)
     assert fast is not None
     assert_same_block(fast, chunk.parse_careful(Lines([1, 2, 3], [body] * 3, []), with_qid, None, ""))
 
@@ -222,12 +248,36 @@ def damaged_chunks(draw):
 
 
 @settings(max_examples=1000, deadline=None, derandomize=True)
-@given(damaged_chunks(), st.booleans(), st.sampled_from([None, 3]))
-def test_what_the_fast_parser_accepts_the_careful_one_reads_alike(bodies, with_qid, n_features):
-    fast = chunk.parse_fast(bodies, with_qid, n_features)
+@given(damaged_chunks(), st.booleans(), st.sampled_from([None, 3]), st.booleans())
+def test_what_the_fast_parser_accepts_the_careful_one_reads_alike(bodies, with_qid, n_features, by_arrow):
+    fast = chunk.parse_fast(bodies, with_qid, n_features, by_arrow=by_arrow)
     if fast is not None:
         lines = Lines(list(range(len(bodies))), bodies, [])
         assert_same_block(fast, chunk.parse_careful(lines, with_qid, n_features, ""))
+
+
+NUMBERS = b"0.1 .5 5. -0 1e-7 1E+30 007 +1.5 nan -NaN 4.9406564584124654e-324 1e-400 9007199254740993"
+NUMBERS += b" 0.30000000000000004 123456789012345678901234567890 2.2250738585072011e-308"
+NO_NUMBERS = [b"1e999", b"1_0", b"e5", b"na", b"--1", b"0x10", b"1,5", b'"1"', b""]
+
+
+@pytest.mark.parametrize("value", [*NUMBERS.split(), *NO_NUMBERS])
+def test_arrow_reads_a_value_as_python_does_or_not_at_all(value):
+    bodies = [b"1 qid:1 1:%s 2:0.25" % value, b"0 qid:1 1:3 2:4"]
+    by_token, by_arrow = (chunk.parse_fast(bodies, True, None, by_arrow=way) for way in (False, True))
+    assert (by_token is None) == (by_arrow is None)
+    if by_token is not None:
+        assert by_arrow.values.tobytes() == by_token.values.tobytes() or np.isnan(by_token.values[0])
+        assert_same_block(by_arrow, chunk.parse_careful(Lines([1, 2], bodies, []), True, None, ""))
+
+
+@pytest.mark.parametrize("index", [b"0", b"2", b"01", b"1.0", b"1e0", b"2147483648", b"-1", b"3"])
+def test_arrow_reads_an_index_as_python_does_or_not_at_all(index):
+    bodies = [b"1 qid:1 %s:1 3:0.25" % index, b"0 qid:1 1:3 3:4"]
+    by_token, by_arrow = (chunk.parse_fast(bodies, True, None, by_arrow=way) for way in (False, True))
+    assert (by_token is None) == (by_arrow is None)
+    if by_token is not None:
+        assert_same_block(by_arrow, by_token)
 
 
 @pytest.mark.parametrize("n_features", [None, 2, 3])

@@ -139,7 +139,7 @@ def test_the_largest_index_is_one_of_32_bits(write, monkeypatch, at_once):
     """One more would be another feature's, cut to 32 bits."""
     monkeypatch.setattr(reader, "available_memory", lambda: 2**30)
     if not at_once:
-        monkeypatch.setattr(reader, "parse_fast", lambda *_: None)
+        monkeypatch.setattr(reader, "parse_fast", lambda *_, **__: None)
     with pytest.raises(ValueError, match="line 1: the largest feature index is 2147483647: X is dense"):
         load_letor(write(b"0 qid:1 2147483647:1\n"))
     with pytest.raises(ValueError, match=r"feature indices must be within 1\.\.2147483647; got '2147483648:1'$"):

@@ -1,26 +1,32 @@
 """A chunk of lines as arrays.
 
-The parser exists twice. `parse_fast` converts all numbers of a chunk at once and answers None when anything is unusual;
-`parse_careful` goes line by line, knows every variation, and names the line and the text of a mistake. What the fast
-one accepts, the careful one reads alike (a test holds them together): only speed depends on which one ran.
+The parser exists twice. `parse_fast` converts all numbers of a chunk at once (by Arrow where it may) and answers None
+when anything is unusual; `parse_careful` goes line by line, knows every variation, and names the line and the text of a
+mistake. What the fast one accepts, the careful one reads alike (a test holds them together): only speed depends on
+which one ran.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..arguments import LARGEST_INT32
 from ..text_files import INTEGER, LineError, number_in, show
+from . import arrow
 from .lines import Lines
 
 _SAMPLE = 4096  # values
 _SPACES = bytes.maketrans(b"\t", b" ")
 _NUMBER_BYTES = b"0123456789.+-eEnaNA"  # of a finite number or nan: deleting them leaves the punctuation
+
+
+# Feature indices, not cut to 32 bits yet, or None when every document has 1..counts[0]; values.
+_Pairs: TypeAlias = tuple[NDArray[np.int64] | None, NDArray[np.float64]]
 
 
 class Block(NamedTuple):
@@ -50,7 +56,7 @@ def _converter(tokens: list[bytes]) -> Callable[[bytes], float]:
     return float if len(set(sample)) > len(sample) // 2 else _Memo(float).__getitem__
 
 
-def parse_fast(bodies: list[bytes], with_qid: bool, n_features: int | None) -> Block | None:
+def parse_fast(bodies: list[bytes], with_qid: bool, n_features: int | None, *, by_arrow: bool = False) -> Block | None:
     """Parse a chunk at once, or return None when any line needs the careful parser."""
     n_heads = 2 if with_qid else 1
     fields = [body.split(None, n_heads) for body in bodies]
@@ -66,14 +72,11 @@ def parse_fast(bodies: list[bytes], with_qid: bool, n_features: int | None) -> B
     skeletons = {count: b" ".join([b":"] * count) for count in set(counts)}
     if text.translate(_SPACES, _NUMBER_BYTES) != b"\n".join([skeletons[count] for count in counts]):
         return None  # something else than one space between pairs of numbers
-    tokens = text.replace(b":", b" ").split()
-    if len(tokens) != 2 * sum(counts):
-        return None  # an empty index or value
     sizes = np.array(counts, np.int64)
     try:
         y = np.fromiter(map(float, labels), np.float64, len(labels))
-        values = np.fromiter(map(_converter(tokens[1::2]), tokens[1::2]), np.float64, len(tokens) // 2)
-        wide = _fast_index(tokens[0::2], sizes)
+        pairs = _pairs_by_arrow(text, sizes) if by_arrow else None
+        wide, values = _pairs_by_token(text, sizes) if pairs is None else pairs
     except (ValueError, OverflowError):
         return None
     if not np.isfinite(y).all() or np.isinf(values).any() or not _index_fits(wide, sizes, n_features):
@@ -82,8 +85,28 @@ def parse_fast(bodies: list[bytes], with_qid: bool, n_features: int | None) -> B
     return Block(y, [qid[4:] for qid in qids], sizes, index, values)
 
 
+def _pairs_by_arrow(text: bytes, counts: NDArray[np.int64]) -> _Pairs | None:
+    """None where documents have not equally many, or where the other way must say whether they are numbers."""
+    width = int(counts[0])
+    found = arrow.rectangle(text, width) if width and (counts == width).all() else None
+    if found is None:
+        return None
+    index, values = found
+    usual = bool((index == np.arange(1, width + 1)).all())
+    return None if usual else index.ravel().astype(np.int64), values.ravel()
+
+
+def _pairs_by_token(text: bytes, counts: NDArray[np.int64]) -> _Pairs:
+    """A ValueError or OverflowError where one is no number."""
+    tokens = text.replace(b":", b" ").split()
+    if len(tokens) != 2 * counts.sum():
+        raise ValueError("an empty index or value")
+    values = np.fromiter(map(_converter(tokens[1::2]), tokens[1::2]), np.float64, len(tokens) // 2)
+    return _fast_index(tokens[0::2], counts), values
+
+
 def _fast_index(tokens: list[bytes], counts: NDArray[np.int64]) -> NDArray[np.int64] | None:
-    """Return the feature indices, not cut to 32 bits yet, or None when every document has 1..counts[0]."""
+    """The feature indices, or None when every document has 1..counts[0]."""
     width = int(counts[0])
     if (counts == width).all() and tokens == [b"%d" % i for i in range(1, width + 1)] * len(counts):
         return None

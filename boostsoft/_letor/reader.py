@@ -13,11 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..text_files import as_ids, read_lines, show
+from . import arrow
 from .chunk import Block, parse_careful, parse_fast, together
 from .lines import Lines, without_comments
 
 # Lines per chunk: 2,048 lines of 136 features are 2 MB of text; 8,192 were 10 % slower, 256 no faster.
 CHUNK_LINES = 2048
+# Documents of a file from which on it pays to import Arrow, a quarter of a second.
+MANY_LINES = 10_000
 # Bytes of values put into one block: so many go back to the system when they are freed, 2 MB of a chunk would not.
 TOGETHER = 2**26
 NAME_BYTES = 80  # of a feature's name in RankingData: more than its column, of ten documents or fewer
@@ -61,13 +64,13 @@ class Reader:
             first += len(chunk)
             n_docs += len(lines.bodies)
             if lines.bodies:
-                self._add(lines, path)
+                self._add(lines, path, by_arrow=n_docs >= MANY_LINES and arrow.available())
         if n_docs == 0:
             raise ValueError(f"{self.caller}: {path}: no documents in {first - 1} lines")
         return n_docs
 
-    def _add(self, lines: Lines, path: Path) -> None:
-        block = parse_fast(lines.bodies, self.with_qid, self.n_features)
+    def _add(self, lines: Lines, path: Path, *, by_arrow: bool) -> None:
+        block = parse_fast(lines.bodies, self.with_qid, self.n_features, by_arrow=by_arrow)
         if block is None:
             place = f"{self.caller}: {path}"
             block = parse_careful(lines, self.with_qid, self.n_features, place)
