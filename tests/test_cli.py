@@ -22,6 +22,7 @@ from boostsoft.commands import options
 from boostsoft.commands import train as train_command
 from boostsoft.commands.experiment import Observer, Plan, run_folds, run_split, train_arm
 from boostsoft.datasets import RankingData, load_digits_ranking, load_letor
+from boostsoft.ranker.convex_losses import BESIDE_RARE
 
 from . import cli_cases
 from .cli_cases import SMALL_TREES, part_file, split_arguments, twice
@@ -141,7 +142,8 @@ def test_train_on_files(parts, tmp_path, capsys):
     curves, model = assert_curves_are_the_models(tmp_path / "a", split, hard, soft)
     assert len(curves["boostsoft", "valid", "recall_hard@2"]) == min(model.num_trees() + 5, 30)
 
-    parameters = {"objective": bl.objective("recall@2", noise="gumbel"), "learning_rate": 0.2, "num_leaves": 4}
+    objective = bl.objective("recall@2", noise="gumbel", mix={"kendall": 0.3})  # losses stand beside NDCG alone
+    parameters = {"objective": objective, "learning_rate": 0.2, "num_leaves": 4}
     parameters |= {"min_data_in_leaf": 5, "seed": 7, "deterministic": True, "force_row_wise": True, "verbosity": -1}
     train = split["train"]
     by_hand = lgb.train(parameters, lgb.Dataset(train.X, train.y, group=train.sizes), model.num_trees())
@@ -159,6 +161,8 @@ def test_train_on_more_than_the_metric(parts, tmp_path, capsys):
         "4",
         "--early-stopping",
         "0",
+        "--noise",
+        "gaussian",
         "--mix",
         "kendall=0.3",
         "--losses",
@@ -173,6 +177,46 @@ def test_train_on_more_than_the_metric(parts, tmp_path, capsys):
     model = lgb.Booster(model_file=tmp_path / "model.txt")
     by_hand = lgb.train(parameters, lgb.Dataset(train.X, train.y, group=train.sizes), model.num_trees())
     np.testing.assert_array_equal(model.predict(valid.X), by_hand.predict(valid.X))
+
+
+RARE = "".join(f"{int(at == 0)} qid:1 1:{at} 2:{at % 7}\n" for at in range(80))
+
+
+@pytest.mark.parametrize(
+    ("given", "text", "expected"),
+    [
+        ([], None, {"noise": "gumbel", "mix": {"kendall": 0.3}, "losses": {"xendcg": 0.5, "ranknet": 0.5}}),
+        ([], RARE, {"noise": "gumbel", "mix": {"kendall": 0.3}, "losses": BESIDE_RARE}),
+        (["--mix", "none", "--losses", "none", "--noise", "gaussian"], None, {}),
+        (["--mix", "none"], None, {"noise": "gumbel", "losses": {"xendcg": 0.5, "ranknet": 0.5}}),
+        (["--losses", "none"], None, {"noise": "gumbel", "mix": {"kendall": 0.3}}),
+        (["--metric", "auc"], None, {"noise": "gumbel"}),  # a metric of pairs has no tau beside it
+    ],
+)
+@pytest.mark.parametrize("folds", [True, False])
+def test_what_is_trained_on_by_default_is_what_softranker_trains_on(
+    parts, tmp_path, monkeypatch, given, text, expected, folds
+):
+    """On plain trees, which train's are."""
+    if text is not None:
+        parts = tmp_path / "parts"
+        parts.mkdir()
+        for at in range(1, 6):
+            (parts / f"S{at}.txt").write_text(text.replace("qid:1", f"qid:{at}"))
+    objectives = []
+    build = bl.objective
+    monkeypatch.setattr(bl, "objective", lambda *what, **how: objectives.append(build(*what, **how)) or objectives[-1])
+    arguments = ["train", "--folds", str(parts)] if folds else [*split_arguments(parts)]
+    if text is not None and not folds:
+        files = [str(parts / f"S{at}.txt") for at in (1, 2, 3)]
+        arguments = ["train", "--train", *files[:2], "--valid", files[2]]
+    assert cli.main([*arguments, *given, "--trees", "1", "--out", str(tmp_path / "out"), *SMALL_TREES]) == 0
+    metric = given[-1] if "--metric" in given else "ndcg@10"
+    assert repr(objectives[-1]) == repr(build(metric, **expected))
+    if not given:
+        data = load_letor(sorted(parts.glob("S*"))[0])
+        its = bs.SoftRanker(n_boosters=1, random_trees=False).train_arguments(data.y, group=data.sizes)
+        assert repr(its["params"]["objective"]) == repr(objectives[-1])
 
 
 def test_without_baseline_and_without_a_test_part(parts, tmp_path, capsys):

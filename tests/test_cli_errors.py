@@ -54,6 +54,11 @@ BAD = {
     "huge number": (["demo", "--seed", "10000000000"], "--seed: must be a whole number from 0 to 2147483647; got"),
     "a number of many digits": (["demo", "--trees", "9" * 5000], "--trees: must be a whole number of at least 1"),
     "many leaves": (["train", "--leaves", "131073"], "--leaves: must be a whole number from 2 to 131072; got '131073'"),
+    "none and one": (["train", "--folds", "{dir}", "--mix", "none", "map=2"], "--mix: none must stand alone; got map"),
+    "no losses and one": (
+        ["train", "--folds", "{dir}", "--losses", "ranknet=2", "--losses", "none"],
+        "--losses: none must",
+    ),
     "mixed twice": (["train", "--folds", "{dir}", "--mix", "map=1", "--mix", "map=2"], "--mix: map is given twice"),
     "lost twice": (
         ["train", "--folds", "{dir}", "--losses", "xendcg=1", "xendcg=2"],

@@ -8,7 +8,7 @@ import os
 import re
 import sys
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -82,6 +82,19 @@ def weighted(text: str) -> tuple[str, float]:
     if not (name and equals):
         raise argparse.ArgumentTypeError(f"must be NAME=WEIGHT; got {text!r}")
     return name, positive(weight)
+
+
+def weighted_or_none(text: str) -> tuple[str, float] | None:
+    """Read NAME=WEIGHT, or the word for nothing at all."""
+    return None if text.strip() == "none" else weighted(text)
+
+
+def named_weights(option: str, pairs: Sequence[tuple[str, float] | None]) -> dict[str, float]:
+    """NAME=WEIGHT of all uses of an option, no name twice; nothing where ``none`` was given by itself."""
+    given = [pair for pair in pairs if pair is not None]
+    if given and len(given) < len(pairs):
+        raise ValueError(f"{option}: none must stand alone; got {given[0][0]} beside it")
+    return named_once(option, given)
 
 
 def named_once(option: str, pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:

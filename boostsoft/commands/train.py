@@ -7,6 +7,7 @@ import os
 import re
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +18,23 @@ from ..adapters.lightgbm_data import MOST_LEAVES, main_names
 from ..datasets import RankingData, load_digits_ranking, load_letor
 from ..drawing import png
 from ..kernels.noise import LAWS
-from ..ranker.convex_losses import BESIDE
-from ..ranker.settings import WHOLE_ORDER
+from ..metrics import Metric
+from ..queries import n_relevant
+from ..query_groups import QueryGroups
+from ..ranker import convex_losses
+from ..ranker.settings import chosen_mix
 from .experiment import N_PARTS, Plan, run_folds, run_split
-from .options import add_command, check_folder, folder_name, metric_name, named_once, positive, weighted, whole
+from .options import (
+    add_command,
+    check_folder,
+    folder_name,
+    metric_name,
+    named_once,
+    named_weights,
+    positive,
+    weighted_or_none,
+    whole,
+)
 from .part_files import equally_wide, five_files
 from .plots import curves_figure, differences_figure
 from .report import folds_report, split_report
@@ -37,10 +51,9 @@ _TRAIN = (
     "documents x largest index x 8 bytes."
 )
 _TRAIN_EXAMPLES = """\
-one split:    python -m boostsoft train --train S1.txt S2.txt S3.txt --valid S4.txt --test S5.txt
-five folds:   python -m boostsoft train --folds MQ2008 --seeds 3
-as SoftRanker from 20,000 documents on:
-              python -m boostsoft train --folds MQ2008 --noise gumbel --mix kendall=0.3 --losses xendcg=0.5 ranknet=0.5
+one split:         python -m boostsoft train --train S1.txt S2.txt S3.txt --valid S4.txt --test S5.txt
+five folds:        python -m boostsoft train --folds MQ2008 --seeds 3
+the metric alone:  python -m boostsoft train --folds MQ2008 --noise gaussian --mix none --losses none
 
 Of --folds DIR, parts S1 to S5 (.txt or .txt.gz) are read; fold f trains on parts f, f+1, f+2, chooses the
 number of trees on f+3 and is tested on f+4, cyclically, so that every query is tested once per seed. No model is kept.
@@ -103,16 +116,20 @@ def _add_training(parser: argparse.ArgumentParser) -> None:
         metavar="NAME@K",
         help="metric to train on and to watch (ndcg@10)",
     )
-    add("--noise", choices=list(LAWS), default="gaussian", help="what softens the metric (gaussian)")
+    add("--noise", choices=list(LAWS), default="gumbel", help="what softens the metric (gumbel)")
     beside: dict[str, Any] = {
-        "type": weighted,
+        "type": weighted_or_none,
         "nargs": "+",
         "action": "extend",
-        "default": [],
         "metavar": "NAME=WEIGHT",
     }
-    add("--mix", **beside, help="metrics that boostsoft trains on beside it, kendall=0.3 say")
-    add("--losses", **beside, help="convex losses that it trains on beside it, xendcg=0.5 ranknet=0.5 say")
+    add("--mix", **beside, help="metrics that boostsoft trains on beside it, or none (kendall=0.3)")
+    add(
+        "--losses",
+        **beside,
+        help="convex losses that it trains on beside it, or none (for NDCG xendcg=0.5 ranknet=0.5; with softmax where "
+        "few documents are relevant)",
+    )
     add("--learning-rate", type=positive, default=0.1, metavar="X", help="learning rate (0.1)")
     add("--leaves", type=whole(2, MOST_LEAVES), default=31, metavar="N", help="leaves per tree (31)")
     add(
@@ -194,10 +211,10 @@ def _of_a_setting(message: str, parameters: Mapping[str, str], n_features: int |
 def demo(options: argparse.Namespace) -> None:
     """Run the command on embedded data."""
     check_folder(options.out, *_SPLIT_FILES)
-    plan = Plan(
-        noise="gumbel", mix=WHOLE_ORDER, losses=BESIDE, trees=options.trees, early_stopping=0, seed=options.seed
-    )
+    mix = chosen_mix(Metric(Plan.metric))
+    plan = Plan(noise="gumbel", mix=mix, trees=options.trees, early_stopping=0, seed=options.seed)
     splits = load_digits_ranking(seed=options.seed)
+    plan = _with_losses(plan, [splits.train])
     _compare(plan, {"train": splits.train, "valid": splits.valid, "test": splits.test}, options.out)
 
 
@@ -209,8 +226,8 @@ def train(options: argparse.Namespace) -> None:
     plan = Plan(
         metric=options.metric,
         noise=options.noise,
-        mix=named_once("--mix", options.mix),
-        losses=named_once("--losses", options.losses),
+        mix=chosen_mix(Metric(options.metric)) if options.mix is None else named_weights("--mix", options.mix),
+        losses=None if options.losses is None else named_weights("--losses", options.losses),
         trees=options.trees,
         learning_rate=options.learning_rate,
         leaves=options.leaves,
@@ -222,14 +239,23 @@ def train(options: argparse.Namespace) -> None:
     if options.folds is not None:
         out = options.out or Path(_FOLDS_FOLDER)
         check_folder(out, *_FOLDS_FILES)
-        _compare_folds(plan, options.folds, options.seeds or 1, out)
+        parts = _read_folder(options.folds)
+        plan = _with_losses(plan, parts) if options.losses is None else plan
+        _compare_folds(plan, parts, options.seeds or 1, out)
         return
     out = options.out or Path(_SPLIT_FOLDER)
     check_folder(out, *_SPLIT_FILES)
     files = {"train": options.train, "valid": options.valid, "test": options.test}
     read = _read_parts({part: paths for part, paths in files.items() if paths})
     _check_tree_parameters(parameters, read["train"].X.shape[1])
-    _compare(plan, read, out)
+    _compare(_with_losses(plan, [read["train"]]) if options.losses is None else plan, read, out)
+
+
+def _with_losses(plan: Plan, parts: Sequence[RankingData]) -> Plan:
+    """The same with the losses that SoftRanker has on plain trees and data like these parts."""
+    groups = QueryGroups.from_sizes(np.concatenate([part.sizes for part in parts]))
+    relevant = n_relevant(np.concatenate([part.y for part in parts]), groups)
+    return replace(plan, losses=convex_losses.chosen(Metric(plan.metric), groups, relevant, random=False))
 
 
 def _check_data_options(options: argparse.Namespace) -> None:
@@ -258,8 +284,7 @@ def _compare(plan: Plan, parts: Mapping[str, RankingData], out: Path) -> None:
     finish(split_report(split), out, files)
 
 
-def _compare_folds(plan: Plan, folder: Path, n_seeds: int, out: Path) -> None:
-    parts = _read_folder(folder)
+def _compare_folds(plan: Plan, parts: Sequence[RankingData], n_seeds: int, out: Path) -> None:
     _check_tree_parameters(plan.parameters, parts[0].X.shape[1])
     _check_labels(plan, parts)
     seeds = range(plan.seed, plan.seed + n_seeds)

@@ -27,7 +27,7 @@ from ..arguments import (
 )
 from ..choices import BoosterName
 from ..metric_lists import MetricList
-from ..metrics.hard import refuse_cutoffs_per_query
+from ..metrics.hard import Metric, refuse_cutoffs_per_query
 from ..metrics.registry import REGISTRY
 from ..metrics.soft import AnyMetric, MetricWeights, as_metric, watched_soft
 from ..objectives.soft import SoftObjective, read_objective
@@ -237,16 +237,20 @@ def _unless_auto(
 
 
 def _mix(ranker: Any) -> MetricWeights | None:
-    """What is trained on besides the metric; by default the order of the whole list.
-
-    Nothing if the metric is about that already, or if its own table has higher labels worth less.
-    """
+    """What is trained on besides the metric."""
     mix = ranker.mix
     if not isinstance(mix, str):
         given: MetricWeights | None = mix
         return given
     refuse_other_text(FIT, "mix", mix, AUTO, "a mapping from metrics to weights")
-    metric = as_metric(FIT, ranker.metric, {})
+    return chosen_mix(as_metric(FIT, ranker.metric, {}))
+
+
+def chosen_mix(metric: Metric) -> MetricWeights | None:
+    """What is trained on besides a metric by default: the order of the whole list.
+
+    Nothing if the metric is about that already, or if its own table has higher labels worth less.
+    """
     return None if REGISTRY[metric.metric].pairwise or members.is_turned(metric) else WHOLE_ORDER
 
 
