@@ -345,7 +345,7 @@ def interrupt(env):
 
 @pytest.mark.parametrize("stored", [lambda one: pickle.loads(pickle.dumps(one)), copy.deepcopy], ids=["pickle", "copy"])
 def test_a_record_is_kept_however_training_ended(data, valid, stored):
-    cut, stopped = tracked(writer=Writer()), tracked(stop=2)
+    cut, stopped = tracked(writer=Writer()), tracked(stop=10)
     with pytest.raises(KeyboardInterrupt):
         train(data, valid, [cut, interrupt])
     train(data, valid, [stopped, lgb.early_stopping(1, verbose=False)], rounds=50)  # which ends it, unknown to ours

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from statistics import NormalDist, mean, stdev
+from statistics import mean, stdev
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from boostsoft import Metric
 from boostsoft.tracks import TreeTrack
@@ -40,7 +41,7 @@ def literal_stop(values, steps, start, patience, confidence, min_delta=0.0):
             continue
         change = [a - b for a, b in zip(values[now].tolist(), values[earlier[-1]].tolist(), strict=True)]
         error = stdev(change) / math.sqrt(len(change))
-        if mean(change) - min_delta <= NormalDist().inv_cdf(confidence) * error:
+        if mean(change) - min_delta <= stats.t.ppf(confidence, len(change) - 1) * error:
             return trees[now]
     return None
 
@@ -82,6 +83,18 @@ def test_weights_are_those_of_the_ratio_estimator():
     centre = (1 * 1 + 3 * 2 + 2 * 4) / 6
     squares = (1 * (1 - centre)) ** 2 + (3 * (2 - centre)) ** 2 + (2 * (4 - centre)) ** 2
     assert watch.gain == pytest.approx((centre, math.sqrt(3 / 2 * squares) / 6), rel=1e-12)
+
+
+@pytest.mark.parametrize("weights", [np.ones(4), np.array([1.0, 0.2, 0.1, 0.1])])
+def test_of_few_queries_a_rise_must_be_beyond_students_quantile(weights):
+    """Where nothing changes, one test in ten finds a rise; by the normal law one in seven would, of four queries."""
+    freedom = weights.sum() ** 2 / (weights**2).sum() - 1
+    change = np.array([-1.0, 1.0, -1.0, 1.0])
+    change -= np.average(change, weights=weights)
+    error = math.sqrt(4 / 3 * ((weights * change) ** 2).sum()) / weights.sum()
+    for errors, stops in ((0.99, True), (1.01, False)):
+        rise = errors * stats.t.ppf(0.9, freedom) * error
+        assert StoppingRule(1).begin(0, np.zeros(4), weights).see(1, change + rise) is stops
 
 
 def test_queries_that_do_not_count_are_left_out():
@@ -129,7 +142,7 @@ def test_standing_still_stops_and_a_sure_rise_does_not():
 def test_an_infinite_value_never_stops():
     values = np.full((5, 4), np.inf)
     assert StoppingRule(1).stop_at(as_track(values, [1, 2, 3, 4])) is None
-    assert not StoppingRule(1).gives_up(Gain(math.nan, math.nan))
+    assert not StoppingRule(1).gives_up(Gain(math.nan, math.nan), 3.0)
 
 
 @pytest.mark.parametrize(
