@@ -16,6 +16,7 @@ from .arguments import (
     IntArray,
     as_array,
     finite_vector,
+    real_numbers,
     refuse_negative,
     shown,
     whole_number,
@@ -136,9 +137,12 @@ class QueryGroups:
         """Number of documents."""
         return int(self.offsets[-1])
 
-    def per_document(self, values: NDArray[Any]) -> NDArray[Any]:
+    def per_document(self, values: ArrayLike) -> NDArray[Any]:
         """Repeat one value per query for each of its documents."""
-        return np.repeat(values, self.sizes)
+        found = as_array("QueryGroups", "values", values)
+        if found.shape != (self.n_queries,):
+            raise ValueError(f"QueryGroups: values must be one per query, {self.n_queries}; got shape {found.shape}")
+        return np.repeat(found, self.sizes)
 
     @cached_property
     def _filled(self) -> tuple[IntArray, IntArray]:
@@ -146,8 +150,9 @@ class QueryGroups:
         filled = np.flatnonzero(self.sizes > 0)
         return filled, self.offsets[filled]
 
-    def _reduced(self, reduce: np.ufunc, values: NDArray[Any], initial: Any, dtype: Any = None) -> NDArray[Any]:
+    def _reduced(self, reduce: np.ufunc, values: ArrayLike, initial: Any, dtype: Any = None) -> NDArray[Any]:
         """One value per query from those of its documents; ``initial`` for a query without documents."""
+        values = real_numbers("QueryGroups", "values", values)
         if values.shape != (self.n_docs,):
             raise ValueError(f"QueryGroups: values must be one per document, {self.n_docs}; got shape {values.shape}")
         found = np.full(self.n_queries, initial)
@@ -156,28 +161,31 @@ class QueryGroups:
             found[filled] = reduce.reduceat(values, starts, dtype=dtype)
         return found
 
-    def sums(self, values: FloatArray) -> FloatArray:
+    def sums(self, values: ArrayLike) -> FloatArray:
         """Sum one value per document over each query; 0 for a query without documents."""
         return self._reduced(np.add, values, 0.0)
 
-    def means(self, values: FloatArray) -> FloatArray:
+    def means(self, values: ArrayLike) -> FloatArray:
         """Mean of one value per document over each query; 0 for a query without documents."""
         return self.sums(values) / np.maximum(self.sizes, 1)
 
-    def counts(self, marks: NDArray[np.bool_]) -> IntArray:
-        """How many documents of each query are marked."""
+    def counts(self, marks: ArrayLike) -> IntArray:
+        """How many documents of each query are marked, by booleans."""
+        marked = as_array("QueryGroups", "marks", marks)
+        if marked.dtype != np.bool_:
+            raise TypeError(f"QueryGroups: marks must hold booleans; got dtype {marked.dtype}")
         narrow = np.int32 if self.n_docs < 2**31 else np.int64  # half the memory is twice the speed
-        return self._reduced(np.add, marks.view(np.int8), np.int64(0), narrow)
+        return self._reduced(np.add, marked.view(np.int8), np.int64(0), narrow)
 
-    def largest(self, values: FloatArray, initial: float) -> FloatArray:
+    def largest(self, values: ArrayLike, initial: float) -> FloatArray:
         """The largest value of each query; ``initial`` for a query without documents."""
         return self._reduced(np.maximum, values, initial)
 
-    def smallest(self, values: FloatArray, initial: float) -> FloatArray:
+    def smallest(self, values: ArrayLike, initial: float) -> FloatArray:
         """The smallest value of each query; ``initial`` for a query without documents."""
         return self._reduced(np.minimum, values, initial)
 
-    def differ(self, values: FloatArray) -> NDArray[np.bool_]:
+    def differ(self, values: ArrayLike) -> NDArray[np.bool_]:
         """Which queries have documents of different values."""
         different: NDArray[np.bool_] = self.largest(values, 0.0) > self.smallest(values, 0.0)
         return different

@@ -346,6 +346,34 @@ def test_values_must_be_one_per_document(reduce, n):
         reduce(QueryGroups.from_sizes([2, 3]), np.ones(n))
 
 
+def test_lists_are_read_as_arrays_are():
+    groups = QueryGroups.from_sizes([2, 1])
+    assert groups.sums([1, 2, 4]).tolist() == [3, 4]
+    assert groups.means([1, 2, 4]).tolist() == [1.5, 4]
+    assert groups.largest([1, 2, 4], 0.0).tolist() == [2, 4]
+    assert groups.smallest([1, 2, 4], 0.0).tolist() == [1, 4]
+    assert groups.differ((1, 2, 4)).tolist() == [True, False]
+    assert groups.counts([True, True, False]).tolist() == [2, 0]
+    assert groups.per_document(["a", "b"]).tolist() == ["a", "a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("reduce", "error", "message"),
+    [
+        (lambda g: g.sums([1, 2]), ValueError, r"values must be one per document, 3; got shape \(2,\)"),
+        (lambda g: g.means(3.0), ValueError, r"values must be one per document, 3; got shape \(\)"),
+        (lambda g: g.differ(["a", "b", "c"]), TypeError, r"values must hold numbers; got dtype <U1"),
+        (lambda g: g.counts([1, 0, 1]), TypeError, r"marks must hold booleans; got dtype int64"),
+        (lambda g: g.counts([True]), ValueError, r"values must be one per document, 3; got shape \(1,\)"),
+        (lambda g: g.per_document([1, 2, 3]), ValueError, r"values must be one per query, 2; got shape \(3,\)"),
+        (lambda g: g.per_document(1.0), ValueError, r"values must be one per query, 2; got shape \(\)"),
+    ],
+)
+def test_what_is_no_value_of_each_is_refused(reduce, error, message):
+    with pytest.raises(error, match=rf"^QueryGroups: {message}"):
+        reduce(QueryGroups.from_sizes([2, 1]))
+
+
 def test_ids_of_a_list_are_what_they_are():
     """NumPy would make the text 'nan' of what is missing, one id of 1 and "1", and floats of large whole numbers."""
     for read in (QueryGroups.from_query_ids, lambda ids: read_queries("test", len(ids), None, ids).groups):
