@@ -54,6 +54,17 @@ def new_axes(width: float, height: float) -> Axes:
     return axes
 
 
+def given_axes(caller: str, ax: Any, width: float, height: float) -> Axes:
+    """The axes to draw into, or those of a new figure of this size."""
+    if ax is None:
+        return new_axes(width, height)
+    from matplotlib.axes import Axes
+
+    if not isinstance(ax, Axes):  # a figure, or the array that subplots returns
+        raise TypeError(f"{caller}: ax must be one of matplotlib's Axes; got {type(ax).__name__}")
+    return ax
+
+
 def head(figure: Figure, text: str) -> None:
     """Write a heading."""
     figure.suptitle(text, x=0.01, ha="left", fontsize=14, color=INK)

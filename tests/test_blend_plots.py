@@ -414,3 +414,14 @@ def test_wrong_names_and_kinds_are_refused(curve, surface, data):
 def test_what_is_drawn_must_be_that(plot, message):
     with pytest.raises(TypeError, match=message):
         plot(3)
+
+
+def test_axes_must_be_axes(curve, surface, blender):
+    for plot, found in (
+        (plot_blend_curve, curve), (plot_blend_surface, surface), (plot_weights, blender),
+        (plot_sigma_choice, choice("held-out")),
+    ):  # fmt: skip
+        for ax in (Figure(), Figure().subplots(1, 2)):  # as figure, ax = plt.subplots(1, 2) has them
+            name = type(ax).__name__
+            with pytest.raises(TypeError, match=rf"^{plot.__name__}: ax must be one of matplotlib's Axes; got {name}$"):
+                plot(found, ax=ax)

@@ -675,6 +675,18 @@ def test_a_new_figure_is_made_without_ax_and_pyplot_stays_out():
         (lambda: track_plots.plot_curves(track_of(), ["map"]), ValueError, r"^plot_curves: metrics must be one of"),
         (lambda: track_plots.track_figure(track_of(), 0.5), TypeError, r"^track_figure: metric must be a position"),
         (lambda: track_plots.plot_changes(track_of(), level=0.0), ValueError, r"^plot_changes: level must be"),
+        (
+            lambda: track_plots.plot_curves(track_of(), ax=Figure()),
+            TypeError,
+            r"^plot_curves: ax must be .*; got Figure$",
+        ),
+        (lambda: track_plots.plot_hard_soft(track_of(), ax=5), TypeError, r"^plot_hard_soft: ax must be .*; got int$"),
+        (lambda: track_plots.plot_changes(track_of(), ax="x"), TypeError, r"^plot_changes: ax must be .*; got str$"),
+        (
+            lambda: track_plots.plot_comparison(compare(track_of(), track_of()), ax=[]),
+            TypeError,
+            r"^plot_comparison: ax must be .*; got list$",
+        ),
         (lambda: track_plots.track_figure(CROWDS["infinite"]), ValueError, r"must be finite for every query"),
         (
             lambda: track_plots.plot_changes(CROWDS["not counted"]),

@@ -11,7 +11,7 @@ import numpy as np
 from ..arguments import FloatArray, of_type, one_of
 from ..blending import BlendCurve, BlendSurface
 from ..choices import CurveKind
-from ..drawing import BLUE, INK, QUIET, VERMILION, frame, head, letters, new_axes, new_figure
+from ..drawing import BLUE, INK, QUIET, VERMILION, frame, given_axes, head, letters, new_figure
 from .shared import HARD, SOFT, model_names, noise_words, title
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def plot_blend_curve(
     Raises
     ------
     TypeError, ValueError
-        If ``curve`` is none, or ``names`` or ``kinds`` is not as described.
+        If ``curve`` is none, or ``names``, ``kinds`` or ``ax`` is not as described.
 
     Examples
     --------
@@ -102,7 +102,7 @@ def plot_blend_curve(
     kinds = [one_of(caller, "kinds", kind, (HARD, SOFT)) for kind in of_type(caller, "kinds", kinds, Collection)]
     if not kinds:
         raise ValueError(f"{caller}: kinds must hold 'hard' or 'soft'; got none")
-    axes = new_axes(8.5, 5.0) if ax is None else ax
+    axes = given_axes(caller, ax, 8.5, 5.0)
     for kind in kinds:
         axes.plot(curve.t, getattr(curve, kind), color=KIND_COLOURS[kind], solid_capstyle="round", **_LINES[kind])
     band = getattr(curve, f"{kinds[-1]}_interval")
@@ -202,7 +202,7 @@ def plot_blend_surface(
     Raises
     ------
     TypeError, ValueError
-        If ``surface`` is none, or ``kind`` or ``names`` is not as described.
+        If ``surface`` is none, or ``kind``, ``names`` or ``ax`` is not as described.
 
     Examples
     --------
@@ -217,7 +217,7 @@ def plot_blend_surface(
     of_type("plot_blend_surface", "surface", surface, BlendSurface)
     corners = model_names("plot_blend_surface", names, (*_TWO, "the third"), 16)
     one_of("plot_blend_surface", "kind", kind, (HARD, SOFT))
-    axes = new_axes(6.4, 5.6) if ax is None else ax
+    axes = given_axes("plot_blend_surface", ax, 6.4, 5.6)
     places, values = surface.weights @ _CORNERS, getattr(surface, kind)
     low, high = float(np.quantile(values, _DARKEST)), float(values.max())
     style: dict[str, Any] = {"shading": "gouraud", "cmap": "cividis", "vmin": low, "vmax": high, "rasterized": True}

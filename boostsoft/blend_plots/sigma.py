@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arguments import of_type
-from ..drawing import BLUE, GREEN, INK, QUIET, VERMILION, frame, head, new_axes, new_figure
+from ..drawing import BLUE, GREEN, INK, QUIET, VERMILION, frame, given_axes, head, new_figure
 from ..sigma import SigmaChoice
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def sigma_figure(choice: SigmaChoice) -> Figure:
     Raises
     ------
     TypeError, ValueError
-        If ``choice`` is none, or is by "residual", which compares no sigmas.
+        If ``choice`` is none, or is by "residual", which compares no sigmas, or ``ax`` is no Axes.
 
     Examples
     --------
@@ -74,7 +74,7 @@ def plot_sigma_choice(choice: SigmaChoice, *, ax: Axes | None = None) -> Axes:
     Raises
     ------
     TypeError, ValueError
-        If ``choice`` is none, or is by "residual", which compares no sigmas.
+        If ``choice`` is none, or is by "residual", which compares no sigmas, or ``ax`` is no Axes.
 
     Examples
     --------
@@ -89,7 +89,7 @@ def plot_sigma_choice(choice: SigmaChoice, *, ax: Axes | None = None) -> Axes:
     of_type("plot_sigma_choice", "choice", choice, SigmaChoice)
     if choice.method not in _SIGMA_LINES:
         raise ValueError(f"plot_sigma_choice: choice must compare several sigmas; got one by {choice.method!r}")
-    axes = new_axes(8.5, 4.6) if ax is None else ax
+    axes = given_axes("plot_sigma_choice", ax, 8.5, 4.6)
     lines = _SIGMA_LINES[choice.method]
     axes.set_xscale("log")
     for key, name, colour in lines:

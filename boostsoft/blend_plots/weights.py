@@ -12,7 +12,7 @@ from ..arguments import of_type
 from ..blending import SoftBlender
 from ..blending.interval import LEVEL
 from ..blending.models import names_of_models
-from ..drawing import BLUE, INK, QUIET, VERMILION, frame, head, new_axes, new_figure
+from ..drawing import BLUE, INK, QUIET, VERMILION, frame, given_axes, head, new_figure
 from .shared import model_names
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def weights_figure(blender: SoftBlender, *, names: Sequence[str] | None = None) 
     Raises
     ------
     TypeError, ValueError
-        If ``blender`` is none, or is not fitted, or there are not as many names as models.
+        If ``blender`` is none, or is not fitted, there are not as many names as models, or ``ax`` is no Axes.
 
     Examples
     --------
@@ -67,7 +67,7 @@ def plot_weights(blender: SoftBlender, *, names: Sequence[str] | None = None, ax
     Raises
     ------
     TypeError, ValueError
-        If ``blender`` is none, or is not fitted, or there are not as many names as models.
+        If ``blender`` is none, or is not fitted, there are not as many names as models, or ``ax`` is no Axes.
 
     Examples
     --------
@@ -82,7 +82,7 @@ def plot_weights(blender: SoftBlender, *, names: Sequence[str] | None = None, ax
     check_is_fitted(of_type("plot_weights", "blender", blender, SoftBlender))
     weights = blender.weights_
     labels = model_names("plot_weights", names, _known_names(blender), 40)
-    axes = new_axes(8.0, 1.6 + 0.27 * len(weights)) if ax is None else ax
+    axes = given_axes("plot_weights", ax, 8.0, 1.6 + 0.27 * len(weights))
     order = np.argsort(-weights, kind="stable")
     intervals = getattr(blender, "weights_interval_", None)
     if intervals is not None and np.isnan(intervals).all():  # one query tells nothing of others

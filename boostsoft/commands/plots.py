@@ -19,10 +19,10 @@ from ..drawing import (
     VERMILION,
     EndLabel,
     frame,
+    given_axes,
     head,
     label_ends,
     metric_title,
-    new_axes,
     new_figure,
     value_range,
 )
@@ -72,7 +72,7 @@ def plot_curve(split: Split, kind: str = "hard", *, part: str = "valid", ax: Axe
     ax : Axes, optional
         Where to draw.
     """
-    axes = new_axes(6.0, 4.6) if ax is None else ax
+    axes = given_axes("plot_curve", ax, 6.0, 4.6)
     name = split.plan.names[("hard", "soft").index(kind)]
     curves = {arm.name: arm.curves[part, name] for arm in split.arms}
     style: dict[str, Any] = {"lw": 1.0, "drawstyle": "steps-mid"} if kind == "hard" else {"lw": 2.2}
@@ -121,7 +121,7 @@ def plot_fold_differences(folds: Folds, *, ax: Axes | None = None) -> Axes:
     ax : Axes, optional
         Where to draw.
     """
-    axes = new_axes(8.0, 4.4) if ax is None else ax
+    axes = given_axes("plot_fold_differences", ax, 8.0, 4.4)
     rows = [(f"fold {fold}", [fold]) for fold in range(1, N_PARTS + 1)] + [("all folds", [])]
     for place, (_, chosen) in zip(range(len(rows), 0, -1), rows, strict=True):
         ours, theirs = (folds.values(arm, "zero", folds=chosen) for arm in (OURS, BASELINE))

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arguments import IntArray
-from ..drawing import BLUE, INK, QUIET, VERMILION, brief, frame, inches, letters, literal, new_axes
+from ..drawing import BLUE, INK, QUIET, VERMILION, brief, frame, given_axes, inches, letters, literal
 from ..tracks.checks import first_soft, place_of
 from ..tracks.effects import STILL, TreeEffects, effects_of
 from ..tracks.tree_track import TreeTrack
@@ -74,7 +74,7 @@ def plot_changes(
     as_track("plot_changes", track)
     chosen = first_soft(track.metrics) if metric is None else place_of("plot_changes", "metric", track.metrics, metric)
     effects = effects_of("plot_changes", track, chosen, level)
-    axes = new_axes(8.0, 3.6) if ax is None else ax
+    axes = given_axes("plot_changes", ax, 8.0, 3.6)
     draw_changes(axes, effects)
     return axes
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..drawing import INK, QUIET, brief, frame, literal, new_axes
+from ..drawing import INK, QUIET, brief, frame, given_axes, literal
 from ..tracking.compared import ComparedMetric, Comparison
 from ..tracks.words import per_cent
 from .changes import COLOURS
@@ -34,7 +34,7 @@ def plot_comparison(comparison: Comparison, *, ax: Axes | None = None) -> Axes:
     Raises
     ------
     TypeError
-        If ``comparison`` is something else.
+        If ``comparison`` or ``ax`` is something else.
 
     Examples
     --------
@@ -51,7 +51,7 @@ def plot_comparison(comparison: Comparison, *, ax: Axes | None = None) -> Axes:
             f"plot_comparison: comparison must be what boostsoft.compare returns; got {type(comparison).__name__}"
         )
     rows = comparison.rows
-    axes = new_axes(8.5, 1.3 + 0.42 * len(rows)) if ax is None else ax
+    axes = given_axes("plot_comparison", ax, 8.5, 1.3 + 0.42 * len(rows))
     for place, row in zip(range(len(rows), 0, -1), rows, strict=True):
         _draw_row(axes, place, row)
     frame(axes, grid="x")

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..arguments import FloatArray, fraction, one_of, short
 from ..choices import BandKind
-from ..drawing import QUIET, EndLabel, frame, head, label_ends, letters, literal, new_axes, new_figure, value_range
+from ..drawing import QUIET, EndLabel, frame, given_axes, head, label_ends, letters, literal, new_figure, value_range
 from ..metrics import SoftMetric
 from ..metrics.hard import twin_in
 from ..metrics.soft import AnyMetric
@@ -131,7 +131,7 @@ def plot_curves(
     """
     found = as_tracks("plot_curves", tracks)
     bands = _band_choice("plot_curves", band, level, n_boot)
-    axes = new_axes(8.0, 4.6) if ax is None else ax
+    axes = given_axes("plot_curves", ax, 8.0, 4.6)
     curves = []
     several = [_chosen(track, metrics) for track in found]
     crossed = len(found) > 1 and max(map(len, several)) > 1
@@ -185,7 +185,7 @@ def plot_hard_soft(
     """
     hard, soft = hard_and_soft("plot_hard_soft", as_track("plot_hard_soft", track))
     bands = _band_choice("plot_hard_soft", band, level, 1000)
-    axes = new_axes(8.0, 4.6) if ax is None else ax
+    axes = given_axes("plot_hard_soft", ax, 8.0, 4.6)
     light = _Curve(track, hard, track.names[hard], QUIET, {"lw": 1.0, "alpha": 0.8}, None)
     _draw(axes, [light, _curve(track, soft, track.names[soft], look_of(0), bands)], bands)
     return axes
