@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 
 import joblib
@@ -263,6 +264,50 @@ def test_a_file_that_is_not_there_is_refused(name, data, tmp_path):
     path.write_text('[{"feature": 0, "bin_upper_bound": [0.5]}]' if name == "forcedbins_filename" else "{}")
     fit(ranker(booster_params={name: str(path)}), data)
     fit(ranker(booster_params={name: ""}), data)
+
+
+def _forced(n):
+    """So many splits, one below the other."""
+    split = {"feature": n % 4, "threshold": 0.0}
+    return split | {"right": _forced(n - 1)} if n > 1 else split
+
+
+def test_smaller_boosters_have_leaves_for_all_forced_splits(data, tmp_path):
+    """A quarter of the leaves would be too few, at which LightGBM ends the process."""
+    path = tmp_path / "forced.json"
+    path.write_text(json.dumps(_forced(5)))
+    fitted = fit(ranker(num_leaves=8, n_boosters=2, booster_params={"forced_splits": str(path)}), data)
+    trees = fitted.booster_.trees_to_dataframe()
+    n_leaves = trees.split_feature.isna().groupby(trees.tree_index).sum()
+    assert n_leaves.iloc[:3].max() > 6  # of the first booster
+    assert n_leaves.iloc[fitted.n_estimators :].max() == 6
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            json.dumps(_forced(8)),
+            r"num_leaves must be at least 9 for the 8 splits that fs in booster_params forces; got 8",
+        ),
+        (json.dumps({"feature": -1, "threshold": 0.0}), r"fs in .* must split features counted from 0; got -1"),
+        ("{'feature': 0}", r"fs in booster_params must be a file of JSON; got '.*forced.json': Expecting"),
+        ("[]", r"fs in booster_params must hold a JSON object, a split; got \[\]"),
+    ],
+)
+def test_forced_splits_that_lightgbm_cannot_make_are_refused(text, message, data, tmp_path):
+    """It would end the process, or go on without a word."""
+    path = tmp_path / "forced.json"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=rf"^SoftRanker.fit: {message}"):
+        fit(ranker(num_leaves=8, booster_params={"fs": str(path)}), data)
+
+
+def test_forced_bins_that_lightgbm_cannot_read_are_refused(data, tmp_path):
+    path = tmp_path / "bins.json"
+    path.write_text('[{"feature": 0, "bin_upper_bound": [0.5,]}]')
+    with pytest.raises(ValueError, match=r"^SoftRanker.fit: forcedbins_filename in .* must be a file of JSON"):
+        fit(ranker(booster_params={"forcedbins_filename": str(path)}), data)
 
 
 def test_what_xgboost_does_not_know_is_warned_of(data):

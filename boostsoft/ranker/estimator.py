@@ -112,7 +112,8 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         Further parameters of the booster; those that the ranker has or settles itself raise, by any name, and so do
         those that LightGBM does not know, or reads elsewhere only: for its own objectives, with files, on its command
         line, on several machines or where it predicts. XGBoost warns of what it does not know.
-        LightGBM's ``goss`` begins behind 1 / rate trees of each booster, and of n boosters the rate is an n-th.
+        LightGBM's ``goss`` begins behind 1 / rate trees of each booster, and of n boosters the rate is an n-th;
+        its forced splits need a leaf more than they are, which smaller boosters have then.
     eval_metric : str, Metric, SoftMetric or a list of them, optional
         What is evaluated after every tree. The first of them is watched; by default ``metric`` under the same noise
         of a fifth of the scores' spread, plus Kendall's tau under it where ``mix`` has that: the order of the whole

@@ -38,6 +38,7 @@ from ..metric_lists import MetricList
 from ..objectives import Objective
 from ..stages import staged_lightgbm
 from .features import Features
+from .forced_splits import n_forced, refuse_files
 from .random_trees import FEATURES, RANDOM_TREES, ROWS
 from .regularization import leaf_l2
 from .rows import Rows
@@ -54,10 +55,6 @@ _RECORDS, _ENDS = -(2**31) + 1, 2**31
 BY_NODE = ("feature_fraction_bynode", "sub_feature_bynode", "colsample_bynode")
 STOCK_CATEGORY_L2 = 10.0
 INTERACTIONS = "interaction_constraints"
-FILES = (
-    "forcedsplits_filename", "fs", "forced_splits_filename", "forced_splits_file", "forced_splits",
-    "forcedbins_filename",
-)  # fmt: skip
 ZERO = float(np.float32(1e-35))  # what is not farther from 0 is 0 to LightGBM
 
 # the ranker's own parameter -> LightGBM's name and its aliases
@@ -131,10 +128,7 @@ def check(settings: Settings) -> None:
             nearest = difflib.get_close_matches(name, known, n=1)
             meant = f": is {nearest[0]!r} meant?" if nearest else ""
             raise ValueError(f"{FIT}: booster_params must hold parameters of LightGBM; got {name!r}{meant}")
-    for name in FILES:
-        path = settings.more.get(name)
-        if path and not os.path.isfile(path):  # of which LightGBM would say so in its log, and go on without
-            raise ValueError(f"{FIT}: {name} in booster_params must be a file; got {path!r}")
+    refuse_files(settings.more, settings.num_leaves)
     _interaction_sets(settings)
 
 
@@ -184,7 +178,7 @@ def parameters(settings: Settings, curvature: float, unit: float = STOCK_UNIT) -
         **settings.more,
         "metric": "None",
         "learning_rate": settings.learning_rate,
-        "num_leaves": settings.num_leaves,
+        "num_leaves": max(settings.num_leaves, n_forced(settings.more) + 1),  # of smaller boosters
         "max_depth": settings.max_depth,
         "min_data_in_leaf": settings.min_child_samples,
         "lambda_l2": leaf_l2(settings, curvature),
