@@ -110,8 +110,8 @@ def objective(
     ValueError
         While training: if the Dataset has no groups, has positions or labels that the metric does not take, if folds of
         ``lgb.cv`` cut through queries (pass ``folds=GroupKFold(n)``), if no order of the documents is better than
-        another, if weights are negative or all 0, or if ``bagging_by_query`` is on, with which LightGBM trains stumps
-        under any custom objective.
+        another, if weights are negative, infinite or all 0, or if ``bagging_by_query`` is on, with which LightGBM
+        trains stumps under any custom objective.
 
     Notes
     -----

@@ -262,6 +262,16 @@ def test_bad_row_weights_are_named(data, weight, message):
         bl.sklearn_eval_metric("ndcg@5")(data.y, data.y, rows, data.sizes)
 
 
+def test_an_infinite_weight_is_refused(data):
+    """LightGBM keeps a number in its place, beside which all other documents count for nothing."""
+    weight = np.r_[np.ones(3), np.inf, np.ones(data.y.size - 4)]
+    message = "weight must be finite; got inf, which LightGBM keeps as 1e38, at position 3"
+    with pytest.raises(ValueError, match=f"^boostsoft.lightgbm.objective: {message}$"):
+        train(data.dataset(weight=weight))
+    with pytest.raises(ValueError, match=f"^boostsoft.lightgbm.feval: {message}$"):
+        train(data, "lambdarank", valid_sets=[data.dataset(weight=weight)], feval=bl.feval("ndcg@5"))
+
+
 def test_bad_values_are_named(data):
     objective, evaluate = bl.sklearn_objective(), bl.sklearn_eval_metric("ndcg@5")
     for call, caller in ((objective, "objective"), (evaluate, "boostsoft.lightgbm.sklearn_eval_metric")):

@@ -26,6 +26,7 @@ _CUSTOM = ("none", "null", "custom", "na")  # what it calls an objective that is
 _MACHINES = ("num_machines", "num_machine")
 THREADS = ("num_threads", "num_thread", "nthread", "nthreads", "n_jobs")
 MOST_LEAVES = 131_072  # that it takes
+_INFINITY = float(np.float32(1e38))  # what it keeps in place of an infinite weight
 
 # Boosters that an objective was called for: their trees do not tell, for they count those of an init_model
 _begun: weakref.WeakSet[Any] = weakref.WeakSet()
@@ -118,11 +119,15 @@ def _groups(sizes: bytes, dtype: str, n_docs: int) -> QueryGroups:
 
 
 def row_weights(caller: str, weight: Any, groups: QueryGroups) -> FloatArray:
-    """The weight of each document, none below 0 and not all 0."""
+    """The weight of each document, none below 0 or infinite and not all 0."""
     rows = finite_vector(caller, "weight", weight, groups.n_docs)
     refuse_negative(caller, "weight", rows)
-    if not rows.any():
+    largest = rows.max(initial=0.0)
+    if largest == 0.0:
         raise ValueError(f"{caller}: weight must not be 0 for every row")
+    if largest >= _INFINITY:
+        at = int(rows.argmax())
+        raise ValueError(f"{caller}: weight must be finite; got inf, which LightGBM keeps as 1e38, at position {at}")
     return rows
 
 
