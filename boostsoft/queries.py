@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .arguments import FloatArray, IntArray, as_array, finite_vector, refuse_negative
+from .arguments import FloatArray, IntArray, as_array, finite_vector, refuse_negative, whole_numbers
 from .query_groups import QueryGroups, query_weights, read_ids, refuse_missing_ids, resolve_groups, run_starts
 
 
@@ -144,11 +144,11 @@ def _sorted(ids: Iterable[Any]) -> list[Any]:
 
 def _refuse_uncut(caller: str, n_docs: int, group: Any) -> None:
     """Group sizes that describe other rows than these: a fold of a cross-validation cuts rows, not sizes."""
-    sizes = group.sizes if isinstance(group, QueryGroups) else as_array(caller, "group", group)
-    if sizes.dtype.kind in "iuf" and sizes.ndim == 1 and sizes.size and sizes.sum() != n_docs:
+    sizes = group.sizes if isinstance(group, QueryGroups) else whole_numbers(caller, "group", group)
+    if sizes.size and sizes.sum() != n_docs:
         raise ValueError(
             f"{caller}: group must add up to the number of rows, {n_docs}; got {sizes.size} sizes that add up to "
-            f"{sizes.sum():.15g}. A cross-validation cuts rows and leaves group whole: give it qid=, one id per row"
+            f"{sizes.sum()}. A cross-validation cuts rows and leaves group whole: give it qid=, one id per row"
         )
 
 

@@ -127,6 +127,8 @@ def test_all_rows_as_one_query(data):
             r"2 sizes that add up to 7\. A cross-validation cuts rows .* qid=",
         ),
         ({"group": [1]}, ValueError, "group= .* or qid= .*, not both"),
+        ({"group": [3, np.nan], "qid": None}, ValueError, "group must be whole numbers up to .* got nan at position 1"),
+        ({"group": [2.5, 4.5], "qid": None}, ValueError, "group must be whole numbers up to .* got 2.5 at position 0"),
         ({"group": QueryGroups.from_sizes([3, 4]), "qid": None}, ValueError, "2 sizes that add up to 7"),
         (
             {"query_weight": "gone", "sample_weight": "zero"},
@@ -159,6 +161,12 @@ def test_queries_are_checked(arguments, error, message, data):
     arguments = {name: known[v] if isinstance(v, str) else v for name, v in {"qid": data.qid, **arguments}.items()}
     with pytest.raises(error, match=rf"^SoftRanker.fit: .*{message}"):
         ranker().fit(data.X, data.y, **arguments)
+
+
+def test_sizes_of_few_digits_add_up():
+    """Their sum in half precision is infinite."""
+    sizes = np.full(900, 100, dtype=np.float16)
+    assert read_queries("test", 90_000, sizes, None).groups.n_docs == 90_000
 
 
 def test_a_query_by_position_is_named(data):
