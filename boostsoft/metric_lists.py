@@ -20,6 +20,9 @@ from .query_groups import QueryGroups
 # validation sets of a cross-validation take turns, and one that is forgotten is prepared anew at every tree.
 _KEPT, _KEPT_SMALL, _KEPT_DOCUMENTS = 32, 128, 4_000_000
 
+# What boosters call metrics and callbacks with, by an attribute that metrics lack
+_OF_BOOSTERS = {"shape": "an array", "begin_iteration": "the state of a training"}
+
 
 class PreparedCache:
     """The last few label sets and what was made of them; empty in copies and pickles."""
@@ -70,8 +73,9 @@ def read_metrics(caller: str, metrics: Iterable[Any]) -> list[AnyMetric]:
             found.append(metric)
         else:
             got = short(metric)
-            if hasattr(metric, "shape") and caller.startswith("boostsoft."):  # a booster called the adapter itself
-                got = f"an array; a booster takes what {caller}('ndcg@10') returns"
+            kind = next((kind for mark, kind in _OF_BOOSTERS.items() if hasattr(metric, mark)), None)
+            if kind is not None and caller.startswith("boostsoft."):  # a booster called the adapter itself
+                got = f"{kind}; a booster takes what {caller}('ndcg@10') returns"
             raise TypeError(f"{caller}: a metric must be a string, a Metric or a SoftMetric; got {got}")
     if not found:
         raise ValueError(f"{caller}: give at least one metric, such as 'ndcg@10'")

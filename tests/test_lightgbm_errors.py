@@ -316,6 +316,8 @@ def test_bad_metrics_are_named_at_once(build, metrics, error, message):
 def test_what_builds_metrics_says_that_it_is_to_be_called(data):
     with pytest.raises(TypeError, match=r"an array; a booster takes what boostsoft.lightgbm.feval\('ndcg@10'\)"):
         train(data, feval=bl.feval, valid_sets=[data.dataset()])
+    with pytest.raises(TypeError, match=r"got the state of a training; .* what .*track_callback\('ndcg@10'\)"):
+        train(data, callbacks=[bl.track_callback], valid_sets=[data.dataset()])
 
 
 def test_names_of_hard_and_soft_metrics():
