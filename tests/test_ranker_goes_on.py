@@ -208,6 +208,16 @@ def test_only_trees_that_stay_go_on(options, data, tmp_path):
         np.testing.assert_array_equal(list(goes_on.staged_predict(data.X))[2], start.predict(xgb.DMatrix(data.X)))
 
 
+def test_a_random_forest_of_lightgbm_does_not_go_on(data, tmp_path):
+    """LightGBM would add its trees up, whose mean is the score."""
+    params = {"objective": "lambdarank", "boosting": "rf", "bagging_freq": 1, "bagging_fraction": 0.5, "verbose": -1}
+    forest = lgb.train(params, lgb.Dataset(data.X, data.y, group=data.sizes), 3)
+    forest.save_model(tmp_path / "forest.txt")
+    for given in (forest, tmp_path / "forest.txt"):
+        with pytest.raises(ValueError, match=r"^SoftRanker.fit: init_model must be boosted; a random forest scores by"):
+            fit(ranker(), data, init_model=given)
+
+
 def test_what_cannot_go_on(data):
     model = fit(ranker(), data)
     kinds = "a SoftRanker, a Booster of xgboost, an estimator that has one or a file"

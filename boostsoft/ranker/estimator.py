@@ -336,7 +336,7 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
             If a parameter or an argument is not as described; X is infinite somewhere (for XGBoost, in float32) or of
             one row; weights differ within a query; no order of the documents is better than another; early stopping
             has nothing to watch, or ``eval_set`` no queries although training has; or ``init_model`` was fitted on
-            other columns, or given to several boosters, as ``callbacks`` are.
+            other columns, is LightGBM's random forest, or was given to several boosters, as ``callbacks`` are.
         FileNotFoundError
             If ``init_model`` is a path to no file.
         ImportError

@@ -239,6 +239,11 @@ def load(source: Any) -> Any:
     else:
         return None
     refuse_classes(f"{FIT}: init_model", found)
+    if staged_lightgbm.is_averaged(found):
+        raise ValueError(
+            f"{FIT}: init_model must be boosted; a random forest scores by the mean of its trees, and LightGBM would "
+            "go on from their sum"
+        )
     return found
 
 
