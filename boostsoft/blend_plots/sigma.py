@@ -43,7 +43,7 @@ def sigma_figure(choice: SigmaChoice) -> Figure:
     Raises
     ------
     TypeError, ValueError
-        If ``choice`` is none, or is by "residual", which compares no sigmas, or ``ax`` is no Axes.
+        If ``choice`` is none, or is by "residual", which compares no sigmas.
 
     Examples
     --------

@@ -33,7 +33,7 @@ def weights_figure(blender: SoftBlender, *, names: Sequence[str] | None = None) 
     Raises
     ------
     TypeError, ValueError
-        If ``blender`` is none, or is not fitted, there are not as many names as models, or ``ax`` is no Axes.
+        If ``blender`` is none, or is not fitted, or there are not as many names as models.
 
     Examples
     --------
