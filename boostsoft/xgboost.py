@@ -26,7 +26,13 @@ from .adapters.shared import as_booster, built, first_whole
 from .adapters.xgboost_calls import XGBoostMetrics as XGBoostMetrics  # as: the classes are to be had from here as well
 from .adapters.xgboost_calls import XGBoostObjective as XGBoostObjective
 from .adapters.xgboost_data import THREADS, import_xgboost
-from .adapters.xgboost_refusals import as_evals, recorded_metrics, refuse_metrics_of_documents, refuse_minimising
+from .adapters.xgboost_refusals import (
+    as_evals,
+    recorded_metrics,
+    refuse_metrics_of_documents,
+    refuse_minimising,
+    refuse_stopping_by_another,
+)
 from .arguments import as_flag, short
 from .choices import Accuracy, Hessian, Noise, Reference
 from .metric_lists import MetricList
@@ -282,7 +288,7 @@ def train(
         function of another kind: maximised, an error would keep the worst tree.
     ValueError
         If ``params`` holds an objective, or an early stopping would minimise one of these metrics, or one of a
-        :class:`TrackCallback`.
+        :class:`TrackCallback`, or maximise an error of XGBoost's own behind those that a TrackCallback records.
 
     Notes
     -----
@@ -308,6 +314,8 @@ def train(
     callbacks = list(arguments.pop("callbacks", None) or ())  # they may come once only, from an iterator
     metrics = watched if custom_metric is not None else _without(recorded_metrics(callbacks, evals), watched)
     refuse_minimising(callbacks, evals, metrics)
+    if arguments.get("early_stopping_rounds") is not None:
+        refuse_stopping_by_another(settled, arguments.get("xgb_model"), evals, metrics)
     if verbose_eval and evals:
         added = {name: value for name, value in settled.items() if name not in params} | {"maximize": True}
         said = ", ".join(f"{name}={value}" for name, value in added.items())

@@ -186,6 +186,28 @@ def test_a_recorded_metric_that_is_not_watched_may_have_any_name(data, valid):
     assert bx.train({}, data, 5, callbacks=callbacks, verbose_eval=False, **given).num_boosted_rounds() == 5
 
 
+@pytest.mark.parametrize("kept", [False, True], ids=["named", "kept"])
+def test_an_error_of_xgboosts_own_behind_what_is_recorded_is_not_maximised(data, valid, kept):
+    params, start = {"eval_metric": ["ndcg@5", "rmse"]}, None
+    if kept:  # by a model in memory
+        params, start = {}, xgb.train(params, data, 2)
+    soft = bs.SoftMetric("ndcg@10", sigma=0.2, sigma_unit="spread")
+
+    def stopped(params, custom_metric=None, record="ndcg@10", **given):
+        callbacks = [bx.TrackCallback(valid, record, soft), *given.pop("callbacks", ())]
+        given = {"xgb_model": start, "verbose_eval": False, "evals": [(valid, "valid")], **given}
+        return bx.train(params, data, 9, custom_metric=custom_metric, callbacks=callbacks, **given)
+
+    with pytest.raises(ValueError, match=r"train: early_stopping_rounds would keep the worst tree by 'rmse', the last"):
+        stopped(params, early_stopping_rounds=3)
+    stopped(params)  # nothing stops
+    stopped(params, evals=(), early_stopping_rounds=3)  # by what is recorded
+    stopped({"eval_metric": [*params.get("eval_metric", ()), "ndcg@3"]}, early_stopping_rounds=3)
+    stopped(params, "ndcg@10", record="err@10", early_stopping_rounds=3)
+    named = xgb.callback.EarlyStopping(rounds=3, metric_name="ndcg_gaussian@10", maximize=True)
+    assert float(stopped(params, callbacks=[named]).attr("best_score")) < 1
+
+
 @pytest.mark.parametrize(
     "callback",
     [
@@ -362,6 +384,8 @@ def weighted(seed):
         ({"eval_metric": ["ndcg@5", "mae"]}, "mae"),
         ({"eval_metric": ["map@5", "mape"]}, "mape"),
         ({"disable_default_eval_metric": False}, "rmse"),
+        ({"disable_default_eval_metric": "False"}, "rmse"),
+        ({"disable_default_eval_metric": "0"}, "rmse"),
     ],
 )
 def test_a_metric_of_documents_is_not_evaluated_where_queries_have_weights(params, wrong):

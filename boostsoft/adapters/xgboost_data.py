@@ -17,7 +17,7 @@ from ..query_groups import QueryGroups, query_weights
 from .shared import callers, first_whole, warn_of_least_curvature
 
 THREADS = ("nthread", "n_jobs")
-# the names that XGBoost's EarlyStopping takes for metrics to maximise if it is not told
+# how the names of metrics begin that XGBoost's EarlyStopping takes for ones to maximise if it is not told
 _MAXIMISED_BY_NAME = ("auc", "pre", "map", "ndcg")
 
 
@@ -118,6 +118,11 @@ def callbacks_of_training() -> tuple[Any, list[str]]:
     return None, []
 
 
+def maximised_by_name(name: str) -> bool:
+    """Whether XGBoost's EarlyStopping takes a metric for one to maximise if it is not told."""
+    return name.startswith(_MAXIMISED_BY_NAME) and name != "mape"
+
+
 def refuse_to_minimise(caller: str, callbacks: Iterable[Any], log: Mapping[str, dict[str, bool]]) -> None:
     """Raise if an EarlyStopping callback would keep the worst tree by one of our metrics.
 
@@ -129,8 +134,7 @@ def refuse_to_minimise(caller: str, callbacks: Iterable[Any], log: Mapping[str, 
             continue
         data = log.get(stop.data or list(log)[-1], {})  # what is not there XGBoost refuses
         name = stop.metric_name or next(reversed(data), "")
-        guess = name.startswith(_MAXIMISED_BY_NAME) and name != "mape"
-        if data.get(name) and not (guess if stop.maximize is None else stop.maximize):
+        if data.get(name) and not (maximised_by_name(name) if stop.maximize is None else stop.maximize):
             raise ValueError(
                 f"{caller}: an EarlyStopping callback would minimise {name!r}, which is to be maximised: give it "
                 f"maximize=True; got maximize={stop.maximize!r}"

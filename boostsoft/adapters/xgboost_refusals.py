@@ -9,7 +9,7 @@ from typing import Any
 
 from ..arguments import short
 from .xgboost_calls import XGBoostMetrics
-from .xgboost_data import import_xgboost, refuse_to_minimise
+from .xgboost_data import import_xgboost, maximised_by_name, refuse_to_minimise
 
 _WEIGHS_QUERIES = re.compile(r"(ndcg|map|pre|auc|aucpr)([@-]|$)")  # of XGBoost's own metrics
 
@@ -34,18 +34,41 @@ def refuse_metrics_of_documents(params: Mapping[str, Any], start: Any, evals: Se
     weighted = [name for data, name in evals if data.get_weight().size and data.get_uint_info("group_ptr").size]
     if not weighted:
         return
-    by_default = () if params["disable_default_eval_metric"] else _own_metric(start)
-    given = params.get("eval_metric") or by_default
-    found = [given] if isinstance(given, str) else list(given)
-    if hasattr(start, "save_config"):  # in memory it keeps its own
-        found += [metric["name"] for metric in json.loads(start.save_config())["learner"].get("metrics", ())]
-    wrong = next((name for name in found if not _WEIGHS_QUERIES.match(str(name))), None)
+    found = own_metrics(params, start)
+    wrong = next((name for name in found if not _WEIGHS_QUERIES.match(name)), None)
     if wrong is not None:
         raise ValueError(
             f"boostsoft.xgboost.train: {wrong!r} must not be evaluated on {weighted[0]!r}, whose weights are per "
             "query: XGBoost would end the process; leave it out of eval_metric, and give a model that is continued as "
             "xgb.Booster(model_file=model.save_raw()), without its metrics"
         )
+
+
+def refuse_stopping_by_another(
+    params: Mapping[str, Any], start: Any, evals: Sequence[tuple[Any, str]], metrics: XGBoostMetrics | None
+) -> None:
+    """Raise if XGBoost's early stopping would maximise an error of its own, which is the last metric in its log.
+
+    So it is where none of ours comes behind it: where a TrackCallback records them, in front of what is from ``evals``.
+    """
+    last = next(reversed(own_metrics(params, start)), None) if evals and metrics is None else None
+    if last is not None and not maximised_by_name(last):
+        raise ValueError(
+            f"boostsoft.xgboost.train: early_stopping_rounds would keep the worst tree by {last!r}, the last metric in "
+            "XGBoost's log, where a TrackCallback records ours: leave it out of eval_metric, or give, in place of "
+            "early_stopping_rounds, xgboost.callback.EarlyStopping(rounds=, metric_name=, maximize=)"
+        )
+
+
+def own_metrics(params: Mapping[str, Any], start: Any) -> list[str]:
+    """What XGBoost itself evaluates, in its order."""
+    # in memory a model to continue keeps its own
+    kept = json.loads(start.save_config())["learner"].get("metrics", ()) if hasattr(start, "save_config") else ()
+    off = params["disable_default_eval_metric"]
+    off = off and str(off).lower() not in ("false", "0")  # as XGBoost reads texts
+    given = params.get("eval_metric") or (() if off else _own_metric(start))
+    named = [given] if isinstance(given, str) else map(str, given)
+    return list(dict.fromkeys([*(metric["name"] for metric in kept), *named]))
 
 
 def _own_metric(start: Any) -> str:
