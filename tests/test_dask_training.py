@@ -404,6 +404,8 @@ def test_what_no_worker_can_do_alone_is_refused(client, frame):
     train(r"evals must be a dict from name to \(X, y, qid\); got a list", evals=[(X, y, qid)])
     recorder = bx.TrackCallback(xgb.DMatrix([[1.0], [2.0]], [0, 1], group=[2]), "mrr")
     train(r"callbacks must not record .*; got boostsoft.xgboost.TrackCallback\('valid'", callbacks=[recorder])
+    stop, watched = xgb.callback.EarlyStopping(rounds=3), {"evals": {"train": (X, y, qid)}, "custom_metric": "err@10"}
+    train(r"an EarlyStopping callback would minimise 'err_hard@10', which is to be", callbacks=[stop], **watched)
     train(r"X must have a column per feature; got 1 dimension", evals={"valid": (frame["a"], y, qid)})
     with pytest.raises(ValueError, match=r"fit_lightgbm: X must have a column per feature; got 1 dimension"):
         bd.fit_lightgbm(ranker(), frame["a"], y, qid)

@@ -10,6 +10,7 @@ import numpy as np
 from ..adapters.shared import as_booster, first_whole
 from ..adapters.xgboost_calls import XGBoostMetrics, XGBoostObjective
 from ..adapters.xgboost_data import THREADS, import_xgboost
+from ..adapters.xgboost_refusals import refuse_minimising
 from ..metrics.hard import Metric
 from ..metrics.soft import SomeMetrics
 from ..objectives import Objective
@@ -77,7 +78,7 @@ def train_xgboost(
         Before training: if a query is split over partitions or its rows are not adjacent; a partition is empty; the
         weights differ within a query, or a column's categories between partitions; the objective finds nothing to
         learn; objective or metrics have weights or cutoffs per query or are pooled, which no worker can do alone; or a
-        callback is a ``TrackCallback``.
+        callback is a ``TrackCallback``, or an EarlyStopping that would minimise one of these metrics.
     RuntimeError
         If a worker is lost while training.
 
@@ -124,6 +125,7 @@ def train_xgboost(
             (dtrain if _same(found, train) else _matrix(engine, client, found, None, missing), name)
             for name, found in sets.items()
         ]
+    refuse_minimising(callbacks, watched, metrics, _CALLER)
     if early_stopping_rounds is not None:  # its own argument would minimise what it does not know by name
         callbacks.append(xgboost.callback.EarlyStopping(rounds=early_stopping_rounds, maximize=True))
 
