@@ -274,6 +274,8 @@ def test_what_xgboost_is_refused(data, valid):
         xgb.cv({"objective": "rank:ndcg"}, data.matrix(), 3, callbacks=[bx.TrackCallback(matrix)])
     with pytest.raises(ValueError, match="the DMatrix has no groups"):
         boost(data, [bx.TrackCallback(xgb.DMatrix(valid.X, valid.y))])
+    with pytest.raises(ValueError, match="TrackCallback: the DMatrix has no labels; give it label="):
+        boost(data, [bx.TrackCallback(xgb.DMatrix(valid.X, group=valid.sizes))])
     for wrong in ([], matrix.get_label(), [matrix], [(matrix, 1)], [(valid.X, "valid")], "valid"):
         with pytest.raises(TypeError, match="data must be a DMatrix or a list of"):
             bx.TrackCallback(wrong)

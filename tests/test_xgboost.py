@@ -464,6 +464,16 @@ def test_missing_groups_are_named(data):
         train(matrix)
     with pytest.raises(ValueError, match=r"boostsoft.xgboost.custom_metric: the DMatrix has no groups"):
         bx.custom_metric("ndcg@5")(data.y, matrix)
+    with pytest.raises(ValueError, match=r"boostsoft.xgboost.custom_metric: the DMatrix has no groups"):
+        bx.custom_metric("ndcg@5")(data.y, xgb.DMatrix(data.X, data.y, group=[]))
+
+
+def test_missing_labels_are_named(data):
+    matrix = xgb.DMatrix(data.X, group=data.sizes)
+    with pytest.raises(ValueError, match=r"boostsoft.xgboost.objective: the DMatrix has no labels; give it label="):
+        train(matrix)
+    with pytest.raises(ValueError, match=r"boostsoft.xgboost.custom_metric: the DMatrix has no labels"):
+        bx.custom_metric("ndcg@5")(data.y, matrix)
 
 
 def test_bad_weights_and_labels_are_named(data):

@@ -25,6 +25,7 @@ from .xgboost_data import (
     booster_kind,
     callbacks_of_training,
     groups_and_weights,
+    labels_of,
     library,
     over_workers,
     refuse_several_scores,
@@ -155,8 +156,9 @@ class TrackCallback(Recording, TrainingCallback):  # type: ignore[misc]
         self.live.begin(model.num_boosted_rounds(), None)
         for name, matrix in self._data.items():
             groups, weights = groups_and_weights(_CALLER, matrix)
+            labels = labels_of(_CALLER, matrix)
             with as_booster(self._threads, library()):
-                self.live.add(name, matrix.get_label(), groups, _margins(model, matrix), weights)
+                self.live.add(name, labels, groups, _margins(model, matrix), weights)
         return model
 
     def before_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:

@@ -15,6 +15,7 @@ from .xgboost_data import (
     callbacks_of_training,
     groups_and_weights,
     is_empty,
+    labels_of,
     library,
     over_workers,
     refuse_to_minimise,
@@ -48,7 +49,8 @@ class XGBoostObjective:
             return np.zeros(0), np.zeros(0)
         refuse_tables_of_scores(self.caller, predt, CLASSES)
         groups, weights = groups_and_weights(self.caller, dtrain)
-        queries = self._cache.get(dtrain.get_label(), groups, partial(self.rule.prepare, part=part, caller=self.caller))
+        labels = labels_of(self.caller, dtrain)
+        queries = self._cache.get(labels, groups, partial(self.rule.prepare, part=part, caller=self.caller))
         scores = finite_vector(self.caller, "predictions", np.ravel(predt), groups.n_docs)
         rows = groups.per_document(weights) if np.any(weights != 1.0) else None
         with as_booster(threads(), library()):
@@ -76,10 +78,11 @@ class XGBoostMetrics:
             return self.metrics.pooled_values(None, None, None, np.zeros(0), total)
         refuse_tables_of_scores(self.metrics.caller, predt, CLASSES)
         groups, weights = groups_and_weights(self.metrics.caller, dmatrix)
+        labels = labels_of(self.metrics.caller, dmatrix)
         with as_booster(threads(), library()):
             if total is None:
-                return self.metrics.values(dmatrix.get_label(), groups, np.ravel(predt), weights)
-            return self.metrics.pooled_values(dmatrix.get_label(), groups, np.ravel(predt), weights, total)
+                return self.metrics.values(labels, groups, np.ravel(predt), weights)
+            return self.metrics.pooled_values(labels, groups, np.ravel(predt), weights, total)
 
     def _refuse_to_minimise(self) -> None:
         """Raise if XGBoost's early stopping would; whoever calls in a function of theirs may log what they like."""

@@ -26,7 +26,7 @@ def groups_and_weights(caller: str, dmatrix: Any) -> tuple[QueryGroups, FloatArr
     if not hasattr(dmatrix, "get_uint_info"):
         raise TypeError(f"{caller}: is called by xgb.train and xgb.cv, with a DMatrix; got {type(dmatrix).__name__}")
     offsets = dmatrix.get_uint_info("group_ptr")
-    if offsets.size == 0:
+    if offsets.size < 2:  # 1 of group=[]
         raise ValueError(f"{caller}: the DMatrix has no groups; give it group= (documents per query) or qid=")
     groups = QueryGroups.from_offsets(offsets.astype(np.int64))
     weights = dmatrix.get_weight()
@@ -35,6 +35,14 @@ def groups_and_weights(caller: str, dmatrix: Any) -> tuple[QueryGroups, FloatArr
             return groups, np.zeros(groups.n_queries)
         raise ValueError(f"{caller}: weight of the DMatrix must not be 0 for all queries; got {weights.size} zeros")
     return groups, query_weights(caller, weights if weights.size else None, groups, "weight of the DMatrix")
+
+
+def labels_of(caller: str, dmatrix: Any) -> Any:
+    """The label of each row."""
+    labels = dmatrix.get_label()
+    if labels.size == 0:
+        raise ValueError(f"{caller}: the DMatrix has no labels; give it label=")
+    return labels
 
 
 def make_dmatrix(caller: str, X: Any, *, bins: int | None = None, **options: Any) -> Any:
