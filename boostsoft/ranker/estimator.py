@@ -322,8 +322,8 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         callbacks : list, optional
             The booster's own, of ``lgb.train`` or ``xgb.train``, such as ``lgb.log_evaluation()``, Optuna's pruning or
             a track; for ``n_boosters=1`` only. They see the metrics of ``eval_set``. Where one finds a best iteration,
-            as ``lgb.early_stopping(n)`` or ``xgb.callback.EarlyStopping(n)`` do, the trees up to it are kept, unless
-            ``early_stopping_rounds`` decides that; both begin anew with every fit.
+            as ``lgb.early_stopping(n)`` or ``xgb.callback.EarlyStopping(rounds=n)`` do, the trees up to it are kept,
+            unless ``early_stopping_rounds`` decides that; both begin anew with every fit.
 
         Returns
         -------
