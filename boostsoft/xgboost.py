@@ -287,8 +287,9 @@ def train(
         If ``params`` is no mapping, or ``evals`` holds other things than pairs, or ``obj`` or ``custom_metric`` is a
         function of another kind: maximised, an error would keep the worst tree.
     ValueError
-        If ``params`` holds an objective, or an early stopping would minimise one of these metrics, or one of a
-        :class:`TrackCallback`, or maximise an error of XGBoost's own behind those that a TrackCallback records.
+        If ``params`` holds an objective, two data sets have one name, or an early stopping would minimise one of these
+        metrics, or one of a :class:`TrackCallback`, or maximise an error of XGBoost's own behind those that a
+        TrackCallback records.
 
     Notes
     -----

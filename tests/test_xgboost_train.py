@@ -271,6 +271,12 @@ def test_a_data_set_without_its_name_is_no_pair(data):
         bx.train({}, data, 2, evals=[data])
 
 
+def test_two_data_sets_of_one_name_are_refused(data, valid):
+    """XGBoost would write both into one curve, in turns."""
+    with pytest.raises(ValueError, match="the names in evals must differ; got 'v' more than once"):
+        bx.train({}, data, 2, evals=[(data, "v"), (valid, "w"), (valid, "v")])
+
+
 def test_another_objective_in_params_is_refused(data):
     with pytest.raises(
         ValueError, match="params must not hold an objective, obj= says what to train on; got 'rank:ndcg'"

@@ -15,7 +15,10 @@ _WEIGHS_QUERIES = re.compile(r"(ndcg|map|pre|auc|aucpr)([@-]|$)")  # of XGBoost'
 
 
 def as_evals(evals: Any) -> list[tuple[Any, str]]:
-    """``evals`` as a list; raise unless it is one of data sets and their names."""
+    """``evals`` as a list; raise unless it is one of data sets and their names, each of its own.
+
+    XGBoost writes the values of two sets of one name in turns into one curve.
+    """
     found = [] if evals is None else list(evals) if isinstance(evals, Iterable) else [evals]
     for one in found:
         if not (isinstance(one, (tuple, list)) and len(one) == 2 and hasattr(one[0], "get_uint_info")):
@@ -23,6 +26,10 @@ def as_evals(evals: Any) -> list[tuple[Any, str]]:
                 "boostsoft.xgboost.train: evals must be pairs of a DMatrix and a name, [(data, 'valid')]; "
                 f"got {short(one)}"
             )
+    names = [str(name) for _, name in found]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise ValueError(f"boostsoft.xgboost.train: the names in evals must differ; got {twice!r} more than once")
     return found
 
 
