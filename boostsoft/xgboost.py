@@ -110,6 +110,8 @@ def objective(
 
     Notes
     -----
+    By default the metric is trained on alone; what ranked best is in the notes of :func:`boostsoft.lightgbm.objective`.
+
     The factor of 16 leaves the Newton step as it is. XGBoost's stock ``lambda=1`` and ``min_child_weight=1`` are made
     for curvatures of about .25 per document; those of a whole query add up to about .1 here, whatever its length.
     What :func:`reference_objective` builds is not multiplied.
