@@ -22,7 +22,6 @@ from .arguments import (
     whole_number,
 )
 from .blending.annealing import counting_queries, several_count, share_of_a_query
-from .blending.interval import percentiles
 from .blending.mixtures import Mixtures, read_mixtures
 from .blending.problem import Problem
 from .blending.scores import NORMALIZATIONS, directions, score_matrix
@@ -36,7 +35,7 @@ from .metrics.spread import spread, spreads
 from .progress import shows, watched
 from .queries import read_queries, weigh
 from .query_groups import warn_of_one_query
-from .query_means import mean_errors, weighted_means
+from .query_means import degrees_of_freedom, mean_errors, t_quantile, weighted_means
 from .smoothness import approximation_error, smoothness_error
 
 __all__ = ["SigmaChoice", "choose_sigma"]
@@ -44,7 +43,7 @@ __all__ = ["SigmaChoice", "choose_sigma"]
 GRID = tuple((2.0 ** np.arange(-4.0, 1.5, 0.5)).tolist())  # 1/16 to 2
 MOST_PAIRS = 5  # of models, whose mixtures are drawn as curves
 _CURVE = 51  # points of each
-_RESAMPLES = 1000
+_LEVEL = 0.95  # of the intervals that tell two models apart
 _LEAST_DEVIATION = 1e-12  # of differences: what rounding leaves of equal ones
 _ROUNDING = 1e-12  # share of a curve's height
 _SAME = 1e-6  # what a value may change by if a system's scores are halved: doubled, the largest would be infinite
@@ -102,9 +101,9 @@ def choose_sigma(
       roughness 0 and misfit 1.
     - ``"sensitivity"``: where the fewest queries tell two models apart: the least median over pairs of (effect of the
       hard metric / effect of the soft one)^2, an effect being the mean over the standard deviation of the differences
-      query by query, both by weight (:func:`boostsoft.compare`). Of the pairs that the hard metric tells apart
-      (bootstrap interval), none may be told apart the other way round, and halving a model's scores must not change
-      its value, as it does in units of the score.
+      query by query, both by weight (:func:`boostsoft.compare`). Of the pairs that the hard metric tells apart (by the
+      95 % interval of Student's law), none may be told apart the other way round, and halving a model's scores must not
+      change its value, as it does in units of the score.
     - ``"residual"``: the noise that the scores have. S holds the scores of models that were each trained on a random
       half of the queries: their deviations from their mean, each model at the same spread, are as large as those of
       a model trained on all from one draw of the queries to the next. In spreads of the mean; needs no labels.
@@ -236,9 +235,9 @@ def _is_constant(curve: FloatArray) -> bool:
 
 def _sensitivity(mixed: Mixtures, grid: FloatArray, rng: np.random.Generator, options: Mapping[str, Any]) -> Found:
     alone = np.eye(mixed.scores.shape[1])
-    seed = int(rng.integers(2**31))
     hard = mixed.values(mixed.soft.hard, alone)
-    signs, effects = _signs(mixed, hard, seed), _effects(mixed, hard)
+    effects = _effects(mixed, hard)
+    signs = _signs(mixed, effects)
     decided = signs != 0
     if not decided.any():
         raise ValueError("choose_sigma: the hard metric must tell two models apart; it does so for no pair")
@@ -246,8 +245,9 @@ def _sensitivity(mixed: Mixtures, grid: FloatArray, rng: np.random.Generator, op
     for at, sigma in enumerate(watched(grid, grid.size, "choose_sigma", options["shown"])):
         soft, halved = (mixed.values(_at(mixed, sigma), factor * alone) for factor in (1.0, 0.5))
         change[at] = float(np.nanmax(np.abs(halved - soft)))
-        against[at] = np.mean((_signs(mixed, soft, seed) == -signs)[decided])
-        ratios = _effects(mixed, soft)[decided] / effects[decided]
+        its = _effects(mixed, soft)
+        against[at] = np.mean((_signs(mixed, its) == -signs)[decided])
+        ratios = its[decided] / effects[decided]
         with np.errstate(divide="ignore"):
             queries[at] = np.median(np.where(ratios > 0, ratios**-2.0, np.inf))
     eligible = np.flatnonzero((against == 0.0) & (change <= _SAME))
@@ -260,17 +260,15 @@ def _sensitivity(mixed: Mixtures, grid: FloatArray, rng: np.random.Generator, op
     return best, {"queries": queries, "against": against, "rescaling": change}
 
 
-def _signs(mixed: Mixtures, values: FloatArray, seed: int) -> FloatArray:
-    """Which of two models is better, pair by pair: 1, -1, or 0 if the interval over resampled queries holds 0."""
-    if np.count_nonzero(mixed.prepared.counted(mixed.query_weight)) < 2:  # one query has no interval
-        return np.zeros(values.shape[1] * (values.shape[1] - 1) // 2)
-    means = mixed.resampled(values, _RESAMPLES, seed)
-    ends = [percentiles(means[:, [i]] - means[:, [j]])[0] for i, j in combinations(range(means.shape[1]), 2)]
-    return np.array([float(low > 0) - float(high < 0) for low, high in ends])
+def _signs(mixed: Mixtures, effects: FloatArray) -> FloatArray:
+    """Which of two models is better, pair by pair: 1, -1, or 0 if the interval of Student's law holds 0."""
+    freedom = degrees_of_freedom(mixed.prepared.counted(mixed.query_weight))
+    least = t_quantile((1.0 + _LEVEL) / 2.0, freedom)  # infinite for one query, which has no interval
+    return np.where(np.abs(effects) > least, np.sign(effects), 0.0)
 
 
 def _effects(mixed: Mixtures, values: FloatArray) -> FloatArray:
-    """Mean over standard deviation of the differences of two models, pair by pair, up to a factor that all share."""
+    """Mean over its standard error of the differences of two models, pair by pair; NaN of one query."""
     counted = mixed.prepared.counted(mixed.query_weight)
     models = np.ascontiguousarray(values.T)
     # of one model and those behind it: of all pairs at once it would be many times the scores

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars
 import pytest
+from scipy import stats
 
 from boostsoft import Metric, SoftMetric
 from boostsoft import sigma as module
@@ -97,6 +98,29 @@ def test_sensitivity_counts_queries(data):
     assert found.sigma == GRID[int(np.argmin(found.table["queries"]))]
     assert not found.table["against"].any()
     assert found.table["rescaling"].max() < 1e-9
+
+
+@pytest.mark.filterwarnings("ignore:Precision loss")  # SciPy's, where two queries differ alike
+@pytest.mark.parametrize("n_queries", [2, 3, 5, 12])
+def test_sensitivity_decides_as_often_as_its_level_says(n_queries):
+    """By Student's law: the percentiles of two queries leave 0 out whenever both have one sign."""
+    rng = np.random.default_rng(0)
+    y = np.tile([0, 0, 1, 2], n_queries)
+    options = {"method": "sensitivity", "group": [4] * n_queries, "sigmas": [0.5], "normalize": "none"}
+    decided = []
+    for _ in range(60):
+        S = rng.normal(size=(y.size, 2))
+        values = [Metric("ndcg@10").per_query(y, model, group=[4] * n_queries) for model in S.T]
+        told = stats.ttest_rel(*values).pvalue < 0.05
+        try:
+            choose_sigma(S, y, **options)
+        except ValueError as error:
+            assert "tell two models apart; it does so for no pair" in str(error)  # noqa: PT017
+            decided.append(False)
+        else:
+            decided.append(True)
+        assert decided[-1] == told
+    assert 0 <= sum(decided) <= 10
 
 
 def test_memory_that_many_models_take():
