@@ -84,6 +84,32 @@ def test_a_mix_is_added_by_its_weights(data):
     assert found.soft(weights) == pytest.approx(ndcg, abs=1e-6)  # what is told of a stage is the metric alone
 
 
+@pytest.mark.parametrize("metric", [Metric("ndcg@10"), Metric("map", empty="skip"), Metric("auc"), Metric("pnr")])
+@pytest.mark.parametrize("mix", [(), TAU])
+def test_queries_of_weight_0_are_left_out_of_a_resample(metric, mix):
+    """They count for nothing, and take as long as the others: the value and the gradient are those with them."""
+    whole, counts = problem(l2=0.3), np.random.default_rng(1).multinomial(25, np.full(25, 1 / 25)).astype(float)
+    y, groups = whole.prepared.gains, whole.prepared.groups
+    further = tuple(prepare(one, "t", y, groups) for one, _ in mix)
+    whole = replace(whole, prepared=replace(prepare(metric, "t", y, groups), further=further), metric=metric, mix=mix)
+    some, with_them = whole.reweighted(counts), replace(whole, query_weight=counts)
+    assert some.query_weight.size == some.prepared.groups.n_queries == np.count_nonzero(counts) < 20
+    weights = np.array([3.0, 2.0, 1.0])
+    assert some.hard_value(weights) == pytest.approx(with_them.hard_value(weights), rel=1e-12)
+    found, expected = (SoftValue(one, 0.5).value_and_gradient(weights) for one in (some, with_them))
+    assert found[0] == pytest.approx(expected[0], rel=1e-12)
+    np.testing.assert_allclose(found[1], expected[1], rtol=0, atol=1e-12 * np.abs(expected[1]).max())
+
+
+def test_a_pooled_metric_keeps_the_queries_of_weight_0():
+    """Its documents are one list, whatever query they are of."""
+    metric, whole, counts = Metric("auc", pooled=True), problem(), np.arange(25.0) % 3
+    prepared = prepare(metric, "t", whole.prepared.gains, whole.prepared.groups)
+    some = replace(whole, prepared=prepared, metric=metric).reweighted(counts)
+    assert some.prepared is prepared
+    assert some.query_weight is counts
+
+
 @pytest.mark.parametrize("l2", [0.0, 0.5])
 def test_no_blend_of_a_fine_grid_is_better(l2):
     task = problem(l2=l2)

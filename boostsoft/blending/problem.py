@@ -88,8 +88,18 @@ class Problem:
         return SoftMetric(metric, noise=self.noise, sigma=sigma, sigma_unit="spread", accuracy="fast")
 
     def reweighted(self, query_weight: FloatArray) -> Problem:
-        """The same with other weights of the queries: counts of a resample, say."""
-        return replace(self, query_weight=query_weight)
+        """The same with other weights of the queries: counts of a resample, say.
+
+        Queries of weight 0, of which a resample has more than a third, change nothing and take as long as others: they
+        are left out, unless that leaves none or the metric is pooled.
+        """
+        kept = query_weight > 0
+        every = (self.prepared, *self.prepared.further)
+        if kept.all() or not kept.any() or any(one.pooled for one in every):
+            return replace(self, query_weight=query_weight)
+        rows = np.flatnonzero(self.prepared.members.per_document(kept))
+        scores = self.scores.T.take(rows, axis=1).T  # in memory column by column, as they were
+        return replace(self, scores=scores, prepared=self.prepared.take(kept), query_weight=query_weight[kept])
 
 
 @dataclass(frozen=True, eq=False)

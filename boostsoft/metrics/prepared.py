@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..arguments import FloatArray, IntArray, finite_vector, of_type
 from ..kernels.families import PAIRWISE, PLAIN, RETRIEVED
@@ -86,6 +87,23 @@ class PreparedQueries:
         shares = self.members.per_document(weights / (float(weights.max()) or 1.0))
         pairs = unequal_pairs(self.gains, shares, self.groups)
         return replace(self, weights=shares, divisor=np.where(pairs > 0, pairs, 1.0), empty=pairs == 0)
+
+    def take(self, queries: NDArray[np.bool_]) -> PreparedQueries:
+        """Some of the queries, of a metric that is not pooled."""
+        groups = QueryGroups.from_sizes(self.groups.sizes[queries])
+        rows = self.groups.per_document(queries)
+        of_rows = {name: getattr(self, name) for name in ("gains", "weights", "by_gain")}
+        of_queries = {name: getattr(self, name) for name in ("cutoffs", "divisor", "offset", "empty")}
+        return replace(
+            self,
+            groups=groups,
+            members=groups,
+            further=tuple(further.take(queries) for further in self.further),
+            spare=[],
+            plans={},
+            **{name: values[rows] if values.size else values for name, values in of_rows.items()},
+            **{name: values[queries] for name, values in of_queries.items()},
+        )
 
     def sorted_by_gain(self) -> PreparedQueries:
         """The same with its documents sorted, for kernels that would sort them in every iteration."""
