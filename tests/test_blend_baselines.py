@@ -204,7 +204,7 @@ def test_the_sizes_that_the_grid_states():
 
 
 def test_the_grid_refuses_five_models():
-    with pytest.raises(ValueError, match=r"grid_search: models must be at most 4 .*; got 5"):
+    with pytest.raises(ValueError, match=r"^SoftBlender.fit: models must be at most 4 .*; got 5"):
         run("grid", make_problem(n_models=5))
 
 
@@ -396,9 +396,9 @@ def test_the_simplex_takes_over_after_three_quarters(monkeypatch):
 
 def test_least_evaluations():
     problem = make_problem()
-    with pytest.raises(ValueError, match="evolution: evaluations must be from 50"):
+    with pytest.raises(ValueError, match=r"^SoftBlender.fit: method_params: evaluations must be from 50"):
         run("ltr-ga", problem, evaluations=49)
-    with pytest.raises(ValueError, match="evolution_then_simplex: evaluations must be from 67"):
+    with pytest.raises(ValueError, match=r"^SoftBlender.fit: method_params: evaluations must be from 67"):
         run("ltr-mga", problem, evaluations=66)
     assert run("ltr-mga", problem, evaluations=67)[0].evaluations <= 67
 

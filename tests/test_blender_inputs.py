@@ -362,6 +362,24 @@ def test_bad_types(options, message, data):
         SoftBlender(**options).fit(S, y, group=sizes)
 
 
+@pytest.mark.parametrize(
+    ("method", "name"),
+    [
+        ("soft", "n_starts"),
+        ("grid", "steps"),
+        ("coordinate-ascent", "restarts"),
+        ("coordinate-ascent", "tolerance"),
+        ("ltr-ga", "evaluations"),
+        ("ltr-mga", "evaluations"),
+        ("random", "evaluations"),
+    ],
+)
+def test_an_option_of_a_method_out_of_range_is_told_of_as_given_to_fit(method, name, data):
+    S, y, sizes = data
+    with pytest.raises(ValueError, match=rf"^SoftBlender\.fit: method_params: {name} must .*; got -1$"):
+        SoftBlender(method=method, method_params={name: -1}).fit(S, y, group=sizes)
+
+
 def test_models_that_differ_in_queries_without_weight_alone_are_copies(data):
     S, y, sizes = data
     alike, weights = np.column_stack([S[:, 0], S[:, 1], S[:, 0]]), np.ones(sizes.size)

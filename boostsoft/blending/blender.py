@@ -25,9 +25,9 @@ from .annealing import several_count
 from .interval import LEVEL, bootstrap_weights
 from .models import model_scores, names_of_models
 from .preparation import Task, prepare_task
-from .problem import Stage, blended
+from .problem import FIT, Stage, blended
 from .scores import SHAPE, column_names, refuse_infinite
-from .settings import FIT, SOFT, check_settings
+from .settings import SOFT, check_settings
 
 
 class SoftBlender(BaseEstimator):  # type: ignore[misc]

@@ -16,10 +16,10 @@ from ..query_groups import warn_of_one_query
 from .alike import copies, warn_of_copies, warn_of_one_that_counts
 from .annealing import counting_queries, share_of_a_query, sigmas
 from .mix import with_mix
-from .problem import Problem, unit
+from .problem import FIT, Problem, unit
 from .scale import RECIPROCAL, Scale
 from .scores import directions, refuse_unscored
-from .settings import EQUAL, FIT, FUSION, Settings
+from .settings import EQUAL, FUSION, Settings
 
 _STACKLEVEL = 5  # warnings name the user's line: this function's caller's caller's caller's
 

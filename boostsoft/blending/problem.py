@@ -14,6 +14,9 @@ from ..metrics.prepared import PreparedQueries
 from ..metrics.soft import SoftMetric
 from .mix import Mix
 
+FIT = "SoftBlender.fit"  # what everyone calls who finds blend weights, and so what errors name
+METHOD_PARAMS = f"{FIT}: method_params"
+
 # told how much of the work is done, from 0 to 1; a method calls it as often as it likes
 Progress = Callable[[float], None]
 

@@ -19,10 +19,10 @@ from ..statistics import LEAST_RESAMPLES
 from .baselines import METHODS, Method
 from .mix import Mix, check_mix
 from .models import check_models
+from .problem import FIT
 from .scores import NORMALIZATIONS
 from .solve import soft_ascent
 
-FIT = "SoftBlender.fit"
 SOFT, EQUAL, FUSION = "soft", "equal", "rrf"
 CONSTRAINTS = get_args(Constraint)
 _METHODS: dict[str, Method] = {SOFT: soft_ascent, **METHODS}

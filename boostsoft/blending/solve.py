@@ -10,7 +10,7 @@ from ..arguments import FloatArray, whole_number
 from ..metrics.spread import spread, spreads
 from .alike import is_rounding
 from .baselines.search import drawn_weights, silent
-from .problem import Problem, Progress, Solution, Stage, unit
+from .problem import METHOD_PARAMS, Problem, Progress, Solution, Stage, unit
 from .soft_value import SoftValue
 
 # A climb ends when a step gains less than this share of the value: the last one (with 1e-6 it takes twice as many
@@ -42,7 +42,7 @@ def soft_ascent(problem: Problem, rng: np.random.Generator, tell: Progress = sil
         weights the first is left out.
     """
     value = SoftValue(problem, problem.sigmas[0])
-    begins = starts(value, rng, whole_number("soft_ascent", "n_starts", n_starts, 1))
+    begins = starts(value, rng, whole_number(METHOD_PARAMS, "n_starts", n_starts, 1))
     climbs = len(begins) + len(problem.sigmas) - 1
     tolerances = [ON_THE_WAY] * (len(problem.sigmas) - 1) + [TOLERANCE]
     ends = [climb(value, start, _part(tell, at, climbs), tolerances[0]) for at, start in enumerate(begins)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...arguments import FloatArray, non_negative_number, whole_number
-from ..problem import Problem, Progress, Solution, Stage, unit
+from ..problem import METHOD_PARAMS, Problem, Progress, Solution, Stage, unit
 from .search import HardSearch, drawn_weights, silent
 
 # Steps from .001 to 4.096 of the sum of the weights, each twice the one before: the last all but drop the others.
@@ -38,8 +38,8 @@ def coordinate_ascent(
     tolerance : float
         A round that gains no more than this ends the climb.
     """
-    restarts = whole_number("coordinate_ascent", "restarts", restarts, 1)
-    tolerance = non_negative_number("coordinate_ascent", "tolerance", tolerance)
+    restarts = whole_number(METHOD_PARAMS, "restarts", restarts, 1)
+    tolerance = non_negative_number(METHOD_PARAMS, "tolerance", tolerance)
     search = HardSearch(problem)
     best: list[Stage] = []
     for start in range(restarts):

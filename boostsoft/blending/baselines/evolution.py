@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...arguments import FloatArray, whole_number
-from ..problem import Problem, Progress, Solution
+from ..problem import METHOD_PARAMS, Problem, Progress, Solution
 from .search import HardSearch, drawn_weights, silent
 
 EVALUATIONS = 16_000
@@ -36,7 +36,7 @@ def evolution(
     evaluations : int
         Blends that are tried, 50 at least; whole generations of 50.
     """
-    evaluations = whole_number("evolution", "evaluations", evaluations, POPULATION)
+    evaluations = whole_number(METHOD_PARAMS, "evaluations", evaluations, POPULATION)
     run = _Run(problem, evaluations, tell)
     _evolve(run, rng, evaluations)
     return run.search.solution()
@@ -57,7 +57,7 @@ def evolution_then_simplex(
     evaluations : int
         Blends that are tried in all, 67 at least.
     """
-    evaluations = whole_number("evolution_then_simplex", "evaluations", evaluations, 67)
+    evaluations = whole_number(METHOD_PARAMS, "evaluations", evaluations, 67)
     run = _Run(problem, evaluations, tell)
     _evolve(run, rng, int(SWITCH_AT * evaluations))
     region = run.search.stage()

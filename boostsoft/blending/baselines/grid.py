@@ -7,7 +7,7 @@ from itertools import combinations, product
 import numpy as np
 
 from ...arguments import FloatArray, whole_number
-from ..problem import Problem, Progress, Solution, unit
+from ..problem import FIT, METHOD_PARAMS, Problem, Progress, Solution, unit
 from .search import HardSearch, drawn_weights, silent
 
 MOST_MODELS = 4
@@ -37,12 +37,12 @@ def grid_search(
     ValueError
         If there are more than 4 models.
     """
-    steps = whole_number("grid_search", "steps", steps, 1)
+    steps = whole_number(METHOD_PARAMS, "steps", steps, 1)
     m = problem.n_models
     if m > MOST_MODELS:
         raise ValueError(
-            f"grid_search: models must be at most {MOST_MODELS} for an exhaustive grid; got {m}. Other methods search "
-            "among more"
+            f"{FIT}: models must be at most {MOST_MODELS} for method='grid', which tries all blends; got {m}. Other "
+            "methods search among more"
         )
     search = HardSearch(problem)
     grid = compositions(steps, m) / steps
@@ -68,7 +68,7 @@ def random_search(
     evaluations : int
         Blends that are tried.
     """
-    evaluations = whole_number("random_search", "evaluations", evaluations, 1)
+    evaluations = whole_number(METHOD_PARAMS, "evaluations", evaluations, 1)
     search = HardSearch(problem)
     search.of_many(np.vstack([problem.equal_weights, drawn_weights(problem, rng, evaluations - 1)]), tell)
     return search.solution()
