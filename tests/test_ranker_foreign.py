@@ -73,6 +73,7 @@ def test_every_parameter_of_the_boosters_rankers_is_there_or_told(booster):
         ({"colsample_bytree": 0.5}, "set the ranker's own colsample="),
         ({"booster": "xgboost", "min_child_weight": 2}, "set the ranker's own min_child_samples="),
         ({"min_child_weight": 2}, "what only the booster knows goes into booster_params={'min_child_weight': ...}"),
+        ({"booster": "xgboost", "min_data_in_leaf": 5}, "set the ranker's own min_child_samples="),
         ({"booster": [], "objective": "lambdarank"}, "the ranker trains on its metric"),
         ({"importance_type": "split"}, "feature_importances_ are shares of the gain, and ranker.booster_ has the"),
         ({"n_estimator": 10}, "is n_estimators= meant?"),

@@ -82,8 +82,9 @@ IN_PARAMETERS = {
 def as_parameter(name: str, own: Iterable[str], booster: Any = "lightgbm", *_: Any, **__: Any) -> str:
     """Say what to do with another parameter, given the ranker's ``own`` and what it is constructed with."""
     trees = TREES.get(str(booster), lightgbm_trees)
-    if name in trees.TAKEN:
-        return f"set the ranker's own {trees.TAKEN[name]}="
+    taken = {**lightgbm_trees.TAKEN, **trees.TAKEN}  # XGBoost does not know LightGBM's names
+    if name in taken:
+        return f"set the ranker's own {taken[name]}="
     if name in trees.SETTLED:
         return trees.SETTLED[name]
     if name in IN_FIT:
