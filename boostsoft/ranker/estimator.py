@@ -424,14 +424,15 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         """
         caller = "SoftRanker.score"
         check_is_fitted(self)
-        checked, scores = checked_columns(caller, self, X, reset=False), self.predict(X)
-        queries = find_queries(caller, self._encoder, checked, group, qid)
+        # the copy that the checks may have made of X is gone before predict makes its own
+        queries = find_queries(caller, self._encoder, checked_columns(caller, self, X, reset=False), group, qid)
         if self._named and not queries.named:
             raise ValueError(
                 f"{caller}: qid (or group) must be given, as it was to fit; a cross-validation hands it on after "
                 "set_score_request(qid=True)"
             )
         queries, weights = weigh(caller, queries, sample_weight, query_weight)
+        scores = self.predict(X)
         with at_most(check_threads(caller, self.n_jobs)):
             return mean_of(
                 as_metric(caller, self.metric, {}),
