@@ -10,11 +10,11 @@ import pytest
 import boostsoft as bs
 import boostsoft.lightgbm as bl
 import boostsoft.xgboost as bx
-from boostsoft import Metric, SoftMetric
+from boostsoft import Metric, QueryGroups, SoftMetric
 from boostsoft.kernels.families import PLAIN
 from boostsoft.metrics.registry import REGISTRY
 from boostsoft.metrics.spec import OPTIONS
-from boostsoft.objectives import SoftObjective
+from boostsoft.objectives import SoftObjective, reference_objective
 
 from .cases import every_metric, refused
 
@@ -126,6 +126,24 @@ def test_errors_of_everything_else_are_no_longer_either(call):
     with pytest.raises((TypeError, ValueError)) as caught:
         call([0.5] * 10**5)
     assert len(str(caught.value)) < 400
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda many: Metric("ndcg@5", k=many),
+        lambda many: Metric("auc", k=many),
+        lambda many: Metric("err", p_rel=many)([1, 0], [1.0, 2.0], group=[2]),
+        lambda many: SoftObjective(Metric("ndcg@5", gain=many)).prepare([1, 1], QueryGroups.from_sizes([2])),
+        lambda many: SoftObjective(Metric("dcg@5", discount=many)).prepare([1, 0], QueryGroups.from_sizes([2])),
+        lambda many: reference_objective("queryrmse", gain=many).prepare([1, 1], QueryGroups.from_sizes([2])),
+        lambda many: reference_objective("softlambda", metric=Metric("map", k=many)),
+    ],
+)
+def test_errors_of_long_tables_and_of_cutoffs_per_query_are_no_longer_either(call):
+    with pytest.raises((TypeError, ValueError)) as caught:
+        call(list(range(1, 10**4)))
+    assert len(str(caught.value)) < 500
 
 
 @pytest.mark.parametrize(

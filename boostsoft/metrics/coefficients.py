@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arguments import FloatArray, IntArray, as_array
+from ..arguments import FloatArray, IntArray, as_array, short
 from ..query_groups import QueryGroups
 from .registry import REGISTRY
 from .spec import GAINS, TableOption
@@ -44,7 +44,9 @@ def _probabilities(metric: Metric, caller: str, labels: FloatArray) -> FloatArra
     wrong = (found < 0.0) | (found > 1.0)
     if wrong.any():
         at = int(np.argmax(wrong))
-        how = f"max_label={metric.max_label}, p_rel='exp2'" if metric.p_rel == "exp2" else f"p_rel={metric.p_rel!r}"
+        how = f"p_rel={short(metric.p_rel)}"
+        if metric.p_rel == "exp2":
+            how = f"max_label={metric.max_label}, {how}"
         raise ValueError(
             f"{caller}: {metric.metric} needs probabilities from 0 to 1; "
             f"label {labels[at]} at position {at} gives {found[at]} with {how}"

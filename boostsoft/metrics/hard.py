@@ -305,9 +305,9 @@ def _checked(caller: str, spec: str, options: Mapping[str, Any]) -> dict[str, An
     own = dict(options)
     k, name = own.pop("k", None), own.pop("name", None)
     if cutoff is not None and k is not None:
-        raise ValueError(f"{caller}: give the cutoff as {spec!r} or as k={k!r}, not both")
+        raise ValueError(f"{caller}: give the cutoff as {spec!r} or as k={short(k)}, not both")
     if k is not None:
-        refuse_cutoff(caller, metric, f"k={k!r}")
+        refuse_cutoff(caller, metric, f"k={short(k)}")
     checked = check_options(caller, metric, own)
     return checked | {
         "metric": metric,

@@ -115,7 +115,7 @@ def prepare_labels(
     queries = prepare(metric, caller, y_true, groups)
     weights = query_weights(caller, query_weight, groups)
     if not part and not np.any(queries.groups.differ(queries.gains) & (weights > 0)):
-        gains = f"gain={metric.gain!r}" if "gain" in metric.options else repr(metric)
+        gains = f"gain={short(metric.gain)}" if "gain" in metric.options else short(metric)
         raise NothingToLearnError(NOTHING.format(caller, f"of different gain ({gains})"))
     return queries
 
@@ -126,7 +126,7 @@ def refuse_rising_discount(caller: str, metric: Metric, queries: PreparedQueries
     if np.any(np.diff(discount) > 0) or discount[-1] < 0:
         raise ValueError(
             f"{caller}: the discount must not rise with the rank nor be negative; "
-            f"got {discount[:5].tolist()} ... for {metric!r}"
+            f"got {discount[:5].tolist()} ... for {short(metric)}"
         )
 
 

@@ -151,7 +151,7 @@ class SoftObjective(Objective):
             further.append(LOSSES[name].prepare(y_true, groups, part=True, caller=f"{caller}: losses[{name!r}]"))
         weights = query_weights(caller, self.query_weight, groups)
         if not part and not np.any(_learnable(queries) & (weights > 0)):
-            raise NothingToLearnError(NOTHING.format(caller, f"whose order changes {self.metric!r}"))
+            raise NothingToLearnError(NOTHING.format(caller, f"whose order changes {short(self.metric)}"))
         return replace(queries, further=tuple(replace(also, spare=queries.spare) for also in further))
 
     def unchecked(

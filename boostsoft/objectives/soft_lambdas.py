@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import FloatArray, as_flag, one_of, positive_number, set_fields
+from ..arguments import FloatArray, as_flag, one_of, positive_number, set_fields, short
 from ..choices import Accuracy, Noise
 from ..kernels.expected import ACCURACY
 from ..kernels.families import PLAIN
@@ -103,7 +103,7 @@ class SoftLambdaObjective(Objective):
         hard = as_metric(CALLER, metric, {})
         if REGISTRY[hard.metric].family != PLAIN:
             raise ValueError(
-                f"{CALLER}: metric must be a sum of gain x discount over ranks, such as 'ndcg@10'; got {hard!r}"
+                f"{CALLER}: metric must be a sum of gain x discount over ranks, such as 'ndcg@10'; got {short(hard)}"
             )
         checked = {
             "metric": hard,
