@@ -132,7 +132,7 @@ def choose_sigma(
     n_folds, l2
         Of "held-out": into how many parts the queries are cut, and the price of unequal weights, at least 0.
     random_state : int, RandomState or Generator, optional
-        Of the folds, of resamples, and of the pairs of models if there are more than five; None is 0.
+        Of the folds, and of the pairs of models if there are more than five; None is 0.
     progress : "auto", True or False
         Whether to show how far it is: "auto" where stderr is a terminal, True in notebooks and logs too.
 

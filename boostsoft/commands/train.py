@@ -240,19 +240,20 @@ def train(options: argparse.Namespace) -> None:
         out = options.out or Path(_FOLDS_FOLDER)
         check_folder(out, *_FOLDS_FILES)
         parts = _read_folder(options.folds)
-        plan = _with_losses(plan, parts) if options.losses is None else plan
-        _compare_folds(plan, parts, options.seeds or 1, out)
+        _compare_folds(_with_losses(plan, parts), parts, options.seeds or 1, out)
         return
     out = options.out or Path(_SPLIT_FOLDER)
     check_folder(out, *_SPLIT_FILES)
     files = {"train": options.train, "valid": options.valid, "test": options.test}
     read = _read_parts({part: paths for part, paths in files.items() if paths})
     _check_tree_parameters(parameters, read["train"].X.shape[1])
-    _compare(_with_losses(plan, [read["train"]]) if options.losses is None else plan, read, out)
+    _compare(_with_losses(plan, [read["train"]]), read, out)
 
 
 def _with_losses(plan: Plan, parts: Sequence[RankingData]) -> Plan:
-    """The same with the losses that SoftRanker has on plain trees and data like these parts."""
+    """The same; where it leaves the losses open, with those that SoftRanker has on plain trees and data like this."""
+    if plan.losses is not None:
+        return plan
     groups = QueryGroups.from_sizes(np.concatenate([part.sizes for part in parts]))
     relevant = n_relevant(np.concatenate([part.y for part in parts]), groups)
     return replace(plan, losses=convex_losses.chosen(Metric(plan.metric), groups, relevant, random=False))
