@@ -104,6 +104,7 @@ def load_letor(
     Examples
     --------
     >>> import pathlib, tempfile
+    >>> from boostsoft import load_letor
     >>> folder = tempfile.TemporaryDirectory()
     >>> file = pathlib.Path(folder.name, "part.txt")
     >>> lines = ["2 qid:10 1:0.5 2:NULL #docid = A", "0 qid:10 2:3 #docid = B", "1 qid:11 1:7 #docid = C"]
@@ -173,6 +174,7 @@ def read_group_file(path: PathLike) -> NDArray[np.int64]:
     Examples
     --------
     >>> import pathlib, tempfile
+    >>> from boostsoft.datasets import read_group_file
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = pathlib.Path(folder, "rank.query")
     ...     _ = file.write_text("3\n1\n")
@@ -277,6 +279,7 @@ def load_digits_ranking(
 
     Examples
     --------
+    >>> from boostsoft.datasets import load_digits_ranking
     >>> splits = load_digits_ranking(n_queries=(4, 2, 2), n_candidates=(5, 8))
     >>> splits.train.n_queries, splits.test.n_queries
     (4, 2)

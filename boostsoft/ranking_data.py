@@ -42,6 +42,8 @@ class RankingData:
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from boostsoft.datasets import RankingData
     >>> y, qid, sizes = np.array([0.0, 2.0, 1.0]), np.array([7, 7, 9]), np.array([2, 1])
     >>> data = RankingData(X=np.eye(3), y=y, qid=qid, sizes=sizes)
     >>> data

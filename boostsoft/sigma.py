@@ -156,6 +156,8 @@ def choose_sigma(
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from boostsoft import choose_sigma
     >>> rng = np.random.default_rng(0)
     >>> y = rng.integers(0, 2, 400)
     >>> S = y[:, None] + [1.0, 3.0] * rng.normal(size=(400, 2))

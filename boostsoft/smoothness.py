@@ -69,6 +69,7 @@ def smoothness_error(y: Any, kind: Smoothness = "variation", *, window: int = 11
 
     Examples
     --------
+    >>> from boostsoft import smoothness_error
     >>> smoothness_error([0.0, 2.0, 1.0, 4.0])  # (2 + 1 + 3) / 4
     1.5
     >>> smoothness_error([0.0, 1.0, 4.0], "variance")  # differences 1 and 3: variance 1, mean 2
@@ -118,6 +119,7 @@ def approximation_error(soft: Any, hard: Any) -> ApproximationError:
 
     Examples
     --------
+    >>> from boostsoft import approximation_error
     >>> approximation_error([0.0, 1.0, 2.0], [1.0, 3.0, 5.0])
     ApproximationError(error=0.0, a=2.0, b=1.0)
     >>> error, a, b = approximation_error([0.0, 1.0, 2.0], [0.0, 1.0, 0.0])  # the best line is flat, at 1 / 3

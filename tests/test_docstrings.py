@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import builtins
+import doctest
 import inspect
 import re
+import symtable
 from importlib import import_module
 from typing import Literal, get_args, get_origin
 
@@ -126,3 +129,19 @@ def test_a_page_lists_the_names_that_type_checkers_know(name):
         listed = re.search(rf"^(?:\w+, )*{argument}(?:, \w+)* : (.*)$", inspect.getdoc(public), re.MULTILINE)
         found = set(re.findall(r'"([^"]+)"', listed[1])) if listed else set()
         assert not (taken and found) or found == taken
+
+
+def free_names(block):
+    """What a block of code, and the functions in it, read without giving it a value."""
+    yield from (symbol.get_name() for symbol in block.get_symbols() if symbol.is_referenced() and symbol.is_global())
+    for inner in block.get_children():
+        yield from free_names(inner)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_an_example_runs_where_it_is_pasted(name):
+    """With what it imports itself: doctest lends it all that its module has."""
+    examples = doctest.DocTestParser().get_examples(inspect.getdoc(PAGES[name]))
+    block = symtable.symtable("".join(example.source for example in examples), name, "exec")
+    given = {symbol.get_name() for symbol in block.get_symbols() if symbol.is_assigned() or symbol.is_imported()}
+    assert set(free_names(block)) <= given | set(dir(builtins))

@@ -122,6 +122,7 @@ def load_trec_runs(
     Examples
     --------
     >>> import pathlib, tempfile
+    >>> from boostsoft.datasets import load_trec_runs
     >>> folder = tempfile.TemporaryDirectory()
     >>> files = [pathlib.Path(folder.name, name) for name in ("bm25", "lm", "qrels")]
     >>> _ = files[0].write_text("7 Q0 d1 1 12.5 bm25\n7 Q0 d2 2 11 bm25\n")
@@ -179,6 +180,7 @@ def write_trec_run(
     --------
     >>> import tempfile
     >>> from pathlib import Path
+    >>> from boostsoft.datasets import write_trec_run
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder, "a.run")
     ...     write_trec_run(path, ["051", "051"], ["d1", "d2"], [0.25, 0.5], run="a")

@@ -46,6 +46,7 @@ def blend_curve_figure(curve: BlendCurve, *, names: Sequence[str] | None = None)
     Examples
     --------
     >>> import numpy as np, boostsoft as bs
+    >>> from boostsoft.blend_plots import blend_curve_figure
     >>> rng = np.random.default_rng(0)
     >>> y = rng.integers(0, 3, 200)
     >>> S = y[:, None] + rng.normal(size=(200, 3))
@@ -89,6 +90,7 @@ def plot_blend_curve(
     Examples
     --------
     >>> import numpy as np, boostsoft as bs
+    >>> from boostsoft.blend_plots import plot_blend_curve
     >>> rng = np.random.default_rng(0)
     >>> y = rng.integers(0, 3, 200)
     >>> S = y[:, None] + rng.normal(size=(200, 3))
@@ -169,6 +171,7 @@ def blend_surface_figure(surface: BlendSurface, *, names: Sequence[str] | None =
     Examples
     --------
     >>> import numpy as np, boostsoft as bs
+    >>> from boostsoft.blend_plots import blend_surface_figure
     >>> rng = np.random.default_rng(0)
     >>> y = rng.integers(0, 3, 200)
     >>> S = y[:, None] + rng.normal(size=(200, 3))
@@ -207,6 +210,7 @@ def plot_blend_surface(
     Examples
     --------
     >>> import numpy as np, boostsoft as bs
+    >>> from boostsoft.blend_plots import plot_blend_surface
     >>> rng = np.random.default_rng(0)
     >>> y = rng.integers(0, 3, 200)
     >>> S = y[:, None] + rng.normal(size=(200, 3))

@@ -48,6 +48,7 @@ def sigma_figure(choice: SigmaChoice) -> Figure:
     Examples
     --------
     >>> import numpy as np, boostsoft as bs
+    >>> from boostsoft.blend_plots import sigma_figure
     >>> rng = np.random.default_rng(0)
     >>> y = rng.integers(0, 3, 200)
     >>> S = y[:, None] + rng.normal(size=(200, 3))
@@ -79,6 +80,7 @@ def plot_sigma_choice(choice: SigmaChoice, *, ax: Axes | None = None) -> Axes:
     Examples
     --------
     >>> import numpy as np, boostsoft as bs
+    >>> from boostsoft.blend_plots import plot_sigma_choice
     >>> rng = np.random.default_rng(0)
     >>> y = rng.integers(0, 3, 200)
     >>> S = y[:, None] + rng.normal(size=(200, 3))

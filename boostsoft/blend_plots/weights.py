@@ -38,6 +38,7 @@ def weights_figure(blender: SoftBlender, *, names: Sequence[str] | None = None) 
     Examples
     --------
     >>> import numpy as np, boostsoft as bs
+    >>> from boostsoft.blend_plots import weights_figure
     >>> rng = np.random.default_rng(0)
     >>> y = rng.integers(0, 3, 200)
     >>> S = y[:, None] + rng.normal(size=(200, 3))
@@ -72,6 +73,7 @@ def plot_weights(blender: SoftBlender, *, names: Sequence[str] | None = None, ax
     Examples
     --------
     >>> import numpy as np, boostsoft as bs
+    >>> from boostsoft.blend_plots import plot_weights
     >>> rng = np.random.default_rng(0)
     >>> y = rng.integers(0, 3, 200)
     >>> S = y[:, None] + rng.normal(size=(200, 3))

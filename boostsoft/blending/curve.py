@@ -152,6 +152,8 @@ def blend_curve(
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from boostsoft import blend_curve
     >>> rng = np.random.default_rng(0)
     >>> y = rng.integers(0, 2, 300)
     >>> S = y[:, None] + rng.normal(size=(300, 2))

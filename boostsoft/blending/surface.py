@@ -119,6 +119,8 @@ def blend_surface(
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from boostsoft import blend_surface
     >>> rng = np.random.default_rng(0)
     >>> y = rng.integers(0, 2, 300)
     >>> S = y[:, None] + rng.normal(size=(300, 3))

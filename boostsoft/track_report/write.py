@@ -60,6 +60,7 @@ def write_report(tracks: Tracks, path: str | Path, *, title: str | None = None, 
     --------
     >>> import tempfile, numpy as np
     >>> from boostsoft import Metric, TreeTrack
+    >>> from boostsoft.track_report import write_report
     >>> track = TreeTrack(
     ...     metrics=(Metric("ndcg@10"),), steps=np.array([1, 2]), per_query=np.array([[[0.5, 0.75]], [[0.625, 1]]]),
     ...     beginning=np.array([[0.5, 0.5]]), start=0, query_weight=np.ones(2), spread=np.ones(2), groups=None,

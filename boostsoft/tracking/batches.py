@@ -136,6 +136,7 @@ def marginal_value(
     Examples
     --------
     >>> import lightgbm as lgb, numpy as np
+    >>> from boostsoft import marginal_value
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(1200, 3))
     >>> y = np.digitize(X[:, 0] + X[:, 1], [0.5, 1.5])

@@ -116,6 +116,7 @@ def compare(
     Examples
     --------
     >>> import numpy as np
+    >>> from boostsoft import compare
     >>> rng = np.random.default_rng(0)
     >>> y = rng.integers(0, 3, 400)
     >>> a, b = y + rng.normal(size=400), y + 3 * rng.normal(size=400)

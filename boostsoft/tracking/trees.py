@@ -108,6 +108,7 @@ def track_trees(
     --------
     >>> import numpy as np
     >>> from sklearn.ensemble import GradientBoostingRegressor
+    >>> from boostsoft import track_trees
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(200, 3))
     >>> y = (X[:, 0] > 0.5).astype(float)

@@ -266,7 +266,8 @@ def tree_effects(
     Examples
     --------
     >>> import numpy as np
-    >>> from boostsoft import Metric
+    >>> from boostsoft import Metric, TreeTrack
+    >>> from boostsoft.tracks import tree_effects
     >>> values = np.array([[0.4, 0.5, 0.6], [0.8, 0.7, 0.9], [0.81, 0.7, 0.9], [0.61, 0.5, 0.6]])
     >>> track = TreeTrack(
     ...     metrics=(Metric("ndcg@10"),), steps=np.array([1, 2, 3]), per_query=values[1:, None],

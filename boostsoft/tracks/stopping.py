@@ -62,6 +62,7 @@ class StoppingRule:
     Examples
     --------
     >>> import numpy as np
+    >>> from boostsoft.tracks import StoppingRule
     >>> watch = StoppingRule(patience=1, confidence=0.9).begin(0, np.array([0.5, 0.5]), np.ones(2))
     >>> watch.see(1, np.array([0.75, 0.875]))  # .3125 +- .0625: beyond 3.08 errors
     False

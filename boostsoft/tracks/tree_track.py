@@ -117,7 +117,7 @@ class TreeTrack:
     Examples
     --------
     >>> import numpy as np
-    >>> from boostsoft import Metric
+    >>> from boostsoft import Metric, TreeTrack
     >>> track = TreeTrack(
     ...     metrics=(Metric("ndcg@10"),), steps=np.array([1, 2]), per_query=np.array([[[0.5, 0.75]], [[0.625, 1]]]),
     ...     beginning=np.array([[0.5, 0.5]]), start=0, query_weight=np.ones(2), spread=np.array([0.1, 0.2]),
