@@ -441,6 +441,7 @@ def test_without_plotly_the_extra_is_named(tmp_path, monkeypatch):
     [
         ((3, "x.html", {}), TypeError, r"^write_report: tracks must be a TreeTrack or a sequence of them"),
         (([], "x.html", {}), TypeError, r"^write_report: tracks must be"),
+        ((track_of(), 5, {}), TypeError, r"^write_report: path must be a path; got 5$"),
         ((track_of(), ".", {}), ValueError, r"^write_report: path must be a file; got the folder \.$"),
         ((track_of(), "x.html", {"level": 1.5}), ValueError, r"^write_report: level must be below 1; got 1\.5$"),
         ((track_of(), "x.html", {"title": 5}), TypeError, r"^write_report: title must be a str; got int$"),

@@ -9,7 +9,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from ..arguments import fraction, of_type
+from ..arguments import as_path, fraction, of_type
 from ..atomic import write_files
 from ..extras import optional
 from ..track_plots.changes import COLOURS, tree_by_tree
@@ -52,7 +52,7 @@ def write_report(tracks: Tracks, path: str | Path, *, title: str | None = None, 
     ImportError
         If Plotly is not installed: ``pip install 'boostsoft[report]'``.
     TypeError
-        If ``tracks`` holds something else, or ``title`` is no text.
+        If ``tracks`` holds something else, ``path`` is none, or ``title`` is no text.
     ValueError
         If ``path`` is a folder, or ``level`` out of range.
 
@@ -69,7 +69,7 @@ def write_report(tracks: Tracks, path: str | Path, *, title: str | None = None, 
     ...     write_report(track, f"{folder}/report.html").name
     'report.html'
     """
-    found, target = as_tracks(CALLER, tracks), Path(path)
+    found, target = as_tracks(CALLER, tracks), as_path(CALLER, "path", path)
     fraction(CALLER, "level", level)
     if title is not None:
         of_type(CALLER, "title", title, str)
