@@ -307,8 +307,10 @@ def test_not_every_one_of_many_sigmas_is_named():
 
 def test_a_single_sigma_is_no_picture():
     one = SigmaChoice(0.5, "residual", np.array([0.5]), {"residual": np.array([0.5])})
-    with pytest.raises(ValueError, match=r"choice must compare several sigmas; got one by 'residual'"):
+    with pytest.raises(ValueError, match=r"^plot_sigma_choice: choice must compare several sigmas; got one by 'res"):
         plot_sigma_choice(one)
+    with pytest.raises(ValueError, match=r"^sigma_figure: choice must compare several sigmas; got one by 'residual'"):
+        sigma_figure(one)
 
 
 # ---------------------------------------------------------------------------------------------------------
@@ -384,7 +386,7 @@ def test_wrong_names_and_kinds_are_refused(curve, surface, data):
         (blend_surface_figure, surface, 3), (plot_weights, blender, 3), (weights_figure, blender, 3),
     ):  # fmt: skip
         for names in (["a"], ["a", "b", "c", "d"], "abc"[:n], 5):
-            with pytest.raises(ValueError, match=rf"^plot_\w+: names must be one for each of {n} models; got "):
+            with pytest.raises(ValueError, match=rf"^{plot.__name__}: names must be one for each of {n} models; got "):
                 plot(found, names=names)
     with pytest.raises(ValueError, match=r"^plot_blend_curve: kinds must be one of 'hard', 'soft'; got 'hrd'$"):
         plot_blend_curve(curve, kinds=["hrd"])
@@ -407,12 +409,15 @@ def test_wrong_names_and_kinds_are_refused(curve, surface, data):
         (plot_blend_curve, "plot_blend_curve: curve must be a BlendCurve; got int"),
         (plot_blend_surface, "plot_blend_surface: surface must be a BlendSurface; got int"),
         (plot_sigma_choice, "plot_sigma_choice: choice must be a SigmaChoice; got int"),
+        (blend_curve_figure, "blend_curve_figure: curve must be a BlendCurve; got int"),
+        (blend_surface_figure, "blend_surface_figure: surface must be a BlendSurface; got int"),
+        (sigma_figure, "sigma_figure: choice must be a SigmaChoice; got int"),
         (plot_weights, "plot_weights: blender must be a SoftBlender; got int"),
         (weights_figure, "weights_figure: blender must be a SoftBlender; got int"),
     ],
 )
 def test_what_is_drawn_must_be_that(plot, message):
-    with pytest.raises(TypeError, match=message):
+    with pytest.raises(TypeError, match=f"^{message}$"):
         plot(3)
 
 

@@ -26,6 +26,7 @@ _DARKEST = 0.1  # share of the mixtures below the darkest colour: one poor model
 _HEIGHT = float(np.sqrt(3.0) / 2.0)
 _CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, _HEIGHT]])
 _TWO = ("the first model", "the second")
+_THREE = (*_TWO, "the third")
 
 
 def blend_curve_figure(curve: BlendCurve, *, names: Sequence[str] | None = None) -> Figure:
@@ -54,9 +55,10 @@ def blend_curve_figure(curve: BlendCurve, *, names: Sequence[str] | None = None)
     >>> [axes.get_xlabel() for axes in blend_curve_figure(curve, names=("BM25", "trees")).axes]
     ['share of trees']
     """
+    of_type("blend_curve_figure", "curve", curve, BlendCurve)
+    first, second = model_names("blend_curve_figure", names, _TWO)
     figure = new_figure(9.5, 5.4)
     plot_blend_curve(curve, names=names, ax=figure.add_subplot())
-    first, second = model_names("blend_curve_figure", names, _TWO)
     between = "of the mixture of two models" if names is None else f"between {first} and {second}"
     head(figure, f"{title(curve)} {between}")
     return figure
@@ -179,6 +181,8 @@ def blend_surface_figure(surface: BlendSurface, *, names: Sequence[str] | None =
     >>> len(blend_surface_figure(surface).axes)  # two triangles, each with its scale of colours
     4
     """
+    of_type("blend_surface_figure", "surface", surface, BlendSurface)
+    model_names("blend_surface_figure", names, _THREE)
     figure = new_figure(12.6, 5.6)
     for kind, axes in zip((HARD, SOFT), figure.subplots(1, 2), strict=True):
         plot_blend_surface(surface, kind, names=names, ax=axes)
@@ -219,7 +223,7 @@ def plot_blend_surface(
     ['BM25', 'trees', 'dense']
     """
     of_type("plot_blend_surface", "surface", surface, BlendSurface)
-    corners = model_names("plot_blend_surface", names, (*_TWO, "the third"), 16)
+    corners = model_names("plot_blend_surface", names, _THREE, 16)
     one_of("plot_blend_surface", "kind", kind, (HARD, SOFT))
     axes = given_axes("plot_blend_surface", ax, 6.4, 5.6)
     places, values = surface.weights @ _CORNERS, getattr(surface, kind)

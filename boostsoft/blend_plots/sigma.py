@@ -56,6 +56,7 @@ def sigma_figure(choice: SigmaChoice) -> Figure:
     >>> sigma_figure(choice).axes[0].get_xlabel()
     'sigma (ring: chosen)'
     """
+    _check_several("sigma_figure", choice)
     figure = new_figure(8.5, 4.8)
     plot_sigma_choice(choice, ax=figure.add_subplot())
     head(figure, f"Sigma by {_METHOD_WORDS[choice.method]}: {choice.sigma:.3g}")
@@ -88,9 +89,7 @@ def plot_sigma_choice(choice: SigmaChoice, *, ax: Axes | None = None) -> Axes:
     >>> plot_sigma_choice(choice).get_xscale()
     'log'
     """
-    of_type("plot_sigma_choice", "choice", choice, SigmaChoice)
-    if choice.method not in _SIGMA_LINES:
-        raise ValueError(f"plot_sigma_choice: choice must compare several sigmas; got one by {choice.method!r}")
+    _check_several("plot_sigma_choice", choice)
     axes = given_axes("plot_sigma_choice", ax, 8.5, 4.6)
     lines = _SIGMA_LINES[choice.method]
     axes.set_xscale("log")
@@ -111,3 +110,9 @@ def plot_sigma_choice(choice: SigmaChoice, *, ax: Axes | None = None) -> Axes:
     axes.set_xlabel("sigma (ring: chosen)", color=QUIET)
     axes.set_title(_SIGMA_TITLES[choice.method], loc="left", fontsize=9.5, color=QUIET)
     return axes
+
+
+def _check_several(caller: str, choice: SigmaChoice) -> None:
+    of_type(caller, "choice", choice, SigmaChoice)
+    if choice.method not in _SIGMA_LINES:
+        raise ValueError(f"{caller}: choice must compare several sigmas; got one by {choice.method!r}")

@@ -47,6 +47,7 @@ def weights_figure(blender: SoftBlender, *, names: Sequence[str] | None = None) 
     'weight, with its 95 % interval over resampled queries'
     """
     check_is_fitted(of_type("weights_figure", "blender", blender, SoftBlender))
+    model_names("weights_figure", names, _known_names(blender))
     figure = new_figure(8.0, 1.6 + 0.27 * len(blender.weights_))
     plot_weights(blender, names=names, ax=figure.add_subplot())
     head(figure, "Weights of the blend")
