@@ -7,7 +7,7 @@ import numpy as np
 from ..arguments import FloatArray
 from ..query_means import central
 from .annealing import counting_queries
-from .problem import Problem, Progress
+from .problem import Problem, TellShare
 from .soft_value import SoftValue
 from .solve import climb
 
@@ -15,7 +15,7 @@ LEVEL = 0.95
 
 
 def bootstrap_weights(
-    problem: Problem, weights: FloatArray, n_boot: int, rng: np.random.Generator, tell: Progress
+    problem: Problem, weights: FloatArray, n_boot: int, rng: np.random.Generator, tell: TellShare
 ) -> FloatArray:
     """Weights on queries drawn anew with replacement, (n_boot, n_models).
 

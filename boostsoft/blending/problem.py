@@ -18,7 +18,7 @@ FIT = "SoftBlender.fit"  # what everyone calls who finds blend weights, and so w
 METHOD_PARAMS = f"{FIT}: method_params"
 
 # told how much of the work is done, from 0 to 1; a method calls it as often as it likes
-Progress = Callable[[float], None]
+TellShare = Callable[[float], None]
 
 
 @dataclass(frozen=True, eq=False)

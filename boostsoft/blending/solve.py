@@ -10,7 +10,7 @@ from ..arguments import FloatArray, whole_number
 from ..metrics.spread import spread, spreads
 from .alike import is_rounding
 from .baselines.search import drawn_weights, silent
-from .problem import METHOD_PARAMS, Problem, Progress, Solution, Stage, unit
+from .problem import METHOD_PARAMS, Problem, Solution, Stage, TellShare, unit
 from .soft_value import SoftValue
 
 # A climb ends when a step gains less than this share of the value: the last one (with 1e-6 it takes twice as many
@@ -22,7 +22,7 @@ ROUNDING = 1e-12  # a gradient of that share of the value is none: models that r
 _TYPICAL_EVALUATIONS = 8  # of a climb, for the progress that is shown
 
 
-def soft_ascent(problem: Problem, rng: np.random.Generator, tell: Progress = silent, *, n_starts: int = 1) -> Solution:
+def soft_ascent(problem: Problem, rng: np.random.Generator, tell: TellShare = silent, *, n_starts: int = 1) -> Solution:
     """Climb the soft metric at each sigma in turn, from wide to narrow, each from where the one before ended.
 
     L-BFGS-B (Byrd, Lu, Nocedal and Zhu 1995; SciPy) under w >= 0, or without bounds if weights are free: what the
@@ -57,7 +57,7 @@ def soft_ascent(problem: Problem, rng: np.random.Generator, tell: Progress = sil
     return Solution(evaluations, tuple(path))
 
 
-def climb(value: SoftValue, start: FloatArray, tell: Progress = silent, tolerance: float = TOLERANCE) -> FloatArray:
+def climb(value: SoftValue, start: FloatArray, tell: TellShare = silent, tolerance: float = TOLERANCE) -> FloatArray:
     """The weights, normalised, that a climb from others ends at; these themselves if nothing changes the metric."""
     from scipy.optimize import minimize
 
@@ -116,5 +116,5 @@ def _stage(value: SoftValue, weights: FloatArray) -> Stage:
     return Stage(value.sigma, weights, value.soft(weights), value.problem.hard_value(weights))
 
 
-def _part(tell: Progress, at: int, parts: int) -> Progress:
+def _part(tell: TellShare, at: int, parts: int) -> TellShare:
     return lambda done: tell((at + done) / parts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...arguments import FloatArray, non_negative_number, whole_number
-from ..problem import METHOD_PARAMS, Problem, Progress, Solution, Stage, unit
+from ..problem import METHOD_PARAMS, Problem, Solution, Stage, TellShare, unit
 from .search import HardSearch, drawn_weights, silent
 
 # Steps from .001 to 4.096 of the sum of the weights, each twice the one before: the last all but drop the others.
@@ -13,7 +13,7 @@ STEPS = 0.001 * 2.0 ** np.arange(13)
 
 
 def coordinate_ascent(
-    problem: Problem, rng: np.random.Generator, tell: Progress = silent, *, restarts: int = 5, tolerance: float = 0.0
+    problem: Problem, rng: np.random.Generator, tell: TellShare = silent, *, restarts: int = 5, tolerance: float = 0.0
 ) -> Solution:
     r"""Climb along one model's weight after the other until a round over all models gains nothing.
 

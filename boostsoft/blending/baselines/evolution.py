@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 
 from ...arguments import FloatArray, whole_number
-from ..problem import METHOD_PARAMS, Problem, Progress, Solution
-from .search import HardSearch, drawn_weights, silent
+from ..problem import METHOD_PARAMS, Problem, Solution, TellShare
+from .search import EVALUATIONS, HardSearch, drawn_weights, silent
 
-EVALUATIONS = 16_000
 SWITCH_AT = 0.75  # share of the evaluations after which Nelder and Mead go on
 POPULATION = 50
 _ENDLESS = 1e100  # in place of infinite values, which SciPy evaluates twice and subtracts from one another
@@ -18,7 +17,7 @@ _EDGE = 0.1  # of the first simplex, relative to the largest weight
 
 
 def evolution(
-    problem: Problem, rng: np.random.Generator, tell: Progress = silent, *, evaluations: int = EVALUATIONS
+    problem: Problem, rng: np.random.Generator, tell: TellShare = silent, *, evaluations: int = EVALUATIONS
 ) -> Solution:
     """LTR-GA: an evolutionary search with a population of 50 blends, one of which starts with equal weights.
 
@@ -43,7 +42,7 @@ def evolution(
 
 
 def evolution_then_simplex(
-    problem: Problem, rng: np.random.Generator, tell: Progress = silent, *, evaluations: int = EVALUATIONS
+    problem: Problem, rng: np.random.Generator, tell: TellShare = silent, *, evaluations: int = EVALUATIONS
 ) -> Solution:
     """LTR-MGA: :func:`evolution` for three quarters of the evaluations, then Nelder and Mead's simplex from its best.
 
@@ -68,7 +67,7 @@ def evolution_then_simplex(
 class _Run:
     """The function that SciPy minimises, and the cube that it looks in."""
 
-    def __init__(self, problem: Problem, evaluations: int, tell: Progress) -> None:
+    def __init__(self, problem: Problem, evaluations: int, tell: TellShare) -> None:
         self.search = HardSearch(problem)
         self._evaluations, self._tell = evaluations, tell
         self.bounds = [(-1.0 if problem.free else 0.0, 1.0)] * problem.n_models

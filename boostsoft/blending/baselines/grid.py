@@ -7,14 +7,14 @@ from itertools import combinations, product
 import numpy as np
 
 from ...arguments import FloatArray, whole_number
-from ..problem import FIT, METHOD_PARAMS, Problem, Progress, Solution, unit
-from .search import HardSearch, drawn_weights, silent
+from ..problem import FIT, METHOD_PARAMS, Problem, Solution, TellShare, unit
+from .search import EVALUATIONS, HardSearch, drawn_weights, silent
 
 MOST_MODELS = 4
 
 
 def grid_search(
-    problem: Problem, rng: np.random.Generator | None = None, tell: Progress = silent, *, steps: int = 20
+    problem: Problem, rng: np.random.Generator | None = None, tell: TellShare = silent, *, steps: int = 20
 ) -> Solution:
     """Try every blend whose weights are multiples of 1 / steps; of equally good ones the first.
 
@@ -51,7 +51,7 @@ def grid_search(
 
 
 def random_search(
-    problem: Problem, rng: np.random.Generator, tell: Progress = silent, *, evaluations: int = 16_000
+    problem: Problem, rng: np.random.Generator, tell: TellShare = silent, *, evaluations: int = EVALUATIONS
 ) -> Solution:
     """Try equal weights, then blends drawn uniformly from the simplex; their signs too if those are free.
 
@@ -74,7 +74,7 @@ def random_search(
     return search.solution()
 
 
-def equal_weights(problem: Problem, rng: np.random.Generator | None = None, tell: Progress = silent) -> Solution:
+def equal_weights(problem: Problem, rng: np.random.Generator | None = None, tell: TellShare = silent) -> Solution:
     """All models weigh the same, whatever the labels: what fusion without training does."""
     search = HardSearch(problem)
     search.of_weights(unit(problem.equal_weights))

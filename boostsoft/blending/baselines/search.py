@@ -11,6 +11,7 @@ from ...arguments import FloatArray
 from ...query_means import blocks
 from ..problem import Problem, Solution, Stage, unit
 
+EVALUATIONS = 16_000  # by default, of searches that go on for as long as they are told
 _CELLS = 4_000_000  # blended scores between two signs of progress
 
 
