@@ -113,6 +113,12 @@ def objective(
         another, if weights are negative, infinite or all 0, or if ``bagging_by_query`` is on, with which LightGBM
         trains stumps under any custom objective.
 
+    Warns
+    -----
+    UserWarning
+        When training begins: if ``min_sum_hessian_in_leaf`` leaves trees few leaves or none, or parameters of
+        LightGBM's lambdarank are given that are not read.
+
     Notes
     -----
     By default the metric is trained on alone, under Gaussian noise, which often ranks worse than lambdarank. What
@@ -186,6 +192,11 @@ def sklearn_objective(
         In ``fit``: if no order of the documents is better than another, weights are negative or all 0, or if
         ``bagging_by_query`` is on, with which LightGBM trains stumps under any custom objective.
 
+    Warns
+    -----
+    UserWarning
+        In ``fit``: as :func:`objective`.
+
     Notes
     -----
     A pickled LGBMRanker holds the objective and needs boostsoft to be read. Deploy ``ranker.booster_``: saved as
@@ -240,6 +251,11 @@ def reference_objective(kind: Reference, **options: Any) -> LightGBMObjective:
     ValueError
         While training: as :func:`objective`, or if labels or lists are not as the class wants them.
 
+    Warns
+    -----
+    UserWarning
+        When training begins: as :func:`objective`, but for parameters that the class has, too, with the same value.
+
     Examples
     --------
     >>> import lightgbm as lgb, numpy as np, boostsoft.lightgbm as bl
@@ -274,6 +290,11 @@ def sklearn_reference_objective(kind: Reference, **options: Any) -> SklearnObjec
         If the kind is not known, has no such option, or an option is not as its class describes.
     ValueError
         In ``fit``: as :func:`sklearn_objective`, or if labels or lists are not as the class wants them.
+
+    Warns
+    -----
+    UserWarning
+        In ``fit``: as :func:`reference_objective`.
 
     Examples
     --------
@@ -430,6 +451,11 @@ def track_callback(
         already, on several machines, if another training has begun with this callback meanwhile, as in a thread
         beside, if ``stop`` is given for dart, which goes on rescaling the best trees, or if it is to record on dart's
         training data under a custom objective (see :func:`objective`).
+
+    Warns
+    -----
+    UserWarning
+        If ``stop`` is given and looks at a soft metric in units of the scores, which rises merely because they grow.
 
     Notes
     -----

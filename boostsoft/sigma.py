@@ -148,6 +148,12 @@ def choose_sigma(
         curves of "tradeoff" are all constant; if a fold of "held-out" leaves nothing to train on; if models of
         "residual" are constant; if the metric is infinite for a query; or if an argument is not as described.
 
+    Warns
+    -----
+    UserWarning
+        If neither ``group`` nor ``qid`` is given; with "held-out" also if one query alone has a relevant document, or
+        models rank all documents alike or in opposite orders.
+
     Notes
     -----
     "held-out" is what blends were tried with (``SoftBlender(sigma="auto")`` sums up its choices by the number of

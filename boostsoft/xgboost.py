@@ -178,6 +178,11 @@ def reference_objective(kind: Reference, **options: Any) -> XGBoostObjective:
     ValueError
         While training: as :func:`objective`, or if labels or lists are not as the class wants them.
 
+    Warns
+    -----
+    UserWarning
+        While training: as :func:`objective`.
+
     Examples
     --------
     >>> import numpy as np, xgboost as xgb, boostsoft.xgboost as bx

@@ -91,6 +91,11 @@ class TrackCallback(Recording, TrainingCallback):  # type: ignore[misc]
         if an EarlyStopping would minimise one of these metrics, or if ``stop`` is given for dart or gblinear, whose
         best model cannot be cut out of the last one.
 
+    Warns
+    -----
+    UserWarning
+        If ``stop`` is given and looks at a soft metric in units of the scores, which rises merely because they grow.
+
     Notes
     -----
     Trees are counted as rounds of boosting, whatever ``num_parallel_tree``. Scores are margins, before any link. In

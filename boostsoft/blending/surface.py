@@ -117,6 +117,11 @@ def blend_surface(
     TypeError, ValueError
         As :func:`blend_curve`, or if there are not three models.
 
+    Warns
+    -----
+    UserWarning
+        As :func:`blend_curve`.
+
     Examples
     --------
     >>> import numpy as np

@@ -84,6 +84,11 @@ class SoftMetric:
         When called: as :class:`Metric`, or if a query is estimated to take more than ten minutes on one core, as too
         many documents times ranks do under exact ranks and SoftRank's. The remedy is a cutoff, or a smaller one.
 
+    Warns
+    -----
+    UserWarning
+        When called with neither ``group`` nor ``qid``: all documents are then one query.
+
     Notes
     -----
     With coefficients g (gains, relevance) and discounts D, R_i the random rank of document i, a sum over ranks has

@@ -85,6 +85,11 @@ def track_trees(
         given; if a metric is pooled or two have one name; if ``init_score`` or ``base_margin`` is of the other library;
         if ``start`` leaves no tree to measure, or another argument is not as described.
 
+    Warns
+    -----
+    UserWarning
+        If the model is a SoftRanker of several boosters (Notes).
+
     Notes
     -----
     The scores after t trees are what the booster itself gives: ``predict(num_iteration=t, raw_score=True)`` of
