@@ -172,9 +172,9 @@ def refuse_infinite(caller: str, name: str, values: FloatArray, counted: FloatAr
         raise ValueError(f"{caller}: {name} must be finite for every query; query {query} has an infinite value")
 
 
-def blocks(n_rows: int, row_size: int, cells: int = _CELLS) -> Iterator[tuple[int, int]]:
+def blocks(n_rows: int, row_size: int, cells: int | None = None) -> Iterator[tuple[int, int]]:
     """Ranges of rows that hold a bounded number of values each."""
-    rows = max(1, cells // max(row_size, 1))
+    rows = max(1, (_CELLS if cells is None else cells) // max(row_size, 1))
     for begin in range(0, n_rows, rows):
         yield begin, min(begin + rows, n_rows)
 
