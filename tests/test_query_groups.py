@@ -142,6 +142,8 @@ def test_immutable_and_so_are_its_copies(again):
     assert groups == QueryGroups.from_sizes([2, 1])
     with pytest.raises(ValueError, match="read-only"):
         groups.offsets[0] = 1
+    with pytest.raises(ValueError, match="read-only"):
+        groups.sizes[0] = 1
     with pytest.raises(dataclasses.FrozenInstanceError):
         groups.offsets = np.array([0, 3])
 
@@ -355,6 +357,11 @@ def test_lists_are_read_as_arrays_are():
     assert groups.differ((1, 2, 4)).tolist() == [True, False]
     assert groups.counts([True, True, False]).tolist() == [2, 0]
     assert groups.per_document(["a", "b"]).tolist() == ["a", "a", "b"]
+
+
+def test_counts_of_long_queries_do_not_wrap_around():
+    n = 2**16 + 1  # more than two bytes hold
+    assert QueryGroups.from_sizes([n, 1]).counts(np.ones(n + 1, np.bool_)).tolist() == [n, 1]
 
 
 @pytest.mark.parametrize(
