@@ -244,6 +244,42 @@ def test_what_is_no_set_of_features_is_refused(given, data):
         fit(ranker(booster_params={"interaction_constraints": given}), data)
 
 
+@pytest.mark.parametrize("given", ["(1, -1, 0, 0)", "1,-1,0,0", "[1,-1,0,0]", (1, -1, 0, 0), np.array([1.0, -1, 0, 0])])
+@pytest.mark.parametrize("name", lightgbm_trees.MONOTONE)
+@both
+def test_signs_in_the_form_of_either_booster_are_those_of_a_list(booster, name, given):
+    """LightGBM itself takes the first and the last sign within brackets for 0 without a word."""
+    reads = lightgbm_trees if booster == "lightgbm" else xgboost_trees
+    name = name if booster == "lightgbm" else "monotone_constraints"
+    settings = check_settings(ranker(booster, booster_params={name: given}))
+    assert list(reads.parameters(settings, 0.25)[name]) == [1, -1, 0, 0]
+
+
+def test_scores_fall_with_a_feature_whose_sign_is_written_as_for_xgboost(data):
+    model = fit(ranker(n_estimators=30, booster_params={"monotone_constraints": "(-1, 0, 0, 0)"}), data)
+    free = fit(ranker(n_estimators=30), data)
+    rising = np.tile(data.X[:1], (50, 1))
+    rising[:, 0] = np.sort(data.X[:50, 0])
+    assert (np.diff(model.predict(rising)) <= 0).all()
+    assert (np.diff(free.predict(rising)) > 0).any()
+
+
+@both
+@pytest.mark.parametrize(
+    "given", ["a,b", "1 0 0 0", [0.5, 0, 0, 0], [2, 0, 0, 0], [None, 0, 0, 0], [[1, 0, 0, 0]], {1}]
+)
+def test_what_is_no_sign_is_refused(booster, given, data):
+    told = r"^SoftRanker.fit: monotone_constraints in booster_params must be -1, 0 or 1 for each feature, .*; got "
+    with pytest.raises(ValueError, match=told):
+        fit(ranker(booster, booster_params={"monotone_constraints": given}), data)
+
+
+def test_every_alias_of_the_signs_is_read():
+    from lightgbm.basic import _ConfigAliases
+
+    assert _ConfigAliases.get("monotone_constraints") <= set(lightgbm_trees.MONOTONE)
+
+
 @pytest.mark.parametrize("feature", [4, -1])
 def test_a_feature_that_x_lacks_is_in_no_set(feature, data):
     """LightGBM would end the process."""

@@ -37,12 +37,13 @@ from ..arguments import FloatArray, short
 from ..metric_lists import MetricList
 from ..objectives import Objective
 from ..stages import staged_lightgbm
+from .constraints import feature_sets, monotone_signs
 from .features import Features
 from .forced_splits import n_forced, refuse_files
 from .random_trees import FEATURES, RANDOM_TREES, ROWS
 from .regularization import leaf_l2
 from .rows import Rows
-from .settings import FIT, Settings, by_alias, feature_sets, refuse_clashes
+from .settings import FIT, Settings, by_alias, refuse_clashes
 from .training import Job, OwnScores, usable_names
 
 NAME = "lightgbm"
@@ -55,6 +56,7 @@ _RECORDS, _ENDS = -(2**31) + 1, 2**31
 BY_NODE = ("feature_fraction_bynode", "sub_feature_bynode", "colsample_bynode")
 STOCK_CATEGORY_L2 = 10.0
 INTERACTIONS = "interaction_constraints"
+MONOTONE = ("monotone_constraints", "monotone_constraint", "monotonic_cst", "mc")
 ZERO = float(np.float32(1e-35))  # what is not farther from 0 is 0 to LightGBM
 
 # the ranker's own parameter -> LightGBM's name and its aliases
@@ -130,6 +132,13 @@ def check(settings: Settings) -> None:
             raise ValueError(f"{FIT}: booster_params must hold parameters of LightGBM; got {name!r}{meant}")
     refuse_files(settings.more, settings.num_leaves)
     _interaction_sets(settings)
+    _monotone(settings)
+
+
+def _monotone(settings: Settings) -> dict[str, list[int]]:
+    """Which features are to raise or lower scores, by the name that this was given under."""
+    more = settings.more
+    return {name: monotone_signs(name, more[name]) for name in MONOTONE if more.get(name) is not None}
 
 
 def _interaction_sets(settings: Settings) -> list[list[int]] | None:
@@ -176,6 +185,7 @@ def parameters(settings: Settings, curvature: float, unit: float = STOCK_UNIT) -
         "cat_smooth": STOCK_CATEGORY_L2 / unit,
         **({} if is_on(settings.more.get("force_col_wise")) else {"force_row_wise": True}),
         **settings.more,
+        **_monotone(settings),
         "metric": "None",
         "learning_rate": settings.learning_rate,
         "num_leaves": max(settings.num_leaves, n_forced(settings.more) + 1),  # of smaller boosters

@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar, get_args
 
-import numpy as np
-
 from ..adapters.shared import whole
 from ..arguments import (
     LARGEST_INT32,
@@ -195,16 +193,6 @@ def refuse_clashes(more: Mapping[str, Any], taken: Mapping[str, str], settled: M
             raise ValueError(f"{FIT}: booster_params must not hold {name!r}: set the ranker's own {taken[name]}")
         if name in settled:
             raise ValueError(f"{FIT}: booster_params must not hold {name!r}: {settled[name]}")
-
-
-def feature_sets(given: Any) -> list[list[int]] | None:
-    """Sets of features by number, as plain lists; None if they are something else."""
-    if not isinstance(given, (list, tuple)):
-        return None
-    sets = [list(one) for one in given if isinstance(one, (list, tuple, set, frozenset, np.ndarray))]
-    if len(sets) < len(given) or not all(isinstance(at, (int, np.integer)) for one in sets for at in one):
-        return None
-    return [[int(at) for at in one] for one in sets]
 
 
 def by_alias(names: Mapping[str, str]) -> dict[str, str]:

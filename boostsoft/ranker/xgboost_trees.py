@@ -22,11 +22,12 @@ from ..adapters.xgboost_data import import_xgboost, make_dmatrix, refuse_other_k
 from ..adapters.xgboost_refusals import refuse_minimising
 from ..arguments import FloatArray
 from ..objectives import Objective, SoftObjective
+from .constraints import feature_sets, monotone_signs
 from .features import Features
 from .random_trees import RANDOM_TREES
 from .regularization import leaf_l2
 from .rows import Rows
-from .settings import FIT, Settings, by_alias, feature_sets, refuse_clashes
+from .settings import FIT, Settings, by_alias, refuse_clashes
 from .training import Job, OwnScores, usable_names
 
 NAME = "xgboost"
@@ -108,8 +109,8 @@ def _as_xgboost_reads(more: Mapping[str, Any]) -> dict[str, Any]:
     """Constraints of features by number, as LightGBM takes them too, for which XGBoost has forms of its own."""
     found = dict(more)
     monotone, sets = found.get("monotone_constraints"), feature_sets(found.get("interaction_constraints"))
-    if isinstance(monotone, (list, np.ndarray)):  # which it takes for a mapping from names
-        found["monotone_constraints"] = tuple(np.asarray(monotone).tolist())
+    if monotone is not None and not isinstance(monotone, Mapping):  # from names; it takes a list for one
+        found["monotone_constraints"] = tuple(monotone_signs("monotone_constraints", monotone))
     if sets is not None:  # numbers, which it takes for names
         found["interaction_constraints"] = str(sets)
     return found
