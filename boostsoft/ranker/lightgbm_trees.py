@@ -132,7 +132,6 @@ def check(settings: Settings) -> None:
             raise ValueError(f"{FIT}: booster_params must hold parameters of LightGBM; got {name!r}{meant}")
     refuse_files(settings.more, settings.num_leaves)
     _interaction_sets(settings)
-    _monotone(settings)
 
 
 def _monotone(settings: Settings) -> dict[str, list[int]]:
