@@ -265,13 +265,13 @@ def _numbers(caller: str, title: str, column: Any) -> NDArray[np.float64]:
     refused = f"{caller}: X must hold numbers and categories; {title} has dtype {text}"
     if _is_categorical(column):
         raise ValueError(f"{caller}: {title} held numbers in fit; got dtype {text}")
+    if getattr(dtype, "kind", "O") == "c" or is_of_times(column):
+        raise ValueError(f"{refused}; turn it into a number")
     if hasattr(dtype, "is_numeric"):  # polars
         if not (dtype.is_numeric() or text in ("Boolean", "Null")):
             raise ValueError(f"{refused}; make it a category or leave it out")
         numbers: NDArray[np.float64] = column.cast(float).to_numpy()
         return numbers
-    if getattr(dtype, "kind", "O") == "c" or is_of_times(column):
-        raise ValueError(f"{refused}; turn it into a number")
     if getattr(dtype, "kind", "O") in "OU" and any(map(_is_text, column.to_numpy())):  # ids: floats are made of digits
         raise ValueError(f"{refused}; make it a category or leave it out")
     try:
