@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import sklearn
 from sklearn.exceptions import UnsetMetadataPassedError
+from sklearn.inspection import partial_dependence
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -157,3 +158,22 @@ def test_tags():
     tags = sklearn.utils.get_tags(SoftRanker())
     assert (tags.estimator_type, tags.input_tags.sparse, tags.input_tags.allow_nan) == (None, True, True)
     assert (tags.input_tags.categorical, tags.target_tags.required, tags.non_deterministic) == (True, True, False)
+
+
+class SaysItIsARegressor(SoftRanker):
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.estimator_type = "regressor"
+        return tags
+
+
+@both
+def test_partial_dependence_takes_a_class_that_says_it_is_a_regressor(booster, data):
+    with pytest.raises(ValueError, match="must be a fitted regressor"):
+        partial_dependence(ranker(booster).fit(data.X, data.y, qid=data.qid), data.X, [0])
+    own = ranker(booster).get_params()
+    model = SaysItIsARegressor(**own).fit(data.X, data.y, qid=data.qid)
+    found = partial_dependence(model, data.X, [0], grid_resolution=5)
+    for value, mean in zip(found["grid_values"][0], found["average"][0], strict=True):
+        moved = np.column_stack([np.full(len(data.y), value), data.X[:, 1:]])
+        assert mean == pytest.approx(model.predict(moved).mean())

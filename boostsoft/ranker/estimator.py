@@ -185,6 +185,11 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
     ``sklearn.set_config(enable_metadata_routing=True)`` and ``ranker.set_fit_request(qid=True)
     .set_score_request(qid=True)``; or the query ids travel in X, as ``qid_column``.
 
+    scikit-learn's tools for regressors refuse it ("must be a fitted regressor"): a regressor's numbers compare across
+    queries, and ``StackingRegressor`` would cut these (:class:`SoftBlender` weighs rankers). ``partial_dependence``
+    takes a class derived from it, whose ``__sklearn_tags__`` sets ``estimator_type = "regressor"`` in what this one's
+    returns; of its curve the shape counts, not the level.
+
     Examples
     --------
     >>> import numpy as np
