@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import cache
+from functools import cache, lru_cache
 from itertools import combinations
 
 import numpy as np
@@ -14,17 +14,21 @@ from .oracle_ties import linear_form
 
 
 def at_points(theta: np.ndarray, *functions: Callable) -> Callable:
-    """x -> for each function its values at x - theta, (n, Q).
+    """x -> for each function its values at x - theta, (n, Q)."""
+    tables = _tables(theta.tobytes(), *functions)
+    return lambda x: tables(x.tobytes())
 
-    A rule asks for the same points with every document and pair, so they are remembered.
-    """
+
+@lru_cache(maxsize=64)
+def _tables(theta: bytes, *functions: Callable) -> Callable:
+    """A rule asks for the same points with every document and pair, and tests with every metric: they are remembered."""
 
     @cache
     def tables(points: bytes) -> tuple[np.ndarray, ...]:
         x = np.frombuffer(points)
-        return tuple(np.array([function(x - t) for t in theta]) for function in functions)
+        return tuple(np.array([function(x - t) for t in np.frombuffer(theta)]) for function in functions)
 
-    return lambda x: tables(x.tobytes())
+    return tables
 
 
 def count_law(above: np.ndarray, below: np.ndarray, size: int) -> np.ndarray:
@@ -138,9 +142,9 @@ def expected_derivatives(
     theta, law = standardise(scores, sigma), NOISES[noise]
     drops = discounts[:-1] - discounts[1:]
     differences = gains[:, None] - gains[None, :]
-    first, second = pair_integrals(theta, drops, law, rule, law.pdf, lambda z: -law.pdf1(z))
+    first, second = pair_integrals(theta, drops, law, rule, law.pdf, law.pdf1)
     return Smooth(
         expected(name, labels, scores, noise, sigma, k, rule=rule, **options),
         fsum_rows((differences * first).T) / sigma,
-        fsum_rows((differences * second).T) / sigma**2,
+        fsum_rows((-differences * second).T) / sigma**2,  # s_m moves w_m against its argument
     )
