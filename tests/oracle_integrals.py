@@ -21,7 +21,7 @@ def at_points(theta: np.ndarray, *functions: Callable) -> Callable:
 
 @lru_cache(maxsize=64)
 def _tables(theta: bytes, *functions: Callable) -> Callable:
-    """A rule asks for the same points with every document and pair, and tests with every metric: they are remembered."""
+    """Remembered, as a rule asks for the same points with every document and pair, and tests with every metric."""
 
     @cache
     def tables(points: bytes) -> tuple[np.ndarray, ...]:
