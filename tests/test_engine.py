@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from functools import cache
 
 import numpy as np
 import pytest
@@ -76,6 +77,14 @@ def test_gumbel_is_plackett_luce_by_enumeration(name):
             np.testing.assert_allclose(got, want, rtol=0, atol=1e-10 * max(1.0, np.abs(want).max()))
 
 
+@cache
+def oracle_of(kind, n, seed, ratio, noise, k):
+    """Labels, scores, sigma, and NDCG's value and derivatives: asked for once for each way."""
+    labels, scores = query(kind, n, seed)
+    sigma = spread_of(scores) / ratio
+    return labels, scores, sigma, oracle.expected_derivatives("ndcg", labels, scores, noise, sigma, k)
+
+
 @pytest.fixture(params=["short", "long"])
 def way(request, monkeypatch):
     """By the way for short lists, or by that for long ones."""
@@ -88,12 +97,10 @@ def way(request, monkeypatch):
 @pytest.mark.parametrize("kind", oracle.KINDS)
 def test_short_lists_by_either_way_are_the_oracles(noise, kind):
     for seed, (n, k) in enumerate([(2, None), (3, 2), (6, 3), (7, None), (8, 7), (8, 1)]):
-        labels, scores = query(kind, n, 40 + seed)
         ratio = RATIOS[(seed + len(kind)) % len(RATIOS)]
-        sigma = spread_of(scores) / ratio
+        labels, scores, sigma, (value, gradient, hessian) = oracle_of(kind, n, 40 + seed, ratio, noise, k)
         metric = bs.Metric(spec_of("ndcg", k))
         natural = natural_scale(metric, labels)
-        value, gradient, hessian = oracle.expected_derivatives("ndcg", labels, scores, noise, sigma, k)
         found = bs.SoftMetric(metric, noise=noise, sigma=sigma).value_gradient_hessian(labels, scores, group=[n])
         assert found[0] == pytest.approx(value, rel=1e-6, abs=1e-9 * natural)
         assert_within(found[1], gradient, natural / sigma, 1e-6, 1e-9)
@@ -105,10 +112,8 @@ def test_short_lists_by_either_way_are_the_oracles(noise, kind):
 @pytest.mark.parametrize("ratio", RATIOS)
 def test_every_regime_of_sigma(noise, ratio):
     for seed in range(4):
-        labels, scores = query("generic", 6, 10 + seed)
-        sigma = spread_of(scores) / ratio
+        labels, scores, sigma, (_, gradient, _) = oracle_of("generic", 6, 10 + seed, ratio, noise, 3)
         metric = bs.Metric("ndcg@3")
-        _, gradient, _ = oracle.expected_derivatives("ndcg", labels, scores, noise, sigma, 3)
         got = bs.SoftMetric(metric, noise=noise, sigma=sigma).gradient(labels, scores, group=[6])
         assert_within(got, gradient, natural_scale(metric, labels) / sigma, 1e-6, 1e-9)
 

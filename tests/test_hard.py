@@ -33,7 +33,7 @@ FORMS = {  # options that change a value, tried wherever a metric takes them
     "p_break": [0.0, 0.5, 1.0],
     "normalizer": ["min", "retrieved", "k"],
 }
-few = settings(deadline=None, derandomize=True, max_examples=60)
+few = settings(deadline=None, derandomize=True, max_examples=30)
 
 
 def forms_of(name):

@@ -39,7 +39,7 @@ from .cases import (
 from .tie_means import mean_over_ties
 
 TOLERANCE = {"default": 1e-6, "high": 1e-10}
-few = settings(deadline=None, derandomize=True, max_examples=25)
+few = settings(deadline=None, derandomize=True, max_examples=12)
 every_exact_with_cutoff = pytest.mark.parametrize("name", [name for name in EXACT if not REGISTRY[name].pairwise])
 every_noise = pytest.mark.parametrize("noise", LAWS)
 every_accuracy = pytest.mark.parametrize("accuracy", TOLERANCE)
