@@ -123,6 +123,31 @@ def test_a_folder_may_begin_at_home(parts, tmp_path, monkeypatch, capsys):
     assert (tmp_path / "results" / "model.txt").is_file()
 
 
+def test_every_file_and_folder_may_begin_at_home(tmp_path, monkeypatch):
+    """Read as --report=~/page.html is, a page would lie in a new folder called ~."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    named = {"FILE", "DIR", "MODEL", "DATA"}
+    commands = next(action for action in cli._parser()._actions if isinstance(action.choices, dict)).choices
+    found = {
+        (command, action.dest): action.type("~/it")
+        for command, parser in commands.items()
+        for action in parser._actions
+        if action.metavar in named
+    }
+    assert {command for command, _ in found} == {"demo", "train", "track", "blend", "bench"}
+    assert {"model", "report", "save", "qrels", "files", "folds", "valid", "data"} <= {name for _, name in found}
+    assert set(found.values()) == {tmp_path / "it"}
+
+
+def test_a_name_that_begins_as_a_users_home_is_a_name(tmp_path, capsys, monkeypatch):
+    """Where there is no such user; a shell leaves it, too."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "~no such user").write_text("no folder")
+    assert cli.main(["demo", "--out", "~no such user"]) == 2
+    assert capsys.readouterr().err == "boostsoft: --out: ~no such user is a file, not a folder\n"
+
+
 def test_train_on_files(parts, tmp_path, capsys):
     arguments = [*split_arguments(parts), "--metric", "recall@2", "--noise", "gumbel", "--learning-rate", "0.2"]
     arguments += ["--leaves", "9", "--set", "num_leaf=4", "--set", "min_data_in_leaf=5", "--seed", "7"]

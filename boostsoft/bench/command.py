@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..commands.options import add_command, check_folder, folder_name, whole
+from ..commands.options import add_command, check_folder, folder_name, path_name, whole
 from .defaults.options import add_defaults, read_defaults
 from .kinds import DEFAULTS, QUALITY, SPEED, refuse_others
 from .quality.options import add_quality, read_quality
@@ -55,7 +55,7 @@ def add_bench(commands: Any) -> None:
     add("what", nargs="?", choices=[SPEED, QUALITY, DEFAULTS], default=SPEED, help=f"what to measure ({SPEED})")
     add(
         "--data",
-        type=Path,
+        type=path_name,
         nargs="+",
         default=[],
         metavar="FILE",

@@ -69,11 +69,16 @@ def positive(text: str) -> float:
     return value
 
 
+def path_name(text: str) -> Path:
+    """Read the name of a file or a folder; of --save=~/track.npz the shell leaves the ~ to whoever is called."""
+    return Path(os.path.expanduser(text))  # Path's own raises of a ~name that is no user's, which a shell leaves
+
+
 def folder_name(text: str) -> Path:
     """Read the name of a folder, which an empty text, of a variable that was never set, is not."""
     if not text.strip():
         raise argparse.ArgumentTypeError("must name a folder; got an empty text")
-    return Path(text).expanduser()  # of --out=~/results the shell leaves that to whoever is called
+    return path_name(text)
 
 
 def weighted(text: str) -> tuple[str, float]:

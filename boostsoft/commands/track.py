@@ -35,7 +35,7 @@ from ..tracking import track_trees
 from ..tracks import TreeTrack
 from ..tracks.files import SUFFIXES
 from ..tracks.words import amount
-from .options import add_command, check_folder, folder_name, metric_name, positive, whole
+from .options import add_command, check_folder, folder_name, metric_name, path_name, positive, whole
 from .terminal import PLUS_MINUS, ResultTable, page, plus_minus
 
 _DESCRIPTION = (
@@ -68,8 +68,8 @@ def add_track(commands: Any) -> None:
         epilog=_EPILOG,
     )
     add = parser.add_argument
-    add("model", type=Path, metavar="MODEL", help="the model's file")
-    add("data", type=Path, nargs="+", metavar="DATA", help="files of labelled queries")
+    add("model", type=path_name, metavar="MODEL", help="the model's file")
+    add("data", type=path_name, nargs="+", metavar="DATA", help="files of labelled queries")
     add(
         "--metric",
         type=metric_name,
@@ -85,9 +85,9 @@ def add_track(commands: Any) -> None:
     add("--label", metavar="TEXT", help="what the model is called (its file's name)")
     add("--absent", choices=["0", "nan"], default="0", help="value of a feature that a line leaves out (0)")
     add = parser.add_argument_group("what is written (nothing by default)").add_argument
-    add("--report", type=Path, metavar="FILE", help="interactive page; needs plotly")
-    add("--png", type=Path, metavar="FILE", help="picture of the first metric")
-    add("--save", type=Path, metavar="FILE", help="the values of every query at every step: .npz or .parquet")
+    add("--report", type=path_name, metavar="FILE", help="interactive page; needs plotly")
+    add("--png", type=path_name, metavar="FILE", help="picture of the first metric")
+    add("--save", type=path_name, metavar="FILE", help="the values of every query at every step: .npz or .parquet")
     add(
         "--out",
         type=folder_name,

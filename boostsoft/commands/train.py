@@ -31,6 +31,7 @@ from .options import (
     metric_name,
     named_once,
     named_weights,
+    path_name,
     positive,
     weighted_or_none,
     whole,
@@ -99,11 +100,12 @@ def _add_shared(parser: argparse.ArgumentParser, out: str, trees: int) -> None:
 
 def _add_data(parser: argparse.ArgumentParser) -> None:
     data = parser.add_argument_group("data: either --train and --valid, or --folds")
-    files: dict[str, Any] = {"type": Path, "nargs": "+", "action": "extend", "metavar": "FILE"}
+    files: dict[str, Any] = {"type": path_name, "nargs": "+", "action": "extend", "metavar": "FILE"}
     data.add_argument("--train", **files, help="training files")
     data.add_argument("--valid", **files, help="choose the number of trees on these")
     data.add_argument("--test", **files, help="compare on these")
-    data.add_argument("--folds", type=Path, metavar="DIR", help="a five-part set: train and test on all five folds")
+    words = "a five-part set: train and test on all five folds"
+    data.add_argument("--folds", type=path_name, metavar="DIR", help=words)
     data.add_argument("--seeds", type=whole(1), metavar="N", help="seeds per fold, with --folds (1)")
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ...commands.options import check_folder, whole
+from ...commands.options import check_folder, path_name, whole
 from ..kinds import QUALITY, chosen, refuse_others
 
 OUT = Path("boostsoft-quality")
@@ -73,7 +73,7 @@ def add_quality(add: Any) -> None:
         help="quality: trees at most (500); defaults: trees (100; with --stop, at most 800)",
     )
     add("--jobs", type=whole(1), metavar="N", help="quality: processes, which share the cores (1)")
-    add("--settings", type=Path, metavar="FILE", help="quality: chosen settings of an earlier run; no search")
+    add("--settings", type=path_name, metavar="FILE", help="quality: chosen settings of an earlier run; no search")
     add("--tune-only", action="store_true", help="quality: choose and write the settings, test nothing")
 
 

@@ -18,7 +18,7 @@ from ...kernels.noise import LAWS
 from ...metrics.spec import refuse_pnr
 from ...statistics import LEAST_RESAMPLES
 from ...text_files import written
-from ..options import add_command, check_folder, folder_name, metric_name, positive, whole
+from ..options import add_command, check_folder, folder_name, metric_name, path_name, positive, whole
 from ..terminal import finish
 from .scores import Names, Scores, listed, read_runs, read_table
 
@@ -68,8 +68,8 @@ def add_blend(commands: Any) -> None:
 
 def _add_data(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("data: TREC runs and --qrels, or one table").add_argument
-    add("files", type=Path, nargs="+", metavar="FILE", help="runs, or a table")
-    add("--qrels", type=Path, metavar="FILE", help="the judgements on the runs")
+    add("files", type=path_name, nargs="+", metavar="FILE", help="runs, or a table")
+    add("--qrels", type=path_name, metavar="FILE", help="the judgements on the runs")
     add("--qid", metavar="COLUMN", help="of a table: the query (qid)")
     add("--label", metavar="COLUMN", help="of a table: how relevant the document is; empty where unknown (label)")
     add("--docid", metavar="COLUMN", help="of a table: the document (docid; without one, the row's number)")
