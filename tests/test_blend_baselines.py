@@ -208,6 +208,15 @@ def test_the_grid_refuses_five_models():
         run("grid", make_problem(n_models=5))
 
 
+@pytest.mark.parametrize(
+    ("m", "constraint", "steps"), [(4, "simplex", 1000), (3, "free", 10**6), (2, "simplex", 2**53)]
+)
+def test_a_grid_finer_than_memory_holds_is_refused(m, constraint, steps):
+    """A thousandth sounds harmless, but of four models makes 168 million blends: the process was killed."""
+    with pytest.raises(ValueError, match=rf"^SoftBlender.fit: .* 5,000,000 blends of {m} models; got {steps}"):
+        run("grid", make_problem(n_models=m, constraint=constraint), steps=steps)
+
+
 def test_random_search_starts_with_equal_weights():
     problem = make_problem()
     solution, _ = run("random", problem, evaluations=1)

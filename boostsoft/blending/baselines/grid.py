@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations, product
+from math import comb
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from ..problem import FIT, METHOD_PARAMS, Problem, Solution, TellShare, unit
 from .search import EVALUATIONS, HardSearch, drawn_weights, silent
 
 MOST_MODELS = 4
+MOST_BLENDS = 5_000_000  # whose weights take a gigabyte while they are listed
 
 
 def grid_search(
@@ -30,12 +32,12 @@ def grid_search(
     tell : callable
         Told the share of the work that is done.
     steps : int
-        Parts that the whole is cut into.
+        Parts that the whole is cut into: of so many as make 5 million blends at most.
 
     Raises
     ------
     ValueError
-        If there are more than 4 models.
+        If there are more than 4 models, or more blends.
     """
     steps = whole_number(METHOD_PARAMS, "steps", steps, 1)
     m = problem.n_models
@@ -43,6 +45,10 @@ def grid_search(
         raise ValueError(
             f"{FIT}: models must be at most {MOST_MODELS} for method='grid', which tries all blends; got {m}. Other "
             "methods search among more"
+        )
+    if comb(steps + m - 1, m - 1) * (2**m if problem.free else 1) > MOST_BLENDS:
+        raise ValueError(
+            f"{METHOD_PARAMS}: steps must make at most {MOST_BLENDS:,} blends of {m} models; got {steps}, with more"
         )
     search = HardSearch(problem)
     grid = compositions(steps, m) / steps
