@@ -134,10 +134,15 @@ def as_flag(caller: str, argument: str, value: Any) -> bool:
 
 
 def as_path(caller: str, argument: str, path: Any) -> Path:
-    """A path, of a text or a path object."""
+    """A path, of a text or a path object; one that begins with ~ is in the home folder."""
     if not isinstance(path, (str, os.PathLike)):
         raise TypeError(f"{caller}: {argument} must be a path; got {short(path)}")
-    return Path(path)
+    return from_home(path)
+
+
+def from_home(path: str | os.PathLike[str]) -> Path:
+    """A path whose ~ or ~user is written out, as shells and pandas do: a new folder called ~ is what nobody wants."""
+    return Path(os.path.expanduser(path))  # Path's own raises of a ~name that is no user's, which a shell leaves
 
 
 def as_file(caller: str, argument: str, path: Any) -> Path:

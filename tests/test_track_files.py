@@ -186,6 +186,14 @@ def test_ids_of_several_types_cannot_be_saved(tmp_path):
 
 
 @pytest.mark.parametrize("suffix", ["npz", "parquet"])
+def test_files_may_lie_at_home(tmp_path, suffix, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    assert track().save(f"~/a.{suffix}") == tmp_path / f"a.{suffix}"
+    assert TreeTrack.load(f"~/a.{suffix}").n_steps == track().n_steps
+
+
+@pytest.mark.parametrize("suffix", ["npz", "parquet"])
 def test_a_file_is_whole_or_as_it_was(tmp_path, suffix, monkeypatch):
     path = track().save(tmp_path / f"a.{suffix}")
     before = path.read_bytes()

@@ -7,6 +7,7 @@ import os
 import re
 import sys
 from html.parser import HTMLParser
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -426,6 +427,15 @@ def test_the_page_is_there_whole_or_not_at_all(tmp_path, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         write_report(track_of(), tmp_path / "report.html")
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"report.html": "old"}
+
+
+@pytest.mark.parametrize("kind", [str, Path])
+def test_a_page_may_lie_at_home(tmp_path, monkeypatch, kind):
+    """As missing folders are made, one called ~ would be."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    assert write_report(track_of(), kind("~/pages/report.html")) == tmp_path / "pages" / "report.html"
+    assert (tmp_path / "pages" / "report.html").is_file()
 
 
 def test_without_plotly_the_extra_is_named(tmp_path, monkeypatch):

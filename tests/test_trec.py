@@ -417,6 +417,14 @@ def test_what_is_written_can_be_read(write, tmp_path, name):
     assert again.runs == ("boostsoft",)
 
 
+def test_runs_may_lie_at_home(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    write_trec_run("~/fused", [7], ["a"], [1.0])
+    assert load_trec_runs("~/fused").runs == ("boostsoft",)
+    assert (tmp_path / "fused").is_file()
+
+
 def test_an_interrupted_run_is_not_there(tmp_path, monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt

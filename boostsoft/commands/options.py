@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..arguments import LARGEST_INT32
+from ..arguments import LARGEST_INT32, from_home
 from ..metrics.spec import parse_spec
 
 FAILED, INTERRUPTED = 2, 130
@@ -71,7 +71,7 @@ def positive(text: str) -> float:
 
 def path_name(text: str) -> Path:
     """Read the name of a file or a folder; of --save=~/track.npz the shell leaves the ~ to whoever is called."""
-    return Path(os.path.expanduser(text))  # Path's own raises of a ~name that is no user's, which a shell leaves
+    return from_home(text)
 
 
 def folder_name(text: str) -> Path:
