@@ -103,7 +103,7 @@ def test_a_parquet_file_of_many_documents_is_read_by_anyone(tmp_path, n_docs):
 
 def test_before_pyarrow_16_the_footer_goes_with_the_schema(tmp_path, monkeypatch):
     monkeypatch.delattr(pyarrow.parquet.ParquetWriter, "add_key_value_metadata", raising=False)
-    found = track(y_true=np.zeros(9_000_000), scores=None, groups=None)
+    found = track(y_true=np.zeros(20_000), scores=None, groups=None)
     equal(TreeTrack.load(found.save(tmp_path / "a.parquet")), found)
 
 
