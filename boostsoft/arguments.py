@@ -259,7 +259,8 @@ def as_array(caller: str, argument: str, values: Any) -> NDArray[Any]:
     refuse_masked(caller, argument, found)
     array = np.asarray(found)
     if array.ndim == 0 and array.dtype == object and isinstance(values, Iterable):
-        raise TypeError(f"{caller}: {argument} must be an array; got {short(values)}, of which list() makes one")
+        remedy = "toarray()" if hasattr(values, "toarray") else "list()"  # SciPy's sparse ones have it
+        raise TypeError(f"{caller}: {argument} must be an array; got {short(values)}, of which {remedy} makes one")
     own = getattr(getattr(values, "dtype", None), "numpy_dtype", None)
     return array if array.dtype != object or own is None or own.kind not in "fiub" else _numbers_of_column(values, own)
 

@@ -6,6 +6,7 @@ import operator
 
 import numpy as np
 import pytest
+import scipy.sparse
 
 from boostsoft import Metric, QueryGroups, SoftMetric
 from boostsoft.metrics.registry import REGISTRY
@@ -71,6 +72,12 @@ WRONG_VECTORS = [
 def test_wrong_labels_and_scores(caller, values, error, text):
     refused(error, f"{caller}: y_true {text}", CALLS[caller], values, [0.5, 0.2, 0.1], group=[3])
     refused(error, f"{caller}: y_score {text}", CALLS[caller], [1, 0, 0], values, group=[3])
+
+
+def test_a_sparse_vector_must_be_made_an_array():
+    y = scipy.sparse.csr_matrix([1.0, 0.0])
+    with pytest.raises(TypeError, match=r"(?s)y_true must be an array; got .*, of which toarray\(\) makes one"):
+        Metric("ndcg")(y, [0.5, 0.2])
 
 
 def test_a_lazy_frame_must_be_collected():

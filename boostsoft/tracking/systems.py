@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import FloatArray, Whole, finite_vector, short
+from ..arguments import FloatArray, Whole, finite_vector, real_numbers, short
 from ..metrics.hard import Metric, apart_from, twin_in
 from ..metrics.prepared import PreparedQueries, prepare
 from ..metrics.soft import AnyMetric, SoftMetric
@@ -65,12 +65,23 @@ class Systems:
         return first, second
 
 
+def _finite_scores(argument: str, scores: Any, n: int | None = None) -> FloatArray:
+    vector = real_numbers(CALLER, argument, scores)
+    if np.isnan(vector).any():
+        at = int(np.argmax(np.isnan(vector)))
+        raise ValueError(
+            f"{CALLER}: {argument} must be finite; got {vector[at]} at position {at}: "
+            "SoftBlender.normalize_scores gives the documents that a run leaves out a score"
+        )
+    return finite_vector(CALLER, argument, vector, n)
+
+
 def from_scores(a: Any, b: Any, metrics: Any, y_true: Any, group: Any, qid: Any, query_weight: Any) -> Systems:
     """Measure two score vectors; the hard twin of every soft metric joins the metrics."""
     if y_true is None or (group is None and qid is None):
         raise ValueError(f"{CALLER}: two score vectors need y_true and the queries, group= or qid=")
-    first = finite_vector(CALLER, "a", a)
-    second = finite_vector(CALLER, "b", b, first.size)
+    first = _finite_scores("a", a)
+    second = _finite_scores("b", b, first.size)
     labels = finite_vector(CALLER, "y_true", y_true, first.size)
     groups = resolve_groups(CALLER, first.size, group, qid)
     weights = query_weights(CALLER, query_weight, groups)
