@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 from pathlib import Path
 
 import pytest
+
+import boostsoft
 
 ROOT = Path(__file__).parent.parent
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -34,6 +37,15 @@ def test_a_function_keeps_its_name(notebook):
     module = code(notebook)
     made = {node.name for node in module.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
     assert not made & set(assigned(module))
+
+
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
+def test_what_is_imported_is_public(notebook):
+    for_users = re.findall(r"``(boostsoft\.\w+)``", boostsoft.__doc__)
+    public = {"boostsoft", "boostsoft.statistics", *for_users}  # paired_interval has no other name
+    imports = [node for node in ast.walk(code(notebook)) if isinstance(node, (ast.Import, ast.ImportFrom))]
+    modules = {node.module if isinstance(node, ast.ImportFrom) else a.name for node in imports for a in node.names}
+    assert {name for name in modules if name.startswith("boostsoft")} <= public
 
 
 def test_the_readme_lists_every_notebook():
