@@ -7,7 +7,8 @@ Beside the names of this page these modules are for users; the others are what a
 - ``boostsoft.dask``: training on several machines;
 - ``boostsoft.datasets``: LETOR files, TREC runs, and a task that needs no files;
 - ``boostsoft.tracks``, ``boostsoft.tracking``, ``boostsoft.blending``: what the functions of this page return;
-- ``boostsoft.track_plots``, ``boostsoft.track_report``, ``boostsoft.blend_plots``: pictures of that.
+- ``boostsoft.track_plots``, ``boostsoft.track_report``, ``boostsoft.blend_plots``: pictures of that;
+- ``boostsoft.statistics.paired_interval``: an interval of the mean of differences over queries.
 """
 
 from importlib import import_module

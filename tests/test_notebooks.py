@@ -41,8 +41,7 @@ def test_a_function_keeps_its_name(notebook):
 
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
 def test_what_is_imported_is_public(notebook):
-    for_users = re.findall(r"``(boostsoft\.\w+)``", boostsoft.__doc__)
-    public = {"boostsoft", "boostsoft.statistics", *for_users}  # paired_interval has no other name
+    public = {"boostsoft", *re.findall(r"``(boostsoft\.\w+)[.`]", boostsoft.__doc__)}
     imports = [node for node in ast.walk(code(notebook)) if isinstance(node, (ast.Import, ast.ImportFrom))]
     modules = {node.module if isinstance(node, ast.ImportFrom) else a.name for node in imports for a in node.names}
     assert {name for name in modules if name.startswith("boostsoft")} <= public
