@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .arguments import FloatArray
-from .tracks.effects import STILL
+from .query_means import STILL
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -17,6 +17,7 @@ from .arguments import FloatArray
 
 Ends = Literal["linear", "inverted_cdf", "weibull"]
 
+STILL = 1e-9  # no change of a mean: equal soft metrics differ by as much, which is rounding
 _CELLS = 2_000_000  # values held at once beside those given: 16 MB
 _LEAST_FREEDOM = 0.1  # quantiles of less overflow: that of .975 is 2e12 already
 _COUNTED = 2**16  # drawn at once in resampling: what stays in a core's cache

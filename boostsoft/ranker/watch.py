@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ..tracks.effects import STILL
+from ..query_means import STILL
 
 
 class Watch:

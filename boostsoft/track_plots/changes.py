@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from ..arguments import IntArray
 from ..drawing import BLUE, INK, QUIET, VERMILION, brief, frame, given_axes, inches, letters, literal
+from ..query_means import STILL
 from ..tracks.checks import first_soft, place_of
-from ..tracks.effects import STILL, TreeEffects, effects_of
+from ..tracks.effects import TreeEffects, effects_of
 from ..tracks.tree_track import TreeTrack
 from ..tracks.words import number, per_cent
 from .curves import MetricChoice

@@ -16,10 +16,10 @@ from ..json_text import as_plain
 from ..metrics import SoftMetric
 from ..metrics.hard import twin_in
 from ..query_groups import QueryGroups
-from ..query_means import mean_errors
+from ..query_means import STILL, mean_errors
 from ..track_plots.bands import BANDS, band_of_means, best_step
 from ..track_plots.changes import change_range, step_kinds
-from ..tracks.effects import STILL, TreeEffects, effects_of, resampled_steps
+from ..tracks.effects import TreeEffects, effects_of, resampled_steps
 from ..tracks.tree_track import TreeTrack, WorstQuery
 from ..tracks.words import amount
 

@@ -17,6 +17,7 @@ from ..metrics.spread import spread
 from ..progress import shows, watched
 from ..query_groups import query_weights
 from ..query_means import (
+    STILL,
     bootstrap_means,
     counted_weights,
     degrees_of_freedom,
@@ -28,7 +29,7 @@ from ..query_means import (
 from ..stages.blocks import refuse_other_width
 from ..statistics import check_resamples
 from ..tracks.builder import as_metrics
-from ..tracks.effects import STILL, moved
+from ..tracks.effects import moved
 from .batch_data import CALLER, Batch, read_batches
 from .batch_values import BatchValue, BatchValues
 from .growing import Grower, Grown, open_grower, start_name

@@ -9,9 +9,16 @@ import numpy as np
 from scipy import special
 
 from ..arguments import FloatArray
-from ..query_means import bootstrap_means, central, counted_weights, degrees_of_freedom, mean_errors, weighted_means
+from ..query_means import (
+    STILL,
+    bootstrap_means,
+    central,
+    counted_weights,
+    degrees_of_freedom,
+    mean_errors,
+    weighted_means,
+)
 from ..statistics import without_rounding
-from ..tracks.effects import STILL
 
 _RANKED = 9  # decimals of the largest difference: .3 - .2 and .1 - 0 have one rank, which rounding would part
 

@@ -13,6 +13,7 @@ from ..choices import Frame
 from ..frames import as_frame
 from ..metrics.soft import AnyMetric
 from ..query_means import (
+    STILL,
     bootstrap_means,
     central,
     change_errors,
@@ -30,8 +31,6 @@ from .words import amount, number, per_cent
 if TYPE_CHECKING:
     import pandas
     import polars
-
-STILL = 1e-9  # no change: equal soft metrics differ by as much, which is rounding
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from ..arguments import FloatArray, fraction, non_negative_number, whole_number
 from ..metrics.soft import AnyMetric
-from ..query_means import counted_weights, degrees_of_freedom, mean_errors, t_quantile, weighted_means
+from ..query_means import STILL, counted_weights, degrees_of_freedom, mean_errors, t_quantile, weighted_means
 from .checks import place_of
-from .effects import STILL, moved
+from .effects import moved
 from .tree_track import TreeTrack
 
 
