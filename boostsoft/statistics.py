@@ -100,7 +100,7 @@ def paired_interval(
     """
     caller = "paired_interval"
     differences = _differences(caller, a, b)
-    level, n_boot = fraction(caller, "level", level), check_resamples(caller, "n_boot", n_boot)
+    level, n_boot = fraction(caller, "level", level), check_resamples(caller, n_boot)
     seed = whole_number(caller, "seed", seed, 0)
     n = differences.size
     if n < 2:
@@ -127,9 +127,9 @@ def without_rounding(means: FloatArray, differences: FloatArray) -> FloatArray:
     return np.where(np.abs(means) <= _ROUNDING * largest, 0.0, means) if np.isfinite(largest) else means
 
 
-def check_resamples(caller: str, argument: str, value: Any) -> int:
+def check_resamples(caller: str, n_boot: Any) -> int:
     """A number of resamples, at least 20: the percentiles of fewer could leave out the estimate itself."""
-    return whole_number(caller, argument, value, LEAST_RESAMPLES)
+    return whole_number(caller, "n_boot", n_boot, LEAST_RESAMPLES)
 
 
 def fill_empty(values: FloatArray, empty: str) -> FloatArray:

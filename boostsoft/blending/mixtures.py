@@ -142,7 +142,7 @@ def read_mixtures(
 
 def read_resampling(caller: str, n_boot: Any, random_state: Any) -> tuple[int, int]:
     """Check how often queries are drawn anew, and the seed: what :meth:`Mixtures.resampled` takes."""
-    draws = check_resamples(caller, "n_boot", n_boot)
+    draws = check_resamples(caller, n_boot)
     return draws, seed_of(caller, random_state)
 
 

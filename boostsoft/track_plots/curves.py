@@ -262,7 +262,7 @@ def hard_and_soft(caller: str, track: TreeTrack) -> tuple[int, int]:
 
 
 def _band_choice(caller: str, band: BandKind | None, level: float, n_boot: int) -> _BandChoice | None:
-    level, n_boot = fraction(caller, "level", level), check_resamples(caller, "n_boot", n_boot)
+    level, n_boot = fraction(caller, "level", level), check_resamples(caller, n_boot)
     return None if band is None else _BandChoice(one_of(caller, "band", band, (*BANDS, None)), level, n_boot)
 
 

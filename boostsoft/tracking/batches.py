@@ -150,7 +150,7 @@ def marginal_value(
     (['good', 'wrong'], True)
     """
     n_trees, level = whole_number(CALLER, "n_trees", n_trees, 1), fraction(CALLER, "level", level)
-    n_boot, seed = check_resamples(CALLER, "n_boot", n_boot), whole_number(CALLER, "seed", seed, 0)
+    n_boot, seed = check_resamples(CALLER, n_boot), whole_number(CALLER, "seed", seed, 0)
     start, shown = start_name(model), shows(CALLER, progress)
     pool = _pool(model, X, y, group, qid, metric, query_weight)
     n_docs = pool.labels.size

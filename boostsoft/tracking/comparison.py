@@ -129,7 +129,7 @@ def compare(
     plan = Plan(
         level=fraction(CALLER, "level", level),
         power=fraction(CALLER, "power", power),
-        n_boot=check_resamples(CALLER, "n_boot", n_boot),
+        n_boot=check_resamples(CALLER, n_boot),
         seed=whole_number(CALLER, "seed", seed, 0),
         small=min(max(2, n_counted // 10), n_counted) if small is None else whole_number(CALLER, "small", small, 1),
     )

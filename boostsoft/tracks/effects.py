@@ -302,7 +302,7 @@ def effects_of(
     allowed = margin * float(means[best] - means[0])
     keep = _fewest(means, values, counted, best, t_quantile(level, freedom), allowed)
     shortfall = mean_errors(values[best] - values[[keep, -1]], counted)
-    n_boot, seed = check_resamples(caller, "n_boot", n_boot), whole_number(caller, "seed", seed, 0)
+    n_boot, seed = check_resamples(caller, n_boot), whole_number(caller, "seed", seed, 0)
     low, high, by_chance = int(trees[0]), int(trees[-1]), np.nan
     if n_counted > 1:
         resampled = bootstrap_means(values, counted, n_boot, seed) if resampled is None else resampled

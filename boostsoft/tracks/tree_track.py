@@ -229,7 +229,7 @@ class TreeTrack:
             If level is not between 0 and 1, ``n_boot`` is below 20 or ``seed`` below 0.
         """
         level = fraction("TreeTrack.band", "level", level)
-        n_boot = check_resamples("TreeTrack.band", "n_boot", n_boot)
+        n_boot = check_resamples("TreeTrack.band", n_boot)
         seed = whole_number("TreeTrack.band", "seed", seed, 0)
         found = np.empty((2, self.n_steps, self.n_metrics))
         for metric in range(self.n_metrics):
