@@ -20,7 +20,7 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 Whole = int | np.integer[Any]  # as argmax gives, which is no int to type checkers
 RandomState = Whole | np.random.RandomState | np.random.Generator  # what draws may be seeded by
-Frozen = TypeVar("Frozen")
+Given = TypeVar("Given")
 
 
 class HasArray(Protocol):
@@ -164,9 +164,9 @@ def set_fields(frozen: object, values: Mapping[str, Any]) -> None:
         object.__setattr__(frozen, field, value)
 
 
-def changed(frozen: Frozen, **values: Any) -> Frozen:
-    """A copy of a frozen dataclass with other values of some fields, which are right already."""
-    found = copy(frozen)
+def changed(given: Given, **values: Any) -> Given:
+    """A copy of an object, frozen or not, with other values of some fields, which are right already."""
+    found = copy(given)
     set_fields(found, values)
     return found
 

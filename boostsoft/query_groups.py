@@ -18,6 +18,7 @@ from .arguments import (
     finite_vector,
     real_numbers,
     refuse_negative,
+    set_fields,
     shown,
     whole_number,
     whole_numbers,
@@ -67,7 +68,7 @@ class QueryGroups:
                 f"QueryGroups: offsets must not fall; got {offsets[at]} then {offsets[at + 1]} at position {at + 1}"
             )
         offsets.setflags(write=False)
-        object.__setattr__(self, "offsets", offsets)
+        set_fields(self, {"offsets": offsets})
 
     @classmethod
     def from_sizes(cls, sizes: ArrayLike, n_docs: int | None = None) -> QueryGroups:

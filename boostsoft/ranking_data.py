@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .arguments import as_array, of_type, refuse_masked
+from .arguments import as_array, of_type, refuse_masked, set_fields
 
 _DOCID = re.compile(r"\bdocid\s*=\s*(\S+)")
 
@@ -81,7 +81,7 @@ class RankingData:
         if self.comments is not None and len(self.comments) != n_docs:
             raise ValueError(f"RankingData: comments must have length {n_docs}; got {len(self.comments)}")
         if not self.feature_names:
-            object.__setattr__(self, "feature_names", tuple(f"feature_{i + 1}" for i in range(n_features)))
+            set_fields(self, {"feature_names": tuple(f"feature_{i + 1}" for i in range(n_features))})
         if len(self.feature_names) != n_features:
             raise ValueError(f"RankingData: feature_names must have length {n_features}; got {len(self.feature_names)}")
 

@@ -6,7 +6,7 @@ from collections import deque
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ..arguments import FloatArray, fraction, non_negative_number, whole_number
+from ..arguments import FloatArray, fraction, non_negative_number, set_fields, whole_number
 from ..metrics.soft import AnyMetric
 from ..query_means import STILL, counted_weights, degrees_of_freedom, mean_errors, t_quantile, weighted_means
 from .checks import place_of
@@ -78,9 +78,12 @@ class StoppingRule:
 
     def __post_init__(self) -> None:
         caller = "StoppingRule"
-        object.__setattr__(self, "patience", whole_number(caller, "patience", self.patience, 1))
-        object.__setattr__(self, "confidence", fraction(caller, "confidence", self.confidence))
-        object.__setattr__(self, "min_delta", non_negative_number(caller, "min_delta", self.min_delta))
+        checked = {
+            "patience": whole_number(caller, "patience", self.patience, 1),
+            "confidence": fraction(caller, "confidence", self.confidence),
+            "min_delta": non_negative_number(caller, "min_delta", self.min_delta),
+        }
+        set_fields(self, checked)
 
     def begin(self, start: int, values: FloatArray, weights: FloatArray) -> StoppingWatch:
         """Begin with the values of the queries, (n_queries,), at ``start`` trees, and the queries' weights."""
