@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..arguments import IntArray
 from ..drawing import BLUE, INK, QUIET, VERMILION, brief, frame, given_axes, inches, letters, literal
 from ..query_means import STILL
-from ..tracks.checks import first_soft, place_of
+from ..tracks.checks import place_or_first_soft
 from ..tracks.effects import TreeEffects, effects_of
 from ..tracks.tree_track import TreeTrack
 from ..tracks.words import number, per_cent
@@ -73,7 +73,7 @@ def plot_changes(
     ('Change of ndcg_gaussian@10 by tree', ['0 help', '2 unsure', '0 hurt (by chance alone 0.05)'])
     """
     as_track("plot_changes", track)
-    chosen = first_soft(track.metrics) if metric is None else place_of("plot_changes", "metric", track.metrics, metric)
+    chosen = place_or_first_soft("plot_changes", "metric", track.metrics, metric)
     effects = effects_of("plot_changes", track, chosen, level)
     axes = given_axes("plot_changes", ax, 8.0, 3.6)
     draw_changes(axes, effects)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..drawing import INK, brief, head, literal, new_figure
-from ..tracks.checks import first_soft, place_of
+from ..tracks.checks import place_or_first_soft
 from ..tracks.effects import TreeEffects, effects_of
 from ..tracks.tree_track import TreeTrack
 from ..tracks.words import per_cent
@@ -59,7 +59,7 @@ def track_figure(track: TreeTrack, metric: MetricChoice | None = None, *, level:
     ['Keep all 2 trees: with fewer, more than 0.0015 may be given up', 'Change of ndcg@10 by tree']
     """
     as_track("track_figure", track)
-    chosen = first_soft(track.metrics) if metric is None else place_of("track_figure", "metric", track.metrics, metric)
+    chosen = place_or_first_soft("track_figure", "metric", track.metrics, metric)
     effects = effects_of("track_figure", track, chosen, level)
     figure = new_figure(10.0, 7.4)
     top, bottom = figure.subplots(2, 1, height_ratios=[1.2, 1], gridspec_kw={"hspace": 0.1})

@@ -80,6 +80,11 @@ def place_of(caller: str, argument: str, metrics: Sequence[AnyMetric], wanted: A
     return among.index(wanted)
 
 
+def place_or_first_soft(caller: str, argument: str, metrics: Sequence[AnyMetric], wanted: Any) -> int:
+    """As :func:`place_of`; of None that of :func:`first_soft`."""
+    return first_soft(metrics) if wanted is None else place_of(caller, argument, metrics, wanted)
+
+
 def first_soft(metrics: Sequence[AnyMetric]) -> int:
     """The place of the first soft metric, or of the first of all: what shows single trees best."""
     return next((at for at, metric in enumerate(metrics) if isinstance(metric, SoftMetric)), 0)

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ..arguments import FloatArray, fraction, short, whole_number
+from ..arguments import FloatArray, changed, fraction, short, whole_number
 from ..choices import Progress
 from ..metric_lists import as_written, logged_name, refuse_equal_names
 from ..metrics.soft import AnyMetric, SoftMetric
@@ -17,7 +17,7 @@ from ..progress import MetricBar
 from ..query_groups import QueryGroups, query_weights
 from ..query_means import counted_weights, mean_errors, weighted_means
 from .builder import TRACKED, TrackBuilder, as_metrics
-from .checks import first_soft, place_of
+from .checks import place_or_first_soft
 from .stopping import StoppingRule, StoppingWatch
 from .tree_track import TreeTrack
 
@@ -75,7 +75,7 @@ class LiveTrack:
         refuse_equal_names(caller, self.names)
         self.every = whole_number(caller, "every", every, 1)
         self.rule = _rule(caller, stop, confidence)
-        self.watched = self._metric(watch)
+        self.watched = place_or_first_soft(caller, "watch", self.metrics, watch)
         if self.rule is not None:
             _warn_of_growth(caller, self.metrics[self.watched])
         if writer is not None and not callable(getattr(writer, "add_scalar", None)):
@@ -103,13 +103,13 @@ class LiveTrack:
 
     def empty(self) -> LiveTrack:
         """Another of the same settings and with the same writer, in which nothing is recorded."""
-        found = self._changed(_bar=MetricBar(self.caller, self._progress))
+        found = changed(self, _bar=MetricBar(self.caller, self._progress))
         found.begin(0, None)
         return found
 
     def without_outputs(self) -> LiveTrack:
         """The record without what writes to files and terminals, which no pickle can hold."""
-        return self._changed(_bar=MetricBar(self.caller, self._progress), _writer=None)
+        return changed(self, _bar=MetricBar(self.caller, self._progress), _writer=None)
 
     def add(
         self, name: str, labels: Any, groups: QueryGroups, scores: Any, weights: Any = None, training: bool = False
@@ -183,11 +183,6 @@ class LiveTrack:
             raise ValueError(f"{self.caller}: nothing is recorded yet; {why}")
         return {name: data.builder.track() for name, data in self._data.items() if data.n_trees > self._start}
 
-    def _changed(self, **attributes: Any) -> LiveTrack:
-        found = object.__new__(type(self))
-        found.__dict__.update(self.__dict__, **attributes)
-        return found
-
     def _record(self, scores: Callable[[str], Any], trees: Callable[[str], int] | None = None) -> None:
         added = []
         for name, data in self._data.items():
@@ -237,11 +232,6 @@ class LiveTrack:
         self._bar.show(self._done, self._rounds, self.metrics[self.watched].name, text)
         if last:
             self._bar.close()
-
-    def _metric(self, watch: Any) -> int:
-        if watch is None:
-            return first_soft(self.metrics)
-        return place_of(self.caller, "watch", self.metrics, watch)
 
     def _only_data(self) -> str:
         if self._watch_data is not None:
