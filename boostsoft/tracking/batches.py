@@ -31,8 +31,8 @@ from ..statistics import check_resamples
 from ..tracks.builder import as_metrics
 from ..tracks.effects import moved
 from .batch_data import CALLER, Batch, read_batches
+from .batch_growing import Grower, Grown, open_grower, start_name
 from .batch_values import BatchValue, BatchValues
-from .growing import Grower, Grown, open_grower, start_name
 from .staged import feature_matrix, find_queries
 
 WATCHED = watched_soft("ndcg@10")
