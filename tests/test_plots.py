@@ -68,24 +68,22 @@ def test_curve_carries_the_data(kind):
     assert f"{rings[0][1]:.3f} with {rings[0][0]} trees" in texts
 
 
-@pytest.mark.parametrize("part", ["valid", "train"])
-def test_each_panel_draws_its_metric_of_the_part(part):
+def test_each_panel_draws_its_metric_of_the_validation_part():
     plan = Plan(noise="gumbel", baseline=False)
     keys = [(name, metric) for name in ("valid", "train") for metric in plan.names]
     curves = {key: 0.1 * i + np.array([0.5, 0.6, 0.55]) for i, key in enumerate(keys)}
-    figure = plots.curves_figure(Split(plan, {}, (Arm("boostsoft", 2, "", curves, {}, 1.0),)), part=part)
-    words = {"valid": "validation", "train": "training"}[part]
-    assert figure.get_suptitle() == f"NDCG@10 on the {words} queries, tree by tree"
+    figure = plots.curves_figure(Split(plan, {}, (Arm("boostsoft", 2, "", curves, {}, 1.0),)))
+    assert figure.get_suptitle() == "NDCG@10 on the validation queries, tree by tree"
     hard, soft = figure.axes
     assert hard.get_title(loc="left") == "Hard: the metric itself"
     assert soft.get_title(loc="left") == "Soft: its expectation under gumbel noise"
     for axes, metric in ((hard, plan.names[0]), (soft, plan.names[1])):
-        np.testing.assert_array_equal(axes.lines[0].get_ydata(), curves[part, metric])
+        np.testing.assert_array_equal(axes.lines[0].get_ydata(), curves["valid", metric])
         name, value = axes.texts
-        assert (name.xy[1], value.xy[1]) == (curves[part, metric][-1],) * 2
-        assert value.get_text() == f"{curves[part, metric][1]:.3f} with 2 trees"
+        assert (name.xy[1], value.xy[1]) == (curves["valid", metric][-1],) * 2
+        assert value.get_text() == f"{curves['valid', metric][1]:.3f} with 2 trees"
         assert axes.get_xlim() == (0, 3)
-        assert axes.get_ylim() == drawing.value_range([curves[part, found] for found in plan.names])
+        assert axes.get_ylim() == drawing.value_range([curves["valid", found] for found in plan.names])
 
 
 def test_the_longer_curve_is_shown_whole():

@@ -35,31 +35,27 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 COLOURS = {OURS: BLUE, BASELINE: VERMILION}
-_PART_WORDS = {"valid": "validation", "train": "training"}
 
 
-def curves_figure(split: Split, *, part: str = "valid") -> Figure:
-    """Hard and soft metric after each tree, side by side on one scale.
+def curves_figure(split: Split) -> Figure:
+    """Hard and soft metric on the validation part after each tree, side by side on one scale.
 
     Parameters
     ----------
     split : Split
         What was trained.
-    part : "valid" or "train"
-        On which queries.
     """
     figure = new_figure(10.5, 4.9)
     hard, soft = figure.subplots(1, 2, sharey=True)
-    plot_curve(split, "hard", part=part, ax=hard)
-    plot_curve(split, "soft", part=part, ax=soft)
+    plot_curve(split, "hard", ax=hard)
+    plot_curve(split, "soft", ax=soft)
     soft.tick_params(labelleft=False)
-    title = f"{metric_title(split.plan.metric)} on the {_PART_WORDS[part]} queries, tree by tree"
-    head(figure, title)
+    head(figure, f"{metric_title(split.plan.metric)} on the validation queries, tree by tree")
     return figure
 
 
-def plot_curve(split: Split, kind: str = "hard", *, part: str = "valid", ax: Axes | None = None) -> Axes:
-    """One metric after each tree for every arm, the number of trees kept ringed.
+def plot_curve(split: Split, kind: str = "hard", *, ax: Axes | None = None) -> Axes:
+    """One metric on the validation part after each tree for every arm, the number of trees kept ringed.
 
     Parameters
     ----------
@@ -67,19 +63,17 @@ def plot_curve(split: Split, kind: str = "hard", *, part: str = "valid", ax: Axe
         What was trained.
     kind : "hard" or "soft"
         The metric itself, drawn as thin steps, or its expectation under noise, drawn as a line.
-    part : "valid" or "train"
-        On which queries.
     ax : Axes, optional
         Where to draw.
     """
     axes = given_axes("plot_curve", ax, 6.0, 4.6)
     name = split.plan.names[("hard", "soft").index(kind)]
-    curves = {arm.name: arm.curves[part, name] for arm in split.arms}
+    curves = {arm.name: arm.curves["valid", name] for arm in split.arms}
     style: dict[str, Any] = {"lw": 1.0, "drawstyle": "steps-mid"} if kind == "hard" else {"lw": 2.2}
     for owner, curve in curves.items():
         axes.plot(np.arange(1, curve.size + 1), curve, color=COLOURS[owner], solid_capstyle="round", **style)
     frame(axes)
-    axes.set_ylim(*value_range([arm.curves[part, found] for arm in split.arms for found in split.plan.names]))
+    axes.set_ylim(*value_range([arm.curves["valid", found] for arm in split.arms for found in split.plan.names]))
     axes.set_xlim(0, max(curve.size for curve in curves.values()))
     axes.locator_params(axis="x", integer=True)
     axes.set_xlabel("trees (ring: as many as are kept)", color=QUIET)
