@@ -183,16 +183,11 @@ def machines(params: Mapping[str, Any]) -> int:
 
 def refuse_bagged_queries(caller: str, params: Mapping[str, Any]) -> None:
     """Raise if trees are to see some of the queries."""
-    if bags_queries(params):
+    if is_on(params.get("bagging_by_query")):
         raise ValueError(
             f"{caller}: bagging_by_query=True trains stumps under any custom objective; leave it out "
             "(bagging_fraction and feature_fraction work)"
         )
-
-
-def bags_queries(params: Mapping[str, Any]) -> bool:
-    """Whether trees are to see some of the queries, under which a custom objective trains stumps."""
-    return is_on(params.get("bagging_by_query"))
 
 
 def is_dart(params: Mapping[str, Any]) -> bool:

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ..adapters.lightgbm_data import STOPPING, bags_queries
+from ..adapters.lightgbm_calls import LightGBMObjective, SklearnMetrics, SklearnObjective
+from ..adapters.lightgbm_data import STOPPING, refuse_bagged_queries
 from ..arguments import FloatArray
-from ..lightgbm import LightGBMObjective, SklearnMetrics, SklearnObjective
 from ..metrics.prepared import PreparedQueries
 from ..objectives import Objective
 from ..pooling import needs_spread
@@ -155,8 +155,8 @@ def _check_ranker(ranker: Any, arguments: dict[str, Any]) -> None:
             f"it; got {stops[0]}"
         )
     refuse_recording(_CALLER, arguments.get("callbacks"))
-    if callable(ranker.objective) and bags_queries(params):
-        raise ValueError(f"{_CALLER}: bagging_by_query=True trains stumps under any custom objective; leave it out")
+    if callable(ranker.objective):
+        refuse_bagged_queries(_CALLER, params)
     metrics = arguments.get("eval_metric")
     for given in metrics if isinstance(metrics, (list, tuple)) else [metrics]:
         if isinstance(given, SklearnMetrics) and any(map(needs_spread, given.metrics.metrics)):
