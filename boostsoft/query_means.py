@@ -28,9 +28,12 @@ _DRAWN = 2**25  # counts of resamples that are held, 64 MB: the more, the fewer 
 
 def counted_weights(values: FloatArray, weights: FloatArray) -> FloatArray:
     """The weights relative to the largest that counts, (n_queries,): 0 for the queries that are NaN in ``values``."""
-    counted: FloatArray = np.where(np.isnan(values), 0.0, weights)
-    largest = float(counted.max(initial=0.0))
-    return counted / largest if largest > 0 else counted
+    return relative_weights(np.where(np.isnan(values), 0.0, weights))
+
+
+def relative_weights(weights: FloatArray) -> FloatArray:
+    """Weights relative to the largest of them, so that no sum of them over- or underflows; 0 if all are 0."""
+    return weights / (float(weights.max(initial=0.0)) or 1.0)
 
 
 def weighted_means(values: FloatArray, counted: FloatArray) -> FloatArray:

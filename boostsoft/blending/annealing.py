@@ -10,7 +10,7 @@ from scipy.special import ndtri
 
 from ..arguments import FloatArray, as_array, positive_number, short
 from ..metrics.prepared import PreparedQueries
-from ..query_means import effective_number
+from ..query_means import effective_number, relative_weights
 from .scores import normal_scores
 
 # of sigma = FACTOR n^(-1/5), at most WIDEST: what did best on held-out queries of MQ2007-agg and MQ2008-agg, lists of
@@ -79,5 +79,4 @@ def share_of_a_query(prepared: PreparedQueries, query_weight: FloatArray) -> flo
 
 def _counted(prepared: PreparedQueries, query_weight: FloatArray) -> FloatArray:
     """Weights of the queries that tell rankings apart, 0 of the others, in units of the largest."""
-    weights: FloatArray = np.where(prepared.empty, 0.0, query_weight)  # one for all queries if the metric is pooled
-    return weights / (float(weights.max(initial=0.0)) or 1.0)
+    return relative_weights(np.where(prepared.empty, 0.0, query_weight))  # one for all queries if the metric is pooled

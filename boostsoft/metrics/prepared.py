@@ -13,6 +13,7 @@ from ..arguments import FloatArray, IntArray, finite_vector, of_type
 from ..kernels.families import PAIRWISE, PLAIN, RETRIEVED
 from ..kernels.shares import Work
 from ..query_groups import QueryGroups
+from ..query_means import relative_weights
 from .coefficients import coefficients, from_function
 from .divisors import divisors, unequal_pairs
 from .registry import REGISTRY
@@ -84,7 +85,7 @@ class PreparedQueries:
         """The same with documents that weigh as much as their queries, which matters if the metric is pooled."""
         if not self.pooled:
             return self
-        shares = self.members.per_document(weights / (float(weights.max()) or 1.0))
+        shares = self.members.per_document(relative_weights(weights))
         pairs = unequal_pairs(self.gains, shares, self.groups)
         return replace(self, weights=shares, divisor=np.where(pairs > 0, pairs, 1.0), empty=pairs == 0)
 
@@ -165,9 +166,7 @@ class PreparedQueries:
         """The weights, relative to the largest of them, 0 for the queries that do not count."""
         if self.pooled:
             weights = np.ones(1)
-        counted: FloatArray = np.where(self.empty, 0.0, weights) if np.isnan(self.filler) else weights
-        largest = float(counted.max(initial=0.0))
-        return counted / largest if largest > 0 else counted
+        return relative_weights(np.where(self.empty, 0.0, weights) if np.isnan(self.filler) else weights)
 
 
 def prepare(metric: Metric, caller: str, y_true: Any, members: QueryGroups) -> PreparedQueries:

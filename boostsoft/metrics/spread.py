@@ -8,6 +8,7 @@ import numpy as np
 
 from ..arguments import FloatArray
 from ..query_groups import QueryGroups
+from ..query_means import relative_weights
 
 
 def spread(members: QueryGroups, scores: FloatArray, weights: FloatArray) -> float:
@@ -72,7 +73,7 @@ class Deviations:
 
 def _shares(members: QueryGroups, weights: FloatArray) -> FloatArray:
     """Each document's share of the weight of all."""
-    share = members.per_document(weights / (float(weights.max()) or 1.0))
+    share = members.per_document(relative_weights(weights))
     total: FloatArray = share / (float(share.sum()) or 1.0)
     return total
 
