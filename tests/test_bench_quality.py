@@ -108,7 +108,7 @@ def test_the_first_of_equal_trials_is_chosen():
     values = {"0": 0.4, "1": 0.5, "2": 0.5}
     log = {t.key: {"valid": 0.3, "judged": values[t.key[-1]], "setting": {"at": t.number}, "trees": 3} for t in trials}
     chosen = {"trial": 1, "setting": {"at": 1}, "valid": 0.3, "judged": 0.5, "trees": 3}
-    assert frozen.choose(log, trials)[place] == chosen
+    assert frozen.choose(log, trials, 1)[place] == chosen
 
 
 def test_the_next_best_are_chosen_in_order():

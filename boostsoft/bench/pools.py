@@ -96,7 +96,7 @@ def synthetic_pool(queries: int = 2000, documents: int = DOCUMENTS, seed: int = 
     return Pool(key, name, labels, _scores(rng, sizes), sizes, seed)
 
 
-def pool_of_files(files: Sequence[Path], seed: int = 0) -> Pool:
+def pool_of_files(files: Sequence[Path], seed: int) -> Pool:
     """Labels, queries and features of LETOR files, with drawn scores."""
     data = load_letor(list(files))
     name = f"{', '.join(file.name for file in files)}: {data.n_queries:,} queries, {data.n_docs:,} documents"

@@ -96,7 +96,7 @@ class Rounds:
         """Median and quartiles of one contender, less its baseline round by round."""
         return Spread.of(self.net(name, baseline))
 
-    def net(self, name: str, baseline: str | None = None) -> FloatArray:
+    def net(self, name: str, baseline: str | None) -> FloatArray:
         """Seconds in each round, less those of the baseline in the same round."""
         return self.seconds[name] if baseline is None else self.seconds[name] - self.seconds[baseline]
 

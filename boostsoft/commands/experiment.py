@@ -228,9 +228,7 @@ def run_split(plan: Plan, parts: Mapping[str, RankingData], observer: Observer |
     return Split(plan, parts, tuple(arms))
 
 
-def run_folds(
-    plan: Plan, parts: Sequence[RankingData], seeds: Sequence[int], observer: Observer | None = None
-) -> Folds:
+def run_folds(plan: Plan, parts: Sequence[RankingData], seeds: Sequence[int], observer: Observer) -> Folds:
     """Train both arms on every fold of a five-part set with every seed; only the hard metric is watched."""
     runs = []
     for fold in range(1, N_PARTS + 1):
@@ -239,9 +237,8 @@ def run_folds(
         for seed in seeds:
             for arm in plan.arms:
                 seeded = replace(plan, seed=seed)
-                done = train_arm(
-                    arm, seeded, split, observer or Observer(), run=f"fold {fold}, seed {seed}, {arm}", curves=False
-                )
+                run = f"fold {fold}, seed {seed}, {arm}"
+                done = train_arm(arm, seeded, split, observer, run=run, curves=False)
                 values = done.values["test", plan.names[0]]
                 runs.append(FoldRun(fold, seed, arm, done.trees, values, done.seconds))
     return Folds(plan, tuple(parts), tuple(seeds), tuple(runs))

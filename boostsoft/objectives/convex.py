@@ -39,7 +39,7 @@ def checked_losses(caller: str, losses: Any) -> tuple[tuple[str, float], ...]:
     )
 
 
-def length(gradient: FloatArray, inverse: FloatArray | None = None) -> float:
+def length(gradient: FloatArray, inverse: FloatArray | None) -> float:
     """The Euclidean norm of a gradient. Not by BLAS, whose threads would wait busily on the kernels' cores.
 
     With one over the documents' weights, which their gradients hold, it is that of the data in which each document is

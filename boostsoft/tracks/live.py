@@ -183,7 +183,7 @@ class LiveTrack:
             raise ValueError(f"{self.caller}: nothing is recorded yet; {why}")
         return {name: data.builder.track() for name, data in self._data.items() if data.n_trees > self._start}
 
-    def _record(self, scores: Callable[[str], Any], trees: Callable[[str], int] | None = None) -> None:
+    def _record(self, scores: Callable[[str], Any], trees: Callable[[str], int] | None) -> None:
         added = []
         for name, data in self._data.items():
             n_trees = self._start + self._done if trees is None else trees(name)

@@ -51,7 +51,7 @@ def failures_in_tests(log: RunLog, tests: Sequence[Task]) -> dict[str, str]:
     return found
 
 
-def choose(log: RunLog, trials: Sequence[Task], average: int = 1) -> dict[Place, dict[str, Any]]:
+def choose(log: RunLog, trials: Sequence[Task], average: int) -> dict[Place, dict[str, Any]]:
     """The best trial of each place on its validation part, the first one if several are; the next best under "next".
 
     Raises
@@ -81,7 +81,7 @@ def choose(log: RunLog, trials: Sequence[Task], average: int = 1) -> dict[Place,
 
 
 def freeze(
-    folder: Path, chosen: Mapping[Place, Mapping[str, Any]], protocol: Mapping[str, Any], average: int = 1
+    folder: Path, chosen: Mapping[Place, Mapping[str, Any]], protocol: Mapping[str, Any], average: int
 ) -> Frozen:
     """Write the file, or find that it says the same already.
 
@@ -107,7 +107,7 @@ def freeze(
     return read_settings(path, list(chosen), average)
 
 
-def read_settings(path: Path, places: Sequence[Place], average: int = 1) -> Frozen:
+def read_settings(path: Path, places: Sequence[Place], average: int) -> Frozen:
     """Read as many settings of each of these places.
 
     Raises
