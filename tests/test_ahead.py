@@ -217,21 +217,25 @@ def hook(monkeypatch, tmp_path):
     return found
 
 
-def test_a_wheel_is_given_the_folder_that_was_compiled(hook):
+def assert_compiled_beside_sources(hook, version, artifacts):
+    """The hook has the kernels compiled into their folder, says nothing, and adds these files."""
     code = "import sys\nopen('asked', 'w').write(sys.argv[1])\n"
     Path(hook.root, "boostsoft", "ahead.py").write_text(code, encoding="utf-8")
     data = {"artifacts": []}
-    hook.initialize("standard", data)
-    assert data == {"artifacts": ["/boostsoft/kernels/compiled/*"]}
+    hook.initialize(version, data)
+    assert (data, hook.said) == ({"artifacts": artifacts}, [])
     asked = Path(hook.root, "asked").read_text(encoding="utf-8")
     assert Path(asked) == Path(hook.root, "boostsoft", "kernels", "compiled")
-    assert hook.said == []
+
+
+def test_a_wheel_is_given_the_folder_that_was_compiled(hook):
+    assert_compiled_beside_sources(hook, "standard", ["/boostsoft/kernels/compiled/*"])
 
 
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="PYTHONSAFEPATH is of Python 3.11")
 def test_a_wheel_compiles_its_own_sources_wherever_modules_are_sought(hook, monkeypatch):
     monkeypatch.setenv("PYTHONSAFEPATH", "1")
-    test_a_wheel_is_given_the_folder_that_was_compiled(hook)
+    assert_compiled_beside_sources(hook, "standard", ["/boostsoft/kernels/compiled/*"])
 
 
 def test_a_wheel_is_made_without_it_where_compiling_fails(hook):
@@ -244,13 +248,7 @@ def test_a_wheel_is_made_without_it_where_compiling_fails(hook):
 
 
 def test_an_editable_installation_compiles_beside_its_sources(hook):
-    code = "import sys\nopen('asked', 'w').write(sys.argv[1])\n"
-    Path(hook.root, "boostsoft", "ahead.py").write_text(code, encoding="utf-8")
-    data = {"artifacts": []}
-    hook.initialize("editable", data)
-    assert (data, hook.said) == ({"artifacts": []}, [])
-    asked = Path(hook.root, "asked").read_text(encoding="utf-8")
-    assert Path(asked) == Path(hook.root, "boostsoft", "kernels", "compiled")
+    assert_compiled_beside_sources(hook, "editable", [])
 
 
 def test_the_usual_calls_compile_nothing_in_an_installation(tmp_path):

@@ -19,6 +19,7 @@ from boostsoft.bench.tables import as_json, markdown, section_markdown, section_
 from boostsoft.bench.timing import Contender, Rounds, Spread, interleave, ratio, timed
 from boostsoft.metrics.spread import spread
 
+from .bench_cases import Told
 from .narrow import text_of
 
 
@@ -96,24 +97,18 @@ class Clock:
 
 
 def test_contenders_take_turns_and_the_first_round_does_not_count():
-    order, told = [], []
+    order, told = [], Told()
     seconds = {"a": iter([100.0, 1.0, 2.0, 6.0]), "b": iter([100.0, 2.0, 2.0, 2.0])}
 
     def measure(name):
         order.append(name)
         return next(seconds[name])
 
-    class Told:
-        def begin(self, steps):
-            told.append(steps)
-
-        def step(self, text):
-            told.append(text)
-
-    rounds = interleave([Contender(name, lambda name=name: measure(name)) for name in "ab"], 3, Told())
+    rounds = interleave([Contender(name, lambda name=name: measure(name)) for name in "ab"], 3, told)
     assert order == list("abababab")
     assert rounds.seconds["a"].tolist() == [1.0, 2.0, 6.0]
-    assert told[:4] == [8, "a, warming up", "b, warming up", "a, round 1 of 3"]
+    assert told.steps == [8]
+    assert told.texts[:3] == ["a, warming up", "b, warming up", "a, round 1 of 3"]
     assert rounds.spread("a") == Spread(2.0, 1.5, 4.0)
     assert rounds.spread("a", "b") == Spread(0.0, -0.5, 2.0)
     # within rounds .5, 1 and 3: the ratio of the medians would have the same median, but not the same quartiles
