@@ -15,12 +15,12 @@ from .lightgbm_data import (
     is_dart,
     library,
     machines,
-    query_means,
     read_groups,
     refuse_classes,
     refuse_cut_queries,
     refuse_dropped_trees,
     threads,
+    weights_of_queries,
 )
 from .shared import as_booster
 
@@ -96,7 +96,7 @@ class LightGBMTrack(Recording):
             data = source.data
             refuse_cut_queries(live.caller, data)
             groups = read_groups(live.caller, data.get_label(), data.get_group())
-            weights = query_means(live.caller, data.get_weight(), groups)
+            weights = weights_of_queries(live.caller, data.get_weight(), groups)
             with as_booster(threads(data), library()):
                 live.add(name, data.get_label(), groups, data.get_init_score(), weights, source.training)
         if _is_cv(env):

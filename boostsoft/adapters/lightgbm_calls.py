@@ -18,7 +18,6 @@ from .lightgbm_data import (
     begins,
     library,
     machines,
-    query_means,
     read_groups,
     refuse_bagged_queries,
     refuse_cut_queries,
@@ -27,6 +26,7 @@ from .lightgbm_data import (
     row_weights,
     threads,
     training_behind,
+    weights_of_queries,
 )
 from .lightgbm_warnings import warn_of_few_leaves, warn_of_what_is_not_read
 from .shared import as_booster, refuse_large_gradients, refuse_tables_of_scores
@@ -107,7 +107,7 @@ class _MetricsCall:
     def _logged(self, labels: Any, preds: Any, weight: Any, group: Any) -> list[tuple[str, float, bool]]:
         refuse_tables_of_scores(self.metrics.caller, preds, CLASSES)
         groups = read_groups(self.metrics.caller, labels, group)
-        weights = query_means(self.metrics.caller, weight, groups)
+        weights = weights_of_queries(self.metrics.caller, weight, groups)
         return [(name, value, True) for name, value in self.metrics.values(labels, groups, preds, weights)]
 
     def __repr__(self) -> str:

@@ -140,7 +140,7 @@ def refuse_classes(caller: str, booster: Any) -> None:
         )
 
 
-def query_means(caller: str, weight: Any, groups: QueryGroups) -> FloatArray:
+def weights_of_queries(caller: str, weight: Any, groups: QueryGroups) -> FloatArray:
     """The weight of each query: the mean of its rows', as in LightGBM's own ndcg; ones if there are none."""
     if weight is None:
         return np.ones(groups.n_queries)
