@@ -137,8 +137,8 @@ class ResultTable:
                 yield from self._below_each_other([self._table(columns, _WIDE, folded)])
                 return
         blocks = self._blocks(columns, width)
-        if all(self._width(block, _NARROW, True) <= width for block in blocks):
-            yield from self._below_each_other([self._table(block, _NARROW, True) for block in blocks])
+        if all(self._width(block, _NARROW, folded=True) <= width for block in blocks):
+            yield from self._below_each_other([self._table(block, _NARROW, folded=True) for block in blocks])
         else:
             yield from self._below_each_other([Group(*self._lines())])
 
@@ -153,7 +153,7 @@ class ResultTable:
     def _blocks(self, columns: Sequence[int], width: int) -> list[list[int]]:
         blocks: list[list[int]] = []
         for column in columns:
-            if blocks and self._width([*blocks[-1], column], _NARROW, True) <= width:
+            if blocks and self._width([*blocks[-1], column], _NARROW, folded=True) <= width:
                 blocks[-1].append(column)
             else:
                 blocks.append([column])

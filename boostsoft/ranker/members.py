@@ -12,7 +12,7 @@ one booster holds them all, and its scores are their mean.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from ..metrics.hard import Metric
@@ -78,8 +78,13 @@ def is_turned(metric: Metric) -> bool:
     return isinstance(table, tuple) and any(after < before for before, after in pairwise(table))
 
 
-_TURNS = (Member(True, False), Member(False, True), Member(True, True), Member(False, False))
-_PLAIN, _PARTS = Member(True, False, plain=True), Member(True, False, parts=True)
+_TURNS = (
+    Member(on_metric=True, smaller=False),
+    Member(on_metric=False, smaller=True),
+    Member(on_metric=True, smaller=True),
+    Member(on_metric=False, smaller=False),
+)
+_PLAIN, _PARTS = replace(_TURNS[0], plain=True), replace(_TURNS[0], parts=True)
 
 
 def members(n: int, n_docs: int, random: bool, by_data: bool) -> list[Member]:
