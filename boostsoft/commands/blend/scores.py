@@ -7,7 +7,7 @@ import io
 import math
 import re
 from array import array
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress
 from pathlib import Path
@@ -163,8 +163,6 @@ def _csv(path: Path, ids: Container[str]) -> tuple[Columns, Place]:
     Some rows at a time: a text takes six times what it does in the file.
     """
     tabs = path.name.lower().removesuffix(".gz").endswith(".tsv")
-    rows: list[list[str]] = []
-    parts: list[list[Values]] = []
     lines = array("q")
     try:
         content = unzipped(path.read_bytes())
@@ -172,15 +170,7 @@ def _csv(path: Path, ids: Container[str]) -> tuple[Columns, Place]:
         text = io.TextIOWrapper(io.BytesIO(content), "utf-8", newline="")
         reader = csv.reader(text, delimiter="\t" if tabs else ",", strict=True)
         header = [name.strip() for name in next(reader, [])]
-        for row in reader:
-            if row:
-                rows.append(row)
-                lines.append(reader.line_num)
-                if len(row) != len(header):
-                    raise csv.Error(f"a line must have {len(header)} columns as the header; got {len(row)}")
-                if len(rows) == _ROWS:
-                    parts.append(_part(header, ids, rows))
-                    rows = []
+        parts = list(_parts(reader, header, ids, lines))
     except csv.Error as error:
         raise ValueError(f"blend: {path}, line {reader.line_num}: {error}") from None
     except (UnicodeDecodeError, *GZIP_ERRORS) as error:
@@ -189,10 +179,23 @@ def _csv(path: Path, ids: Container[str]) -> tuple[Columns, Place]:
         raise ValueError(f"blend: {path}, line 1: columns must have different names; got {listed(header)}")
     if not lines:
         raise ValueError(f"blend: {path}: no rows")
-    if rows:
-        parts.append(_part(header, ids, rows))
     columns = {name: _joined(values) for name, values in zip(header, zip(*parts, strict=True), strict=True)}
     return columns, lambda row: f"line {lines[row]}"
+
+
+def _parts(reader: Any, header: Sequence[str], ids: Container[str], lines: array[int]) -> Iterator[list[Values]]:
+    """The columns of some rows after the others, all as wide as the header; the line of each goes to ``lines``."""
+    rows: list[list[str]] = []
+    for row in filter(None, reader):
+        if len(row) != len(header):
+            raise csv.Error(f"a line must have {len(header)} columns as the header; got {len(row)}")
+        rows.append(row)
+        lines.append(reader.line_num)
+        if len(rows) == _ROWS:
+            yield _part(header, ids, rows)
+            rows = []
+    if rows:
+        yield _part(header, ids, rows)
 
 
 def _part(header: Sequence[str], ids: Container[str], rows: Sequence[Sequence[str]]) -> list[Values]:
