@@ -91,4 +91,4 @@ def _checked(part: dict[str, Any]) -> tuple[QueryGroups, FloatArray, FloatArray]
     scores = finite_vector(_CALLER, "y_score", as_array(_CALLER, "y_score", part["y_score"]).ravel(), groups.n_docs)
     if "weight" not in part:
         return groups, scores, np.ones(groups.n_queries)
-    return groups, scores, groups.sums(np.asarray(part["weight"], dtype=np.float64)) / groups.sizes
+    return groups, scores, groups.means(np.asarray(part["weight"], dtype=np.float64))
