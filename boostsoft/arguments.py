@@ -1,4 +1,4 @@
-"""The one place where the user's numbers and arrays are checked.
+"""The one place where the user's numbers, names, paths and arrays are checked, and what keeps them once they are.
 
 Everything behind it may assume contiguous float64 arrays and finite values.
 """

@@ -1,4 +1,4 @@
-"""The command ``python -m boostsoft bench``: its options, and what they may be; those of ``quality`` have their own."""
+"""The command ``python -m boostsoft bench`` and its options, but those of ``quality`` and ``defaults`` alone."""
 
 from __future__ import annotations
 

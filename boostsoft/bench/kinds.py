@@ -1,4 +1,4 @@
-"""The kinds of ``python -m boostsoft bench``, and the options that not every kind takes."""
+"""The kinds of ``python -m boostsoft bench``: which options not every kind takes, and which methods are named."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A discount as a sum of exponentials, for the kernel of whole lists (``kernels.mixture``).
+"""A discount as a sum of exponentials, for the kernels of whole lists (``mixture``, ``cascades``).
 
 Discounts that fall ever more slowly, 1 / log2(1 + r) and 1 / r among them, are mixtures of exponentials exp(-s r):
 some ten of them give the discounts of 128 ranks and their differences to five digits, 14 to seven; of 131,072 ranks 20

@@ -1,4 +1,4 @@
-"""Scores of a finished model after each of its trees, whichever library grew them.
+"""Scores of a finished model after each of its trees, whichever library grew them; and what it, X and queries may be.
 
 A model is known by its class, which exists only if its library has been imported: none is imported here.
 """

@@ -1,4 +1,4 @@
-"""What a TreeTrack checks when it is made."""
+"""What a TreeTrack checks when it is made, and which of its steps and metrics are meant."""
 
 from __future__ import annotations
 
