@@ -116,15 +116,15 @@ def paired_interval(
     return PairedInterval(mean, float(low), float(high), n, level, differing)
 
 
-def without_rounding(means: FloatArray, differences: FloatArray) -> FloatArray:
-    """Means or sums of differences, 0 where rounding alone is left: tenths, as of precision@10, often add up to 0.
+def without_rounding(sums: FloatArray, terms: FloatArray) -> FloatArray:
+    """Sums, means or differences of terms, 0 where rounding alone is left: tenths, as of precision@10, often give 0.
 
     >>> d = np.array([0.3, -0.1, -0.2]) + 0.5 - 0.5
     >>> bool(d.sum() == 0), float(without_rounding(d.sum(), d))
     (False, 0.0)
     """
-    largest = float(np.abs(differences).max(initial=0.0))
-    return np.where(np.abs(means) <= _ROUNDING * largest, 0.0, means) if np.isfinite(largest) else means
+    largest = float(np.abs(terms).max(initial=0.0))
+    return np.where(np.abs(sums) <= _ROUNDING * largest, 0.0, sums) if np.isfinite(largest) else sums
 
 
 def check_resamples(caller: str, n_boot: Any) -> int:
@@ -157,9 +157,7 @@ def _differences(caller: str, a: ArrayLike, b: ArrayLike) -> FloatArray:
     if one_sided.any():
         raise ValueError(f"{caller}: query {int(one_sided.argmax())} must be NaN in both or in neither")
     counted = ~np.isnan(first)
-    differences: FloatArray = (first - second)[counted]
-    largest = float(np.abs([first[counted], second[counted]]).max(initial=0.0))
-    return np.where(np.abs(differences) <= _ROUNDING * largest, 0.0, differences) if largest < np.inf else differences
+    return without_rounding((first - second)[counted], np.array([first[counted], second[counted]]))
 
 
 def _values(caller: str, argument: str, values: ArrayLike) -> FloatArray:
