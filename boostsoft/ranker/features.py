@@ -39,7 +39,7 @@ class Features:
     from_sparse: bool
 
     def rows(self, rows: Any) -> Features:
-        """Some of the rows."""
+        """Some of the rows; all as they are for None."""
         return self if rows is None else Features(self.matrix[rows], self.names, self.categorical, self.from_sparse)
 
 
