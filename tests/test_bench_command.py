@@ -29,11 +29,11 @@ from .refusals import bench_refuses
 pytestmark = pytest.mark.filterwarnings("ignore:unsafe cast from uint64 to int64:Warning")
 
 
-def letor_file(path, n_queries=4):
+def letor_file(path):
     rng = np.random.default_rng(0)
     lines = [
         f"{rng.integers(0, 3)} qid:{q} " + " ".join(f"{i}:{x:.3f}" for i, x in enumerate(rng.normal(size=4), 1))
-        for q in range(n_queries)
+        for q in range(4)
         for _ in range(12)
     ]
     path.write_text("\n".join(lines) + "\n")

@@ -29,9 +29,9 @@ from .narrow import WIDTHS, assert_no_number_is_cut, on_a_terminal
 QUALITY = {"weak": 0.3, "good": 1.0, "other": 1.2}
 
 
-def write_runs(folder, n_topics=14, n_docs=12, seed=0, names=("weak", "good", "other"), backwards=()):
+def write_runs(folder, n_topics=14, names=("weak", "good", "other"), backwards=()):
     """TREC runs of different quality and scale, judgements on all topics but the last."""
-    rng = np.random.default_rng(seed)
+    rng, n_docs = np.random.default_rng(0), 12
     runs, judged = {name: [] for name in names}, []
     for topic in range(1, n_topics + 1):
         y = rng.choice(3, n_docs, p=[0.6, 0.25, 0.15])

@@ -20,9 +20,9 @@ from boostsoft.tracking.comparison import compare
 from .compare_cases import SCORE, SIZES, SPREAD, scores, track_of
 
 
-def ndcg_differences(y, a, b, sizes=SIZES):
+def ndcg_differences(y, a, b):
     ndcg = Metric("ndcg@10")
-    return ndcg.per_query(y, b, group=sizes) - ndcg.per_query(y, a, group=sizes)
+    return ndcg.per_query(y, b, group=SIZES) - ndcg.per_query(y, a, group=SIZES)
 
 
 def test_paired_test_is_scipys():

@@ -15,14 +15,14 @@ from boostsoft.tracking.comparison import compare
 from .compare_cases import SCORE, SIZES, SPREAD, scores, track_of
 
 
-def tracks_of_scores(y, *systems, sizes=SIZES, **more):
+def tracks_of_scores(y, *systems, **more):
     """One track per system, as if it were the last step, with a step of nothing before it."""
     metrics = (Metric("ndcg@10"), SPREAD, SCORE)
     for score in systems:
-        values = [[metric.per_query(y, score, group=sizes) for metric in metrics]]
-        spread = math.sqrt(np.mean([np.var(part) for part in np.split(score, len(sizes))]))
+        values = [[metric.per_query(y, score, group=SIZES) for metric in metrics]]
+        spread = math.sqrt(np.mean([np.var(part) for part in np.split(score, len(SIZES))]))
         yield track_of(
-            [np.zeros((3, len(sizes))), *values], metrics=metrics, y=y, score=score, sizes=sizes, spread=spread, **more
+            [np.zeros((3, len(SIZES))), *values], metrics=metrics, y=y, score=score, sizes=SIZES, spread=spread, **more
         )
 
 

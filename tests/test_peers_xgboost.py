@@ -41,7 +41,7 @@ def one_by_one(data: Queries, metrics, **params) -> np.ndarray:
     return np.transpose([evaluate(Queries(y, s, np.array([len(y)])), metrics, **params) for y, s in data.each()])
 
 
-def at_cutoffs(name: str, end: str = "") -> dict[str, int]:
+def at_cutoffs(name: str, end: str) -> dict[str, int]:
     return {f"{name}{end}": 32} | {f"{name}@{k}{end}": k for k in (1, 3, 6, 100)}
 
 

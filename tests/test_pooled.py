@@ -30,7 +30,7 @@ def data(seed=0):
     return labels, np.round(2 * scores) / 2  # scores of different queries tie as well
 
 
-def weighted_pairs(labels, scores, weights, half=0.5):
+def weighted_pairs(labels, scores, weights, half):
     """Concordant and discordant pairs of documents, each the product of two weights; a tied one half of each."""
     right = wrong = 0.0
     for i in range(len(labels)):
