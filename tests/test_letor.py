@@ -280,6 +280,15 @@ def test_arrow_reads_an_index_as_python_does_or_not_at_all(index):
         assert_same_block(by_arrow, by_token)
 
 
+@pytest.mark.parametrize("by_arrow", [False, True])
+@pytest.mark.parametrize("last", [b"1:5 3:6", b"2:5 3:6"])
+def test_equally_many_features_need_not_be_those_of_the_first_line(last, by_arrow):
+    bodies = [b"1 qid:1 1:3 2:4", b"0 qid:1 " + last]
+    fast = chunk.parse_fast(bodies, True, None, by_arrow=by_arrow)
+    assert fast is not None
+    assert_same_block(fast, chunk.parse_careful(Lines([1, 2], bodies, []), True, None, ""))
+
+
 @pytest.mark.parametrize("n_features", [None, 2, 3])
 def test_usual_lines_are_read_at_once(n_features):
     """Some five times as fast as one by one."""
