@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from boostsoft import Metric
-from boostsoft._trec import lines
+from boostsoft._trec import lines, runs
 from boostsoft.datasets import TrecRuns, load_trec_runs, write_trec_run
 
 from .memory import peak_memory
@@ -365,6 +365,15 @@ def test_a_written_run_by_hand(tmp_path):
     assert [entry.name for entry in tmp_path.iterdir()] == ["fused"]
     write_trec_run(path, ["b", "c", "a"], ["x", "y", "z"], [1.0, 2.0, 3.0])
     assert path.read_text().split()[::6] == ["b", "c", "a"], "topics keep their order"
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 3])
+def test_a_run_is_written_alike_in_any_number_of_parts(tmp_path, monkeypatch, at_once):
+    monkeypatch.setattr(runs, "_LINES", at_once)
+    write_trec_run(tmp_path / "fused", [9, 9, 9, 9, 7], list("badcx"), [0.5, 1.0, 0.25, 2.0, 3.0], run="mine", depth=3)
+    assert (tmp_path / "fused").read_text() == (
+        "9 Q0 c 1 2.0 mine\n9 Q0 a 2 1.0 mine\n9 Q0 b 3 0.5 mine\n7 Q0 x 1 3.0 mine\n"
+    )
 
 
 def test_a_topic_has_a_thousand_documents_at_most_by_default(tmp_path):
