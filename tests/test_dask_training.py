@@ -447,6 +447,15 @@ def test_an_objective_of_xgboost_runs_on_its_workers_threads(monkeypatch):
         assert OnWorker(lambda *_: limit(), given)(None, None) == expected
 
 
+def test_threads_of_params_are_those_of_objective_and_metrics(client, frame, monkeypatch):
+    def train(*_, obj, custom_metric, **__):
+        return [obj.threads, custom_metric.threads]
+
+    monkeypatch.setattr(dxgb, "train", train)
+    for params, expected in (({"nthread": 2}, [2, 2]), ({"n_jobs": 3}, [3, 3]), ({}, [None, None])):
+        assert bd.train_xgboost(client, params, frame[FEATURES], frame["y"], frame["qid"], 1) == expected
+
+
 def test_no_worker_is_lost_to_the_clients_own_look_at_the_scheduler(client, monkeypatch):
     """Every other second it replaces what it knows by an answer without workers, here always, and at once."""
     update = client._update_scheduler_info
