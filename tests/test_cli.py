@@ -244,6 +244,13 @@ def test_what_is_trained_on_by_default_is_what_softranker_trains_on(
         assert repr(its["params"]["objective"]) == repr(objectives[-1])
 
 
+def test_relevant_documents_are_few_or_not_in_all_parts_together():
+    labels = np.arange(80) == 0, np.arange(80) % 2
+    rare, plain = (RankingData(np.zeros((80, 1)), y.astype(float), np.ones(80), np.array([80])) for y in labels)
+    for parts, expected in (([rare, plain, plain], {"xendcg": 0.5, "ranknet": 0.5}), ([rare, rare], BESIDE_RARE)):
+        assert train_command._with_losses(Plan(), parts).losses == expected
+
+
 def test_without_baseline_and_without_a_test_part(parts, tmp_path, capsys):
     arguments = ["train", "--train", str(part_file(parts, 1)), "--valid", str(part_file(parts, 2))]
     arguments += ["--no-baseline", "--trees", "5", "--early-stopping", "0", "--out", str(tmp_path), *SMALL_TREES]
