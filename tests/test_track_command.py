@@ -336,6 +336,10 @@ BAD = {
         ["{models}/lightgbm.txt", "{data}", "--report", "a.pdf"],
         "--report: must end in .html or .htm; got a.pdf",
     ),
+    "the second of two files": (
+        ["{models}/lightgbm.txt", "{data}", "--png", "a.png", "--save", "x.csv"],
+        "--save: must end in .npz or .parquet; got x.csv",
+    ),
     "one file for two": (
         ["{models}/lightgbm.txt", "{data}", "--out", ".", "--save", "deep/../track.npz"],
         "--save and --out: must be different files; got deep/../track.npz and track.npz",
