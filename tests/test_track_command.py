@@ -484,12 +484,13 @@ def test_a_file_with_more_features_than_the_model(folder, tmp_path, capsys):
     assert f"indices must be at most {N_FEATURES}, as many as the model has; got '99:2'" in shown.err
 
 
+@pytest.mark.parametrize("absent", ["0", "nan"])
 @pytest.mark.parametrize(("most", "which"), [(N_FEATURES - 1, "Feature {0}"), (N_FEATURES - 2, "Features {1} to {0}")])
-def test_files_that_lack_the_last_features_are_told(folder, tmp_path, capsys, most, which):
+def test_files_that_lack_the_last_features_are_told(folder, tmp_path, capsys, most, which, absent):
     """They may be sparse; or those of another data set."""
     lines = [f"{i % 3} qid:{i // 9} " + " ".join(f"{j}:{i + j}" for j in range(1, most + 1)) for i in range(90)]
     (tmp_path / "narrow.txt").write_text("\n".join(lines) + "\n")
-    code, shown = run(capsys, folder / "lightgbm.txt", tmp_path / "narrow.txt")
+    code, shown = run(capsys, folder / "lightgbm.txt", tmp_path / "narrow.txt", "--absent", absent)
     assert code == 0
     told = f"{which.format(N_FEATURES, N_FEATURES - 1)} of the model's {N_FEATURES}: no document has a value but 0"
     words = " ".join(shown.out.split())
