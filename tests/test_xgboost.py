@@ -330,6 +330,14 @@ def test_the_worst_tree_is_not_kept_for_want_of_a_direction(data, given):
     train(data, rounds=5, evals=[(data.matrix(), "train")], custom_metric=bx.custom_metric("err@5", "ndcg@5"), **given)
 
 
+@pytest.mark.parametrize("part", ["train", "test"])
+def test_the_worst_tree_of_a_named_part_is_not_kept_by_cross_validation(data, part):
+    stop = xgb.callback.EarlyStopping(rounds=3, data_name=part)
+    metric = bx.custom_metric("err@5")
+    with pytest.raises(ValueError, match="an EarlyStopping callback would minimise 'err_hard@5'"):
+        xgb.cv(SMALL, data.matrix(), 2, nfold=3, obj=bx.objective("ndcg@5"), custom_metric=metric, callbacks=[stop])
+
+
 def test_results_do_not_alias_the_predictions(data):
     buffer, matrix = np.random.default_rng(0).normal(size=data.y.size), data.matrix()
     objective, custom = bx.objective(), bx.custom_metric("ndcg@5", spread_metric())
