@@ -58,7 +58,8 @@ train = lgb.Dataset(X, y, group=group)
 lgb.train({"objective": bl.objective("ndcg@10"), "metric": "None", "verbose": -1}, train, 2, valid_sets=[train],
           feval=bl.feval("ndcg@10", soft))
 ranker = bs.SoftRanker(n_estimators=2).fit(X, y, group=group)
-bs.track_trees(ranker.booster_, X, y, group=group, metrics=["ndcg@10", soft])
+track = bs.track_trees(ranker.booster_, X, y, group=group, metrics=["ndcg@10", soft, bs.SoftMetric("ndcg@10")])
+print(bs.compare(track, track, step_a=2))  # whose control measures scores anew
 bs.SoftBlender("ndcg@10").fit(X, y, group=group)
 print(json.dumps(compiled))
 """

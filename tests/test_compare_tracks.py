@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from dataclasses import fields
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 from boostsoft import Metric
+from boostsoft.kernels.expected import expect_queries
 from boostsoft.tracking.compared import ComparedMetric
 from boostsoft.tracking.comparison import compare
 
@@ -73,6 +75,16 @@ def test_control_of_b_when_only_its_scores_are_known():
     shrunk = SCORE.per_query(y, b / 4.0, group=SIZES)
     control = compare(first, second).row("ndcg_score", "control")
     assert control.difference == pytest.approx((values[1] - shrunk).mean(), rel=1e-9)
+
+
+def test_a_control_compiles_no_kernel_for_a_tracks_arrays():
+    """They are read-only, another type to Numba, for which an installation has no kernels."""
+    y, _, b = scores(seed=9)
+    values = np.stack([metric.per_query(y, b, group=SIZES) for metric in (Metric("ndcg@10"), SCORE)])
+    track = track_of([values, values], metrics=("ndcg@10", SCORE), y=y, score=b, sizes=SIZES)
+    assert compare(track, track, step_a=0).row("ndcg_score", "control")
+    at = [*inspect.signature(expect_queries.py_func).parameters].index("scores")
+    assert [types[at].mutable for types in expect_queries.signatures] == [True]
 
 
 def test_differences_of_a_billionth_are_rounding_however_small_the_values_are():

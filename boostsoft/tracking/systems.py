@@ -107,7 +107,7 @@ def from_tracks(a: TreeTrack, b: TreeTrack, metrics: Any, step_a: Whole, step_b:
     step_a, step_b = check_step(CALLER, step_a, a.n_steps, "step_a"), check_step(CALLER, step_b, b.n_steps, "step_b")
     places = _common(a, b, metrics)
     found = tuple(a.metrics[first] for first, _ in places)
-    scores = tuple(track.scores if step == track.n_steps - 1 else None for track, step in ((a, step_a), (b, step_b)))
+    scores = _last_scores("a", a, step_a), _last_scores("b", b, step_b)
     labels = next((track.y_true for track in (a, b) if track.y_true is not None), None)
     groups = next((track.groups for track in (a, b) if track.groups is not None), None)
     queries = {}
@@ -122,9 +122,15 @@ def from_tracks(a: TreeTrack, b: TreeTrack, metrics: Any, step_a: Whole, step_b:
         weights=a.query_weight,
         labels=_labels(("a", a, step_a), ("b", b, step_b)),
         spreads=(float(a.spread[step_a]), float(b.spread[step_b])),
-        scores=(scores[0], scores[1]),
+        scores=scores,
         queries=queries,
     )
+
+
+def _last_scores(argument: str, track: TreeTrack, step: int) -> FloatArray | None:
+    """The scores if the step is the last, of the kernels' own type: a track's are read-only."""
+    known = track.scores is not None and step == track.n_steps - 1
+    return finite_vector(CALLER, argument, track.scores) if known else None
 
 
 def _with_twins(metrics: tuple[AnyMetric, ...]) -> tuple[AnyMetric, ...]:
