@@ -1,8 +1,8 @@
 """Compile kernels ahead of their first call: ``python -m boostsoft.ahead FOLDER``, which an installation runs.
 
-It needs NumPy, SciPy and Numba only. What few call (the Hessian of pairs, the objective with soft deltas: 20 seconds)
-is left to their first call. A folder that already has the kernels of these sources, for this processor and
-these versions of Numba and Python, is left as it is.
+It needs NumPy, SciPy and Numba only. What few call (the Hessian of pairs, SoftRank's and sampled ranks, the objective
+with soft deltas: 20 seconds each) is left to their first call. A folder that already has the kernels of these sources,
+for this processor and these versions of Numba and Python, is left as it is.
 """
 
 from __future__ import annotations
