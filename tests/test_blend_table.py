@@ -95,6 +95,11 @@ def test_words_for_a_missing_number(write, word):
     assert found.y.tolist() == [0.0, 1.0]
 
 
+def test_a_missing_label_is_0_where_the_others_of_its_query_are_0_too(write):
+    found = read_table(write("qid,label,x\n1,,3\n2,,1\n1,0,2\n"), Names())
+    np.testing.assert_array_equal(found.y, [0.0, 0.0, NAN])
+
+
 def test_a_row_index_is_known_in_any_column(write):
     text = "qid,label," + ",".join(f"x{at}" for at in range(10)) + ",Unnamed: 12\n" + "1,1" + ",0" * 11 + "\n"
     with pytest.raises(ValueError, match="column 13 has the name 'Unnamed: 12' of a row index"):
