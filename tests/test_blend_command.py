@@ -203,17 +203,18 @@ def test_a_model_without_a_score_to_train_on_has_no_weight(tmp_path, method, mon
 
 
 def test_methods_without_training_are_fitted_once(tmp_path, monkeypatch):
-    """Their weights are the same in every fold; the blend has its own in each."""
+    """Their weights are the same in every fold; the blend has its own in each, of the same seed and without a bar."""
     fitted, fit = [], SoftBlender.fit
 
     def noted(self, *args, **kwargs):
-        fitted.append(self.method)
+        fitted.append((self.method, self.random_state, self.progress))
         return fit(self, *args, **kwargs)
 
     monkeypatch.setattr(SoftBlender, "fit", noted)
     rows = [f"{query},{document},{document % 2},{document},{-document}" for query in "abcd" for document in range(3)]
-    blend(tmp_path, table_of(tmp_path, *rows), "--folds", "3")
-    assert Counter(fitted) == {"soft": 1 + 3, "equal": 1, "rrf": 1}
+    blend(tmp_path, table_of(tmp_path, *rows), "--folds", "3", "--seed", "7")
+    once = {("soft", 7, "auto"), ("equal", 7, False), ("rrf", 7, False)}
+    assert Counter(fitted) == {**dict.fromkeys(once, 1), ("soft", 7, False): 3}
 
 
 @pytest.mark.parametrize("elsewhere", ["", "0"], ids=["no score", "one score for all"])
