@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import threading
 import time
@@ -417,6 +418,13 @@ def test_what_no_worker_can_do_alone_is_refused(client, frame):
         bd.train_xgboost(3, XGBOOST, X, y, qid)
     with pytest.raises(TypeError, match=r"fit_lightgbm: client must be a distributed.Client .* got 3"):
         bd.fit_lightgbm(ranker(client=3), X, y, qid)
+
+    async def train_while_others_run():
+        async with distributed.Client(client.scheduler.address, asynchronous=True, set_as_default=False) as own:
+            with pytest.raises(TypeError, match=r"train_xgboost: client must be .* not asynchronous; got <Client"):
+                bd.train_xgboost(own, XGBOOST, X, y, qid)
+
+    asyncio.run(train_while_others_run())
 
 
 def test_lightgbms_log_is_of_one_workers_rows(client):
