@@ -144,7 +144,8 @@ def test_differences_carry_the_intervals(n_seeds, shift):
     folds = folds_of(n_seeds, shift=shift)
     axes = Figure().add_subplot()
     assert plots.plot_fold_differences(folds, ax=axes) is axes
-    assert [tick.get_text() for tick in axes.get_yticklabels()] == [*(f"fold {i}" for i in range(1, 6)), "all folds"]
+    named = [(tick.get_text(), tick.get_position()[1]) for tick in axes.get_yticklabels()]
+    assert named == [*((f"fold {fold}", 7 - fold) for fold in range(1, 6)), ("all folds", 1)]
     lines = [line for line in axes.lines if line.get_marker() == "None"]
     bars = [line for line in lines if line.get_ydata()[0] == line.get_ydata()[1]]
     points = [line for line in axes.lines if line.get_marker() == "o"]
