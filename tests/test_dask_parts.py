@@ -231,6 +231,21 @@ def test_categories_in_another_order_are_others():
     assert [list(names) for names in found] == [["letter"]] * 3
 
 
+@pytest.mark.parametrize("coded", [1, 2])
+def test_categories_in_one_partition_alone_are_refused_wherever_it_is(coded):
+    """Dask believes what a function of partitions is said to return."""
+
+    def code(part):
+        letters = pd.Categorical(part["letter"], categories=[1, 0])
+        return part.assign(letter=letters) if part["qid"].iloc[0] == coded else part
+
+    whole = pd.DataFrame({"qid": [1, 1, 2, 2], "letter": [0, 1, 0, 1]})
+    frame = dd.from_pandas(whole, npartitions=2, sort=False).map_partitions(code, meta=whole)
+    told = r"^t: column 'letter' of X must have the same categories .* those of partition 1 are not those of 0"
+    with pytest.raises(ValueError, match=told):
+        check_parts("t", {"qid": frame["qid"], "X": frame[["letter"]]})
+
+
 def test_the_spread_is_pooled_over_the_partitions():
     """One partition's scores are equal: a spread of its own would make its metric the hard one, .5 + .5 / log2(3)."""
     y, scores = [1, 0, 1, 0], [0.0, 0.0, 4.0, 0.0]

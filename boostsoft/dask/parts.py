@@ -292,10 +292,14 @@ def _refuse_split(caller: str, outlines: Sequence[Outline]) -> None:
 
 
 def _refuse_unlike_categories(caller: str, outlines: Sequence[Outline]) -> None:
-    """Raise if a column's categories differ: a booster takes their codes, which would mean another one elsewhere."""
+    """Raise if a column's categories differ: a booster takes their codes, which would mean another one elsewhere.
+
+    Or if it has some in one partition only: Dask does not look whether the parts of a frame are of its types.
+    """
+    first = outlines[0].categories
     for place, found in enumerate(outlines):
-        for name, digest in found.categories.items():
-            if digest != outlines[0].categories.get(name):
+        for name in first | found.categories:
+            if found.categories.get(name) != first.get(name):
                 raise ValueError(
                     f"{caller}: column {name!r} of X must have the same categories in all partitions; those of "
                     f"partition {place} are not those of 0: X.categorize() makes them one"
