@@ -123,6 +123,13 @@ def test_nothing_is_cut_at_any_width(width):
     assert_no_number_is_cut(text_of(table_of(), width), text_of(table_of(), 200), width)
 
 
+def test_letters_of_two_cells_take_two():
+    table = ResultTable(["model"], ["weight"])
+    table.add_row("日本語の文書モデル", "0.1234")
+    assert text_of(table, 24).splitlines()[:2] == ["日本語の文書モデル", "  weight: 0.1234"]
+    assert any(line.split() == ["日本語の文書モデル", "0.1234"] for line in text_of(table, 29).splitlines())
+
+
 def test_words_break_at_blanks_and_only_where_they_must():
     table = ResultTable(["name"], ["value", Field("targets", "left", 12)])
     table.add_row("a", "0.1234", ">= 10x faster: met <= 1x of the other: missed")
