@@ -1,5 +1,9 @@
 """Compile kernels ahead of their first call: ``python -m boostsoft.ahead FOLDER``, which an installation runs.
 
+As many processes as there are processors, four at most, share the work: each takes a part that no other has taken.
+What the first one does at the end, all calls that should compile nothing later, finds their kernels in the folder and
+compiles what a process that failed has left.
+
 It needs NumPy, SciPy and Numba only. What few call (the Hessian of pairs, SoftRank's and sampled ranks, the objective
 with soft deltas: 20 seconds each) is left to their first call. A folder that already has the kernels of these sources,
 for this processor and these versions of Numba and Python, is left as it is.
@@ -10,9 +14,14 @@ from __future__ import annotations
 import hashlib
 import platform
 import shutil
+import subprocess
 import sys
 import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numba
 import numpy as np
@@ -20,9 +29,11 @@ from numba.core.registry import cpu_target
 
 from .choices import Reference
 from .kernels import cache
+from .kernels.blocks import block_address
 from .kernels.gate import gate_address
+from .kernels.processors import processors
 from .kernels.ranks import mean_ranks
-from .kernels.workspace import MOST_CROWD
+from .kernels.workspace import ABSORBED, CASCADES, COUNTED, MIXED, MOST_CROWD, ODDS, SHORT
 from .metrics import Metric, SoftMetric
 from .objectives import SoftObjective, reference_objective
 from .query_groups import QueryGroups
@@ -31,25 +42,89 @@ from .query_groups import QueryGroups
 _METRICS = ("ndcg@2", "err@1", "map@1", "map", "kendall")
 _WHOLE_LISTS, _LONG = ("dcg", "mrr"), MOST_CROWD + 1  # by exponentials, from so many documents on
 _OBJECTIVES: tuple[Reference, ...] = ("lambdarank", "ranknet", "lambdaloss", "xendcg", "listnet", "queryrmse")
-_MANIFEST = "made-for.txt"
+_MANIFEST, _TAKEN = "made-for.txt", "taken"
+# the longest part is a third of the work, and every process takes some 300 MB
+_MOST_PROCESSES = 4
+
+_GROUPS = QueryGroups.from_sizes([3, 2])
+_LABELS, _SCORES = np.array([0, 1, 2, 0, 1]), np.array([0.3, 0.1, 0.2, 0.2, 0.1])
 
 
-def compile_kernels() -> None:
-    """Call what has kernels, once, on the least of data."""
-    groups = QueryGroups.from_sizes([3, 2])
-    labels, scores = np.array([0, 1, 2, 0, 1]), np.array([0.3, 0.1, 0.2, 0.2, 0.1])
+def _hard(name: str) -> None:
+    Metric(name).per_query(_LABELS, _SCORES, group=_GROUPS)
+
+
+def _soft(name: str) -> None:
+    SoftMetric(name).gradient(_LABELS, _SCORES, group=_GROUPS)
+
+
+def _objective(objective: Any) -> None:
+    objective.gradient_curvature(objective.prepare(_LABELS, _GROUPS), _SCORES)
+
+
+def _parts() -> list[Callable[[], Any]]:
+    """What takes nearly all of the time, long ones first, no kernel in two of them."""
+    return [
+        partial(_soft, "map"),
+        *(partial(block_address, engine) for engine in (ODDS, ABSORBED, COUNTED)),
+        partial(_hard, "ndcg@2"),
+        *(partial(block_address, engine) for engine in (SHORT, MIXED, CASCADES)),
+        partial(_hard, "kendall"),
+        partial(_soft, "kendall"),
+        *(partial(_objective, reference_objective(kind)) for kind in ("lambdarank", "ranknet", "xendcg")),
+    ]
+
+
+def take_parts(folder: Path) -> None:
+    """Compile, into a folder, the parts that no process has taken."""
+    with cache.shipping(folder):
+        for k, part in enumerate(_parts()):
+            try:
+                (folder / f"{k}.{_TAKEN}").touch(exist_ok=False)
+            except FileExistsError:
+                continue
+            part()
+
+
+@contextmanager
+def _helpers(folder: Path) -> Iterator[None]:
+    """Let other processes take parts, too, and end with them; one that fails leaves its part undone."""
+    call = f"from pathlib import Path; from boostsoft.ahead import take_parts; take_parts(Path({str(folder)!r}))"
+    command = [sys.executable, *(["-B"] if sys.dont_write_bytecode else []), "-c", call]
+    helpers: list[subprocess.Popen[bytes]] = []
+    try:
+        for _ in range(min(processors(), _MOST_PROCESSES) - 1):
+            helpers.append(subprocess.Popen(command))
+        yield
+        for helper in helpers:
+            helper.wait()
+    finally:
+        for helper in helpers:
+            helper.kill()
+            helper.wait()
+
+
+def compile_kernels(folder: Path) -> None:
+    """Call what has kernels, once, on the least of data, so that a folder has them all."""
+    with _helpers(folder):
+        take_parts(folder)
+    for path in folder.glob(f"*.{_TAKEN}"):
+        path.unlink()
+    with cache.shipping(folder):
+        _usual_calls()
+
+
+def _usual_calls() -> None:
     for name in _METRICS:
-        Metric(name).per_query(labels, scores, group=groups)
-        SoftMetric(name).gradient(labels, scores, group=groups)
+        _hard(name)
+        _soft(name)
     for name in _WHOLE_LISTS:
         SoftMetric(name).gradient(np.arange(_LONG) % 2, np.arange(_LONG), group=[_LONG])
-    for objective in (
-        SoftObjective("ndcg@2", mix={"kendall": 0.5}),
-        *(reference_objective(kind) for kind in _OBJECTIVES),
-    ):
-        objective.gradient_curvature(objective.prepare(labels, groups), scores)
+    _objective(SoftObjective("ndcg@2", mix={"kendall": 0.5}))
+    for kind in _OBJECTIVES:
+        _objective(reference_objective(kind))
     gate_address()
-    mean_ranks(scores, groups.offsets, np.empty(scores.size))
+    mean_ranks(_SCORES, _GROUPS.offsets, np.empty(_SCORES.size))
 
 
 def fits(folder: Path) -> bool:
@@ -68,8 +143,7 @@ def ship(folder: Path) -> None:
     folder.parent.mkdir(parents=True, exist_ok=True)
     beside = Path(tempfile.mkdtemp(prefix=f"{folder.name}-", dir=folder.parent))
     try:
-        with cache.shipping(beside):
-            compile_kernels()
+        compile_kernels(beside)
         (beside / _MANIFEST).write_bytes(_made_for())
         beside.chmod(0o755)
         shutil.rmtree(folder, ignore_errors=True)

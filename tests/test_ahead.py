@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import types
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -119,9 +120,7 @@ def test_files_that_cannot_be_read_are_compiled(ending, brought, tmp_path):
 
 def pretend(monkeypatch, text):
     """Compile nothing; what is written says which run it was."""
-    monkeypatch.setattr(
-        ahead, "compile_kernels", lambda: (cache._shipping_to[-1] / "f.nbc").write_text(text, encoding="utf-8")
-    )
+    monkeypatch.setattr(ahead, "compile_kernels", lambda to: (to / "f.nbc").write_text(text, encoding="utf-8"))
 
 
 def test_a_folder_is_made_once_for_the_same_sources_and_processor(tmp_path, monkeypatch):
@@ -138,6 +137,47 @@ def test_a_folder_is_made_once_for_the_same_sources_and_processor(tmp_path, monk
     ahead.ship(folder)
     assert (folder / "f.nbc").read_text(encoding="utf-8") == "second"
     assert [path.name for path in folder.parent.iterdir()] == ["compiled"]
+
+
+def test_a_part_is_compiled_by_whoever_takes_it_first(tmp_path, monkeypatch):
+    done = []
+    monkeypatch.setattr(ahead, "_parts", lambda: [lambda: (done.append(1), ahead.take_parts(tmp_path)),
+                                                  lambda: done.append(2), lambda: done.append(3)])  # fmt: skip
+    (tmp_path / "1.taken").touch()
+    ahead.take_parts(tmp_path)
+    assert done == [1, 3]
+
+
+@pytest.mark.parametrize("helper", ["true", "false"])
+def test_what_helpers_leave_is_compiled_by_the_usual_calls(helper, tmp_path, monkeypatch):
+    did = []
+    monkeypatch.setattr(ahead.sys, "executable", shutil.which(helper))
+    monkeypatch.setattr(ahead, "processors", lambda: 9)
+    monkeypatch.setattr(ahead, "_parts", lambda: [partial(did.append, "part")] * 2)
+    monkeypatch.setattr(ahead, "_usual_calls", lambda: did.append("calls"))
+    (tmp_path / "0.taken").touch()  # by one that has failed
+    ahead.compile_kernels(tmp_path)
+    assert did == ["part", "calls"]
+    assert not [*tmp_path.iterdir()]
+
+
+def test_helpers_end_where_compiling_fails(tmp_path, monkeypatch):
+    begun, popen = [], subprocess.Popen
+
+    def start(command):
+        begun.append(popen([sys.executable, "-c", "import time; time.sleep(600)"]))
+        return begun[-1]
+
+    def full(folder):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(ahead.subprocess, "Popen", start)
+    monkeypatch.setattr(ahead, "processors", lambda: 9)
+    monkeypatch.setattr(ahead, "take_parts", full)
+    with pytest.raises(OSError, match="No space"):
+        ahead.compile_kernels(tmp_path)
+    assert len(begun) == 3
+    assert all(process.poll() is not None for process in begun)
 
 
 def test_a_damaged_folder_is_made_again(tmp_path, monkeypatch):
@@ -188,7 +228,7 @@ def test_a_failure_leaves_the_folder_as_it_was(tmp_path, monkeypatch):
     ahead.ship(folder)
     (folder / "made-for.txt").write_text("older", encoding="utf-8")
 
-    def full():
+    def full(to):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(ahead, "compile_kernels", full)

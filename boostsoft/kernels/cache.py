@@ -51,7 +51,7 @@ def keep(dispatcher: Any) -> Any:
 
 @contextlib.contextmanager
 def shipping(folder: Path) -> Iterator[None]:
-    """Compile anew what is called inside, and write it to a folder, for an installation, in place of the cache."""
+    """Read what is called inside from an installation's folder, or compile it and write it there, not to the cache."""
     _shipping_to.append(folder)
     try:
         yield
@@ -93,11 +93,11 @@ def _shipping_key(types: Any, codegen: Any) -> tuple[Any, ...]:
     return tuple(types), codegen.magic_tuple()
 
 
-def _load_shipped(function: Any, types: Any, target_context: Any) -> Any:
-    """What the installation brought for these types and this processor, None if nothing."""
+def _load_shipped(function: Any, types: Any, target_context: Any, folder: Path) -> Any:
+    """What a folder, of the installation, has for these types and this processor, None if nothing."""
     try:
         target_context.refresh()
-        found = _shipped(function, COMPILED).load(_shipping_key(types, target_context.codegen()))
+        found = _shipped(function, folder).load(_shipping_key(types, target_context.codegen()))
         return None if found is None else CompileResult._rebuild(target_context, *found)
     except Exception:  # whatever is wrong with a file, the kernel can be compiled
         return None
@@ -112,10 +112,8 @@ class KernelCache(FunctionCache):
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """What was shipped or kept for these types, None if there is nothing that can be read."""
-        if _shipping_to:
-            return None
-        shipped = _load_shipped(self._py_func, sig, target_context)
-        if shipped is not None:
+        shipped = _load_shipped(self._py_func, sig, target_context, _shipping_to[-1] if _shipping_to else COMPILED)
+        if shipped is not None or _shipping_to:
             return shipped
         try:
             return super().load_overload(sig, target_context)
@@ -141,7 +139,7 @@ class NoCache(NullCache):
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """What was shipped for these types."""
-        return _load_shipped(self._function, sig, target_context)
+        return _load_shipped(self._function, sig, target_context, COMPILED)
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Remember that it is not kept."""
