@@ -278,14 +278,15 @@ def mean_of_few_values(hard, labels, scores, k):
 @every_ranked
 @pytest.mark.parametrize("pattern", ["equal", "few values"])
 def test_a_hundred_thousand_documents(name, pattern):
-    n, rng = 100_000, np.random.default_rng(0)
+    absorbing = REGISTRY[name].family == ABSORBING
+    n = 30_000 if absorbing and pattern == "equal" else 100_000  # the walk over the documents of a block takes long
+    rng = np.random.default_rng(0)
     labels = rng.integers(0, 3, n)
     scores = {"equal": np.zeros(n), "few values": rng.integers(0, 5, n)}[pattern]
     hard = metric(name)
-    if REGISTRY[name].family == ABSORBING:  # two in three are relevant: nobody looks further than 300 ranks
-        wanted = mean_over_ties(name, labels, scores, 300)
-    else:
-        wanted = mean_of_few_values(hard, labels, scores, n)
+    # of absorbing ones, where two documents in three are relevant, nobody looks further than 300 ranks
+    args = name, labels, scores
+    wanted = mean_over_ties(*args, 300) if absorbing else mean_of_few_values(hard, *args[1:], n)
     assert hard(labels, scores, group=[n]) == pytest.approx(wanted, rel=1e-10)
     if REGISTRY[name].family != PLAIN:
         found = metric(name, 50)(labels, scores, group=[n])

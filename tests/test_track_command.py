@@ -399,29 +399,39 @@ DAMAGES = {
 }
 
 
-@pytest.mark.parametrize(("lost", "kept", "message"), DAMAGES.values(), ids=DAMAGES.keys())
-def test_damaged_lightgbm_models(folder, tmp_path, lost, kept, message):
-    """In a process of its own: LightGBM would end it."""
+def tracked_in_a_process(models, data):
+    """The exit code of the command for each model, in a process that LightGBM may end, and all output and errors."""
+    code = (
+        "import sys; from boostsoft import cli\n"
+        "print([cli.main(['track', model, sys.argv[1]]) for model in sys.argv[2:]])\n"
+    )
+    command = [sys.executable, "-c", code, data, *models]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    *out, codes = done.stdout.splitlines()
+    return json.loads(codes), out, done.stderr
+
+
+def test_damaged_lightgbm_models(folder, tmp_path):
     content = (folder / "lightgbm.txt").read_bytes()
-    (tmp_path / "model.txt").write_bytes(re.sub(lost, kept, content, count=1))
-    command = [sys.executable, "-m", "boostsoft", "track", tmp_path / "model.txt", folder / "a.txt"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 2
-    assert f"boostsoft: track: cannot read the model {tmp_path / 'model.txt'}: {message}" in done.stderr
+    models = [tmp_path / f"{number}.txt" for number in range(len(DAMAGES))]
+    for model, (lost, kept, _) in zip(models, DAMAGES.values(), strict=True):
+        model.write_bytes(re.sub(lost, kept, content, count=1))
+    codes, _, errors = tracked_in_a_process(models, folder / "a.txt")
+    assert codes == [2] * len(DAMAGES)
+    for model, (_, _, message) in zip(models, DAMAGES.values(), strict=True):
+        assert f"boostsoft: track: cannot read the model {model}: {message}" in errors
 
 
 def test_what_a_model_was_trained_with_is_not_read(folder, tmp_path):
-    """In a process of its own: LightGBM would end it at a line without brackets."""
+    """A line without brackets would have LightGBM end the process."""
     content = (folder / "lightgbm.txt").read_bytes()
     before, rest = content.split(b"\nparameters:\n")
     (tmp_path / "lightgbm.txt").write_bytes(before + b"\nparameters:\nno brackets" + rest[rest.index(b"\nend of p") :])
-    command = [sys.executable, "-m", "boostsoft", "track"]
-    damaged, whole = (
-        subprocess.run([*command, at / "lightgbm.txt", folder / "a.txt"], capture_output=True, text=True, check=False)
-        for at in (tmp_path, folder)
-    )
-    assert (damaged.returncode, damaged.stderr) == (0, "")
-    assert damaged.stdout == whole.stdout
+    codes, out, errors = tracked_in_a_process([at / "lightgbm.txt" for at in (tmp_path, folder)], folder / "a.txt")
+    assert (codes, errors) == ([0, 0], "")
+    damaged, whole = out[: len(out) // 2], out[len(out) // 2 :]
+    assert damaged == whole
+    assert "ndcg@10" in " ".join(whole)
 
 
 def test_a_lightgbm_model_with_other_ends_of_lines(folder, tmp_path):
