@@ -4,9 +4,8 @@ As many processes as there are processors, four at most, share the work: each ta
 What the first one does at the end, all calls that should compile nothing later, finds their kernels in the folder and
 compiles what a process that failed has left.
 
-It needs NumPy, SciPy and Numba only. What few call (the Hessian of pairs, SoftRank's and sampled ranks, the objective
-with soft deltas: 20 seconds each) is left to their first call. A folder that already has the kernels of these sources,
-for this processor and these versions of Numba and Python, is left as it is.
+It needs NumPy, SciPy and Numba only. A folder that already has the kernels of these sources, for this processor and
+these versions of Numba and Python, is left as it is.
 """
 
 from __future__ import annotations
@@ -35,15 +34,14 @@ from .kernels.processors import processors
 from .kernels.ranks import mean_ranks
 from .kernels.workspace import ABSORBED, CASCADES, COUNTED, MIXED, MOST_CROWD, ODDS, SHORT
 from .metrics import Metric, SoftMetric
-from .objectives import SoftObjective, reference_objective
+from .objectives import REFERENCES, Objective, SoftObjective, reference_objective
 from .query_groups import QueryGroups
 
 # metrics of ranks by odds and by rows, one of pairs: their kernels serve all of the kind
 _METRICS = ("ndcg@2", "err@1", "map@1", "map", "kendall")
 _WHOLE_LISTS, _LONG = ("dcg", "mrr"), MOST_CROWD + 1  # by exponentials, from so many documents on
-_OBJECTIVES: tuple[Reference, ...] = ("lambdarank", "ranknet", "lambdaloss", "xendcg", "listnet", "queryrmse")
 _MANIFEST, _TAKEN = "made-for.txt", "taken"
-# the longest part is a third of the work, and every process takes some 300 MB
+# the longest part is a fifth of the work, and every process takes some 300 MB
 _MOST_PROCESSES = 4
 
 _GROUPS = QueryGroups.from_sizes([3, 2])
@@ -58,20 +56,59 @@ def _soft(name: str) -> None:
     SoftMetric(name).gradient(_LABELS, _SCORES, group=_GROUPS)
 
 
-def _objective(objective: Any) -> None:
+def _whole_list(name: str) -> None:
+    SoftMetric(name).gradient(np.arange(_LONG) % 2, np.arange(_LONG), group=[_LONG])
+
+
+def _pairs() -> None:
+    _hard("kendall")
+    SoftMetric("kendall").value_gradient_hessian(_LABELS, _SCORES, group=_GROUPS)
+
+
+def _softrank() -> None:
+    SoftMetric("ndcg@2", ranks="softrank").gradient(_LABELS, _SCORES, group=_GROUPS)
+
+
+def _sampled() -> None:
+    SoftMetric("ndcg@2", noise="gumbel", ranks="sampled", n_samples=2).gradient(_LABELS, _SCORES, group=_GROUPS)
+
+
+def _objective(objective: Objective) -> None:
     objective.gradient_curvature(objective.prepare(_LABELS, _GROUPS), _SCORES)
 
 
+def _reference(kind: Reference) -> None:
+    _objective(reference_objective(kind))
+
+
+def _calls() -> Iterator[Callable[[], object]]:
+    """All that has kernels, once, on the least of data."""
+    for name in _METRICS:
+        yield partial(_hard, name)
+        yield partial(_soft, name)
+    for name in _WHOLE_LISTS:
+        yield partial(_whole_list, name)
+    yield from (_pairs, _softrank, _sampled)
+    yield partial(_objective, SoftObjective("ndcg@2", mix={"kendall": 0.5}))
+    for kind in REFERENCES:
+        yield partial(_reference, kind)
+    yield gate_address
+    yield lambda: mean_ranks(_SCORES, _GROUPS.offsets, np.empty(_SCORES.size))
+
+
 def _parts() -> list[Callable[[], Any]]:
-    """What takes nearly all of the time, long ones first, no kernel in two of them."""
+    """What takes nearly all of the time, long ones first, hardly a kernel in two of them."""
     return [
         partial(_soft, "map"),
-        *(partial(block_address, engine) for engine in (ODDS, ABSORBED, COUNTED)),
+        _pairs,
+        partial(_reference, "softlambda"),
+        partial(block_address, ODDS),
+        _softrank,
         partial(_hard, "ndcg@2"),
-        *(partial(block_address, engine) for engine in (SHORT, MIXED, CASCADES)),
-        partial(_hard, "kendall"),
+        *(partial(block_address, engine) for engine in (ABSORBED, COUNTED, SHORT, MIXED, CASCADES)),
+        _sampled,
         partial(_soft, "kendall"),
-        *(partial(_objective, reference_objective(kind)) for kind in ("lambdarank", "ranknet", "xendcg")),
+        *(partial(_reference, kind) for kind in ("lambdarank", "ranknet", "xendcg")),
     ]
 
 
@@ -105,26 +142,14 @@ def _helpers(folder: Path) -> Iterator[None]:
 
 
 def compile_kernels(folder: Path) -> None:
-    """Call what has kernels, once, on the least of data, so that a folder has them all."""
+    """Compile all kernels into a folder."""
     with _helpers(folder):
         take_parts(folder)
     for path in folder.glob(f"*.{_TAKEN}"):
         path.unlink()
     with cache.shipping(folder):
-        _usual_calls()
-
-
-def _usual_calls() -> None:
-    for name in _METRICS:
-        _hard(name)
-        _soft(name)
-    for name in _WHOLE_LISTS:
-        SoftMetric(name).gradient(np.arange(_LONG) % 2, np.arange(_LONG), group=[_LONG])
-    _objective(SoftObjective("ndcg@2", mix={"kendall": 0.5}))
-    for kind in _OBJECTIVES:
-        _objective(reference_objective(kind))
-    gate_address()
-    mean_ranks(_SCORES, _GROUPS.offsets, np.empty(_SCORES.size))
+        for call in _calls():
+            call()
 
 
 def fits(folder: Path) -> bool:

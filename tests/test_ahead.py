@@ -27,7 +27,7 @@ cache.COMPILED.mkdir()
 with cache.shipping(cache.COMPILED):
     f(4)
 """
-# what is compiled while people do the usual things
+# what is compiled while people do the usual things, and the unusual ones
 USE = """
 import json, sys
 from numba.core import event
@@ -44,6 +44,7 @@ class Listener(event.Listener):
 event.register("numba:compile", Listener())
 import numpy as np, lightgbm as lgb
 import boostsoft as bs, boostsoft.lightgbm as bl
+from boostsoft.objectives import REFERENCES, reference_objective
 
 rng = np.random.default_rng(0)
 X, y, group = rng.normal(size=(90, 3)), rng.integers(0, 4, 90), [40, 50]
@@ -53,7 +54,15 @@ for name in ("ndcg@10", "ndcg", "precision@5", "mrr", "err@10", "map", "rbp", "k
         soft = bs.SoftMetric(name, noise=noise)
         soft(y > 1 if name == "auc" else y, X[:, 0], group=group)
         soft.gradient(y > 1 if name == "auc" else y, X[:, 0], group=group)
-bs.SoftMetric("ndcg@10").value_gradient_hessian(y, X[:, 0], group=group)
+for name in ("ndcg@10", "map", "kendall", "auc"):
+    labels = y > 1 if name == "auc" else y
+    bs.SoftMetric(name).value_gradient_hessian(labels, X[:, 0], group=group)
+    for noise in ("gaussian", "gumbel"):
+        bs.SoftMetric(name, ranks="sampled", noise=noise, n_samples=3).gradient(labels, X[:, 0], group=group)
+bs.SoftMetric("ndcg@10", ranks="softrank").value_gradient_hessian(y, X[:, 0], group=group)
+for kind in REFERENCES:
+    rule = reference_objective(kind)
+    rule.gradient_curvature(rule.prepare(y, bs.QueryGroups.from_sizes(group)), X[:, 0])
 bs.SoftMetric("ndcg@10", accuracy="high").per_query(y, X[:, 0], group=group)
 train = lgb.Dataset(X, y, group=group)
 lgb.train({"objective": bl.objective("ndcg@10"), "metric": "None", "verbose": -1}, train, 2, valid_sets=[train],
@@ -149,12 +158,12 @@ def test_a_part_is_compiled_by_whoever_takes_it_first(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("helper", ["true", "false"])
-def test_what_helpers_leave_is_compiled_by_the_usual_calls(helper, tmp_path, monkeypatch):
+def test_what_helpers_leave_is_compiled_at_the_end(helper, tmp_path, monkeypatch):
     did = []
     monkeypatch.setattr(ahead.sys, "executable", shutil.which(helper))
     monkeypatch.setattr(ahead, "processors", lambda: 9)
     monkeypatch.setattr(ahead, "_parts", lambda: [partial(did.append, "part")] * 2)
-    monkeypatch.setattr(ahead, "_usual_calls", lambda: did.append("calls"))
+    monkeypatch.setattr(ahead, "_calls", lambda: [partial(did.append, "calls")])
     (tmp_path / "0.taken").touch()  # by one that has failed
     ahead.compile_kernels(tmp_path)
     assert did == ["part", "calls"]
@@ -292,7 +301,7 @@ def test_an_editable_installation_compiles_beside_its_sources(hook):
     assert_compiled_beside_sources(hook, "editable", [])
 
 
-def test_the_usual_calls_compile_nothing_in_an_installation(tmp_path):
+def test_calls_compile_nothing_in_an_installation(tmp_path):
     if not ahead.fits(cache.COMPILED):
         pytest.skip("this copy of the package brings no kernels compiled from its sources for this machine")
     done = subprocess.run(
