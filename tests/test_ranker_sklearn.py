@@ -143,7 +143,8 @@ def test_real_data(booster, routing):
     part = load_letor(real_folder("MQ2008") / "S1.txt.gz")
     mixed = np.random.default_rng(0).permutation(part.n_docs)
     X, y, qid = part.X[mixed], part.y[mixed], part.qid[mixed]
-    model = SoftRanker(booster, n_estimators=20, n_jobs=2).set_fit_request(qid=True).set_score_request(qid=True)
+    model = SoftRanker(booster, n_estimators=20, n_boosters=2, n_jobs=2)
+    model.set_fit_request(qid=True).set_score_request(qid=True)
     scoring = {name: make_ranking_scorer(name).set_score_request(qid=True) for name in ("ndcg@10", "map")}
     pipeline = make_pipeline(StandardScaler(), model)
     params = {"qid": qid, "groups": qid}
