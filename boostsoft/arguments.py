@@ -6,6 +6,7 @@ Everything behind it may assume contiguous float64 arrays and finite values.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
@@ -33,6 +34,7 @@ class HasArray(Protocol):
 Numbers = Sequence[float] | HasArray  # ArrayLike would take one number, and texts
 
 _LARGEST_WHOLE = 2.0**53  # beyond, floats are no whole numbers any more and sums may overflow
+_LISTED = re.compile(r" instead:\narray=.*\.\n(?=Reshape)", re.DOTALL)  # by scikit-learn, whatever its length
 LARGEST_INT32 = 2**31 - 1  # what every booster takes as a whole number, and every generator as a seed
 
 
@@ -223,12 +225,15 @@ def time_in(array: NDArray[Any]) -> Any:
 
 @contextmanager
 def naming(caller: str, argument: str, rule: str = "") -> Iterator[None]:
-    """Have the errors of scikit-learn's checks name the function and the argument, and the rule if they don't."""
+    """Have the errors of scikit-learn's checks name the function and the argument, and the rule if they don't.
+
+    Without the array that they print, which may have thousands of rows.
+    """
     try:
         yield
     except (TypeError, ValueError) as error:
         kind = TypeError if isinstance(error, TypeError) else ValueError
-        raise kind(f"{caller}: {argument}{rule}: {error}") from error
+        raise kind(f"{caller}: {argument}{rule}: {_LISTED.sub('. ', str(error))}") from error
 
 
 def refuse_lazy(caller: str, argument: str, values: Any) -> None:

@@ -313,7 +313,7 @@ def test_scores_must_not_be_masked_within_a_list():
     ("S", "said"),
     [
         (np.array([["a", 1.0]] * 20, object), "could not convert string to float"),
-        (np.ones(20), "Expected 2D array"),
+        (np.ones(20), r"Expected 2D array, got 1D array\. Reshape your data .*\.$"),
         (np.ones((20, 2)) + 1j, "Complex data not supported"),
     ],
 )

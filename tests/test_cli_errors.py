@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import gzip
+import io
 import os
 import re
 import subprocess
@@ -17,6 +18,7 @@ from boostsoft import cli
 from boostsoft.atomic import write_files
 from boostsoft.commands import terminal
 from boostsoft.commands import train as train_command
+from boostsoft.commands.options import stop
 
 from . import cli_cases
 from .cli_cases import SMALL_TREES, split_arguments, twice
@@ -337,6 +339,15 @@ def test_a_closed_stream_changes_no_exit_code(closed, parts, tmp_path):
     code = start + "from boostsoft import cli\nsys.exit([cli.main(), cli.main(['track', 'none.txt', '-'])] != [0, 2])\n"
     train = [*split_arguments(parts), "--out", str(tmp_path / "out"), *SMALL_TREES, "--trees", "2"]
     subprocess.run([sys.executable, "-c", code, *train], stdin=subprocess.DEVNULL, check=True)
+
+
+def test_where_nothing_can_be_written_the_exit_code_says_it(monkeypatch):
+    class Full(io.StringIO):
+        def write(self, text):
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(sys, "stderr", Full())
+    assert stop("a message", 2) == 2
 
 
 @pytest.mark.skipif(not hasattr(os, "symlink") or os.name == "nt", reason="links need rights on Windows")
