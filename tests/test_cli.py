@@ -517,6 +517,7 @@ def test_the_version_is_told(capsys):
 
 def test_a_weight_may_stand_apart_from_its_name():
     assert options.weighted(" map = 2 ") == ("map", 2.0)
+    assert options.weighted_or_none(" none ") is None
 
 
 def test_help_ends_well(capsys):
