@@ -20,7 +20,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numba
 import numpy as np
@@ -96,7 +95,7 @@ def _calls() -> Iterator[Callable[[], object]]:
     yield lambda: mean_ranks(_SCORES, _GROUPS.offsets, np.empty(_SCORES.size))
 
 
-def _parts() -> list[Callable[[], Any]]:
+def _parts() -> list[Callable[[], object]]:
     """What takes nearly all of the time, long ones first, hardly a kernel in two of them."""
     return [
         partial(_soft, "map"),

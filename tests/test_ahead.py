@@ -157,31 +157,36 @@ def test_a_part_is_compiled_by_whoever_takes_it_first(tmp_path, monkeypatch):
     assert done == [1, 3]
 
 
-@pytest.mark.parametrize("helper", ["true", "false"])
-def test_what_helpers_leave_is_compiled_at_the_end(helper, tmp_path, monkeypatch):
-    did = []
-    monkeypatch.setattr(ahead.sys, "executable", shutil.which(helper))
+def other_helpers(monkeypatch, code):
+    """Have as many helpers as there may be run this code instead; the list of those that were begun."""
+    begun, popen = [], subprocess.Popen
+
+    def start(command):
+        begun.append(popen([sys.executable, "-c", code]))
+        return begun[-1]
+
+    monkeypatch.setattr(ahead.subprocess, "Popen", start)
     monkeypatch.setattr(ahead, "processors", lambda: 9)
+    return begun
+
+
+@pytest.mark.parametrize("code", [0, 1])
+def test_what_helpers_leave_is_compiled_at_the_end(code, tmp_path, monkeypatch):
+    did, begun = [], other_helpers(monkeypatch, f"raise SystemExit({code})")
     monkeypatch.setattr(ahead, "_parts", lambda: [partial(did.append, "part")] * 2)
     monkeypatch.setattr(ahead, "_calls", lambda: [partial(did.append, "calls")])
     (tmp_path / "0.taken").touch()  # by one that has failed
     ahead.compile_kernels(tmp_path)
-    assert did == ["part", "calls"]
+    assert (did, [process.poll() for process in begun]) == (["part", "calls"], [code] * 3)
     assert not [*tmp_path.iterdir()]
 
 
 def test_helpers_end_where_compiling_fails(tmp_path, monkeypatch):
-    begun, popen = [], subprocess.Popen
-
-    def start(command):
-        begun.append(popen([sys.executable, "-c", "import time; time.sleep(600)"]))
-        return begun[-1]
+    begun = other_helpers(monkeypatch, "import time; time.sleep(600)")
 
     def full(folder):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(ahead.subprocess, "Popen", start)
-    monkeypatch.setattr(ahead, "processors", lambda: 9)
     monkeypatch.setattr(ahead, "take_parts", full)
     with pytest.raises(OSError, match="No space"):
         ahead.compile_kernels(tmp_path)

@@ -176,10 +176,10 @@ def test_other_normalizers_of_average_precision(normalizer, noise):
 @pytest.mark.parametrize("noise", NOISES)
 @pytest.mark.parametrize("name", [name for name in EXACT if not REGISTRY[name].pairwise])
 def test_many_samples_agree(name, noise):
-    """Twelve documents by 20,000 draws, whose mean is within 4.5 of its standard errors."""
+    """Twelve documents by 40,000 draws, whose mean is within 4.5 of its standard errors."""
     options = options_of(name)
     labels, scores = query("generic", 12, 6)
-    mean, error = oracle.monte_carlo(name, labels, scores, noise, 0.8, 5, n=20_000, seed=1, **options)
+    mean, error = oracle.monte_carlo(name, labels, scores, noise, 0.8, 5, n=40_000, seed=1, **options)
     soft = bs.SoftMetric(spec_of(name, 5), noise=noise, sigma=0.8, **options)
     assert 0 < error < 0.1
     assert soft(labels, scores, group=[12]) == pytest.approx(mean, abs=4.5 * error)

@@ -253,7 +253,7 @@ def test_kinds_of_queries_match_the_enumerated_orders(noise, kind):
 @pytest.mark.parametrize("noise", NOISE_NAMES)
 @pytest.mark.parametrize("sigma", [0.02, 0.6, 40.0])
 def test_both_quadrature_rules_agree(noise, sigma):
-    labels, scores = query("generic", 3, 10)
+    labels, scores = query("generic", 4, 10)
     fixed = expected_derivatives("ndcg", labels, scores, noise, sigma, 2)
     adaptive = expected_derivatives("ndcg", labels, scores, noise, sigma, 2, rule="quad")
     assert_smooth_close(fixed, adaptive, atol=0, rtol=1e-10)
