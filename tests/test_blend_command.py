@@ -74,6 +74,12 @@ def fitted(files):
     return data, SoftBlender(n_boot=20, random_state=3).fit(data.S, data.y, group=data.sizes)
 
 
+@pytest.fixture(autouse=True)
+def undrawn(monkeypatch):
+    """Pictures are made, but drawn in ``done`` alone."""
+    monkeypatch.setattr("boostsoft.commands.blend.png", lambda figure: str(figure).encode())
+
+
 def blend(tmp_path, *arguments):
     out = tmp_path / "out"
     assert cli.main(["blend", *map(str, arguments), "--out", str(out), "--resamples", "0"]) == 0

@@ -9,6 +9,7 @@ from boostsoft.kernels.sorting import falling_order, rank_order, whole_order
 
 LENGTHS = [1, 2, 7, 8, 9, 16, 17, 23, 24, 25, 71, 72, 73, 127, 128, 129, 130, 144, 145, 255, 256, 257, 288, 300]
 LENGTHS += [1151, 1152, 1153, 5000]
+COUNTS = [1, 3, 10, 40, 128, 129, 10_000]
 
 
 @kernel
@@ -76,20 +77,21 @@ def test_equal_scores_by_rising_coefficient(n, kind):
     np.testing.assert_array_equal(scores[whole_order(scores, gains, True)], scores[wanted])
 
 
-@pytest.mark.parametrize("rising", [False, True])
-@pytest.mark.parametrize("count", [1, 3, 10, 40, 128, 129, 10_000])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("n", LENGTHS)
-def test_the_first_documents_and_all_that_equal_the_last_of_them(n, kind, count, rising):
-    scores, count = drawn(n, kind), min(count, n)
+def test_the_first_documents_and_all_that_equal_the_last_of_them(n, kind):
+    scores = drawn(n, kind)
     gains = np.random.default_rng(n).integers(0, 4, n).astype(float)
-    found, keys = first_of(scores, gains, count, rising)
-    wanted = np.lexsort((gains, -scores)) if rising else np.argsort(-scores, kind="stable")
-    np.testing.assert_array_equal(keys, scores[found])
-    np.testing.assert_array_equal(gains[found], gains[wanted[: found.size]])
-    if not rising:
-        np.testing.assert_array_equal(found, wanted[: found.size])
-    assert found.size >= np.sum(scores >= scores[wanted[count - 1]])
+    for rising in (False, True):
+        wanted = np.lexsort((gains, -scores)) if rising else np.argsort(-scores, kind="stable")
+        for count in sorted({min(count, n) for count in COUNTS}):
+            found, keys = first_of(scores, gains, count, rising)
+            case = f"{count=}, {rising=}"
+            np.testing.assert_array_equal(keys, scores[found], case)
+            np.testing.assert_array_equal(gains[found], gains[wanted[: found.size]], case)
+            if not rising:
+                np.testing.assert_array_equal(found, wanted[: found.size], case)
+            assert found.size >= np.sum(scores >= scores[wanted[count - 1]]), case
 
 
 def test_few_documents_are_sorted_for_few_ranks():
