@@ -1,7 +1,7 @@
 """The stated error of the node rule, over sizes, spreads, cutoffs, discounts and shapes of scores.
 
-The reference is the same engine at two thirds of the step of ``accuracy="high"``: that engine is held against the oracle
-in test_engine.py, and here the question is only whether the default's nodes are enough.
+The reference is the same engine at two thirds of the step of ``accuracy="high"``: that engine is held against the
+oracle in test_engine.py, and here the question is only whether the default's nodes are enough.
 """
 
 from __future__ import annotations
