@@ -52,7 +52,7 @@ def walk(law, shape, u, n, h, miss, cutoff, log_eps, room, bins, found, weights)
 
 def nodes(noise, shape, u, cutoff=math.inf, miss=1e-9):
     """Nodes and weights for one cluster of sorted positions, from the top to where nothing is left to see."""
-    bins = tuple(np.zeros(MOST_BINS) for _ in range(4))
+    bins = tuple(np.zeros(MOST_BINS + 1) for _ in range(5))
     room = (*(np.zeros(8) for _ in range(5)), np.zeros(3))
     found, weights = np.zeros(4000), np.zeros(4000)
     padded = np.concatenate([u, np.full(8, u[-1])])

@@ -51,9 +51,10 @@ def fill_bins(law, u, first, last, bins):
 
     A bin is a crowd of its documents' mean and variance, drawn as one document of that much wider noise. For a law with
     an exponential tail, narrow bins are drawn where exp(u) has its mean, with the law's own noise: seen from far above,
-    all bins from one on are then ``rest`` times exp(centre). Without such rests it is 0.
+    all bins from one on are then ``rest`` times exp(centre), and ``fall`` is that exponential over the one of the bin
+    before. Without such rests it is 0.
     """
-    centres, rates, counts, rests = bins
+    centres, rates, counts, rests, falls = bins
     width = max(BIN_WIDTH, (u[first] - u[last - 1]) / (MOST_BINS - 1))
     summed = law != GAUSSIAN and width == BIN_WIDTH
     n_bins, j = 0, first
@@ -74,7 +75,8 @@ def fill_bins(law, u, first, last, bins):
     if summed:
         rests[n_bins - 1] = counts[n_bins - 1]
         for b in range(n_bins - 2, -1, -1):
-            rests[b] = counts[b] + rests[b + 1] * math.exp(centres[b + 1] - centres[b])
+            falls[b + 1] = math.exp(centres[b + 1] - centres[b])
+            rests[b] = counts[b] + rests[b + 1] * falls[b + 1]
     return n_bins
 
 
@@ -95,20 +97,30 @@ def tail_origin(u, first, last):
 @routine
 def _stand_in(law, z):
     """A tail probability, its slope, and the slope's own: near the law's, for where nodes lie need only be smooth."""
-    if law == GUMBEL:
-        e = short_exponential(splat(0.0) - z)
-        rest = splat(1.0) / (splat(1.0) + splat(0.25) * e)  # (1 + e / 4)^-4 for exp(-e)
-        q = rest * rest
-        w = e * q * q * rest
-        return splat(1.0) - q * q, w, w * (splat(1.25) * e * rest - splat(1.0))
-    bend = splat(_CUBIC if law == GAUSSIAN else 0.0) * z
+    if law != GAUSSIAN:
+        return _by_exponential(law, short_exponential(splat(0.0) - z))
+    bend = splat(_CUBIC) * z
     square = bend * z
-    linear = splat(_LINEAR if law == GAUSSIAN else 1.0)
+    linear = splat(_LINEAR)
     p = splat(1.0) / (splat(1.0) + short_exponential(z * (linear + square)))
     slope = linear + square + square + square
     q = splat(1.0) - p
     w = p * q
     return p, w * slope, w * (splat(6.0) * bend - slope * slope * (q - p))
+
+
+@routine
+def _by_exponential(law, e):
+    """The same of the laws with an exponential tail, by e = exp(-z)."""
+    if law == GUMBEL:
+        rest = splat(1.0) / (splat(1.0) + splat(0.25) * e)  # (1 + e / 4)^-4 for exp(-e)
+        q = rest * rest
+        w = e * q * q * rest
+        return splat(1.0) - q * q, w, w * (splat(1.25) * e * rest - splat(1.0))
+    q = splat(1.0) / (splat(1.0) + e)
+    p = e * q
+    w = p * q
+    return p, w, w * (p - q)
 
 
 @routine
@@ -142,7 +154,7 @@ def near_bins(bins, n_bins, top, bottom, fine):
 
     And whether those behind count by their rests, exp(-z) together, which leaves the square of that.
     """
-    centres, rates, counts, rests = bins
+    centres, rates, counts, rests, _ = bins
     begin, certain = 0, 0.0
     _, over, under = fine
     if rests[0] > 0.0:
@@ -159,12 +171,23 @@ def near_bins(bins, n_bins, top, bottom, fine):
 @routine
 def _expected_above(law, x, bins, near):
     """Lambda, -dLambda/dx, its derivative and the variance of the count above at eight positions x."""
-    centres, rates, counts, rests = bins
+    centres, rates, counts, rests, falls = bins
     begin, end, certain, more = near
     above, density, change, variance = splat(certain), splat(0.0), splat(0.0), splat(0.0)
-    if more:
-        rest = splat(rests[end]) * short_exponential(splat(centres[end]) - x)
-        above, density, change, variance = above + rest, rest, splat(0.0) - rest, rest
+    if rests[0] > 0.0:  # from bin to bin the exponential falls by a factor that no node changes
+        e = short_exponential(splat(centres[begin]) - x)
+        for b in range(begin, end):
+            p, w, bend = _by_exponential(law, e)
+            count = splat(counts[b])
+            above = above + count * p
+            variance = variance + count * p * (splat(1.0) - p)
+            density = density + count * w
+            change = change + count * bend
+            e = e * splat(falls[b + 1])
+        if more:
+            rest = splat(rests[end]) * e
+            above, density, change, variance = above + rest, density + rest, change - rest, variance + rest
+        return above, density, change, variance
     for b in range(begin, end):
         rate = splat(rates[b])
         p, w, bend = _stand_in(law, (x - splat(centres[b])) * rate)

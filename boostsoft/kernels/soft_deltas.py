@@ -130,7 +130,8 @@ def _block(law, x, weights, u, gains, low, high, start, n, ranks, discount, room
 @merged
 def _cluster(law, u, gains, start, size, n, ranks, smooth, discount, h, eps, miss_allowed, room, expected, lower):
     """The documents from place ``start`` on, ``size`` of them, that can change places with each other only."""
-    bins = (np.zeros(MOST_BINS + 1), np.zeros(MOST_BINS + 1), np.zeros(MOST_BINS + 1), np.zeros(MOST_BINS + 1))
+    centres, rates, counts = np.zeros(MOST_BINS + 1), np.zeros(MOST_BINS + 1), np.zeros(MOST_BINS + 1)
+    bins = (centres, rates, counts, np.zeros(MOST_BINS + 1), np.zeros(MOST_BINS + 1))
     x, weights, above, variance = np.zeros(LANES), np.zeros(LANES), np.zeros(LANES), np.zeros(LANES)
     scratch, state = np.zeros(LANES), np.zeros(3)
     left, right = reach(law, eps)

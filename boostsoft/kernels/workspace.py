@@ -54,7 +54,7 @@ class Space(NamedTuple):
     limits: Any  # the cells that each row keeps: from, to
     documents: Any  # by falling score: position, gain, gap to the one before
     sums: Any  # of documents: gradient, push, hessian, mass, drift, curl, level
-    bins: Any  # centres, rates, counts, rests (``quadrature``)
+    bins: Any  # centres, rates, counts, rests, falls (``quadrature``)
     nodes: Nodes
     odds: ByOdds
     order: Any  # each document's place in the data
@@ -92,7 +92,7 @@ class ByOdds(NamedTuple):
 
 # how many parts each group of numbers has, in the order of the buffer
 _GROUPS = {
-    "rows": 4, "saved": 4, "back": 7, "laws": 4, "documents": 3, "sums": 7, "bins": 4, "nodes": 7, "odds": 3, "tail": 2,
+    "rows": 4, "saved": 4, "back": 7, "laws": 4, "documents": 3, "sums": 7, "bins": 5, "nodes": 7, "odds": 3, "tail": 2,
     "series": 5, "found": 4, "few": 1, "terms": 3, "marked": 4, "moments": 5, "by_term": 1, "certain": 1, "tally": 1,
 }  # fmt: skip
 (
@@ -129,7 +129,7 @@ def sizes_of_parts(engine: int, family: int, n: int, ranks: int, spread: float) 
         "laws": [wide] * 4,
         "documents": [more] * 3,
         "sums": [n] * 7,
-        "bins": [MOST_BINS] * 4,
+        "bins": [MOST_BINS + 1] * 5,  # behind the last one something is read that is not used
         "nodes": [LANES] * 7,
         "odds": [odds * wide, odds * wide, odds * more],
         "tail": [polynomial] * 2,
@@ -240,7 +240,7 @@ def arrays(f, at, i, place):
         (pointer(i, place[0]), pointer(i, place[1])),
         _three(f, at, _DOCUMENTS),
         _four(f, at, _SUMS) + _three(f, at, _SUMS + 4),
-        _four(f, at, _BINS),
+        _four(f, at, _BINS) + (pointer(f, at[_BINS + 4]),),
         Nodes(x, weights, above, variance, wide, scratch, state),
         odds,
         pointer(i, place[2]),
