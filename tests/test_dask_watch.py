@@ -118,17 +118,21 @@ def test_after_a_failure_lost_workers_and_those_that_wait_for_them(client):
 
 
 @pytest.mark.parametrize("task", ["train", None])
-def test_workers_get_some_time_to_raise_themselves(client, task):
+@pytest.mark.parametrize("lost", [[], [TWO]])
+def test_workers_get_some_time_to_raise_themselves(client, task, lost):
     cluster = Cluster(client, task)
     client.begin("train-1", ONE)
+    for address in lost:
+        client.restart(address)
     later = threading.Timer(0.03, client.end, ["train-1"])
     later.start()
-    assert cluster.look_around() == ([], [])
+    assert cluster.look_around() == (lost, [])
     later.join()
 
 
 def test_it_ends_as_soon_as_nothing_is_left_to_wait_for(client, monkeypatch):
     monkeypatch.setattr(watch, "_SETTLE", 60.0)
+    monkeypatch.setattr(watch.time, "sleep", lambda seconds: pytest.fail("there is nothing to wait for"))
     cluster = Cluster(client, "train")
     assert cluster.look_around() == ([], [])
     client.restart(TWO)

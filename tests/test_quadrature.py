@@ -15,14 +15,17 @@ from boostsoft.kernels.quadrature import (
     ANYWHERE,
     SMOOTH,
     TOP,
+    _expected_above,
     fill_bins,
     fineness,
+    near_bins,
     next_nodes,
     start_nodes,
     step_factor,
     tail_origin,
     too_many_above,
 )
+from boostsoft.kernels.simd import LANES, load, store
 from boostsoft.kernels.workspace import MOST_BINS
 
 SCIPY = {"gaussian": stats.norm, "gumbel": stats.gumbel_r, "logistic": stats.logistic}
@@ -107,3 +110,42 @@ def test_nodes_close_up_where_documents_crowd():
     crowd, _ = nodes("gaussian", TOP, np.zeros(5000))
     alone, _ = nodes("gaussian", TOP, np.zeros(2))
     assert np.abs(np.diff(crowd)).min() < 0.2 * np.abs(np.diff(alone)).min()
+
+
+@kernel
+def counted_above(law, u, n, x, bins, found):
+    """Lambda, its slope, that one's and the variance at eight positions, next to each other in ``found``."""
+    n_bins = fill_bins(law, u, 0, n, bins)
+    near = near_bins(bins, n_bins, x[LANES - 1], x[0], fineness(law, n, 1e-9))
+    above, density, change, variance = _expected_above(law, load(x, 0), bins, near)
+    store(found, 0, above)
+    store(found, LANES, density)
+    store(found, 2 * LANES, change)
+    store(found, 3 * LANES, variance)
+
+
+@pytest.mark.parametrize("noise", list(LAWS))
+@pytest.mark.parametrize("reach_of_list", [0.5, 40.0, 4000.0])
+def test_the_count_above_and_its_derivatives(noise, reach_of_list):
+    """By differences, in and far above a list, whose bins are one, many narrow ones, or as many wide ones as may be."""
+    u = np.append(-np.sort(np.random.default_rng(0).uniform(0.0, reach_of_list, 600)), np.zeros(LANES))
+    u[:600] -= u[0]
+    u[600:] = u[599]
+    bins = tuple(np.zeros(MOST_BINS + 1) for _ in range(5))
+
+    def at(x):
+        found = np.zeros(4 * LANES)
+        counted_above(LAWS[noise], u, 600, x, bins, found)
+        return found.reshape(4, LANES)
+
+    step = 1e-4
+    for middle in (3.0, 0.0, 0.3 * u[599]):
+        x = middle + np.linspace(-2.0, 2.0, LANES)
+        above, density, change, variance = at(x)
+        (above_after, density_after, *_), (above_before, density_before, *_) = at(x + step), at(x - step)
+        np.testing.assert_allclose(density, (above_before - above_after) / (2 * step), rtol=1e-5, atol=1e-7)
+        np.testing.assert_allclose(change, (density_after - density_before) / (2 * step), rtol=1e-5, atol=1e-7)
+        assert np.all((variance > 0) & (variance < above))
+    far = 12.0 + reach_of_list / 50.0  # from there each is hardly ever above
+    above, _, _, variance = at(far + np.linspace(0.0, 1.0, LANES))
+    np.testing.assert_allclose(variance, above, rtol=0.01, atol=1e-12)

@@ -42,8 +42,8 @@ _ROOF_COLUMNS = (
 )
 _VALUE_NOTE = (
     "The value of every query against value, gradient and curvature, ndcg@10, without a booster. Prepared: labels are "
-    "checked once, as in training. Public: SoftMetric.per_query against SoftMetric.value_gradient_hessian, which check "
-    "and sort the labels anew in every call."
+    "checked once, as in training, and both are of an objective's accuracy. Public: SoftMetric.per_query against "
+    "SoftMetric.value_gradient_hessian, which check and sort the labels anew in every call, both of a metric's."
 )
 _ROOF_NOTE = (
     "Cells are documents x ranks x nodes, as the engine counts them itself, with padding to eight nodes; operations "
@@ -82,11 +82,12 @@ def gradient_measure(pool: Pool, metric: str, noise: Noise, sigma: float, at_lea
 
 def _contenders(pool: Pool, at_least: float, noise: Noise, sigma: float) -> list[Contender]:
     soft, scores, groups = SoftMetric(METRIC, noise=noise), pool.scores / sigma, pool.groups
+    as_objective = SoftMetric(METRIC, noise=noise, accuracy=SoftObjective(METRIC).accuracy)
     queries = prepare(Metric(METRIC), "bench", pool.labels, groups)
     weights = query_weights("bench", None, groups)
     measures = {
         "prepared gradient": gradient_measure(pool, METRIC, noise, sigma, at_least),
-        "prepared value": timed(lambda: soft.evaluate(queries, scores, weights), at_least),
+        "prepared value": timed(lambda: as_objective.evaluate(queries, scores, weights), at_least),
         "public gradient": timed(lambda: soft.value_gradient_hessian(pool.labels, scores, group=pool.sizes), at_least),
         "public value": timed(lambda: soft.per_query(pool.labels, scores, group=pool.sizes), at_least),
     }

@@ -217,6 +217,7 @@ def arrays(f, at, i, place):
     """The parts of a workspace: ``Space``."""
     x, weights, above, variance = _four(f, at, _NODES)
     wide, scratch, state = _three(f, at, _NODES + 4)
+    centres, rates, counts, rests = _four(f, at, _BINS)
     falls, counted, gained, waiting = _four(f, at, _MOMENTS)
     E, F, K = _three(f, at, _SERIES)
     odds = ByOdds(
@@ -240,7 +241,7 @@ def arrays(f, at, i, place):
         (pointer(i, place[0]), pointer(i, place[1])),
         _three(f, at, _DOCUMENTS),
         _four(f, at, _SUMS) + _three(f, at, _SUMS + 4),
-        _four(f, at, _BINS) + (pointer(f, at[_BINS + 4]),),
+        (centres, rates, counts, rests, pointer(f, at[_BINS + 4])),
         Nodes(x, weights, above, variance, wide, scratch, state),
         odds,
         pointer(i, place[2]),
