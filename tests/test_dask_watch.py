@@ -1,211 +1,212 @@
-"""What a client sees of its workers while they train, told by one that is made up; real ones die in another file."""
+"""What is made of a loss: by a client that is made up; in test_dask_lost_worker.py real workers die."""
 
 from __future__ import annotations
 
-import contextlib
 import threading
+import time
+from contextlib import contextmanager
 from types import SimpleNamespace
 
 import pytest
 
-distributed = pytest.importorskip("distributed")
+from boostsoft.dask import watch
+from boostsoft.dask.watch import Cluster, run_watched
 
-from boostsoft.dask import watch  # noqa: E402
-from boostsoft.dask.watch import Cluster, run_watched  # noqa: E402
-
-ONE, TWO = "tcp://one", "tcp://two"
+pytest.importorskip("distributed")
 
 
-class Client:
-    """Workers by address, with the folder of their process; tasks by key, and where they run."""
+class Scheduled:
+    """What a client says of two workers and of the tasks that they run."""
 
     def __init__(self):
-        self.workers = {ONE: {"local_directory": "a"}, TWO: {"local_directory": "b"}}
-        self.futures, self.homes, self.cancelled, self.current = {}, {}, [], False
-        self.scheduler = SimpleNamespace(identity="identity")
+        self.workers = {"tcp://a": "first", "tcp://b": "second"}
+        self.futures, self.homes, self.cancelled = {"fit-old": self.pending()}, {}, []
+        self.current, self.asked = False, threading.Event()
+        self.scheduler = SimpleNamespace(identity=lambda n_workers: {
+            "workers": {address: {"local_directory": place} for address, place in self.workers.items()}
+        })  # fmt: skip
 
-    def sync(self, asked, n_workers):
-        assert (asked, n_workers) == ("identity", -1)
-        return {"workers": dict(self.workers)}
+    def pending(self):
+        return SimpleNamespace(status="pending")
+
+    def sync(self, call, **options):
+        return call(**options)
 
     def processing(self):
-        return {address: [key for key, home in self.homes.items() if home == address] for address in (ONE, TWO)}
+        self.asked.set()
+        return {address: [key for key, home in self.homes.items() if home == address] for address in self.workers}
 
     def cancel(self, futures):
-        for key in futures:
-            self.cancelled.append(key)
-            self.end(key)
+        self.cancelled += [future.key for future in futures]
 
-    @contextlib.contextmanager
+    @contextmanager
     def as_current(self):
         self.current = True
         yield
         self.current = False
 
-    def begin(self, key, home=None):
-        self.futures[key] = SimpleNamespace(status="pending")
-        if home is not None:
-            self.homes[key] = home
 
-    def end(self, key):
-        self.futures[key].status = "error"
-        self.homes.pop(key, None)
-
-    def restart(self, address):
-        """Another process at the address of one that has died: its tasks are nowhere."""
-        self.workers[address] = {"local_directory": "another"}
-        self.homes = {key: home for key, home in self.homes.items() if home != address}
-
-
-@pytest.fixture
-def client(monkeypatch):
-    monkeypatch.setattr(watch, "_POLL", 0.01)
-    monkeypatch.setattr(watch, "_GRACE", 0.05)
-    monkeypatch.setattr(watch, "_SETTLE", 0.1)
-    monkeypatch.setattr(distributed, "Future", lambda key, of: key)
-    return Client()
-
-
-def test_nothing_is_needed_of_workers_that_are_all_there(client):
-    cluster = Cluster(client, "train")
-    client.begin("train-1")  # waits for its turn
-    assert cluster.lost() == []
-    assert not cluster.needs_the_lost()
-
-
-@pytest.mark.parametrize("home", [None, TWO])
-def test_a_task_that_has_lost_its_worker_or_is_to_run_in_its_place(client, home):
-    cluster = Cluster(client, "train")
-    client.begin("train-1", TWO)
-    client.begin("train-2", ONE)
-    client.restart(TWO)
-    if home is not None:
-        client.homes["train-1"] = home
-    assert cluster.lost() == [TWO]
-    assert cluster.needs_the_lost()
-
-
-def test_a_worker_that_is_gone_is_lost(client):
-    cluster = Cluster(client, "train")
-    del client.workers[ONE]
-    assert cluster.lost() == [ONE]
-    client.workers["tcp://three"] = {"local_directory": "c"}  # one that came later is not
-    assert cluster.lost() == [ONE]
-
-
-def test_tasks_that_run_elsewhere_need_no_lost_worker(client):
-    client.begin("train-0", TWO)  # before this training
-    cluster = Cluster(client, "train")
-    client.begin("train-1", ONE)
-    client.begin("load-1", TWO)  # of something else
-    client.begin("train-2", TWO)
-    client.end("train-2")  # over
-    client.restart(TWO)
-    assert cluster.lost() == [TWO]
-    assert not cluster.needs_the_lost()
-
-
-def test_after_a_failure_lost_workers_and_those_that_wait_for_them(client):
-    cluster = Cluster(client, "train")
-    client.begin("train-1", ONE)
-    client.begin("train-2", TWO)
-    assert cluster.look_around() == ([], [ONE, TWO])  # once they have had their time
-    client.restart(TWO)
-    client.homes["train-2"] = TWO
-    assert cluster.look_around() == ([TWO], [ONE])
-    client.end("train-1")
-    assert cluster.look_around() == ([TWO], [])
-
-
-@pytest.mark.parametrize("task", ["train", None])
-@pytest.mark.parametrize("lost", [[], [TWO]])
-def test_workers_get_some_time_to_raise_themselves(client, task, lost):
+def watched_workers(monkeypatch, task="fit"):
+    """Of a training one task on each worker; of others one from before, one of another name and one that is done."""
+    monkeypatch.setattr(watch, "_SETTLE", 0.2)
+    monkeypatch.setattr(watch, "_POLL", 0.02)
+    monkeypatch.setattr("distributed.Future", lambda key, client: SimpleNamespace(key=key))
+    client = Scheduled()
     cluster = Cluster(client, task)
-    client.begin("train-1", ONE)
-    for address in lost:
-        client.restart(address)
-    later = threading.Timer(0.03, client.end, ["train-1"])
-    later.start()
-    assert cluster.look_around() == (lost, [])
-    later.join()
+    client.futures |= {f"{name}-1": client.pending() for name in ("fit", "fitted")}
+    client.futures |= {"fit-2": client.pending(), "fit-3": SimpleNamespace(status="finished")}
+    client.homes = {"fit-1": "tcp://a", "fit-2": "tcp://b", "fit-old": "tcp://a", "fitted-1": "tcp://a"}
+    return client, cluster
 
 
-def test_it_ends_as_soon_as_nothing_is_left_to_wait_for(client, monkeypatch):
+def test_a_worker_that_is_lost_is_missed_by_its_task(monkeypatch):
+    client, cluster = watched_workers(monkeypatch)
+    assert (cluster.lost(), cluster.needs_the_lost()) == ([], False)
+    client.homes["fit-1"] = None  # it waits for a worker; none is lost
+    assert not cluster.needs_the_lost()
+    client.workers["tcp://a"] = "third"  # another process at the same address
+    assert (cluster.lost(), cluster.needs_the_lost()) == (["tcp://a"], True)
+    client.homes["fit-1"] = "tcp://a"
+    assert cluster.needs_the_lost()
+    client.homes["fit-1"] = "tcp://b"  # of the lost one nothing is needed any more, but by others
+    assert not cluster.needs_the_lost()
+    del client.workers["tcp://a"]
+    assert cluster.lost() == ["tcp://a"]
+
+
+def test_workers_that_still_run_tasks_of_the_training_are_stuck(monkeypatch):
+    client, cluster = watched_workers(monkeypatch)
+    assert cluster.look_around() == ([], ["tcp://a", "tcp://b"])
+    client.workers["tcp://b"] = "third"
+    assert cluster.look_around() == (["tcp://b"], ["tcp://a"])
+    del client.homes["fit-1"]
+    assert cluster.look_around() == (["tcp://b"], [])
+    cluster.cancel()
+    assert sorted(client.cancelled) == ["fit-1", "fit-2"]
+
+
+def test_nobody_looks_around_longer_than_it_takes(monkeypatch):
+    client, cluster = watched_workers(monkeypatch)
+    other, unnamed = watched_workers(monkeypatch, None)
+    monkeypatch.setattr(watch, "_SETTLE", 5.0)
+    for key in ("fit-1", "fit-2"):
+        client.futures[key].status = "error"
+    waited = SimpleNamespace(monotonic=time.monotonic, sleep=lambda seconds: pytest.fail("it looks again"))
+    monkeypatch.setattr(watch, "time", waited)
+    assert cluster.look_around() == ([], [])  # its tasks have ended
+    other.workers.pop("tcp://a")
+    assert unnamed.look_around() == (["tcp://a"], [])  # a worker is lost, and nobody waits
+
+
+def test_workers_are_looked_at_until_nobody_waits_and_a_loss_may_be_seen(monkeypatch):
+    """A worker that is busy becomes free; of tasks that nobody can name, only a loss tells that they have ended."""
+    client, cluster = watched_workers(monkeypatch)
+    other, unnamed = watched_workers(monkeypatch, None)
+    del client.workers["tcp://b"]
+    later = [lambda: client.homes.pop("fit-1"), lambda: other.workers.pop("tcp://a")]
     monkeypatch.setattr(watch, "_SETTLE", 60.0)
-    monkeypatch.setattr(watch.time, "sleep", lambda seconds: pytest.fail("there is nothing to wait for"))
-    cluster = Cluster(client, "train")
-    assert cluster.look_around() == ([], [])
-    client.restart(TWO)
-    assert cluster.look_around() == ([TWO], [])
+    monkeypatch.setattr(watch, "time", SimpleNamespace(monotonic=time.monotonic, sleep=lambda _: later.pop(0)()))
+    assert cluster.look_around() == (["tcp://b"], [])
+    assert len(later) == 1
+    assert unnamed.look_around() == (["tcp://a"], [])
+    assert not later
 
 
-def test_the_value_of_the_call(client):
-    assert run_watched("fit", client, lambda: ("model", client.current), task="train") == ("model", True)
-    assert not client.current
-    assert client.cancelled == []
-
-
-def test_a_value_counts_even_if_a_worker_was_lost(client):
-    def call():
-        client.restart(TWO)
-        return "model"
-
-    assert run_watched("fit", client, call, task="train") == "model"
-
-
-def test_the_calls_own_error(client):
-    def call():
-        client.begin("train-1", ONE)
-        client.end("train-1")
-        raise KeyError("no such column")
-
-    with pytest.raises(KeyError, match="no such column"):
-        run_watched("fit", client, call, task="train")
-    assert client.cancelled == []
-
-
-def test_a_call_that_would_wait_for_ever(client):
-    forever = threading.Event()
+def test_a_call_that_waits_for_a_lost_worker_is_given_up(monkeypatch):
+    client, _ = watched_workers(monkeypatch)
+    monkeypatch.setattr(watch, "_GRACE", 0.1)
+    ended = threading.Event()
 
     def call():
-        client.begin("train-1", ONE)
-        client.begin("train-2", TWO)
-        client.restart(TWO)
-        forever.wait(60)
+        client.futures["fit-9"], client.homes["fit-9"] = client.pending(), "tcp://a"
+        del client.workers["tcp://a"]
+        ended.wait(30)
 
-    with pytest.raises(RuntimeError) as raised:
-        run_watched("fit", client, call, task="train")
-    forever.set()
-    assert str(raised.value) == (
-        "fit: lost the worker at tcp://two while training; no model was made. The workers tcp://one still wait for "
-        "others, LightGBM's for time_out minutes (120 by default) or longer: client.restart_workers(['tcp://one']) "
-        "frees them"
-    )
-    assert sorted(client.cancelled) == ["train-1", "train-2"]
+    said = r"^here: lost the worker at tcp://a while training; no model was made\. The workers that are left are free"
+    with pytest.raises(RuntimeError, match=said) as told:
+        run_watched("here", client, call, task="fit")
+    assert told.value.__cause__ is None
+    assert client.cancelled == ["fit-9"]
+    ended.set()
 
 
-def test_an_engine_that_raises_within_its_time_is_the_cause(client):
+def test_an_engine_that_fails_soon_after_a_loss_is_the_cause(monkeypatch):
+    client, _ = watched_workers(monkeypatch)
+    monkeypatch.setattr(watch, "_GRACE", 60.0)
+
     def call():
-        client.begin("train-1", TWO)
-        client.restart(TWO)
-        threading.Event().wait(0.03)
-        client.end("train-1")
-        raise OSError("connection reset")
-
-    with pytest.raises(RuntimeError, match=r"lost the worker at tcp://two .* left are free again") as raised:
-        run_watched("fit", client, call, task="train")
-    assert isinstance(raised.value.__cause__, OSError)
-
-
-def test_a_worker_that_raises_leaves_others_waiting(client):
-    def call():
-        client.begin("train-1", ONE)
-        client.begin("train-2", TWO)
-        client.end("train-2")
+        client.futures["fit-9"], client.homes["fit-9"] = client.pending(), "tcp://a"
+        del client.workers["tcp://a"]
+        client.asked.wait(60)  # the loss is noticed
+        time.sleep(0.1)
         raise ValueError("out of luck")
 
-    said = r"^fit: training failed: out of luck. The workers tcp://one still"
-    with pytest.raises(RuntimeError, match=said) as raised:
-        run_watched("fit", client, call, task="train")
-    assert isinstance(raised.value.__cause__, ValueError)
-    assert client.cancelled == ["train-1"]
+    with pytest.raises(RuntimeError, match=r"^here: lost the worker at tcp://a while training") as told:
+        run_watched("here", client, call, task="fit")
+    assert isinstance(told.value.__cause__, ValueError)
+
+
+def test_workers_that_wait_for_a_lost_one_are_named(monkeypatch):
+    client, _ = watched_workers(monkeypatch)
+
+    def call():
+        client.futures |= {"fit-8": client.pending(), "fit-9": client.pending()}
+        client.homes |= {"fit-8": "tcp://a", "fit-9": "tcp://b"}
+        del client.workers["tcp://a"]
+        raise ValueError("out of luck")
+
+    said = r"lost the worker at tcp://a while .*\. The workers tcp://b still wait .*restart_workers\(\['tcp://b'\]\)"
+    with pytest.raises(RuntimeError, match=said):
+        run_watched("here", client, call, task="fit")
+    assert sorted(client.cancelled) == ["fit-8", "fit-9"]
+
+
+def test_an_interrupt_ends_the_training(monkeypatch):
+    """Of the engine, by an error that is no Exception, or of whoever waits for it."""
+    client, _ = watched_workers(monkeypatch)
+
+    def leave():
+        raise SystemExit("out of luck")
+
+    with pytest.raises(SystemExit, match="out of luck"):
+        run_watched("here", client, leave, task="fit")
+    ended = threading.Event()
+
+    def call():
+        client.futures["fit-9"] = client.pending()
+        monkeypatch.setattr(Cluster, "lost", interrupted)
+        ended.wait(60)
+
+    def interrupted(self):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_watched("here", client, call, task="fit")
+    assert client.cancelled == ["fit-9"]
+    ended.set()
+
+
+def test_a_call_that_fails_and_leaves_a_worker_waiting_names_it(monkeypatch):
+    client, _ = watched_workers(monkeypatch)
+
+    def call():
+        client.futures["fit-9"], client.homes["fit-9"] = client.pending(), "tcp://b"
+        raise ValueError("out of luck")
+
+    said = r"^here: training failed: out of luck\. The workers tcp://b still wait"
+    with pytest.raises(RuntimeError, match=said) as told:
+        run_watched("here", client, call, task="fit")
+    assert isinstance(told.value.__cause__, ValueError)
+    assert client.cancelled == ["fit-9"]
+
+    def succeed():
+        client.futures["fit-10"] = client.pending()
+        return client.current
+
+    assert run_watched("here", client, succeed, task="fit") is True  # the client is the current one inside
+    assert client.cancelled == ["fit-9"]
+
+
+def test_a_value_counts_even_if_a_worker_is_lost(monkeypatch):
+    client, _ = watched_workers(monkeypatch)
+    assert run_watched("here", client, lambda: client.workers.pop("tcp://a"), task="fit") == "first"

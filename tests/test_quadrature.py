@@ -53,9 +53,13 @@ def walk(law, shape, u, n, h, miss, cutoff, log_eps, room, bins, found, weights)
     return -1
 
 
+def room_for_bins():
+    return tuple(np.zeros(MOST_BINS + 1) for _ in range(5))
+
+
 def nodes(noise, shape, u, cutoff=math.inf, miss=1e-9):
     """Nodes and weights for one cluster of sorted positions, from the top to where nothing is left to see."""
-    bins = tuple(np.zeros(MOST_BINS + 1) for _ in range(5))
+    bins = room_for_bins()
     room = (*(np.zeros(8) for _ in range(5)), np.zeros(3))
     found, weights = np.zeros(4000), np.zeros(4000)
     padded = np.concatenate([u, np.full(8, u[-1])])
@@ -128,18 +132,17 @@ def counted_above(law, u, n, x, bins, found):
 @pytest.mark.parametrize("reach_of_list", [0.5, 40.0, 4000.0])
 def test_the_count_above_and_its_derivatives(noise, reach_of_list):
     """By differences, in and far above a list, whose bins are one, many narrow ones, or as many wide ones as may be."""
-    u = np.append(-np.sort(np.random.default_rng(0).uniform(0.0, reach_of_list, 600)), np.zeros(LANES))
-    u[:600] -= u[0]
-    u[600:] = u[599]
-    bins = tuple(np.zeros(MOST_BINS + 1) for _ in range(5))
+    u = -np.sort(np.random.default_rng(0).uniform(0.0, reach_of_list, 600))
+    u -= u[0]
+    bins = room_for_bins()
 
     def at(x):
         found = np.zeros(4 * LANES)
-        counted_above(LAWS[noise], u, 600, x, bins, found)
+        counted_above(LAWS[noise], u, u.size, x, bins, found)
         return found.reshape(4, LANES)
 
     step = 1e-4
-    for middle in (3.0, 0.0, 0.3 * u[599]):
+    for middle in (3.0, 0.0, 0.3 * u[-1]):
         x = middle + np.linspace(-2.0, 2.0, LANES)
         above, density, change, variance = at(x)
         (above_after, density_after, *_), (above_before, density_before, *_) = at(x + step), at(x - step)

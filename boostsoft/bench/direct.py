@@ -41,9 +41,9 @@ _ROOF_COLUMNS = (
     Column("share", "share of the peak", "share"),
 )
 _VALUE_NOTE = (
-    "The value of every query against value, gradient and curvature, ndcg@10, without a booster. Prepared: labels are "
-    "checked once, as in training, and both are of an objective's accuracy. Public: SoftMetric.per_query against "
-    "SoftMetric.value_gradient_hessian, which check and sort the labels anew in every call, both of a metric's."
+    "The value of every query against value, gradient and curvature, ndcg@10, without a booster. Prepared: at an "
+    "objective's accuracy, and labels are checked once, as in training. Public: at a metric's accuracy, by "
+    "SoftMetric.per_query and SoftMetric.value_gradient_hessian, which check and sort the labels anew in every call."
 )
 _ROOF_NOTE = (
     "Cells are documents x ranks x nodes, as the engine counts them itself, with padding to eight nodes; operations "
