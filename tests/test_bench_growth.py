@@ -216,11 +216,13 @@ def test_whole_training_runs_are_held_against_the_boosters_own(monkeypatch):
         "LightGBM, boostsoft gaussian": 2.1,
         "LightGBM, boostsoft gumbel": 3.0,
         "LightGBM rank_xendcg": 1.0,
-        "XGBoost rank:ndcg, topk 10": 4.0,
+        "XGBoost rank:ndcg, topk 10": 3.0,
+        "XGBoost rank:ndcg, topk 32": 4.0,
         "XGBoost, boostsoft gaussian": 6.0,
     }
 
-    def contender(self, name, objective):
+    def contender(self, name, objective, pairs=10):
+        assert "topk" not in name or name.endswith(f"topk {pairs}")
         self.models[name] = "num_leaves=3\n"
         return Contender(name, lambda: seconds[name])
 
@@ -232,7 +234,7 @@ def test_whole_training_runs_are_held_against_the_boosters_own(monkeypatch):
         rows = {row["name"]: row for row in section.rows}
         assert {name: row["wall"].median for name, row in rows.items()} == seconds
         ratios = {name: row["reference"].median for name, row in rows.items() if "reference" in row}
-        assert list(ratios.values()) == pytest.approx([1.05, 1.5, 0.5, 1.5])
+        assert list(ratios.values()) == pytest.approx([1.05, 1.5, 0.5, 0.75, 1.5])
         met = {name: row["targets"][0].met for name, row in rows.items() if "targets" in row}
         ours = dict(zip(list(seconds)[1:3], (True, False), strict=True))  # of lists of 120 documents and LightGBM
         assert met == (ours if key == "synthetic" else {})
@@ -260,6 +262,21 @@ def test_five_trees_warm_up_and_then_all_are_grown(name):
     assert training_cost.leaves_per_tree(runs.models[name]) == 3.0
     assert not contender.peer
     assert runs.contender(name, "lambdarank").peer
+
+
+def test_the_pairs_of_rank_ndcg_are_its_own_by_default():
+    pytest.importorskip("xgboost")
+    runs = training_cost._Runs(synthetic_pool(5, 60), replace(full(None, None, 0), trees=2, leaves=3))
+    stock = runs._xgboost_run("rank:ndcg", 2, training_cost.STOCK_PAIRS)
+    with pytest.MonkeyPatch.context() as patch:
+        its = training_cost.xgboost_parameters
+        patch.setattr(
+            training_cost,
+            "xgboost_parameters",
+            lambda *args: {name: value for name, value in its(*args).items() if "pair" not in name},
+        )
+        assert runs._xgboost_run("rank:ndcg", 2, 0) == stock
+    assert runs._xgboost_run("rank:ndcg", 2, training_cost.PAIRS) != stock
 
 
 def test_both_boosters_learn_at_the_same_rate():

@@ -18,7 +18,8 @@ from .settings import Settings
 from .timing import Contender, Watcher, interleave, ratio, timed
 
 WALL = Target(1.1, "<= 1.1x lambdarank")
-_REFERENCES = {"LightGBM": "LightGBM lambdarank", "XGBoost": "XGBoost rank:ndcg, topk 10"}
+PAIRS, STOCK_PAIRS = 10, 32  # how many documents at the top rank:ndcg pairs with all others, and by default
+_REFERENCES = {"LightGBM": "LightGBM lambdarank", "XGBoost": f"XGBoost rank:ndcg, topk {STOCK_PAIRS}"}
 _COLUMNS = (
     Column("name", "objective"),
     Column("wall", "wall time, s", "s"),
@@ -28,8 +29,8 @@ _COLUMNS = (
 )
 _NOTE = (
     "{trees} trees of at most {leaves} leaves on {features} features, learning rate .1, no evaluation; the data is "
-    "binned beforehand. Ratios to LightGBM's lambdarank (truncation 30) and to XGBoost's rank:ndcg, within each of "
-    "{rounds} rounds."
+    "binned beforehand. Ratios to LightGBM's lambdarank and to XGBoost's rank:ndcg at their stock truncations, 30 and "
+    "{pairs}, within each of {rounds} rounds."
 )
 
 
@@ -44,12 +45,14 @@ class _Runs:
         self._lightgbm = cache(lambda: lightgbm_data(pool, X))
         self._xgboost = cache(lambda: xgboost_data(pool, X))
 
-    def contender(self, name: str, objective: Any) -> Contender:
-        """A run of the booster that the name begins with; five trees warm up."""
-        run = self._lightgbm_run if name.startswith("LightGBM") else self._xgboost_run
+    def contender(self, name: str, objective: Any, pairs: int = PAIRS) -> Contender:
+        """A run of the booster that the name begins with, and so many pairs of rank:ndcg; five trees warm up."""
 
         def train(trees: int) -> None:
-            self.models[name] = run(objective, trees)
+            if name.startswith("LightGBM"):
+                self.models[name] = self._lightgbm_run(objective, trees)
+            else:
+                self.models[name] = self._xgboost_run(objective, trees, pairs)
 
         trees = self._settings.trees
         measure = timed(lambda: train(trees))
@@ -62,10 +65,10 @@ class _Runs:
         booster = lgb.train(parameters, self._lightgbm(), trees)
         return str(booster.model_to_string())
 
-    def _xgboost_run(self, objective: Any, trees: int) -> str:
+    def _xgboost_run(self, objective: Any, trees: int, pairs: int) -> str:
         import xgboost as xgb
 
-        parameters = xgboost_parameters(objective, self._settings)
+        parameters = xgboost_parameters(objective, self._settings, pairs)
         booster = xgb.train(parameters, self._xgboost(), trees, obj=objective if callable(objective) else None)
         return "\n".join(booster.get_dump())
 
@@ -82,9 +85,9 @@ def lightgbm_parameters(objective: Any, settings: Settings) -> dict[str, Any]:
     }
 
 
-def xgboost_parameters(objective: Any, settings: Settings) -> dict[str, Any]:
-    """Trees of XGBoost grown as LightGBM's; an objective of its own counts the pairs of ten documents at the top."""
-    pairs = {"lambdarank_pair_method": "topk", "lambdarank_num_pair_per_sample": 10}
+def xgboost_parameters(objective: Any, settings: Settings, pairs: int = PAIRS) -> dict[str, Any]:
+    """Trees of XGBoost grown as LightGBM's; an objective of its own pairs so many documents at the top with all."""
+    top = {"lambdarank_pair_method": "topk", "lambdarank_num_pair_per_sample": pairs}
     return {
         "tree_method": "hist",
         "grow_policy": "lossguide",
@@ -94,7 +97,7 @@ def xgboost_parameters(objective: Any, settings: Settings) -> dict[str, Any]:
         "base_score": 0,
         "disable_default_eval_metric": True,
         "nthread": n_threads(),
-        **({} if callable(objective) else {"objective": objective, **pairs}),
+        **({} if callable(objective) else {"objective": objective, **top}),
     }
 
 
@@ -108,10 +111,8 @@ def measure_training(pool: Pool, settings: Settings, peers: Peers, watcher: Watc
         runs.contender("LightGBM rank_xendcg", "rank_xendcg"),
     ]
     if peers.has("xgboost"):
-        contenders += [
-            runs.contender("XGBoost rank:ndcg, topk 10", "rank:ndcg"),
-            runs.contender("XGBoost, boostsoft gaussian", soft_xgboost.objective("ndcg@10")),
-        ]
+        contenders += [runs.contender(f"XGBoost rank:ndcg, topk {n}", "rank:ndcg", n) for n in (PAIRS, STOCK_PAIRS)]
+        contenders.append(runs.contender("XGBoost, boostsoft gaussian", soft_xgboost.objective("ndcg@10")))
     rounds = interleave(contenders, settings.training_rounds, watcher)
     rows = []
     for name in rounds.seconds:
@@ -123,7 +124,11 @@ def measure_training(pool: Pool, settings: Settings, peers: Peers, watcher: Watc
                 row["targets"] = [WALL.judge(row["reference"])]
         rows.append(row)
     note = _NOTE.format(
-        trees=settings.trees, leaves=settings.leaves, features=runs.n_features, rounds=settings.training_rounds
+        trees=settings.trees,
+        leaves=settings.leaves,
+        features=runs.n_features,
+        pairs=STOCK_PAIRS,
+        rounds=settings.training_rounds,
     )
     title = f"Training ({pool.name})"
     return Section(f"training_{pool.key}", title, note, _COLUMNS, rows, rounds, rounds.left_out)
