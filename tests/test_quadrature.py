@@ -20,10 +20,10 @@ from boostsoft.kernels.quadrature import (
     fineness,
     near_bins,
     next_nodes,
+    nodes_wanted,
     start_nodes,
     step_factor,
     tail_origin,
-    too_many_above,
 )
 from boostsoft.kernels.simd import LANES, load, store
 from boostsoft.kernels.workspace import MOST_BINS
@@ -45,11 +45,12 @@ def walk(law, shape, u, n, h, miss, cutoff, log_eps, room, bins, found, weights)
     count = 0
     while count + 8 <= found.size:
         next_nodes(law, shape, n, h, fine, origin, bins, n_bins, state, scratch, x, weight, above, variance)
-        for i in range(8):
+        wanted, done = nodes_wanted(x, above, variance, cutoff, u[n - 1] - left, log_eps, scratch)
+        for i in range(wanted):
             found[count], weights[count] = x[i], weight[i]
             count += 1
-            if x[i] < u[n - 1] - left or too_many_above(above[i], variance[i], cutoff, log_eps):
-                return count
+        if done:
+            return count
     return -1
 
 
@@ -57,7 +58,7 @@ def room_for_bins():
     return tuple(np.zeros(MOST_BINS + 1) for _ in range(5))
 
 
-def nodes(noise, shape, u, cutoff=math.inf, miss=1e-9):
+def nodes(noise, shape, u, cutoff=1e9, miss=1e-9):
     """Nodes and weights for one cluster of sorted positions, from the top to where nothing is left to see."""
     bins = room_for_bins()
     room = (*(np.zeros(8) for _ in range(5)), np.zeros(3))
@@ -105,9 +106,9 @@ def test_a_node_lies_as_near_its_place_as_it_was_asked_to(noise, shape, sigma):
 @pytest.mark.parametrize("noise", LAWS)
 @pytest.mark.parametrize("n", [120, 1000, 5000])
 @pytest.mark.parametrize("sigma", [0.2, 1.0, 10.0])
-def test_a_cutoff_of_ten_needs_25_to_60_nodes_for_any_list(noise, n, sigma):
+def test_a_cutoff_of_ten_needs_25_to_64_nodes_for_any_list(noise, n, sigma):
     x, _ = nodes(noise, TOP, positions(n, sigma), cutoff=10.0)
-    assert 25 <= x.size <= 60
+    assert 25 <= x.size <= 64
 
 
 def test_nodes_close_up_where_documents_crowd():
@@ -152,3 +153,55 @@ def test_the_count_above_and_its_derivatives(noise, reach_of_list):
     far = 12.0 + reach_of_list / 50.0  # from there each is hardly ever above
     above, _, _, variance = at(far + np.linspace(0.0, 1.0, LANES))
     np.testing.assert_allclose(variance, above, rtol=0.01, atol=1e-12)
+
+
+@kernel
+def wanted(x, above, variance, ranks, bottom, log_eps, scratch):
+    return nodes_wanted(x, above, variance, ranks, bottom, log_eps, scratch)
+
+
+def wanted_where(chances, ranks, x=0.0, bottom=-1.0):
+    """How many of eight nodes count where documents are above with such chances at each, and whether that is all."""
+    above, variance = np.sum(chances, axis=1), np.sum(chances * (1.0 - chances), axis=1)
+    return wanted(np.broadcast_to(x, 8).copy(), above, variance, ranks, bottom, math.log(EPS), np.zeros(8))
+
+
+def fewer_than(chances, ranks):
+    """The probability that fewer documents than that are above, by the distribution of their number."""
+    number = np.ones(1)
+    for chance in chances:
+        number = np.convolve(number, [1.0 - chance, chance])
+    return number[:ranks].sum()
+
+
+UNCERTAIN = np.random.default_rng(0).uniform(0.0, 1.0, 400) ** 2
+
+
+# the number expected above is trusted to 95 %, which costs nodes where some are certain: there it may end later
+@pytest.mark.parametrize(
+    ("certain", "chances", "ranks", "latest"),
+    [
+        *((0, UNCERTAIN, ranks, EPS**2.5) for ranks in (1, 2, 10, 40)),
+        *((9, UNCERTAIN, ranks, 0.0) for ranks in (2, 10, 40)),
+        *((0, np.full(800, 0.05), ranks, EPS**1.2) for ranks in (1, 2)),
+    ],
+)
+def test_a_cluster_ends_where_enough_documents_are_above(certain, chances, ranks, latest):
+    """One more of them at every node: not before the ranks are filled, nor long after."""
+    above = np.concatenate([np.ones(certain), chances])
+    for begin in range(certain + 1, above.size - 8, 8):
+        rows = np.where(np.arange(above.size) < begin + np.arange(8)[:, None], above, 0.0)
+        count, done = wanted_where(rows, ranks)
+        if done:
+            break
+        assert count == 8
+    assert done
+    assert fewer_than(above[: begin + count - 1], ranks) < EPS
+    assert latest < fewer_than(above[: begin + count - 2], ranks) or latest == 0.0
+
+
+def test_a_cluster_ends_below_its_last_document():
+    nothing = np.zeros((8, 3))
+    assert wanted_where(nothing, 1) == (8, False)
+    assert wanted_where(nothing, 1, x=-np.arange(8.0), bottom=-4.5) == (6, True)
+    assert wanted_where(nothing, 1, x=-np.arange(8.0), bottom=-7.0) == (8, False)

@@ -30,17 +30,15 @@ from .plain import collect_acting, collect_documents, list_documents
 from .precision import faintness, precision, ranks_worth
 from .quadrature import (
     ANYWHERE,
-    CERTAIN_SHARE,
-    MORE_SCATTER,
     SMOOTH,
     TOP,
     fill_bins,
     fineness,
     next_nodes,
     node_step,
+    nodes_wanted,
     start_nodes,
     tail_origin,
-    too_many_above,
 )
 from .recursion import remove_drift
 from .shares import claim
@@ -121,12 +119,7 @@ def _cluster_value(
     total, low, high, bottom, done = 0.0, first, first, math.inf, False
     while not done:
         next_nodes(law, shape, n, h, fine, origin, bins, n_bins, state, scratch, x, weights, above, variance)
-        filled = 0
-        while filled < LANES and not done:
-            crowd = CERTAIN_SHARE * above[filled]
-            scatter = variance[filled] + MORE_SCATTER
-            done = x[filled] < u[last - 1] - reach_left or too_many_above(crowd, scatter, ranks - first, -spread)
-            filled += 1
+        filled, done = nodes_wanted(x, above, variance, ranks - first, u[last - 1] - reach_left, -spread, scratch)
         for i in range(filled, LANES):
             x[i], weights[i] = x[filled - 1], 0.0
         while low < last and u[low] > x[0] + reach_left:

@@ -402,18 +402,34 @@ def _scatter_above(law, x, fine, bins, n_bins):
 
 
 @routine
-def too_many_above(above, variance, ranks, log_eps):
-    """Whether the probability that fewer than ``ranks`` documents are above is below eps.
+def nodes_wanted(x, above, variance, ranks, bottom, log_eps, scratch):
+    """How many of eight nodes count, from the first, and whether the last of these ends the cluster.
+
+    It does where it lies below ``bottom``, or where the probability that fewer than ``ranks`` documents are above it is
+    below eps.
+    """
+    slack = _slack_of_fewer(load(above, 0) * splat(CERTAIN_SHARE), load(variance, 0), ranks, log_eps)
+    store(scratch, 0, smaller(slack, load(x, 0) - splat(bottom)))
+    for i in range(LANES):
+        if scratch[i] < 0.0:
+            return i + 1, True
+    return LANES, False
+
+
+@routine
+def _slack_of_fewer(above, variance, ranks, log_eps):
+    """Negative where the probability that fewer than ``ranks`` documents are above is below eps.
 
     By Bennett's bound (1962), which is sharp where most documents are certain, or by Chernoff's for a Poisson count,
     which is where none is.
     """
-    fewer = ranks - 1.0
-    excess = above - fewer
-    if excess <= 0.0:
-        return False
-    poisson = excess + (fewer * math.log(fewer / above) if fewer > 0.0 else 0.0)
-    if poisson > -log_eps:
-        return True
-    ratio = excess / max(variance, 1e-3)
-    return variance * ((1.0 + ratio) * math.log(1.0 + ratio) - ratio) > -log_eps
+    one, fewer = splat(1.0), splat(ranks - 1.0)
+    variance = variance + splat(MORE_SCATTER)
+    excess = larger(above - fewer, splat(0.0))
+    ratio = excess / variance
+    bound = variance * ((one + ratio) * logarithm(one + ratio) - ratio)
+    if ranks > 1:
+        bound = larger(bound, excess + fewer * logarithm(fewer / larger(above, fewer)))
+    else:
+        bound = larger(bound, excess)
+    return splat(-log_eps) - bound

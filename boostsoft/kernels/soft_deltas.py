@@ -25,17 +25,7 @@ from .expected import MISS, rule_shape, score_gap
 from .lambdas import SOFT, lambda_query
 from .noise import GAUSSIAN, noise, pair_reach, reach
 from .precision import NEGLIGIBLE
-from .quadrature import (
-    CERTAIN_SHARE,
-    MORE_SCATTER,
-    fill_bins,
-    fineness,
-    next_nodes,
-    node_step,
-    start_nodes,
-    tail_origin,
-    too_many_above,
-)
+from .quadrature import fill_bins, fineness, next_nodes, node_step, nodes_wanted, start_nodes, tail_origin
 from .simd import LANES, lane_sum, load, splat, store
 from .workspace import MOST_BINS
 
@@ -145,11 +135,7 @@ def _cluster(law, u, gains, start, size, n, ranks, smooth, discount, h, eps, mis
     low, high, done = 0, 0, False
     while not done:
         next_nodes(law, shape, size, h, fine, origin, bins, n_bins, state, scratch, x, weights, above, variance)
-        filled = 0
-        while filled < LANES and not done:
-            crowd, scatter = CERTAIN_SHARE * above[filled], variance[filled] + MORE_SCATTER
-            done = x[filled] < u[size - 1] - left or too_many_above(crowd, scatter, ranks - start, math.log(eps))
-            filled += 1
+        filled, done = nodes_wanted(x, above, variance, ranks - start, u[size - 1] - left, math.log(eps), scratch)
         for i in range(filled, LANES):
             x[i], weights[i] = x[filled - 1], 0.0
         while low < size and u[low] > x[0] + left:
