@@ -321,6 +321,8 @@ def test_bad_scores_and_labels(data):
         blend_surface(S, y, group=sizes, n=1)
     with pytest.raises(ValueError, match="models must be three columns"):
         blend_surface(S, y, group=sizes, models=(0, 1))
+    with pytest.raises(ValueError, match=r"^blend_surface: models must be an array; got "):
+        blend_surface(S, y, group=sizes, models=(0, [1], 2))
     with pytest.warns(UserWarning, match="blend_curve: neither group= nor qid= was given") as caught:
         blend_curve(S, y, n=2, n_boot=20)
     assert caught[0].filename == __file__

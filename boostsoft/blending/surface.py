@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..arguments import FloatArray, RandomState, Whole, short, whole_number
+from ..arguments import FloatArray, RandomState, Whole, as_array, short, whole_number
 from ..choices import Auto, Noise, Normalize, Progress, SigmaUnit
 from ..metrics.hard import Metric
 from ..metrics.soft import AnyMetric, SoftMetric
@@ -136,7 +136,7 @@ def blend_surface(
     caller = "blend_surface"
     steps = whole_number(caller, "n", n, 2)
     resampling, shown = read_resampling(caller, n_boot, random_state), shows(caller, progress)
-    if np.asarray(models).shape != (3,):
+    if as_array(caller, "models", models).shape != (3,):
         raise ValueError(f"{caller}: models must be three columns of S; got {short(models)}")
     mixed = read_mixtures(
         caller, S, y, [("models", at) for at in models], group=group, qid=qid, sample_weight=sample_weight,
