@@ -251,6 +251,8 @@ BAD = {
     "twice": (HEAD + "1,a,1,1\n\n1,b,1,1\n1,a,0,2\n",
               "line 5: a document must come once in a query; got 'a' of query '1' again; it is in line 2"),
     "text": (HEAD + "1,a,1,1\n1,b,1,high\n", "line 3: column 'x' must hold numbers; got 'high'. --scores names"),
+    "word for a label": (HEAD + "1,a,1,1\n1,b,True,2\n",
+                         "line 3: column 'label' must hold numbers; got 'True'. --label names the column of labels"),
     "underscore": (HEAD + "1,a,1,1_0\n", "line 2: column 'x' must hold numbers; got '1_0'"),
     "infinite": (HEAD + "1,a,inf,1\n", "line 2: column 'label' must hold finite numbers; got 'inf'"),
     "long": (HEAD + "1,a,1,1\n1,b,1,2,\n", "line 3: a line must have 4 columns as the header; got 5"),

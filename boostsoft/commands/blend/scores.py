@@ -116,8 +116,9 @@ def read_table(path: Path, names: Names) -> Scores:
         _refuse_twice(qid, docid, path, place)
     else:
         docid = np.array([str(row) for row in range(1, qid.size + 1)], object)
-    y = _numbers(columns[names.label], names.label, path, place)
-    S = np.column_stack([_numbers(columns[name], name, path, place) for name in models])
+    y = _numbers(columns[names.label], names.label, path, place, "--label names the column of labels")
+    said = "--scores names the columns to blend"
+    S = np.column_stack([_numbers(columns[name], name, path, place, said) for name in models])
     codes = places_of_ids(qid)
     order = np.argsort(codes, kind="stable")  # queries together, in the order in which they begin
     return Scores(S[order], _labels(y, codes)[order], qid[order], docid[order], models)
@@ -267,7 +268,7 @@ def _ids(values: Values, name: str, path: Path, place: Place) -> NDArray[Any]:
     return ids
 
 
-def _numbers(values: Values, name: str, path: Path, place: Place) -> FloatArray:
+def _numbers(values: Values, name: str, path: Path, place: Place, remedy: str) -> FloatArray:
     quickly = _all_numbers(values)
     if quickly is not None:
         return quickly
@@ -281,8 +282,7 @@ def _numbers(values: Values, name: str, path: Path, place: Place) -> FloatArray:
             numbers[row] = float("x" if isinstance(text, str) and "_" in text else text)  # float() would read 1_0
         except (TypeError, ValueError):
             raise ValueError(
-                f"blend: {path}, {place(row)}: column {name!r} must hold numbers; got {value!r}. --scores names the "
-                "columns to blend"
+                f"blend: {path}, {place(row)}: column {name!r} must hold numbers; got {value!r}. {remedy}"
             ) from None
         if math.isinf(numbers[row]):
             raise ValueError(f"blend: {path}, {place(row)}: column {name!r} must hold finite numbers; got {value!r}")
