@@ -66,7 +66,8 @@ class Reader:
             if lines.bodies:
                 self._add(lines, path, by_arrow=n_docs >= MANY_LINES and arrow.available())
         if n_docs == 0:
-            raise ValueError(f"{self.caller}: {path}: no documents in {first - 1} lines")
+            n_lines = "1 line" if first == 2 else f"{first - 1} lines"
+            raise ValueError(f"{self.caller}: {path}: no documents in {n_lines}")
         return n_docs
 
     def _add(self, lines: Lines, path: Path, *, by_arrow: bool) -> None:
