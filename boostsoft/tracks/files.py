@@ -284,7 +284,10 @@ def _plain_ids(caller: str, qid: NDArray[Any]) -> NDArray[Any]:
     for value in values:
         first.setdefault(type(value), value)
     got = " and ".join(f"{value!r} of type {kind.__name__}" for kind, value in first.items())
-    raise ValueError(f"{caller}: qid must hold only numbers or only texts; got {got}")
+    raise ValueError(
+        f"{caller}: qid must hold only numbers or only texts; got {got}. With texts in their place the track can be "
+        "saved: dataclasses.replace(track, qid=np.array([str(one) for one in track.qid]))"
+    )
 
 
 def _encoded(array: NDArray[Any]) -> str:
