@@ -415,7 +415,8 @@ def test_defaults_are_those_that_the_help_tells(parts, monkeypatch):
     (commands,) = (action for action in cli._parser()._actions if isinstance(action, argparse._SubParsersAction))
     for name in ("demo", "train", "track", "blend"):
         for action in commands.choices[name]._actions:
-            told = re.search(r"\(([^ ()]+)\)$", action.help or "")
+            assert action.help, (name, action.dest)
+            told = re.search(r"\(([^ ()]+)\)$", action.help)
             if told and action.default is not None:
                 assert str(action.default) == told[1].removeprefix("./"), (name, action.dest)
                 found += 1
