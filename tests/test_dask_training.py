@@ -397,7 +397,9 @@ def test_what_no_worker_can_do_alone_is_refused(client, frame):
     train(r".* must not be pooled", custom_metric=["ndcg@10", bs.Metric("auc", pooled=True)])
     train(r"obj must be a string such as 'ndcg@10', a Metric or .* got 3", obj=3)
     train(r"params must not hold an objective", params={"objective": "rank:ndcg"})
-    train(r"evals must be \(X, y, qid\) or \(X, y, qid, weight\)", evals={"valid": (X, y)})
+    sets = r"evals must be \(X, y, qid\) or \(X, y, qid, weight\); got "
+    train(sets + "2 of them for 'valid'", evals={"valid": (X, y)})
+    train(sets + "Series for 'valid'", evals={"valid": y})
     train(r"evals must be a dict from name to \(X, y, qid\); got a list", evals=[(X, y, qid)])
     recorder = bx.TrackCallback(xgb.DMatrix([[1.0], [2.0]], [0, 1], group=[2]), "mrr")
     train(r"callbacks must not record .*; got boostsoft.xgboost.TrackCallback\('valid'", callbacks=[recorder])
