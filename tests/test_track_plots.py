@@ -388,8 +388,9 @@ def test_two_of_a_few_steps_may_lie_beyond_the_range():
     for outliers, shown in (([5.0], False), ([5.0, 4.0], False), ([5.0, 4.0, 3.0], True)):
         _, high = range_of([*outliers, *[0.1] * 8])
         assert (high > 1.0) == shown
-    _, high = range_of([5.0, *[0.1] * 6])  # of seven steps all are shown
-    assert high > 5.0
+    for others, shown in ((6, True), (7, False)):  # of seven steps all are shown
+        _, high = range_of([5.0, *[0.1] * others])
+        assert (high > 5.0) == shown
 
 
 def test_a_range_without_intervals_is_that_of_the_changes():
