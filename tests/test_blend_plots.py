@@ -139,6 +139,15 @@ def test_no_bar_strikes_through_the_words_on_an_optimum(curve):
     assert not words[0].overlaps(words[1])
 
 
+def test_the_models_are_named_below_the_ticks(curve):
+    figure = blend_curve_figure(curve, names=NAMES[:2])
+    figure.canvas.draw()
+    (axes,) = figure.axes
+    names = [text.get_window_extent() for text in axes.texts if text.get_text() in NAMES[:2]]
+    assert len(names) == 2
+    assert max(name.y1 for name in names) < min(tick.get_window_extent().y0 for tick in axes.get_xticklabels())
+
+
 def test_the_band_is_that_of_the_last_kind(curve):
     for kinds in ((HARD, SOFT), (SOFT, HARD), (HARD,)):
         axes = plot_blend_curve(curve, kinds=kinds)
