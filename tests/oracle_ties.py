@@ -42,14 +42,19 @@ def hard(name: str, labels_in_rank_order: Sequence, k: int | None = None, **opti
 
 
 def hard_of_orders(name: str, labels, orders: Iterable[Sequence[int]], k: int | None = None, **options) -> list[float]:
-    """The metric of every order, once for each sequence of labels; an order has the best document's number first."""
-    labels = list(labels)
+    """The metric of every order, once for each sequence of labels; an order has the best document's number first.
+
+    In whatever order documents are past the cutoff: they are sorted there, for fewer sequences.
+    """
+    sequences = np.array(labels)[np.array(list(orders))]
+    if k is not None and name not in PAIR_FAMILY:
+        sequences[:, k:].sort(axis=1)
 
     @cache
     def of(sequence: tuple) -> float:
         return hard(name, sequence, k, **options)
 
-    return [of(tuple(labels[i] for i in order)) for order in orders]
+    return [of(tuple(sequence)) for sequence in sequences.tolist()]
 
 
 def in_rank_order(labels, scores, ties: str = "order") -> list:
