@@ -28,8 +28,15 @@ def mean_over_ties(name, labels, scores, k=None, **options):
     cutoff = min(given.pop("k") or len(labels), len(labels))
     blocks = [np.asarray(labels)[block] for block in oracle.tie_blocks(scores)]
     if family == ABSORBING:
-        return _of_cascade(blocks, cutoff, *_cascade(name, **given))
+        return math.fsum(_of_cascade(blocks, cutoff, *_cascade(name, **given)))
     return _of_walk(name, blocks, cutoff, len(labels) if k is None else k, **given)
+
+
+def cascade_by_rank(name, labels, scores, depth):
+    """Of a metric that absorbs, what each of the first ranks adds: its mean at every cutoff up to there by one walk."""
+    given = arguments(name, depth, {})
+    blocks = [np.asarray(labels)[block] for block in oracle.tie_blocks(scores)]
+    return _of_cascade(blocks, given.pop("k"), *_cascade(name, **given))
 
 
 def _of_pairs(name, labels, scores, **options):
@@ -50,8 +57,11 @@ def _cascade(name, p_rel="exp2", max_label=4, p_break=0.15, relevant_from=1):
 
 
 def _of_cascade(blocks, cutoff, probability, worth):
-    """The reader passes i documents with chance E_i and stops at the next one with chance F_i, on average over sets."""
-    value, rank, through = 0.0, 0, 1.0
+    """What each rank adds.
+
+    The reader passes i documents with chance E_i and stops at the next one with chance F_i, on average over sets.
+    """
+    added, rank, through = [], 0, 1.0
     for block in blocks:
         drawn = min(len(block), cutoff - rank)
         if drawn <= 0:
@@ -63,9 +73,9 @@ def _of_cascade(blocks, cutoff, probability, worth):
             left_out = np.maximum(1 - i / seen, 0)
             stops[1:] = (i - 1) / seen * (1 - p) * stops[:-1] + p / seen * passes[:-1] + left_out * stops[1:]
             passes[1:] = i / seen * (1 - p) * passes[:-1] + left_out * passes[1:]
-        value += through * math.fsum(worth(rank + j) * stops[j] for j in i)
+        added += [through * worth(rank + j) * stops[j] for j in i]
         rank, through = rank + len(block), through * math.prod(1 - probability(label) for label in block)
-    return value
+    return added
 
 
 def _of_walk(name, blocks, cutoff, depth, relevant_from=1, normalizer="relevant"):
