@@ -17,7 +17,7 @@ import pytest
 from boostsoft import ahead
 from boostsoft.kernels import cache
 
-from .test_cache import CALL, NOWHERE, edit, ended, make_read_only, small, start  # noqa: F401  (small: a fixture)
+from .test_cache import CALL, NOWHERE, edit, ended, make_read_only, start, write_small
 
 ROOT = Path(__file__).parents[1]
 SHIP = """
@@ -75,18 +75,26 @@ print(json.dumps(compiled))
 """
 
 
-def used(small, **environment):  # noqa: F811
+def used(small, **environment):
     """The value of f(4), whether it was read rather than compiled, and complaints."""
     (value, hits), error = ended(start(CALL, small.parent, **environment))
     return int(value), hits == "1", error
 
 
-@pytest.fixture
-def brought(small, tmp_path):  # noqa: F811
-    """The little package with its kernels compiled; the folder of the cache that was used is not passed on."""
-    assert ended(start(SHIP, tmp_path, NUMBA_CACHE_DIR=str(tmp_path / "built"))) == ([], "")
-    assert not (tmp_path / "built").exists() or not [*(tmp_path / "built").rglob("*.nb?")]
+@pytest.fixture(scope="module")
+def shipped(tmp_path_factory):
+    """The little package with its kernels compiled, to be copied; the folder of the cache is not passed on."""
+    folder = tmp_path_factory.mktemp("shipped")
+    small = write_small(folder)
+    assert ended(start(SHIP, folder, NUMBA_CACHE_DIR=str(folder / "built"))) == ([], "")
+    assert not (folder / "built").exists() or not [*(folder / "built").rglob("*.nb?")]
     return small
+
+
+@pytest.fixture
+def brought(shipped, tmp_path):
+    """A copy of it, as an installer makes one."""
+    return Path(shutil.copytree(shipped, tmp_path / "small"))
 
 
 def empty(tmp_path):
