@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import json
 import os
 import sys
 import threading
@@ -204,29 +205,34 @@ def test_libraries_without_such_threads():
         threads.over_queries(lambda begin, end: None, LONG)
 
 
-def test_another_openmp_in_sight_of_all_may_be_the_boosters():
+@pytest.fixture(scope="module")
+def by_itself(tmp_path_factory):
+    """What a process finds that allows OpenMP three threads: the sizes of teams, then which teams are left."""
+    path = tmp_path_factory.mktemp("openmp") / "found.json"
     passes(
         "-c",
-        "import ctypes, pathlib, re\nimport lightgbm, xgboost\nfrom boostsoft.kernels import openmp\n"
+        "import ctypes, json, pathlib, re\nimport lightgbm, xgboost\nfrom boostsoft.kernels import openmp\n"
         "from boostsoft.adapters.lightgbm_data import library as lightgbms\n"
         "from boostsoft.adapters.xgboost_data import library as xgboosts\n"
-        "assert openmp.team(lightgbms(), 2) is not None and openmp.team(xgboosts(), 2) is not None\n"
+        "sizes = [openmp.team(lightgbms(), n).size for n in (None, 0, 2)]\n"
+        "assert openmp.team(xgboosts(), 2) is not None\n"
         "found = set(re.findall(r'/.*libgomp.*', pathlib.Path('/proc/self/maps').read_text()))\n"
         "its = next((path for path in sorted(found) if 'xgboost' in path), sorted(found)[0])\n"
         "ctypes.CDLL(its, mode=ctypes.RTLD_GLOBAL)\n"
-        "left = [openmp.team(library(), 2) for library in (lightgbms, xgboosts)]\n"
-        "assert left.count(None) == len(found) - 1, (found, left)\n",
-    )
-
-
-def test_as_many_as_openmp_would_take():
-    passes(
-        "-c",
-        "import lightgbm\nfrom boostsoft.kernels import openmp\nfrom boostsoft.adapters.lightgbm_data import library\n"
-        "assert openmp.team(library(), None).size == openmp.team(library(), 0).size == 3\n"
-        "assert openmp.team(library(), 2).size == 2\n",
+        "left = [openmp.team(library(), 2) is not None for library in (lightgbms, xgboosts)]\n"
+        f"pathlib.Path({str(path)!r}).write_text(json.dumps([sizes, sorted(found), left]))\n",
         OMP_NUM_THREADS="3",
     )
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def test_another_openmp_in_sight_of_all_may_be_the_boosters(by_itself):
+    _, found, left = by_itself
+    assert left.count(False) == len(found) - 1, (found, left)
+
+
+def test_as_many_as_openmp_would_take(by_itself):
+    assert by_itself[0] == [3, 3, 2]
 
 
 @pytest.mark.skipif(processors.processors() < 2, reason="of one processor nothing is taken away")
@@ -247,6 +253,10 @@ def test_where_openmp_binds_threads_each_has_its_processor(first):
         "            assert threads.n_threads() == 1\n",
         OMP_PROC_BIND="true",
     )
+
+
+@pytest.mark.skipif(processors.processors() < 2, reason="of one processor nothing is taken away")
+def test_where_openmp_binds_threads_numbas_setting_counts():
     passes(
         "-c",
         "import boostsoft, lightgbm\n"
