@@ -322,6 +322,26 @@ def test_lightgbm_reads_arrow_tables():
     np.testing.assert_array_equal(staged(model, table)[-1], model.predict(filled, raw_score=True))
 
 
+@pytest.mark.parametrize("given", ["polars", "enum", "text in polars", "arrow", "text in arrow"])
+def test_lightgbm_reads_categories_of_pandas_alone(given):
+    """Its own error, "Unsupported Arrow type: dictionary", names neither the column nor what can be done."""
+    words = np.array(["x", "y", "z"])[np.arange(N_DOCS) % 3]
+    frame = pd.DataFrame(filled[:, :2], columns=list("ab")).assign(c=pd.Categorical(words))
+    model = lightgbm_model(frame, categorical="c")
+    of_polars = pl.from_pandas(frame)
+    X = {
+        "polars": of_polars,
+        "enum": of_polars.with_columns(pl.col("c").cast(pl.Enum(["x", "y", "z"]))),
+        "text in polars": of_polars.with_columns(pl.col("c").cast(pl.String)),
+        "arrow": pa.Table.from_pandas(frame),
+        "text in arrow": pa.table({"a": filled[:, 0], "b": filled[:, 1], "c": words}),
+    }[given]
+    with pytest.raises(TypeError, match=r"^test: X must hold numbers; column 'c' has type .*X\.to_pandas\(\)"):
+        staged(model, X)
+    if "text" not in given:
+        np.testing.assert_array_equal(staged(model, X.to_pandas()), staged(model, frame))
+
+
 def test_xgboost_reads_arrays_and_sparse_matrices_by_place_whatever_names_it_knows():
     model = xgboost_model(pd.DataFrame(filled, columns=list("abcde")), types=None)
     for X in (filled, sparse.csr_array(filled)):
@@ -588,7 +608,7 @@ def test_frames_of_flags_are_made_numbers_once():
         (pd.DataFrame(holes).astype("boolean"), holes),
         (in_polars.with_columns(pl.Series("b", [None if np.isnan(v) else v > 0 for v in holes[:, 1]])), holes),
     ):
-        found = as_lightgbm_reads(model, frame)
+        found = as_lightgbm_reads("test", model, frame)
         assert (type(found), found.dtype) == (np.ndarray, np.float32)
         np.testing.assert_array_equal(found, numbers)
         np.testing.assert_array_equal(staged(model, frame)[-1], model.predict(numbers.astype(np.float32)))

@@ -8,7 +8,7 @@ leaves predict one at a time.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from .blocks import by_tree, n_values, refuse_no_trees, refuse_other_width, tree
 
 _BYTES_PER_LEAF = 16  # a float64 and an int32 of LightGBM's, and the int32 turned round
 _LEAVES, _LINEAR, _AVERAGE = "leaf_value=", "is_linear=1", "average_output"
+_WORDS = ("dictionary", "string", "large_string", "str", "categorical", "enum")  # types of Arrow and polars
 
 
 def stages(
@@ -31,7 +32,7 @@ def stages(
     n_trees = int(booster.num_trees())
     refuse_no_trees(caller, n_trees)
     refuse_other_width(caller, X, int(booster.num_feature()))
-    return n_trees, _scores(booster, as_lightgbm_reads(booster, X), n_trees, init_score, threads)
+    return n_trees, _scores(booster, as_lightgbm_reads(caller, booster, X), n_trees, init_score, threads)
 
 
 def _scores(
@@ -67,14 +68,29 @@ def is_averaged(booster: Any) -> bool:
     return _AVERAGE in booster.model_to_string(num_iteration=1).splitlines()
 
 
-def as_lightgbm_reads(booster: Any, X: Any) -> Any:
+def as_lightgbm_reads(caller: str, booster: Any, X: Any) -> Any:
     """X as LightGBM would convert it at every call, converted once; what has to do with categories is left to it."""
     if sparse.issparse(X):
         return sparse.csr_matrix(X)  # LightGBM knows SciPy's matrices, and not its arrays
     if hasattr(X, "dtypes"):  # an Arrow table, which LightGBM reads itself, has none
         # numbers in place of categories that the booster knows by name: LightGBM raises
-        numbers = None if hasattr(X, "iloc") and booster.pandas_categorical else number_matrix(X)
+        pandas = hasattr(X, "iloc")
+        numbers = None if pandas and booster.pandas_categorical else number_matrix(X)
+        if numbers is None and not pandas:
+            _refuse_words(caller, X.schema.items())
         return X if numbers is None else np.ascontiguousarray(numbers)
     if isinstance(X, np.ndarray):  # of whole numbers too LightGBM makes float32
         return np.ascontiguousarray(X, X.dtype if X.dtype in (np.float32, np.float64) else np.float32)
+    if hasattr(X, "schema"):
+        _refuse_words(caller, ((column.name, column.type) for column in X.schema))
     return X
+
+
+def _refuse_words(caller: str, columns: Iterable[tuple[str, Any]]) -> None:
+    """Raise for texts and categories of polars or Arrow, of which LightGBM says neither column nor way out."""
+    for name, kind in columns:
+        if str(kind).lower().startswith(_WORDS):
+            raise TypeError(
+                f"{caller}: X must hold numbers; column {name!r} has type {kind}. LightGBM reads categories of pandas "
+                "frames alone, of which X.to_pandas() makes one"
+            )

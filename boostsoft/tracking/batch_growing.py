@@ -96,7 +96,7 @@ class LightGBMGrower:
         refuse_other_width(CALLER, X, self.n_features)
         self.params, self.n_trees = self._settled(model, params), n_trees
         self.by_order = self.params["objective"] in _RANKING or _is_ours(self.params["objective"])
-        self.pool = staged_lightgbm.as_lightgbm_reads(self.booster, X)
+        self.pool = staged_lightgbm.as_lightgbm_reads(CALLER, self.booster, X)
         self.before = self._raw(self.booster, self.pool)
         if start is not None:
             self.before = self.before + start
@@ -106,7 +106,7 @@ class LightGBMGrower:
         """Train new trees on the batch."""
         import lightgbm
 
-        rows = staged_lightgbm.as_lightgbm_reads(self.booster, batch.X)
+        rows = staged_lightgbm.as_lightgbm_reads(CALLER, self.booster, batch.X)
         start = self._raw(self.booster, rows)
         data = lightgbm.Dataset(
             rows,
