@@ -400,38 +400,36 @@ DAMAGES = {
 
 
 def tracked_in_a_process(models, data):
-    """The exit code of the command for each model, in a process that LightGBM may end, and all output and errors."""
+    """Of each model the command's exit code and errors, in a process that LightGBM may end, and all output."""
     code = (
         "import sys; from boostsoft import cli\n"
-        "print([cli.main(['track', model, sys.argv[1]]) for model in sys.argv[2:]])\n"
+        "def track(model):\n"
+        "    print('--', file=sys.stderr, flush=True)\n"
+        "    return cli.main(['track', model, sys.argv[1]])\n"
+        "print(list(map(track, sys.argv[2:])))\n"
     )
     command = [sys.executable, "-c", code, data, *models]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     *out, codes = done.stdout.splitlines()
-    return json.loads(codes), out, done.stderr
+    return json.loads(codes), out, done.stderr.split("--\n")[1:]
 
 
-def test_damaged_lightgbm_models(folder, tmp_path):
-    content = (folder / "lightgbm.txt").read_bytes()
-    models = [tmp_path / f"{number}.txt" for number in range(len(DAMAGES))]
-    for model, (lost, kept, _) in zip(models, DAMAGES.values(), strict=True):
-        model.write_bytes(re.sub(lost, kept, content, count=1))
-    codes, _, errors = tracked_in_a_process(models, folder / "a.txt")
-    assert codes == [2] * len(DAMAGES)
-    for model, (_, _, message) in zip(models, DAMAGES.values(), strict=True):
-        assert f"boostsoft: track: cannot read the model {model}: {message}" in errors
-
-
-def test_what_a_model_was_trained_with_is_not_read(folder, tmp_path):
-    """A line without brackets would have LightGBM end the process."""
+def test_damaged_lightgbm_models_and_one_whose_training_is_told_oddly(folder, tmp_path):
+    """What a model was trained with is not read: there a line without brackets would have LightGBM end the process."""
     content = (folder / "lightgbm.txt").read_bytes()
     before, rest = content.split(b"\nparameters:\n")
-    (tmp_path / "lightgbm.txt").write_bytes(before + b"\nparameters:\nno brackets" + rest[rest.index(b"\nend of p") :])
-    codes, out, errors = tracked_in_a_process([at / "lightgbm.txt" for at in (tmp_path, folder)], folder / "a.txt")
-    assert (codes, errors) == ([0, 0], "")
-    damaged, whole = out[: len(out) // 2], out[len(out) // 2 :]
-    assert damaged == whole
-    assert "ndcg@10" in " ".join(whole)
+    odd = tmp_path / "lightgbm.txt"  # called as the whole one is, for their outputs to be the same
+    odd.write_bytes(before + b"\nparameters:\nno brackets" + rest[rest.index(b"\nend of p") :])
+    damaged = [tmp_path / f"{number}.txt" for number in range(len(DAMAGES))]
+    for model, (lost, kept, _) in zip(damaged, DAMAGES.values(), strict=True):
+        model.write_bytes(re.sub(lost, kept, content, count=1))
+    codes, out, errors = tracked_in_a_process([odd, folder / "lightgbm.txt", *damaged], folder / "a.txt")
+    assert codes == [0, 0] + [2] * len(DAMAGES)
+    assert out[: len(out) // 2] == out[len(out) // 2 :]
+    assert "ndcg@10" in " ".join(out)
+    assert errors[:2] == ["", ""]
+    for model, told, (_, _, message) in zip(damaged, errors[2:], DAMAGES.values(), strict=True):
+        assert f"boostsoft: track: cannot read the model {model}: {message}" in told
 
 
 def test_a_lightgbm_model_with_other_ends_of_lines(folder, tmp_path):
