@@ -37,7 +37,8 @@ def _log_choose(n, k):
 def draw_law(total, marked, drawn, law):
     """P(h of the drawn are marked) into ``law`` for h = low .. high, and (low, high): what holds all but 1e-16."""
     mean = drawn * marked / total
-    half = 9.0 * math.sqrt(mean * (1.0 - marked / total)) + 30.0
+    # their deviation: of one much wider the first term would underflow, where most are drawn
+    half = 9.0 * math.sqrt(mean * (1.0 - marked / total) * (1.0 - drawn / total)) + 30.0
     low = max(0, drawn + marked - total, int(mean - half))
     high = min(marked, drawn, int(mean + half))
     term = math.exp(
