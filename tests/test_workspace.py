@@ -102,16 +102,19 @@ def test_a_long_list_leaves_the_room_of_the_others_alone(monkeypatch):
 @pytest.mark.parametrize("spec", ["ndcg@10", "ndcg", "map@5", "err"])
 def test_no_result_depends_on_what_a_thread_did_before(spec, monkeypatch):
     on_threads(monkeypatch, 1)
-    y, s = data(0)
+    y, s = data(0, 70)
     metric = SoftMetric(spec, sigma=0.3)
 
     def alone():
-        return metric.value_gradient_hessian(y, s, group=[40] * 3)
+        return metric.value_gradient_hessian(y, s, group=[70] * 3)
 
     fresh = in_new_thread(alone)
-    for scale in (1e-3, 1.0, 1e4):  # the same room, with other numbers in it
-        labels, scores = data(1)
-        metric.value_gradient_hessian(labels, scores * scale, group=[40] * 3)
+    # the same room, with other numbers in it: under Gumbel noise also what waits for documents behind a shorter list
+    rooms = itertools.product((1e-3, 1.0, 1e4), ("gaussian", "gumbel"), ([70] * 3, [70, 70, 40, 30]))
+    for scale, noise, sizes in rooms:
+        labels, scores = data(1, 70)
+        other = SoftMetric(spec, noise=noise, sigma=0.3)
+        other.value_gradient_hessian(labels, scores * scale, group=sizes)
         for got, wanted in zip(alone(), fresh, strict=True):
             np.testing.assert_array_equal(got, wanted)
 
