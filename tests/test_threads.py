@@ -230,6 +230,28 @@ def test_many_callers_at_once_and_one_within_another(monkeypatch):
         run.assert_covers(12)
 
 
+@pytest.mark.parametrize(("within", "members"), [(2, 1), (3, 1), (6, 4)])
+def test_a_call_within_another_leaves_its_members_of_the_team_out(within, members):
+    """Those of the booster's team that run already count, but the caller of the moment always works."""
+    asked, crew = [], threads._Crew()
+
+    class Team:
+        size = 8
+
+        @staticmethod
+        def run(member, n):
+            asked.append(n)
+            member()
+
+    token = threads._team.set(Team())
+    try:
+        crew.work(threads._Job(lambda _: crew.work(threads._Job(lambda _: None, within)), 2))
+    finally:
+        threads._team.reset(token)
+    assert asked == [2, members]
+    assert crew._running == 0
+
+
 def test_helpers_are_few_and_asleep(monkeypatch):
     monkeypatch.setattr(threads, "_crews", {})
     known = {thread.ident for thread in threading.enumerate()}
