@@ -102,7 +102,7 @@ def as_checkable(caller: str, argument: str, X: Any) -> Any:
         return X
     schema: Any = getattr(X, "schema", None)
     for column in schema if hasattr(schema, "types") else ():  # Arrow's
-        if str(column.type).startswith(("string", "large_string", "dictionary")):
+        if is_of_words(column.type):
             raise TypeError(
                 f"{caller}: {argument} must hold numbers; column {column.name!r} has type {column.type}; give a "
                 "frame of pandas or polars, where it can be a category, or leave it out"
@@ -118,6 +118,11 @@ def as_checkable(caller: str, argument: str, X: Any) -> Any:
             f"{caller}: {argument} must hold numbers; got texts (dtype {array.dtype}); turn them into numbers"
         )
     return X if hasattr(X, "__dataframe__") else array  # a table of Arrow has names
+
+
+def is_of_words(kind: Any) -> bool:
+    """Whether a type of Arrow or polars is one of texts or categories."""
+    return str(kind).lower().startswith(("string", "large_string", "dictionary", "categorical", "enum"))
 
 
 def columns_of(frame: Any) -> list[Any]:

@@ -13,7 +13,7 @@ FILES = ("bench.json", "bench.md", "cost.png", "growth.png")  # what a run may w
 # Minutes of each part on two cores: what it costs once, and per round. Rough: only the estimate uses them.
 _MINUTES = {
     "objective": (0.5, 0.3),
-    "training": (0.3, 1.3),
+    "training": (0.4, 1.6),
     "tracking": (1.0, 1.0),
     "hard": (0.4, 0.05),
     "growth": (0.4, 0.4),

@@ -16,12 +16,11 @@ from scipy import sparse
 
 from ..adapters.lightgbm_data import refuse_classes
 from ..arguments import FloatArray
-from ..frames import number_matrix
+from ..frames import is_of_words, number_matrix
 from .blocks import by_tree, n_values, refuse_no_trees, refuse_other_width, tree_blocks
 
 _BYTES_PER_LEAF = 16  # a float64 and an int32 of LightGBM's, and the int32 turned round
 _LEAVES, _LINEAR, _AVERAGE = "leaf_value=", "is_linear=1", "average_output"
-_WORDS = ("dictionary", "string", "large_string", "str", "categorical", "enum")  # types of Arrow and polars
 
 
 def stages(
@@ -89,7 +88,7 @@ def as_lightgbm_reads(caller: str, booster: Any, X: Any) -> Any:
 def _refuse_words(caller: str, columns: Iterable[tuple[str, Any]]) -> None:
     """Raise for texts and categories of polars or Arrow, of which LightGBM says neither column nor way out."""
     for name, kind in columns:
-        if str(kind).lower().startswith(_WORDS):
+        if is_of_words(kind):
             raise TypeError(
                 f"{caller}: X must hold numbers; column {name!r} has type {kind}. LightGBM reads categories of pandas "
                 "frames alone, of which X.to_pandas() makes one"
