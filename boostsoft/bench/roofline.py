@@ -15,6 +15,7 @@ _DEGREE = 16
 _CHAINS = 4
 _REPEATS = 10_000
 _TRIALS = 12
+_NANOSECONDS = 3e7  # of a thread in a trial, roughly: less work than a thread is worth would all go to one
 
 
 @njit(nogil=True, fastmath={"contract"}, error_model="numpy", cache=True)  # type: ignore[untyped-decorator]
@@ -33,7 +34,7 @@ def _polynomials(x: Any, out: Any, repeats: Any) -> None:
 
 
 def peak_operations() -> float:
-    """Operations a second, a multiply-add counting two, the best of some trials of about a tenth of a second."""
+    """Operations a second, a multiply-add counting two, the best of some trials of about 30 ms."""
     threads = n_threads()
     x = np.linspace(0.1, 0.9, _LENGTH)
     out = [np.zeros(_LENGTH) for _ in range(threads)]
@@ -46,6 +47,6 @@ def peak_operations() -> float:
     best = np.inf
     for _ in range(_TRIALS):
         started = time.perf_counter()
-        over_queries(run, np.ones(threads))
+        over_queries(run, np.full(threads, _NANOSECONDS))
         best = min(best, time.perf_counter() - started)
     return threads * _REPEATS * _LENGTH * _DEGREE * _CHAINS * 2.0 / best
