@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from .. import lightgbm as soft_lightgbm
@@ -59,7 +59,7 @@ class Entry:
     contender: Contender
     baseline: str | None
     queries: int
-    facts: dict[str, Any] = field(default_factory=dict)
+    facts: dict[str, Any]
 
     @property
     def name(self) -> str:

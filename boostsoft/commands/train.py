@@ -182,7 +182,6 @@ def _check_tree_parameters(parameters: Mapping[str, str], n_features: int | None
     try:
         with silent_errors(), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # training says it again
-            tried.construct()
             lightgbm.Booster({**given, "objective": "regression"}, tried)
     except lightgbm.basic.LightGBMError as error:
         told = _of_a_setting(str(error), parameters, n_features)
