@@ -11,6 +11,17 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from boostsoft.bench import (
+    blending,
+    cold_start,
+    direct,
+    hard_cost,
+    limits,
+    live_cost,
+    objective_cost,
+    tracking,
+    training_cost,
+)
 from boostsoft.bench.peers import Peers
 from boostsoft.bench.pools import PROPORTIONS, pool_of_files, synthetic_pool
 from boostsoft.bench.progress import PartBar
@@ -197,6 +208,18 @@ def test_a_bar_counts_what_is_done_and_names_what_is_going_on():
 )
 def test_targets(target, value, met):
     assert target.judge(value).met is met
+
+
+MEASURES = (blending, cold_start, direct, hard_cost, limits, live_cost, objective_cost, tracking, training_cost)
+NAMED = [one for module in MEASURES for one in vars(module).values() if isinstance(one, Target)]
+OF_PEERS = [one for two in hard_cost.TARGETS.values() for one in two]
+
+
+@pytest.mark.parametrize("target", [*NAMED, *OF_PEERS], ids=lambda target: target.text)
+def test_a_target_is_held_against_as_it_is_written(target):
+    side, over, under = re.search(r"(<=|>=|above) (-?[\d.]+(?:e-\d)?)(?:/(\d+))?", target.text).groups()
+    assert target.limit == pytest.approx(float(over) / float(under or 1), abs=1e-300)
+    assert target.at_least is (side != "<=")
 
 
 @pytest.mark.parametrize(

@@ -230,10 +230,16 @@ def test_parts_of_a_sparse_file_are_made_equally_wide(tmp_path):
 
 
 def test_topics_for_every_part_are_needed(tmp_path):
+    def write(topics):
+        for run_ in "ab":
+            lines = [f"{q} Q0 d 1 1.0 {run_}\n" for q in range(topics)]
+            (tmp_path / "runs" / f"{run_}.txt").write_text("".join(lines))
+        (tmp_path / "qrels.txt").write_text("".join(f"{q} 0 d 1\n" for q in range(topics)))
+
     (tmp_path / "runs").mkdir()
-    for run_ in "ab":
-        (tmp_path / "runs" / f"{run_}.txt").write_text("".join(f"{q} Q0 d 1 1.0 {run_}\n" for q in range(4)))
-    (tmp_path / "qrels.txt").write_text("".join(f"{q} 0 d 1\n" for q in range(4)))
+    write(5)
+    assert [part.n_queries for part in blending.read_blends(tmp_path).parts] == [1] * 5
+    write(4)
     with pytest.raises(ValueError, match=r"--data: .*qrels\.txt and the runs must have 5 topics in common; got 4"):
         blending.read_blends(tmp_path)
 

@@ -184,7 +184,7 @@ def test_every_ranker_has_its_row_and_is_held_against_both(rows):
 
 
 @pytest.mark.parametrize("method", RANKERS)
-def test_the_validation_part_stops_every_ranker(method):
+def test_the_validation_part_stops_every_ranker_in_silence(method, capfd):
     pytest.importorskip(RANKERS[method].library)
     (found,) = draws.data_sets([], 600)
     draw = found.draw(0)
@@ -193,6 +193,7 @@ def test_the_validation_part_stops_every_ranker(method):
     best = getattr(stopped, "best_iteration_", None) or getattr(stopped, "best_iteration", None)
     assert 0 < best < 400
     assert stopped.predict(draw.test.X).std() > 0
+    assert capfd.readouterr() == ("", "")
 
 
 @pytest.mark.parametrize(

@@ -309,6 +309,27 @@ def test_hard_metrics_are_as_many_times_faster():
         {**rounds.seconds, "LightGBM, ndcg@10": np.ones(2)}), pool)  # fmt: skip
 
 
+def test_a_peer_that_refuses_is_named_below_its_table(monkeypatch):
+    def refuse():
+        raise ValueError("too many documents")
+
+    pool, few = synthetic_pool(2, 5), replace(full(None, 1, 0), at_least=0.0)
+    rival = hard_cost.Rival("ranx", "map", refuse, Metric("map"), pool)
+    monkeypatch.setattr(hard_cost, "find_rivals", lambda *given: [rival])
+    hard = hard_cost.measure_hard(pool, few, Peers({}, {}), Silent())
+    assert hard.left_out == {"ranx, map": "too many documents"}
+    assert {row["name"] for row in hard.rows} == {hard_cost.PUBLIC, hard_cost.PREPARED}
+
+    def contender(self, name, objective):
+        self.models[name] = "num_leaves=3\n"
+        return Contender(name, refuse if name.endswith("xendcg") else lambda: 1.0, peer=True)
+
+    monkeypatch.setattr(training_cost._Runs, "contender", contender)
+    training = training_cost.measure_training(pool, few, Peers({}, {}), Silent())
+    assert training.left_out == {"LightGBM rank_xendcg": "too many documents"}
+    assert len(training.rows) == 3
+
+
 def test_hard_metrics_are_the_peers_on_queries_of_one_document_and_without_relevant_ones():
     labels, sizes = np.array([2.0, 0, 0, 0, 1, 0, 3, 0, 2, 2]), np.array([1, 1, 2, 4, 2])
     pool = Pool("files", "a", labels, np.random.default_rng(0).normal(size=10), sizes)

@@ -118,6 +118,12 @@ def test_a_lost_process_is_one_line():
         list(workers._side_by_side(Pool(), [None]))
 
 
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError])
+def test_an_error_beside_processes_ends_the_run(error):
+    with pytest.raises(error), workers.workers(2):
+        raise error
+
+
 def test_no_process_is_left_behind_by_one_that_is_killed():
     """They have its output, which ends when the last of them has ended."""
     code = (
