@@ -14,6 +14,7 @@ from boostsoft.bench.timing import Silent
 from boostsoft.blending import SoftBlender
 from boostsoft.statistics import paired_interval
 
+from .bench_cases import Told
 from .refusals import bench_refuses
 
 N_MODELS, N_QUERIES = 4, 12
@@ -50,8 +51,13 @@ def small(draws=2, seeds=2, **changes):
 
 
 @pytest.fixture(scope="module")
-def sections(folder):
-    return list(blending.measure_blending(folder, small(), Silent()))
+def told():
+    return Told()
+
+
+@pytest.fixture(scope="module")
+def sections(folder, told):
+    return list(blending.measure_blending(folder, small(), told))
 
 
 def row(section, method):
@@ -70,6 +76,12 @@ def test_every_method_has_a_row_in_both_tables(sections):
         assert [row(section, name)["evaluations"] for name in ("ltr-ga", "random", "rrf", "equal")] == [100, 100, 1, 1]
         assert row(section, "ltr-mga")["evaluations"] <= 100
         assert len(section.verdicts) == 2
+
+
+def test_a_bar_counts_every_fit(sections, told):
+    """Of five folds and two seeds, and of two draws."""
+    assert told.steps == [5 * 2 * len(blending.NAMES), 2 * len(blending.NAMES)]
+    assert len(told.texts) == sum(told.steps)
 
 
 def test_each_query_is_tested_once_per_seed(folder, sections):
