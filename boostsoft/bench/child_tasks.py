@@ -10,12 +10,13 @@ import json
 import math
 import re
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from .timing import interleave, timed
 
 _SELF = Path("/proc/self")
 
@@ -43,7 +44,7 @@ def _first_gradient(installed: bool) -> dict[str, Any]:
         objective = SoftObjective("ndcg@10")
         objective.gradient_curvature(objective.prepare(pool.labels, pool.groups), pool.scores)
 
-    return {"first": _seconds(call)}
+    return {"first": timed(call)()}
 
 
 def _first_hard(installed: bool) -> dict[str, Any]:
@@ -54,7 +55,7 @@ def _first_hard(installed: bool) -> dict[str, Any]:
 
     pool = synthetic_pool(queries=2, documents=20)
 
-    return {"first": _seconds(lambda: Metric("ndcg@10").per_query(pool.labels, pool.scores, group=pool.sizes))}
+    return {"first": timed(lambda: Metric("ndcg@10").per_query(pool.labels, pool.scores, group=pool.sizes))()}
 
 
 def _use_shipped(yes: bool) -> None:
@@ -81,7 +82,6 @@ def _threads(queries: int, sigma: float, rounds: int, seed: int) -> dict[str, An
     """Seconds per query of ours and of lambdarank, by rounds, on the threads that the environment allows."""
     from .growth import thread_contenders
     from .pools import synthetic_pool
-    from .timing import interleave
 
     found = interleave(thread_contenders(synthetic_pool(queries, seed=seed), sigma), rounds)
     return {"seconds": {name: (seconds / queries).tolist() for name, seconds in found.seconds.items()}}
@@ -94,12 +94,6 @@ _TASKS: dict[str, Callable[..., dict[str, Any]]] = {
     "memory": _memory,
     "threads": _threads,
 }
-
-
-def _seconds(call: Any) -> float:
-    started = time.perf_counter()
-    call()
-    return time.perf_counter() - started
 
 
 def _restart_peak() -> float:
