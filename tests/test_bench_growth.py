@@ -110,6 +110,24 @@ def test_what_is_compared_along_the_growth_curves(grown):
         assert {name: row[name].median for name in list(costs)[:3]} == dict(list(costs.items())[:3])
 
 
+def test_a_peer_that_refuses_is_named_with_its_place_on_the_curve(monkeypatch):
+    def refuse():
+        raise ValueError("too long")
+
+    def contenders(point, *_):
+        theirs = Contender(growth.LAMBDARANK, refuse if point.at == 30 else lambda: 2.0, peer=True)
+        return [Contender("LightGBM regression", lambda: 1.0), theirs]
+
+    for name, fake in (("_contenders", contenders), ("_DOCUMENTS", (10, 30)), ("_CUTOFFS", (1,)), ("_SIGMAS", (0.1,)),
+                       ("_QUERIES", (8,)), ("_threads_section", lambda *given: None)):  # fmt: skip
+        monkeypatch.setattr(growth, name, fake)
+    settings = replace(full(50, 1, 5), growth_documents=60)
+    documents, *others, _ = growth.measure_growth(settings, Peers({}, {}), Silent())
+    assert documents.left_out == {"lambdarank at 30": "too long"}
+    assert [list(row) for row in documents.rows] == [["at", "lambdarank"], ["at"]]
+    assert [other.left_out for other in others] == [{}] * 3
+
+
 def test_what_a_child_times_on_its_threads(grown):
     made = grown[1]
     made.clear()

@@ -59,17 +59,22 @@ def measure_growth(settings: Settings, peers: Peers, watcher: Watcher) -> list[S
             [Point(count, synthetic_pool(count, seed=seed)) for count in _QUERIES if count <= 2 * settings.queries],
         ),
     }
-    sections = [
-        _section(
-            key, f"Growth with {what}", heading, [_measure(point, rounds, settings, peers, watcher) for point in points]
-        )
-        for key, (what, heading, points) in curves.items()
-    ]
+    sections = []
+    for key, (what, heading, points) in curves.items():
+        left_out: dict[str, str] = {}
+        rows = []
+        for point in points:
+            row, refused = _measure(point, rounds, settings, peers, watcher)
+            rows.append(row)
+            left_out |= {f"{name} at {point.at:,g}": why for name, why in refused.items()}
+        sections.append(_section(key, f"Growth with {what}", heading, rows, left_out))
     return [*sections, _threads_section(settings, rounds, watcher)]
 
 
-def _measure(point: Point, rounds: int, settings: Settings, peers: Peers, watcher: Watcher) -> dict[str, Any]:
-    """Time all contenders at one place: µs per query, less the tree's."""
+def _measure(
+    point: Point, rounds: int, settings: Settings, peers: Peers, watcher: Watcher
+) -> tuple[dict[str, Any], Mapping[str, str]]:
+    """Time all contenders at one place: µs per query, less the tree's; and why others are left out there."""
     contenders = _contenders(point, settings.at_least, peers)
     found = interleave(contenders, rounds, _Prefixed(watcher, f"at {point.at:,g}: "))
     row: dict[str, Any] = {"at": point.at}
@@ -77,7 +82,7 @@ def _measure(point: Point, rounds: int, settings: Settings, peers: Peers, watche
         tree = _XGBOOST_TREE if name == XGBOOST else _TREE
         if name in found.seconds and tree in found.seconds:
             row[name] = found.spread(name, tree).times(1e6 / point.pool.n_queries)
-    return row
+    return row, found.left_out
 
 
 def _contenders(point: Point, at_least: float, peers: Peers) -> list[Contender]:
@@ -127,7 +132,7 @@ def _threads_section(settings: Settings, rounds: int, watcher: Watcher) -> Secti
         row: dict[str, Any] = {"at": count}
         row |= {name: seconds.spread(name, _TREE).times(1e6) for name in (GAUSSIAN, GUMBEL, LAMBDARANK)}
         rows.append(row)
-    return _section("threads", "Growth with the threads", "threads", rows)
+    return _section("threads", "Growth with the threads", "threads", rows, {})
 
 
 def thread_counts(most: int) -> list[int]:
@@ -139,14 +144,16 @@ def thread_counts(most: int) -> list[int]:
     return sorted({min(2**i, most) for i in range(most.bit_length() + 1)})
 
 
-def _section(key: str, title: str, heading: str, rows: Sequence[Mapping[str, Any]]) -> Section:
+def _section(
+    key: str, title: str, heading: str, rows: Sequence[Mapping[str, Any]], left_out: Mapping[str, str]
+) -> Section:
     note = (
         f"µs per query and iteration, less the tree's; where not varied: 120 documents, k={K}, sigma={SIGMA:g} of the "
         "spread, lambdarank's truncation and XGBoost's pairs 30 (with the cutoff: k)."
     )
     present = [name for name in NAMES if any(name in row for row in rows)]
     columns = (Column("at", heading, "plain"), *(Column(name, name, "µs") for name in present))
-    return Section(f"growth_{key}", title, note, columns, rows)
+    return Section(f"growth_{key}", title, note, columns, rows, left_out=left_out)
 
 
 @dataclass(frozen=True)
