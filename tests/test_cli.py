@@ -21,6 +21,7 @@ from boostsoft import cli
 from boostsoft.commands import options
 from boostsoft.commands import train as train_command
 from boostsoft.commands.experiment import Observer, Plan, run_folds, run_split, train_arm
+from boostsoft.commands.tree_bars import TreeBars
 from boostsoft.datasets import RankingData, load_digits_ranking, load_letor
 from boostsoft.ranker.convex_losses import BESIDE_RARE
 
@@ -306,6 +307,23 @@ def test_folds_test_every_query_once_per_seed(parts, folds_out):
     assert_picture(folds_out / "differences.png", (1700, 920))
 
 
+def test_a_bar_counts_the_runs_of_all_folds_seeds_and_arms(parts, tmp_path, monkeypatch):
+    counted = []
+
+    class Bars(TreeBars):
+        def __init__(self, console, runs=None):
+            counted.append(runs)
+            super().__init__(console, runs)
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(train_command, "TreeBars", Bars)
+    monkeypatch.setattr(train_command, "run_folds", interrupted)
+    assert cli.main(["train", "--folds", str(parts), "--seeds", "3", "--out", str(tmp_path / "out")]) == 130
+    assert counted == [5 * 3 * 2]
+
+
 def test_fold_means_are_those_of_their_queries(folds_out):
     queries, runs = rows_of(folds_out / "per_query.csv"), rows_of(folds_out / "folds.csv")
     assert len(runs) == 5 * 2 * 2
@@ -436,7 +454,9 @@ def test_bars_are_on_stderr(parts, tmp_path, capsys, monkeypatch):
 
 
 def test_labels_beyond_the_gains_of_lambdarank_need_no_baseline(tmp_path, capsys):
-    arguments = [*twice(tmp_path, letor_text(1, 1, 12).replace("2 qid", "31 qid")), "--trees", "2"]
+    text = letor_text(1, 1, 12)
+    assert cli.main([*twice(tmp_path, text.replace("2 qid", "30 qid")), "--trees", "2", *SMALL_TREES]) == 0
+    arguments = [*twice(tmp_path, text.replace("2 qid", "31 qid")), "--trees", "2"]
     assert cli.main(arguments) == 2
     assert "needs whole labels from 0 to 30; got 31.0; --no-baseline leaves it out" in capsys.readouterr().err
     assert cli.main([*arguments, "--no-baseline", *SMALL_TREES]) == 0
