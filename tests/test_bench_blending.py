@@ -14,7 +14,7 @@ from boostsoft.bench.timing import Silent
 from boostsoft.blending import SoftBlender
 from boostsoft.statistics import paired_interval
 
-from .bench_cases import Told
+from .bench_cases import Time, Told
 from .refusals import bench_refuses
 
 N_MODELS, N_QUERIES = 4, 12
@@ -161,6 +161,23 @@ def test_no_fold_tests_what_it_trains_on(folder, monkeypatch):
         for seed in (3, 4):
             parts = [(train, test) for name, at, train, test in seen if (name, at) == (method, seed)]
             assert parts == [({f, f % 5 + 1, (f + 1) % 5 + 1}, {(f + 3) % 5 + 1}) for f in range(1, 6)]
+
+
+def test_a_fit_takes_as_long_as_it_does_without_its_test(folder, monkeypatch):
+    time, blends = Time(), blending.read_blends(folder)
+
+    class Blender(SoftBlender):
+        def fit(self, *given, **named):
+            time.go_by(7.0)
+            return super().fit(*given, **named)
+
+        def predict(self, *given, **named):
+            time.go_by(100.0)
+            return super().predict(*given, **named)
+
+    monkeypatch.setattr(blending, "time", time)
+    monkeypatch.setattr(blending, "SoftBlender", Blender)
+    assert blending._fit("equal", *blends.parts[:2], blends.lower, small(), 0).seconds == 7.0
 
 
 def test_few_queries_train_and_the_others_test(folder, monkeypatch):

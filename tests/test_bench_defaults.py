@@ -30,6 +30,7 @@ from boostsoft.drawing import BLUE, GREY
 from boostsoft.statistics import paired_interval
 
 from . import quality_cases
+from .bench_cases import Time
 from .quality_cases import N_DOCS, N_QUERIES, letor_text
 from .refusals import bench_refuses
 
@@ -133,6 +134,7 @@ def test_digits_where_no_data_is_given():
     assert one.train.n_queries == 20
     assert 1000 < one.train.n_docs < 1400
     assert not set(one.tested.tolist()) & set(other.tested.tolist())  # drawn anew, not the same query again
+    assert not np.array_equal(one.test.X[:10], other.test.X[:10])
 
 
 # What is measured
@@ -446,6 +448,20 @@ def test_rankers_take_turns_and_one_that_has_failed_has_none(folder, tmp_path, m
         *((9, "soft-lightgbm"), (9, "lambdarank")),
     ]
     assert section["left_out"] == {"LGBMRanker, rank_xendcg": "no"}
+
+
+def test_a_fit_takes_as_long_as_it_does_without_its_test(folder, monkeypatch):
+    time, (draw,) = Time(), the_draws(folder, [0])
+
+    class Fitted:
+        def predict(self, X):
+            time.go_by(100.0)
+            return X[:, 0]
+
+    monkeypatch.setattr(defaults_run, "time", time)
+    monkeypatch.setitem(RANKERS, "xendcg", replace(RANKERS["xendcg"], fit=lambda job: time.go_by(7.0) or Fitted()))
+    options = Options((), Path("out"), ("xendcg",), draws=1, seed=0, documents=None, trees=3, stop=False)
+    assert defaults_run._run(draw, "xendcg", 0, options).seconds == 7.0
 
 
 def test_a_picture_of_an_earlier_run_does_not_stay(folder, tmp_path):

@@ -125,7 +125,7 @@ def test_an_objective_is_charged_without_its_tree():
 
 def test_what_objectives_are_given_and_held_against(monkeypatch):
     """Ours takes two seconds for 30 queries, lambdarank@30 four, StochasticRank forty for the first 20."""
-    made, checked, strict = [], [], []
+    made, checked, strict, named = [], [], [], []
 
     class Iterations:
         def __init__(self, pool, at_least=0.0):
@@ -139,6 +139,7 @@ def test_what_objectives_are_given_and_held_against(monkeypatch):
         took = {name: 1.0 for name in (LIGHTGBM, objective_cost.XGBOOST, objective_cost.CATBOOST)}
         took |= {REFERENCE: 5.0, objective_cost.STOCHASTIC: 41.0}
         strict.extend(one.name for one in contenders if not one.peer)
+        named.extend(one.name for one in contenders if "k=" in one.name)
         return Rounds({one.name: np.full(rounds, took.get(one.name, 3.0)) for one in contenders})
 
     def gradient_errors(pool, noises, sigmas, cutoffs, watcher):
@@ -167,6 +168,8 @@ def test_what_objectives_are_given_and_held_against(monkeypatch):
     ours = [(rule.noise, rule.metric.k, sigma) for _, rule, sigma, _ in made if not isinstance(rule, str)]
     four = [(noise, k, 0.5) for noise in ("gaussian", "gumbel") for k in (5, 10)]
     assert ours == [*four, ("gaussian", None, 0.5), ("gumbel", 10, 0.5), ("gumbel", 10, 0.5), ("gaussian", 10, 0.5)]
+    places = [f", k={k}, sigma={sigma}" for _, k, sigma in ours if k]
+    assert [name.endswith(place) for name, place in zip(named, places, strict=True)] == [True] * 7
     rows = {(row["noise"], row["k"]): row for row in section.rows if "noise" in row}
     assert list(rows) == [(noise, k) for noise, k, _ in four]
     for (noise, k), row in rows.items():

@@ -34,6 +34,7 @@ from boostsoft.ranker.random_trees import RANDOM_TREES
 from boostsoft.ranker.settings import check_settings
 
 from . import quality_cases
+from .bench_cases import Time
 
 lgb = pytest.importorskip("lightgbm")
 folder = quality_cases.folder  # a fixture
@@ -366,6 +367,31 @@ def test_what_a_trainer_refuses_fails_with_its_setting(folder, kind):
     assert "num_leaves" in failed.record["failed"]
     assert failed.record["setting"] == setting
     assert not {"valid", "trees"} & set(failed.record)
+
+
+@pytest.mark.parametrize("kind", ["tune", "test"])
+@pytest.mark.parametrize("error", [None, ValueError("no")])
+def test_a_run_takes_as_long_as_its_training(folder, monkeypatch, kind, error):
+    """Whether it fails or not; what was read before counts as little as what is measured afterwards."""
+    time, train = Time(), tasks.data.training_data
+
+    def read(files):
+        time.go_by(100.0)
+        return train(files)
+
+    def trainer(job):
+        time.go_by(7.0)
+        if error:
+            raise error
+        return Model(1, lambda X: time.go_by(1000.0) or X[:, 0])
+
+    monkeypatch.setattr(tasks, "time", time)
+    monkeypatch.setattr(tasks.data, "training_data", read)
+    monkeypatch.setitem(tasks.TRAINERS, "lightgbm", trainer)
+    files = folds.find_folds(folder)[0]
+    done = tasks.run_task(tasks.Task(kind, Place("TINY", 1, "lambdarank"), 0, files, [{}], 3, 60, 1))
+    assert ("failed" in done.record) is bool(error)
+    assert done.record["seconds"] == 7.0
 
 
 @pytest.mark.parametrize("kind", ["tune", "test"])
