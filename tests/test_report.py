@@ -83,10 +83,10 @@ def test_the_verdict_on_queries_that_hardly_differ():
     assert "a difference of 0.00028 would" in report.verdict(PairedInterval(0.0, -0.0002, 0.0002, 90_000, 0.95))
 
 
-def test_verdict_says_how_small_a_difference_would_show():
-    assert "a difference of 0.028 would show four times in five" in report.verdict(
-        PairedInterval(0.01, -0.01, 0.03, 50, 0.95)
-    )
+@pytest.mark.parametrize(("low", "high", "size"), [(-0.01, 0.03, "0.028"), (-0.8, 1.0, "1.26"), (-1.0, 0.3, "0.91")])
+def test_verdict_says_how_small_a_difference_would_show(low, high, size):
+    found = report.verdict(PairedInterval(0.01, low, high, 50, 0.95))
+    assert f"a difference of {size} would show four times in five" in found
 
 
 def test_split_report():
