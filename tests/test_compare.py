@@ -400,6 +400,45 @@ def test_samples_agree_by_weight():
     assert (row.agrees_half, row.agrees_small) == pytest.approx((0.5, 0.1), abs=0.03)
 
 
+@pytest.mark.parametrize("small", [6, 19])
+def test_every_sample_of_many_queries_has_the_same_chance(small, monkeypatch):
+    """Five blocks of four of 23 queries; each query's row is 1 for itself, so that sums tell who was drawn."""
+    monkeypatch.setattr(paired, "_BLOCKS", 5)
+    monkeypatch.setattr(paired, "_SHARED", 4)
+    plan = paired.Plan(level=0.95, power=0.8, n_boot=16_000, seed=0, small=small)
+    drawn = paired._sample_sums(np.eye(23), plan)
+    for at, size in enumerate((11, small)):
+        members = drawn[:, at]
+        assert set(np.unique(members)) == {0.0, 1.0}
+        np.testing.assert_array_equal(members.sum(axis=0), size)
+        together = members @ members.T / plan.n_boot
+        expected = np.full((23, 23), size * (size - 1) / (23 * 22))
+        np.fill_diagonal(expected, size / 23)
+        np.testing.assert_allclose(together, expected, atol=0.025)
+    smaller, larger = sorted((0, 1), key=lambda at: (11, small)[at])
+    assert np.all(drawn[:, smaller] <= drawn[:, larger])  # the one kind holds the other
+
+
+def test_agreement_of_many_queries_is_that_of_a_normal_law():
+    """Hájek 1960: sums of m of n have the variance m (1 - m / n) S^2."""
+    rng, n = np.random.default_rng(2), 41_003
+    values = np.clip(0.5 + rng.normal([[0.0], [0.0012]], 0.1, size=(2, n)), 0, 1)[:, None]
+    row = compare(track_of(values[:1]), track_of(values[1:]), small=9_007).rows[0]
+    z = row.difference / row.sd
+    for share, size in ((row.agrees_half, n // 2), (row.agrees_small, 9_007)):
+        assert share == pytest.approx(stats.norm.cdf(z * math.sqrt(size / (1 - size / n))), abs=0.035)
+        assert 0.6 < share < 0.97
+
+
+@pytest.mark.parametrize(("n", "small"), [(2_500, 7), (20_001, 20_000)])
+def test_samples_of_few_queries_and_of_nearly_all_are_drawn_one_by_one(n, small):
+    differences, plan = np.random.default_rng(0).normal(size=(2, n)), paired.Plan(0.95, 0.8, 20, 3, small)
+    rng = np.random.default_rng(3)
+    orders = [rng.permutation(n) for _ in range(20)]
+    expected = [[[row[order[:size]].sum() for order in orders] for size in (n // 2, small)] for row in differences]
+    np.testing.assert_array_equal(paired._sample_sums(differences, plan), expected)
+
+
 def test_no_sample_holds_more_queries_than_count():
     values = np.full((2, 1, 40), np.nan)
     values[:, 0, :3] = [[0.5, 0.5, 0.5], [0.6, 0.7, 0.4]]

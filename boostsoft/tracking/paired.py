@@ -21,6 +21,8 @@ from ..query_means import (
 from ..statistics import without_rounding
 
 _RANKED = 9  # decimals of the largest difference: .3 - .2 and .1 - 0 have one rank, which rounding would part
+_BLOCKS = 10_000  # at least, where samples are drawn by blocks: twice as many queries and more
+_SHARED = 20  # samples that are drawn by the same blocks
 
 
 @dataclass(frozen=True)
@@ -149,11 +151,38 @@ def _sample_sums(shares: FloatArray, plan: Plan) -> FloatArray:
     """Sums of each row over samples of :func:`sample_sizes`, drawn without replacement; (n_rows, 2, n_boot)."""
     n_rows, n = shares.shape
     rng, sizes = np.random.default_rng(plan.seed), sample_sizes(n, plan)
+    width = n // _BLOCKS
+    if width > 1 and max(sizes) < n - n % width:
+        return _block_sums(shares, sizes, width, plan.n_boot, rng)
     sums = np.empty((n_rows, len(sizes), plan.n_boot))
     for draw in range(plan.n_boot):
         drawn = shares.take(rng.permutation(n)[: max(sizes)], axis=1)
         for at, size in enumerate(sizes):
             sums[:, at, draw] = drawn[:, :size].sum(axis=1)
+    return sums
+
+
+def _block_sums(
+    shares: FloatArray, sizes: Sequence[int], width: int, n_boot: int, rng: np.random.Generator
+) -> FloatArray:
+    """The same for many queries: those of blocks of ``width``, and of the first of one more block.
+
+    Queries are shuffled and cut into blocks, and blocks are shuffled, so that a sample is any of its size with the
+    same chance. Samples of one shuffle of the queries share their blocks: of given blocks the deviation of a sum is as
+    it is over all shuffles but for one part in 140, the root of twice 10,000, which moves a share by .0017 at most,
+    and every few samples are of another shuffle. Shuffling all of 200,000 queries for each took ten times as long.
+    """
+    n_rows, n = shares.shape
+    n_blocks, parts = n // width, [divmod(size, width) for size in sizes]
+    sums = np.empty((n_rows, len(sizes), n_boot))
+    for draw in range(n_boot):
+        if draw % _SHARED == 0:
+            shuffled = shares.take(rng.permutation(n)[: n_blocks * width], axis=1).reshape(n_rows, n_blocks, width)
+            whole, begun = shuffled.sum(axis=2), [shuffled[:, :, :rest].sum(axis=2) for _, rest in parts]
+        order = rng.permutation(n_blocks)
+        drawn = whole.take(order[: max(sizes) // width], axis=1)
+        for at, (full, _) in enumerate(parts):
+            sums[:, at, draw] = drawn[:, :full].sum(axis=1) + begun[at][:, order[full]]
     return sums
 
 
