@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from boostsoft import Metric, QueryGroups, SoftMetric
 from boostsoft.queries import read_queries
-from boostsoft.query_groups import query_weights, resolve_groups
+from boostsoft.query_groups import query_weights, read_ids, resolve_groups
 
 few = settings(deadline=None, derandomize=True, max_examples=50)
 
@@ -78,6 +78,32 @@ def test_offsets(dtype):
 )
 def test_query_ids(qid):
     np.testing.assert_array_equal(QueryGroups.from_query_ids(qid).offsets, [0, 2, 3, 6])
+
+
+@pytest.mark.parametrize("form", [pd.Series, pd.DatetimeIndex, pd.array, pytest.param("arrow", id="Arrow's")])
+@pytest.mark.parametrize("order", [[0, 0, 1, 2, 2, 3, 4], [2, 0, 4, 2, 1, 0, 4]])
+def test_times_of_a_zone_are_one_object_each(form, order):
+    """As pandas hands them out, but for the hour that comes twice in October one of each instant, and NaT."""
+    hours = pd.date_range("2024-10-27", periods=4, freq="h", tz="Europe/Berlin").append(pd.DatetimeIndex([None]))
+    rows = pd.Series(hours[order], index=range(7, 0, -1))
+    if form == "arrow":
+        pytest.importorskip("pyarrow")
+        qid = rows.astype("timestamp[us, tz=Europe/Berlin][pyarrow]")
+    else:
+        qid = form(rows)
+    found, expected = read_ids("caller", qid), np.asarray(qid, object)
+    assert found.dtype == object
+    assert [repr(one) for one in found] == [repr(one) for one in expected]  # of the zone, too
+    assert len({id(one) for one in found}) == len(set(order))
+    with pytest.raises(ValueError, match=f"got (NaT|<NA>) at position {order.index(4)}"):
+        QueryGroups.from_query_ids(qid)
+
+
+def test_queries_by_times_of_a_zone():
+    hours = pd.Series(pd.date_range("2024-10-27", periods=4, freq="h", tz="Europe/Berlin"))
+    assert QueryGroups.from_query_ids(hours[[3, 3, 1, 2, 2, 2]]) == QueryGroups.from_sizes([2, 1, 3])
+    with pytest.raises(ValueError, match=re.escape(f"qid {hours[2]!r} of position 0 comes back at position 2 after")):
+        QueryGroups.from_query_ids(hours[[2, 1, 2]])
 
 
 def test_polars():
