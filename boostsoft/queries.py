@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .arguments import FloatArray, IntArray, as_array, finite_vector, refuse_negative, whole_numbers
-from .query_groups import QueryGroups, query_weights, read_ids, refuse_missing_ids, resolve_groups, run_starts
+from .query_groups import (
+    QueryGroups,
+    places_of_ids,
+    query_weights,
+    read_ids,
+    refuse_missing_ids,
+    resolve_groups,
+    run_starts,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,15 +138,19 @@ def _rising(ids: NDArray[Any]) -> IntArray:
     """The places of ids in rising order, those of equal ones in their own."""
     if ids.dtype != object:
         return np.argsort(ids, kind="stable")
-    place = {value: at for at, value in enumerate(_sorted(dict.fromkeys(ids.tolist())))}
-    return np.argsort([place[value] for value in ids.tolist()], kind="stable")
+    place = places_of_ids(ids)  # each id is looked up once: of many texts in any order that takes longest
+    firsts = np.flatnonzero(np.diff(np.maximum.accumulate(place), prepend=-1))
+    rank = np.empty(firsts.size, np.int64)
+    rank[_sorted(ids[firsts].tolist())] = np.arange(firsts.size)
+    return np.argsort(rank[place], kind="stable")
 
 
-def _sorted(ids: Iterable[Any]) -> list[Any]:
+def _sorted(ids: list[Any]) -> list[int]:
+    """The places of different ids in rising order."""
     try:
-        return sorted(ids)
+        return sorted(range(len(ids)), key=ids.__getitem__)
     except TypeError:  # ids of several types have no order: that of their appearance will do
-        return list(ids)
+        return list(range(len(ids)))
 
 
 def _refuse_uncut(caller: str, n_docs: int, group: Any) -> None:

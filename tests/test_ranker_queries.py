@@ -416,3 +416,10 @@ def test_rows_of_scattered_queries_keep_their_order(kind):
     assert found.order.tolist() == order
     assert found.groups.sizes.tolist() == [int((ids == one).sum()) for one in range(100, 140)]
     assert found.bring_together(ids).tolist() == sorted(ids.tolist())
+
+
+def test_queries_of_ids_of_several_types_are_in_the_order_in_which_they_come():
+    ids = np.array([2.0, "b", 1, "b", 2, "a", 1], dtype=object)
+    found = read_queries("test", ids.size, None, ids)
+    assert found.ids.tolist() == [2.0, "b", 1, "a"]
+    assert found.order.tolist() == [0, 4, 1, 3, 2, 6, 5]
