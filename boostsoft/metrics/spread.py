@@ -84,9 +84,14 @@ def _centred(groups: QueryGroups, scores: FloatArray) -> tuple[FloatArray, int]:
     Scores are counted from the first of their query, so that equal ones deviate by exactly 0, and scaled by powers
     of two, which is exact, so that neither their differences overflow nor their squares over- or underflow.
     """
-    shrink = 100 if float(np.abs(scores).max()) > 1e270 else 0
-    unit = np.ldexp(scores, -shrink)
+    shrink = 100 if _largest(scores) > 1e270 else 0
+    unit = np.ldexp(scores, -shrink) if shrink else scores
     unit = unit - groups.per_document(unit[np.minimum(groups.offsets[:-1], unit.size - 1)])
     unit = unit - groups.per_document(groups.means(unit))
-    exponent = int(np.frexp(np.abs(unit).max())[1])
-    return np.ldexp(unit, -exponent), exponent + shrink
+    exponent = int(np.frexp(_largest(unit))[1])
+    return np.ldexp(unit, -exponent, out=unit), exponent + shrink
+
+
+def _largest(values: FloatArray) -> float:
+    """The largest absolute value, without an array of them all."""
+    return max(float(values.max()), -float(values.min()))
