@@ -280,9 +280,9 @@ def read_ids(caller: str, qid: Any) -> NDArray[Any]:
 
     It leaves out the NULs at the end of a text, of polars' as well.
     """
-    instant = _instant_of_zone(getattr(qid, "dtype", None))
-    if instant is not None:
-        return _times_of_zone(qid, instant)
+    instants = _instants_of_zone(qid)
+    if instants is not None:
+        return _times_of_zone(qid, instants)
     ids = as_array(caller, "qid", qid)
     kind = _TEXTS.get(ids.dtype.kind)
     if kind is not None and hasattr(qid, "to_list"):
@@ -297,20 +297,23 @@ def read_ids(caller: str, qid: Any) -> NDArray[Any]:
     return np.array(qid, dtype=object) if altered else ids
 
 
-def _instant_of_zone(dtype: Any) -> np.dtype[Any] | None:
-    """NumPy's type of the times of a column of pandas in a time zone, its own or Arrow's; None of other columns."""
-    own, of_arrow = getattr(dtype, "tz", None), getattr(getattr(dtype, "pyarrow_dtype", None), "tz", None)
-    found: np.dtype[Any] | None = dtype.base if own is not None else dtype.numpy_dtype if of_arrow is not None else None
-    return found
+def _instants_of_zone(column: Any) -> IntArray | None:
+    """The times of a column of pandas in a time zone, its own or Arrow's, as whole numbers; None of other columns."""
+    dtype: Any = getattr(column, "dtype", None)
+    if getattr(dtype, "tz", None) is not None:
+        return np.asarray(column, dtype.base).view(np.int64)
+    if getattr(getattr(dtype, "pyarrow_dtype", None), "tz", None) is None:
+        return None
+    numbers = getattr(column, "array", column).__arrow_array__().cast("int64")  # pandas would ask each for its zone
+    return np.asarray(numbers.fill_null(np.iinfo(np.int64).min))
 
 
-def _times_of_zone(column: Any, instant: np.dtype[Any]) -> NDArray[Any]:
+def _times_of_zone(column: Any, instants: IntArray) -> NDArray[Any]:
     """Times of a time zone as pandas' objects, one for all rows of a time: one of each row took five times as long.
 
     To make an object takes 3 µs, and as much its hash, which it then remembers.
     """
-    instants: NDArray[Any] = np.asarray(column, instant)
-    _, first, place = np.unique(instants.view(np.int64), return_index=True, return_inverse=True)
+    _, first, place = np.unique(instants, return_index=True, return_inverse=True)
     distinct: NDArray[Any] = np.asarray(getattr(column, "array", column)[first], object)
     return distinct[place]
 
