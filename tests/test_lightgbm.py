@@ -5,8 +5,6 @@ from __future__ import annotations
 import copy
 import inspect
 import pickle
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import lightgbm as lgb
@@ -147,21 +145,6 @@ def test_trainings_run_side_by_side(data, valid):
         together = list(pool.map(lambda part: train(part, objective).predict(part.X), sets))
     for part, predictions in zip(sets, together, strict=True):
         np.testing.assert_array_equal(predictions, train(part, objective).predict(part.X))
-
-
-def test_a_saved_model_predicts_without_this_library(data, tmp_path):
-    booster = train(data)
-    booster.save_model(tmp_path / "model.txt")
-    np.save(tmp_path / "X.npy", data.X)
-    script = (
-        "import sys; sys.modules['boostsoft'] = None\n"
-        "import lightgbm, numpy\n"
-        "try:\n    import boostsoft\n"
-        "except ImportError:\n    booster = lightgbm.Booster(model_file='model.txt')\n"
-        "numpy.save('y.npy', booster.predict(numpy.load('X.npy')))\n"
-    )
-    subprocess.run([sys.executable, "-c", script], cwd=tmp_path, check=True, capture_output=True)
-    np.testing.assert_array_equal(np.load(tmp_path / "y.npy"), booster.predict(data.X))
 
 
 # Scores that do not start at 0

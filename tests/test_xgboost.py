@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import copy
 import pickle
-import subprocess
-import sys
 import warnings
 
 import numpy as np
@@ -143,22 +141,6 @@ def test_training_does_not_depend_on_threads(data, monkeypatch):
         np.testing.assert_allclose(
             scores_of(train(data, rounds=4, params={"nthread": theirs}), data), alone, rtol=1e-4, atol=1e-5
         )
-
-
-def test_a_saved_model_predicts_without_this_library(data, tmp_path):
-    booster = train(data)
-    booster.save_model(tmp_path / "model.json")
-    np.save(tmp_path / "X.npy", data.X)
-    script = (
-        "import sys; sys.modules['boostsoft'] = None\n"
-        "import xgboost, numpy\n"
-        "try:\n    import boostsoft\n"
-        "except ImportError:\n    booster = xgboost.Booster(model_file='model.json')\n"
-        "X = xgboost.DMatrix(numpy.load('X.npy'))\n"
-        "numpy.save('y.npy', booster.predict(X, output_margin=True))\n"
-    )
-    subprocess.run([sys.executable, "-c", script], cwd=tmp_path, check=True, capture_output=True)
-    np.testing.assert_array_equal(np.load(tmp_path / "y.npy"), scores_of(booster, data))
 
 
 # The objective's numbers
