@@ -332,13 +332,24 @@ def test_to_be_terminated_is_to_be_interrupted():
     assert_interrupted(code)
 
 
-@pytest.mark.parametrize("closed", ["stdout", "stderr"])
-def test_a_closed_stream_changes_no_exit_code(closed, parts, tmp_path):
+def test_a_closed_stream_changes_no_exit_code(parts, tmp_path):
     """As of a service, or of pythonw: Python then has None in the stream's place."""
-    start = f"import os, sys; os.close({1 if closed == 'stdout' else 2}); sys.{closed} = None\n"
-    code = start + "from boostsoft import cli\nsys.exit([cli.main(), cli.main(['track', 'none.txt', '-'])] != [0, 2])\n"
-    train = [*split_arguments(parts), "--out", str(tmp_path / "out"), *SMALL_TREES, "--trees", "2"]
-    subprocess.run([sys.executable, "-c", code, *train], stdin=subprocess.DEVNULL, check=True)
+    code = (
+        "import os, sys\n"
+        "kept = {'stdout': (1, os.dup(1), sys.stdout), 'stderr': (2, os.dup(2), sys.stderr)}\n"
+        "def close(name):\n    os.close(kept[name][0])\n    setattr(sys, name, None)\n"
+        "def reopen(name):\n    os.dup2(kept[name][1], kept[name][0])\n    setattr(sys, name, kept[name][2])\n"
+        "close('stdout'), close('stderr')\n"
+        "from boostsoft import cli\n"  # while both are closed
+        "reopen('stdout'), reopen('stderr')\n"
+        "for name in kept:\n"
+        "    close(name)\n"
+        "    codes = [cli.main([*sys.argv[1:], '--out', name]), cli.main(['track', 'none.txt', '-'])]\n"
+        "    reopen(name)\n"
+        "    assert codes == [0, 2], (name, codes)\n"
+    )
+    train = [*split_arguments(parts), *SMALL_TREES, "--trees", "2"]
+    subprocess.run([sys.executable, "-c", code, *train], cwd=tmp_path, stdin=subprocess.DEVNULL, check=True)
 
 
 def test_where_nothing_can_be_written_the_exit_code_says_it(monkeypatch):

@@ -124,15 +124,19 @@ def test_sigma_is_only_the_unit_of_the_scores(booster, n_boosters, data):
         np.testing.assert_allclose(scores[sigma] / sigma, scores[1.0], rtol=1e-3, atol=1e-3 * np.ptp(scores[1.0]))
 
 
-@both
-def test_a_pickle_opens_in_another_process(booster, data, tmp_path):
-    model = fit(ranker(booster), data)
-    (tmp_path / "model").write_bytes(pickle.dumps((model, data.X)))
+def test_pickles_open_in_another_process(data, tmp_path):
+    models = [fit(ranker(booster), data) for booster in ("lightgbm", "xgboost")]
+    for model in models:
+        (tmp_path / model.booster).write_bytes(pickle.dumps((model, data.X)))
     code = (
-        f"import pickle; m, X = pickle.load(open({str(tmp_path / 'model')!r}, 'rb')); print(repr(m.predict(X).sum()))"
+        "import pickle, sys\n"
+        "for path in sys.argv[1:]:\n"
+        "    model, X = pickle.load(open(path, 'rb'))\n"
+        "    print(repr(model.predict(X).sum()))\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == f"{model.predict(data.X).sum()!r}\n"
+    command = [sys.executable, "-c", code, *(tmp_path / model.booster for model in models)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == [repr(model.predict(data.X).sum()) for model in models]
 
 
 @both

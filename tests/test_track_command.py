@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import errno
 import gzip
+import io
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import threading
@@ -16,6 +18,7 @@ import pytest
 from PIL import Image
 
 from boostsoft import Metric, SoftMetric, cli
+from boostsoft.__main__ import run as run_as_command
 from boostsoft.commands import track as track_command
 from boostsoft.datasets import load_letor
 from boostsoft.tracking import track_trees
@@ -508,13 +511,17 @@ def test_files_that_lack_the_last_features_are_told(folder, tmp_path, capsys, mo
     assert "of the model's" not in whole.out
 
 
-def test_an_output_that_has_only_ascii(folder, tmp_path):
-    arguments = [sys.executable, "-m", "boostsoft", "track", folder / "lightgbm.txt", folder / "a.txt"]
-    arguments += ["--label", "modèle", "--png", tmp_path / "x.png"]
-    environment = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
-    done = subprocess.run(arguments, capture_output=True, env=environment, check=False)
-    assert (done.returncode, done.stderr) == (0, b"")
-    shown = done.stdout.decode("ascii")
+def test_an_output_that_has_only_ascii(folder, tmp_path, monkeypatch, capfd):
+    written = io.BytesIO()
+    arguments = [folder / "lightgbm.txt", folder / "a.txt", "--label", "modèle", "--png", tmp_path / "x.png"]
+    monkeypatch.setenv("OMP_WAIT_POLICY", "passive")
+    monkeypatch.setattr(signal, "signal", lambda *_: None)  # that of the process that tests stays
+    monkeypatch.setattr(sys, "argv", ["boostsoft", "track", *map(str, arguments)])
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding="ascii", write_through=True))
+        assert run_as_command() == 0
+    assert capfd.readouterr().err == ""
+    shown = written.getvalue().decode("ascii")
     assert re.search(r"ndcg@10[ |]+0\.[0-9]{4} \+- 0\.[0-9]{4} ", shown)
     assert "mod\\xe8le: 6 trees" in shown
 
