@@ -32,8 +32,6 @@ from boostsoft.blending import SoftBlender, blend_curve, blend_surface
 from boostsoft.drawing import BLUE, QUIET, VERMILION, png
 from boostsoft.sigma import SigmaChoice
 
-from .processes import passes_alone
-
 NAMES = ("BM25", "a language model", "dates")
 
 
@@ -380,11 +378,6 @@ def test_dollars_in_names_are_dollars(curve, surface, blender, data):
         found = [text.get_text() for text in figure.findobj(Text) if "$" in text.get_text()]
         assert found
         assert not any(is_math_text(text) for text in found)
-
-
-def test_matplotlib_is_imported_when_something_is_drawn():
-    code = "import sys, boostsoft.blend_plots; raise SystemExit('matplotlib' in sys.modules)"
-    passes_alone(code)
 
 
 def test_wrong_names_and_kinds_are_refused(curve, surface, data):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from importlib import import_module
 from pathlib import Path
@@ -78,20 +79,27 @@ def own_layer(path):
     return path.relative_to(ROOT).parts[0].removesuffix(".py")
 
 
+@cache
+def parsed(path):
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def without_types(tree):
     """A module without what type checkers alone read."""
-    tree.body = [
-        node for node in tree.body if not (isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test))
-    ]
-    return tree
+    body = [node for node in tree.body if not (isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test))]
+    return ast.Module(body, [])
 
 
+@cache
 def imports(path, outside_functions=False, types=True):
     """Absolute names of everything a module imports, at its top or inside functions, or outside of them only."""
-    package = ("boostsoft", *path.relative_to(ROOT).parts[:-1])
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    tree = tree if types else without_types(tree)
-    for node in statements_outside_functions(tree) if outside_functions else ast.walk(tree):
+    tree = parsed(path) if types else without_types(parsed(path))
+    nodes = statements_outside_functions(tree) if outside_functions else ast.walk(tree)
+    return tuple(imported_names(nodes, ("boostsoft", *path.relative_to(ROOT).parts[:-1])))
+
+
+def imported_names(nodes, package):
+    for node in nodes:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.level == 0:
@@ -105,13 +113,13 @@ def test_every_module_has_a_layer():
     assert {own_layer(path) for path in MODULES} == set(RANK)
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_a_layer_imports_only_earlier_ones(path):
-    layer = own_layer(path)
-    for name in imports(path):
-        parts = name.split(".")
-        if parts[0] == "boostsoft" and len(parts) > 1 and parts[1] in RANK and parts[1] != layer:
-            assert RANK[parts[1]] < RANK[layer], f"{path.name} imports {name}"
+def test_a_layer_imports_only_earlier_ones():
+    for path in MODULES:
+        layer = own_layer(path)
+        for name in imports(path):
+            parts = name.split(".")
+            if parts[0] == "boostsoft" and len(parts) > 1 and parts[1] in RANK and parts[1] != layer:
+                assert RANK[parts[1]] < RANK[layer], f"{path} imports {name}"
 
 
 def module_name(path):
@@ -137,21 +145,22 @@ def test_no_module_needs_itself_by_way_of_others():
         pytest.fail(" needs ".join(reversed(error.args[1])))
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_kernels_know_neither_boosters_nor_tables(path):
+def test_kernels_know_neither_boosters_nor_tables():
     """Only what trains may import a booster (adapters inside their functions), and only the benchmark a peer."""
-    known = {name.split(".")[0] for name in imports(path)}
-    assert not {"pandas", "polars"} & {name.split(".")[0] for name in imports(path, types=False)}
-    if own_layer(path) != "bench":
-        assert not known & set(PEERS)
-    if own_layer(path) not in TRAINERS:
-        assert not known & {"lightgbm", "xgboost"}
+    for path in MODULES:
+        known = {name.split(".")[0] for name in imports(path)}
+        assert not {"pandas", "polars"} & {name.split(".")[0] for name in imports(path, types=False)}, path
+        if own_layer(path) != "bench":
+            assert not known & set(PEERS), path
+        if own_layer(path) not in TRAINERS:
+            assert not known & {"lightgbm", "xgboost"}, path
 
 
-@pytest.mark.parametrize("path", [p for p in MODULES if own_layer(p) == "bench"], ids=lambda path: path.name)
-def test_the_benchmark_imports_boosters_and_peers_inside_functions_only(path):
-    loaded = {name.split(".")[0] for name in imports(path, outside_functions=True)}
-    assert not loaded & {*PEERS, "lightgbm", "xgboost", "sklearn"}
+def test_the_benchmark_imports_boosters_and_peers_inside_functions_only():
+    for path in MODULES:
+        if own_layer(path) == "bench":
+            loaded = {name.split(".")[0] for name in imports(path, outside_functions=True)}
+            assert not loaded & {*PEERS, "lightgbm", "xgboost", "sklearn"}, path
 
 
 def test_only_the_command_line_imports_the_benchmark():
@@ -160,35 +169,39 @@ def test_only_the_command_line_imports_the_benchmark():
     assert "bench" not in (ROOT / "__init__.py").read_text(encoding="utf-8")
 
 
-def test_importing_the_package_imports_no_booster_and_no_plotting():
+def test_what_is_heavy_is_imported_when_it_is_asked_for():
+    """Boosters, plotting and scikit-learn: neither by the package, nor by the command line before its commands."""
     code = (
         "import sys, boostsoft, boostsoft.lightgbm, boostsoft.xgboost, boostsoft.datasets\n"
-        "heavy = {'lightgbm', 'xgboost', 'sklearn', 'matplotlib', 'pandas', 'rich', 'dask', 'boostsoft.bench'}\n"
-        "heavy = (heavy | {'scipy.stats', 'scipy.optimize'}) & set(sys.modules)\n"
-        "raise SystemExit(', '.join(sorted(heavy)) or None)"
-    )
-    passes_alone(code)
-
-
-def test_the_command_line_is_there_before_what_its_commands_need():
-    code = (
-        "import sys\n"
+        "heavy = {'lightgbm', 'xgboost', 'sklearn', 'matplotlib', 'pandas', 'dask', 'scipy.stats', 'scipy.optimize'}\n"
+        "found = lambda names: ', '.join(sorted(names & set(sys.modules)))\n"
+        "assert not found(heavy | {'rich', 'boostsoft.bench'}), found(heavy | {'rich', 'boostsoft.bench'})\n"
         "from boostsoft import cli\n"
         "cli._parser()\n"
-        "heavy = {'lightgbm', 'xgboost', 'sklearn', 'matplotlib', 'pandas', 'dask', 'scipy.stats', 'scipy.optimize'}\n"
-        "raise SystemExit(', '.join(sorted(heavy & set(sys.modules))) or None)"
-    )
-    passes_alone(code)
-
-
-def test_what_needs_scikit_learn_is_imported_when_asked_for():
-    code = (
-        "import sys, boostsoft\n"
+        "assert not found(heavy), found(heavy)\n"
         "assert {'SoftRanker', 'make_ranking_scorer'} <= set(dir(boostsoft)) & set(boostsoft.__all__)\n"
         "assert not hasattr(boostsoft, 'SoftRankers') and 'sklearn' not in sys.modules\n"
         "boostsoft.SoftRanker(booster='xgboost'), boostsoft.make_ranking_scorer\n"
         "assert 'sklearn' in sys.modules\n"
-        "raise SystemExit(', '.join(sorted({'lightgbm', 'xgboost'} & set(sys.modules))) or None)"
+        "assert not found({'lightgbm', 'xgboost'}), found({'lightgbm', 'xgboost'})\n"
+        "import boostsoft.blend_plots, boostsoft.drawing, boostsoft.track_plots, boostsoft.commands.plots\n"
+        "assert not found({'matplotlib'})\n"
+    )
+    passes_alone(code)
+
+
+def test_new_figures_are_made_without_ax_and_pyplot_stays_out():
+    code = (
+        "import sys, numpy as np\n"
+        "from boostsoft import drawing, track_plots\nfrom boostsoft.commands import plots\n"
+        "from boostsoft.commands.experiment import Arm, Plan, Split\n"
+        "from tests.tracked import track_of\n"
+        "plan = Plan(baseline=False)\n"
+        "arm = Arm('boostsoft', 1, '', {('valid', name): np.ones(3) for name in plan.names}, {}, 1.0)\n"
+        "axes = plots.plot_curve(Split(plan, {}, (arm,)))\n"
+        "assert drawing.png(axes.figure)\n"
+        "assert track_plots.plot_changes(track_of(3)).figure and track_plots.plot_curves(track_of(3)).figure\n"
+        "raise SystemExit('matplotlib.pyplot' in sys.modules)"
     )
     passes_alone(code)
 

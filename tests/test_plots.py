@@ -16,8 +16,6 @@ from boostsoft.datasets import RankingData
 from boostsoft.drawing import png
 from boostsoft.statistics import paired_interval
 
-from .processes import passes_alone
-
 ARMS = ("lambdarank", "boostsoft")
 
 
@@ -206,18 +204,3 @@ def test_png_is_a_picture_of_the_stated_size():
     assert image.size == (round(10.5 * drawing.DPI), round(4.9 * drawing.DPI))
     colours = {tuple(int(code[i : i + 2], 16) for i in (1, 3, 5)) for code in plots.COLOURS.values()}
     assert colours <= {colour for _, colour in image.convert("RGB").getcolors(1 << 20)}
-
-
-def test_a_new_figure_is_made_without_ax_and_pyplot_stays_out():
-    code = (
-        "import sys, numpy as np\n"
-        "from boostsoft import drawing\nfrom boostsoft.commands import plots\n"
-        "assert 'matplotlib' not in sys.modules\n"
-        "from boostsoft.commands.experiment import Arm, Plan, Split\n"
-        "plan = Plan(baseline=False)\n"
-        "arm = Arm('boostsoft', 1, '', {('valid', name): np.ones(3) for name in plan.names}, {}, 1.0)\n"
-        "axes = plots.plot_curve(Split(plan, {}, (arm,)))\n"
-        "assert drawing.png(axes.figure)\n"
-        "raise SystemExit('matplotlib.pyplot' in sys.modules)"
-    )
-    passes_alone(code)

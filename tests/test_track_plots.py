@@ -20,7 +20,6 @@ from boostsoft.track_plots import bands, changes, labels
 from boostsoft.tracking.comparison import compare
 from boostsoft.tracks.effects import tree_effects
 
-from .processes import passes_alone
 from .tracked import HARD, SOFT, track_of
 
 MAP, ERR = Metric("map"), Metric("err")
@@ -616,18 +615,6 @@ def test_a_picture_has_ink_and_paper(tmp_path):
         shades = np.asarray(image.convert("L"))
     assert shades.min() < 100
     assert np.mean(shades == 255) > 0.5
-
-
-def test_a_new_figure_is_made_without_ax_and_pyplot_stays_out():
-    code = (
-        "import sys\n"
-        "from boostsoft import track_plots\n"
-        "assert 'matplotlib' not in sys.modules\n"
-        "from tests.tracked import track_of\n"
-        "assert track_plots.plot_changes(track_of(3)).figure and track_plots.plot_curves(track_of(3)).figure\n"
-        "raise SystemExit('matplotlib.pyplot' in sys.modules)"
-    )
-    passes_alone(code)
 
 
 # ---------------------------------------------------------------------------------------------------------
