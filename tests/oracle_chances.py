@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 
@@ -21,8 +22,12 @@ def pnr_of_discordant(labels, wrong: Smooth) -> Smooth:
     return Smooth(value, slope * wrong.gradient, bend * wrong.gradient**2 + slope * wrong.hessian)
 
 
+@lru_cache(maxsize=2048)
 def chance_by_integral(noise: str, d: float) -> tuple[float, float, float]:
-    """P(t_i > t_j) and its two derivatives in d = (s_i - s_j)/sigma, as integrals over the place of t_j."""
+    """P(t_i > t_j) and its two derivatives in d = (s_i - s_j)/sigma, as integrals over the place of t_j.
+
+    Remembered, as tests ask for the same pairs with every metric.
+    """
     law, d = NOISES[noise], float(d)
     integrate = panel_integrator(np.array([0.0, d]), law)
     return (

@@ -68,11 +68,10 @@ def chance_second_is_above(noise, d):
 
 
 @pytest.mark.parametrize("noise", NOISE_NAMES)
-@pytest.mark.parametrize("sigma", [1e-3, 1.0, 250.0])
+@pytest.mark.parametrize(("rule", "sigma"), [("panels", 1e-3), ("panels", 1.0), ("panels", 250.0), ("quad", 1.0)])
 @pytest.mark.parametrize("d", [2.0, 7.0, 19.0, 36.0])
-@pytest.mark.parametrize("rule", sorted(oracle.RULES))
-def test_two_documents(noise, sigma, d, rule):
-    """At d = 36 the Gaussian's gradient is 1e-141, and still has its digits."""
+def test_two_documents(noise, rule, sigma, d):
+    """At d = 36 the Gaussian's gradient is 1e-141, and still has its digits. No rule knows of sigma."""
     labels, scores = [0, 2], [0.0, d * sigma]
     chance, slope, bend = chance_second_is_above(noise, d)
     swap = 3 * (1 - log_discount(2))
@@ -253,7 +252,7 @@ def test_kinds_of_queries_match_the_enumerated_orders(noise, kind):
 @pytest.mark.parametrize("noise", NOISE_NAMES)
 @pytest.mark.parametrize("sigma", [0.02, 0.6, 40.0])
 def test_both_quadrature_rules_agree(noise, sigma):
-    labels, scores = query("generic", 4, 10)
+    labels, scores = query("generic", 3, 10)  # how many are above is counted before any rule
     fixed = expected_derivatives("ndcg", labels, scores, noise, sigma, 2)
     adaptive = expected_derivatives("ndcg", labels, scores, noise, sigma, 2, rule="quad")
     assert_smooth_close(fixed, adaptive, atol=0, rtol=1e-10)
