@@ -140,31 +140,32 @@ CALLS = {
 }
 
 
+GIVEN = {
+    **{
+        form: tuple(as_form(v, f) for v, f in zip((LABELS, SCORES, SIZES), forms, strict=True))
+        for form, forms in FORMS.items()
+    },
+    "read-only": (read_only(LABELS, int), read_only(SCORES, float), read_only(SIZES, int)),
+    "strided": (strided(LABELS, int), strided(SCORES, float), strided(SIZES, int)),
+    "reversed": (np.array(LABELS[::-1])[::-1], np.array(SCORES[::-1])[::-1], np.array(SIZES[::-1])[::-1]),
+    "pandas": (pd.Series(LABELS, index=[9, 8, 7, 6, 5]), pd.Series(SCORES), pd.Series(SIZES)),
+    "nullable": (
+        pd.Series(LABELS, dtype="Int8"), pd.Series(SCORES, dtype="Float64"), pd.Series(SIZES, dtype="Int64")
+    ),
+    "nullable bool": (pd.Series(LABELS, dtype="boolean"), pd.Series(SCORES, dtype="float32"), pd.Index(SIZES)),
+}  # fmt: skip
+
+
 @pytest.mark.parametrize("call", CALLS)
-@pytest.mark.parametrize(
-    "given",
-    [
-        *[
-            tuple(as_form(v, f) for v, f in zip((LABELS, SCORES, SIZES), forms, strict=True))
-            for forms in FORMS.values()
-        ],
-        (read_only(LABELS, int), read_only(SCORES, float), read_only(SIZES, int)),
-        (strided(LABELS, int), strided(SCORES, float), strided(SIZES, int)),
-        (np.array(LABELS[::-1])[::-1], np.array(SCORES[::-1])[::-1], np.array(SIZES[::-1])[::-1]),
-        (pd.Series(LABELS, index=[9, 8, 7, 6, 5]), pd.Series(SCORES), pd.Series(SIZES)),
-        (pd.Series(LABELS, dtype="Int8"), pd.Series(SCORES, dtype="Float64"), pd.Series(SIZES, dtype="Int64")),
-        (pd.Series(LABELS, dtype="boolean"), pd.Series(SCORES, dtype="float32"), pd.Index(SIZES)),
-    ],
-    ids=[*FORMS, "read-only", "strided", "reversed", "pandas", "nullable", "nullable bool"],
-)
-def test_forms_of_input(call, given):
+def test_forms_of_input(call):
     call = CALLS[call]
-    labels, scores, sizes = given
-    before = [np.array(values) for values in given]
-    found = call(labels, scores, group=sizes)
-    np.testing.assert_array_equal(found, call(np.array(LABELS), np.array(SCORES), group=np.array(SIZES)))
-    for values, copied in zip(given, before, strict=True):
-        np.testing.assert_array_equal(np.array(values), copied)
+    wanted = call(np.array(LABELS), np.array(SCORES), group=np.array(SIZES))
+    for form, given in GIVEN.items():
+        labels, scores, sizes = given
+        before = [np.array(values) for values in given]
+        np.testing.assert_array_equal(call(labels, scores, group=sizes), wanted, err_msg=form)
+        for values, copied in zip(given, before, strict=True):
+            np.testing.assert_array_equal(np.array(values), copied, err_msg=form)
 
 
 def test_objects_that_are_numbers():
