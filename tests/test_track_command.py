@@ -512,16 +512,16 @@ def test_files_that_lack_the_last_features_are_told(folder, tmp_path, capsys, mo
 
 
 def test_an_output_that_has_only_ascii(folder, tmp_path, monkeypatch, capfd):
-    written = io.BytesIO()
+    written = io.TextIOWrapper(io.BytesIO(), encoding="ascii", write_through=True)
     arguments = [folder / "lightgbm.txt", folder / "a.txt", "--label", "modèle", "--png", tmp_path / "x.png"]
     monkeypatch.setenv("OMP_WAIT_POLICY", "passive")
     monkeypatch.setattr(signal, "signal", lambda *_: None)  # that of the process that tests stays
     monkeypatch.setattr(sys, "argv", ["boostsoft", "track", *map(str, arguments)])
     with monkeypatch.context() as patch:
-        patch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding="ascii", write_through=True))
+        patch.setattr(sys, "stdout", written)
         assert run_as_command() == 0
     assert capfd.readouterr().err == ""
-    shown = written.getvalue().decode("ascii")
+    shown = written.buffer.getvalue().decode("ascii")
     assert re.search(r"ndcg@10[ |]+0\.[0-9]{4} \+- 0\.[0-9]{4} ", shown)
     assert "mod\\xe8le: 6 trees" in shown
 
