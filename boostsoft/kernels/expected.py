@@ -27,7 +27,7 @@ from .moments import POWERS, fill_moments, settle
 from .noise import GAUSSIAN, GUMBEL, pair_reach, reach
 from .odds import faint_reach
 from .plain import collect_acting, collect_documents, list_documents
-from .precision import faintness, precision, ranks_worth
+from .precision import faintness, overrated, precision, ranks_worth
 from .quadrature import (
     ANYWHERE,
     SMOOTH,
@@ -301,10 +301,12 @@ def _add_even(value, kept, family, coef, discount, first, last, ranks, before, g
 @merged
 def _query_expectation(
     block, short, engine, law, family, scores, gains, ranks, smooth, discount, sigma, h, tol, nobody, derive, undamped,
-    space, room, grad, push, hess,
+    most, space, room, grad, push, hess,
 ):  # fmt: skip
     """One query's expected metric; with ``derive``, gradient, push and diagonal Hessian per document as well.
 
+    And, if its largest gradient was taken for far more than it is, how faint the query is to be taken in place of that
+    (``overrated``), else 0; ``most`` is how faint it is at the most.
     In units of sigma: the gradient is grad / sigma, the Hessian hess / sigma^2; the flow is grad + 2 push. The push of
     documents whose order is worth nothing is left out where their gain is ``undamped`` or less.
     """
@@ -318,7 +320,8 @@ def _query_expectation(
     bottom = _take_least(family, coef, np.int64(0), n)
     value = _add_constant(0.0, bottom, discount, 0, ranks)
     heaviest, worth = ranks_worth(discount, ranks)
-    faint = faintness(family, law, coef, gaps, discount, heaviest, worth, ranks, n, space.laws[0])
+    faint, scale = faintness(family, law, coef, gaps, discount, heaviest, worth, ranks, n, space.laws[0])
+    faint = min(faint, most)
     h, eps = precision(family, law, worth, ranks, n, h, tol, faint)
     fine = fineness(law, n, MISS * tol * faint)
     growth, faint_below = _odds_limits(law, engine, coef, ranks, n, tol, faint)
@@ -340,13 +343,15 @@ def _query_expectation(
         else:  # any order of these documents is worth the same
             value += _certain_value(family, coef, discount, first, last, ranks, before)
         first = last
+    fainter = 0.0
     if derive:
+        fainter = overrated(law, gradient, push_down, n, scale, faint, space.nodes.scratch)
         for j in range(n):
             i = order[j]
             grad[i], push[i] = gradient[j], push_down[j]
             if derive == 2:
                 hess[i] = hessian[j]
-    return value
+    return value, fainter
 
 
 @kernel
@@ -374,9 +379,14 @@ def expect_queries(
             undamped = math.inf
             if wanted.kind == FLOW:
                 undamped = 0.0 if family == PLAIN else wanted.least[q]
-            value[q] = _query_expectation(
-                block, short, engine, law, family, scores[low:high], gains[low:high], ranks, smooth, discount, sigma, h,
-                tol, nobody, derive, undamped, space, room, grad[d_low:d_high], push[d_low:d_high], hess[d_low:d_high],
-            )  # fmt: skip
+            most = 1.0
+            for _ in range(2):
+                value[q], most = _query_expectation(
+                    block, short, engine, law, family, scores[low:high], gains[low:high], ranks, smooth, discount,
+                    sigma, h, tol, nobody, derive, undamped, most, space, room, grad[d_low:d_high],
+                    push[d_low:d_high], hess[d_low:d_high],
+                )  # fmt: skip
+                if most == 0.0:
+                    break
             to_curvature(wanted, q, d_low, d_high, gains, grad, push, hess)
         begin, end = claim(ranges)

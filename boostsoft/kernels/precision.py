@@ -9,9 +9,9 @@ import numpy as np
 from .compile import merged, routine
 from .families import ABSORBING, PLAIN
 from .noise import GAUSSIAN, LOGISTIC, pair_flow, short_exponential
-from .simd import LANES, load, splat, store
+from .simd import LANES, larger, load, magnitude, splat, store
 
-_FLOW_FLOOR = 1e-9
+FLOW_FLOOR = 1e-9
 # one document that moves among others: a Gaussian pair's flow at a greater distance; none from so far on
 _ALONE, _FAR = math.sqrt(2.0), 60.0
 _BESIDE = 0.5  # documents this near to another come to the cutoff as often
@@ -23,6 +23,9 @@ NEGLIGIBLE, _NEGLIGIBLE_IN_CASCADES = (0.15, 5e-3), (0.01, 3e-4)
 # of the K ranks those count that the first of them, or the best document of a cascade, leaves anything to: so many
 # times what all discounts are worth together, and so many
 _STEEPNESS, _MOST_IN_CASCADES = 2.25, 30.0
+# documents that are many: if their largest gradient is below so much of what it was taken for, or the terms that it is
+# a difference of above so many times itself, it is computed again, for so much of it
+_MANY, _OVERRATED, _CANCELLED, _MORE_DIGITS = 33, 0.6, 2.0, 0.3
 # decimal digits that the "fast" step gives, for the error falls exponentially in 1 / h; those of them that are not
 # promised, under Gaussian and Gumbel noise where a cutoff lies in a list, under Gaussian noise otherwise, and the rest
 _RULE_DIGITS, _FEW_SPARE, _SPARE, _MANY_SPARE = 7.5, 1.2, 1.7, 2.0
@@ -144,10 +147,11 @@ def _flow_from_behind(law, coef, gaps, discount, ranks, low, high, n):
 
 @routine
 def faintness(family, law, coef, gaps, discount, heaviest, worth, ranks, n, shares):
-    """The largest flow between neighbours of different gain, relative to the natural scale: 1e-9 to 1.
+    """The largest flow between neighbours of different gain, relative to the natural scale: 1e-9 to 1; and that scale.
 
     Or to the first such document behind the cutoff, which lies the higher the more documents crowd there. About the
-    largest gradient, unless many of different gains crowd; then it is an underestimate that only costs nodes.
+    largest gradient, unless many of different gains crowd; then it is an underestimate that only costs nodes, or an
+    overestimate where a steep discount leaves nearly all of them nothing (``overrated``).
     Documents that stand together may be in any order: if it mattered, the value would jump where scores are tied.
     ``worth`` is that of ``ranks_worth``, ``shares`` room for a number of each document.
     """
@@ -195,7 +199,38 @@ def faintness(family, law, coef, gaps, discount, heaviest, worth, ranks, n, shar
         first, low_above, high_above, mean_above, size_above = last, low, high, mean, size
     largest = max(largest, through * _flow_from_behind(law, coef, gaps, discount, ranks, low_above, high_above, n))
     scale = top * heaviest
-    return min(max(largest / scale, _FLOW_FLOOR), 1.0) if scale > 0.0 else 1.0
+    return min(max(largest / scale, FLOW_FLOOR), 1.0) if scale > 0.0 else 1.0, scale
+
+
+@routine
+def overrated(law, gradient, push, n, scale, faint, scratch):
+    """How faint a query is to be taken whose gradient was found to be less than it was taken for, or 0 if none was.
+
+    Either it is far fainter, or it is a small difference of large terms, which ``push`` tells: where all but a few of a
+    crowd have the same gain. Both need more of the rule's digits. Few documents, and laws with an exponential tail,
+    have digits enough.
+    """
+    if law != GAUSSIAN or n < _MANY or faint <= FLOW_FLOOR or scale <= 0.0:
+        return 0.0
+    largest, terms = _largest(gradient, n, scratch), _largest(push, n, scratch)
+    if largest >= _OVERRATED * faint * scale and terms <= _CANCELLED * largest:
+        return 0.0
+    return max(_MORE_DIGITS * largest / scale, FLOW_FLOOR)
+
+
+@routine
+def _largest(values, n, scratch):
+    """The largest of n sizes."""
+    sizes, rest = splat(0.0), n - n % LANES
+    for j in range(0, rest, LANES):
+        sizes = larger(sizes, magnitude(load(values, j)))
+    store(scratch, 0, sizes)
+    largest = 0.0
+    for i in range(LANES):
+        largest = max(largest, scratch[i])
+    for j in range(rest, n):
+        largest = max(largest, abs(values[j]))
+    return largest
 
 
 @merged
