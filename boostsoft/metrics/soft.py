@@ -62,12 +62,10 @@ class SoftMetric:
         fewer digits where nearly all pairs are certain to be in order. Under a table of discounts that rises again,
         where ranks cancel, the error is relative to the gradient of one that falls by as much wherever this one rises
         or falls. Of pfound with ``p_break`` near 0, where ranks cancel too, the gradient is off by as much as 1e-8 of
-        the natural scale ("fast": 1e-6) where a hit is all but certain. Of mrr and err the gradient was found off by
-        five times the bound under Gaussian noise where one document stands 1 to 2 sigma above hundreds, close together
-        and nearly all relevant, and that of dcg@1 by eleven times it where as many of these have more gain as have
-        less, so that its pulls and pushes cancel; of rbp, pfound, recall and map by up to 1.4 times it, in climbs to
-        the worst case. With negative gains, whose value may be near 0, the value's error is relative to what it would
-        be if they were counted from the least one.
+        the natural scale ("fast": 1e-6) where a hit is all but certain. Climbs to the worst case found up to .96 of
+        the bound; a Gaussian gradient that turns out fainter than it was taken for is computed again for that. With
+        negative gains, whose value may be near 0, the value's error is relative to what it would be if they were
+        counted from the least one.
     n_samples, seed : int, optional
         Draws per query (100; 2 at least) and what seeds them (0), with ``ranks="sampled"`` only. Query q draws from its
         own stream, seeded by (seed, q): the result does not depend on threads.
