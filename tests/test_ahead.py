@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -15,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from boostsoft import ahead
-from boostsoft.kernels import cache
+from boostsoft.kernels import cache, targets
 
 from .test_cache import CALL, NOWHERE, edit, ended, make_read_only, start, write_small
 
@@ -75,20 +76,30 @@ print(json.dumps(compiled))
 """
 
 
+# the features of the x86-64 psABI's levels, by the names that LLVM has for them
+V2 = "+cmov,+cx8,+fxsr,+mmx,+sse,+sse2,+cx16,+sahf,+popcnt,+sse3,+ssse3,+sse4.1,+sse4.2"
+V3 = V2 + ",+avx,+avx2,+bmi,+bmi2,+f16c,+fma,+lzcnt,+movbe,+xsave"
+V4 = V3 + ",+avx512f,+avx512bw,+avx512cd,+avx512dq,+avx512vl"
+
+
 def used(small, **environment):
     """The value of f(4), whether it was read rather than compiled, and complaints."""
     (value, hits), error = ended(start(CALL, small.parent, **environment))
     return int(value), hits == "1", error
 
 
-@pytest.fixture(scope="module")
-def shipped(tmp_path_factory):
-    """The little package with its kernels compiled, to be copied; the folder of the cache is not passed on."""
-    folder = tmp_path_factory.mktemp("shipped")
+def ship_small(folder, **environment):
+    """The little package with its kernels compiled; the folder of the cache is not passed on."""
     small = write_small(folder)
-    assert ended(start(SHIP, folder, NUMBA_CACHE_DIR=str(folder / "built"))) == ([], "")
+    assert ended(start(SHIP, folder, NUMBA_CACHE_DIR=str(folder / "built"), **environment)) == ([], "")
     assert not (folder / "built").exists() or not [*(folder / "built").rglob("*.nb?")]
     return small
+
+
+@pytest.fixture(scope="module")
+def shipped(tmp_path_factory):
+    """The little package for this very processor, to be copied."""
+    return ship_small(tmp_path_factory.mktemp("shipped"))
 
 
 @pytest.fixture
@@ -125,6 +136,38 @@ def test_other_sources_are_compiled(brought, tmp_path):
 @pytest.mark.parametrize("other", [{"NUMBA_CPU_NAME": "generic"}, {"NUMBA_CPU_FEATURES": ""}])
 def test_another_processor_compiles(brought, tmp_path, other):
     assert used(brought, **empty(tmp_path), **other) == (41, False, "")
+
+
+LEVELS = ["generic", *(["x86-64-v2"] if platform.machine() in ("x86_64", "AMD64") else [])]
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_what_is_built_for_a_level_is_read_by_every_processor_that_has_it(level, tmp_path):
+    small = ship_small(tmp_path, NUMBA_CPU_NAME=level, NUMBA_CPU_FEATURES="")
+    assert used(small, **empty(tmp_path)) == (41, True, "")
+    assert used(small, **empty(tmp_path), NUMBA_CPU_NAME=level) == (41, True, "")
+    another = {"NUMBA_CPU_NAME": "core2"} if level == "generic" else {"NUMBA_CPU_FEATURES": "+sse4.1,-sse4.2"}
+    assert used(small, **empty(tmp_path), **another) == (41, False, "")
+
+
+@pytest.mark.parametrize(("named", "features", "levels"), [
+    (None, "+avx512f", ["generic"]),
+    (None, V2, ["x86-64-v2", "generic"]),
+    (None, V3, ["x86-64-v3", "x86-64-v2", "generic"]),
+    (None, V3.replace("+fma", "-fma"), ["x86-64-v2", "generic"]),
+    (None, V4, ["x86-64-v4", "x86-64-v3", "x86-64-v2", "generic"]),
+    ("x86-64-v3", V4, ["x86-64-v3"]),
+    ("haswell", V4, []),
+])  # fmt: skip
+def test_levels_that_a_processor_has(named, features, levels, monkeypatch):
+    monkeypatch.setattr(targets.config, "CPU_NAME", named)
+    own = ("x86_64-unknown-linux-gnu", named or "znver3", features)
+    assert targets.run_here(own) == [own, *((own[0], level, "") for level in levels)]
+
+
+def test_a_level_is_not_sought_twice(monkeypatch):
+    monkeypatch.setattr(targets.config, "CPU_NAME", "generic")
+    assert targets.run_here(("arm64-apple-darwin", "generic", "")) == [("arm64-apple-darwin", "generic", "")]
 
 
 @pytest.mark.parametrize("ending", ["nbi", "nbc"])
@@ -299,6 +342,22 @@ def test_a_wheel_is_given_the_folder_that_was_compiled(hook):
 def test_a_wheel_compiles_its_own_sources_wherever_modules_are_sought(hook, monkeypatch):
     monkeypatch.setenv("PYTHONSAFEPATH", "1")
     assert_compiled_beside_sources(hook, "standard", ["/boostsoft/kernels/compiled/*"])
+
+
+@pytest.mark.parametrize(("asked", "features"), [
+    ({"NUMBA_CPU_NAME": "x86-64-v3"}, ""),  # else Numba would add this machine's own
+    ({"NUMBA_CPU_NAME": "x86-64-v3", "NUMBA_CPU_FEATURES": "+avx"}, "+avx"),
+    ({"NUMBA_CPU_NAME": "haswell"}, None),
+    ({}, None),
+])  # fmt: skip
+def test_a_wheel_for_a_level_has_none_of_this_machines_features(hook, monkeypatch, asked, features):
+    monkeypatch.delenv("NUMBA_CPU_FEATURES", raising=False)
+    for name, value in asked.items():
+        monkeypatch.setenv(name, value)
+    code = "import os\nraise SystemExit(str(os.environ.get('NUMBA_CPU_FEATURES')))\n"
+    Path(hook.root, "boostsoft", "ahead.py").write_text(code, encoding="utf-8")
+    hook.initialize("standard", {"artifacts": []})
+    assert hook.said[0].endswith(f"first calls will compile them: {features}" if features != "" else "exit code 1")
 
 
 def test_a_wheel_is_made_without_it_where_compiling_fails(hook):

@@ -28,12 +28,13 @@ from boostsoft.kernels.hard import hard_queries
 value = Metric("precision@1")([0, 1], [0.1, 0.2], group=[2])
 print(value, *(sum(getattr(hard_queries.stats, name).values()) for name in ("cache_hits", "cache_misses")))
 """
+RECIPE = ("cache.py", "compile.py", "interrupts.py", "targets.py")
 # a package of three files: f calls g
 SMALL = {
     "__init__.py": "",
     "f.py": "from .compile import kernel\nfrom .g import g\n\n\n@kernel\ndef f(x):\n    return g(x) + 1\n",
     "g.py": "from .compile import kernel\n\n\n@kernel\ndef g(x):\n    return x * 10\n",
-    **{name: (FOLDER / name).read_text(encoding="utf-8") for name in ("compile.py", "cache.py", "interrupts.py")},
+    **{name: (FOLDER / name).read_text(encoding="utf-8") for name in RECIPE},
 }
 CALL = """
 from small.cache import warn_if_not_kept

@@ -1,7 +1,8 @@
 """Compiled kernels kept on disk: Numba's own cache, with five differences.
 
 - **There from the start.** An installation brings the kernels compiled on the machine that built it (``COMPILED``);
-  they are used by the same kind of processor, with the same sources and the same versions of Numba and Python.
+  they are used by the same kind of processor, or by all that have a level (:mod:`.targets`), with the same sources and
+  the same versions of Numba and Python.
 - **No stale code.** A kernel's machine code contains that of the kernels it calls, but Numba recompiles it only when
   its own source file changes: after an upgrade, or an edit, of another file the old code would run on. Here every
   kernel, a test's too, is stamped with all source files of this folder and of its own.
@@ -29,6 +30,8 @@ from typing import Any
 from numba.core.caching import FunctionCache, IndexDataCacheFile, NullCache
 from numba.core.compiler import CompileResult
 from numba.core.serialize import dumps
+
+from .targets import Target, run_here
 
 COMPILED = Path(__file__).parent / "compiled"
 
@@ -88,19 +91,23 @@ def _shipped(function: Any, folder: Path) -> _Files:
     return _Files(str(folder), name, _stamp(function))
 
 
-def _shipping_key(types: Any, codegen: Any) -> tuple[Any, ...]:
+def _shipping_key(types: Any, target: Target) -> tuple[Any, ...]:
     """What the code was compiled for: types, and a kind of processor. Its files know the sources and the versions."""
-    return tuple(types), codegen.magic_tuple()
+    return tuple(types), target
 
 
 def _load_shipped(function: Any, types: Any, target_context: Any, folder: Path) -> Any:
-    """What a folder, of the installation, has for these types and this processor, None if nothing."""
+    """What a folder, of the installation, has for these types and runs on this processor, None if nothing."""
     try:
         target_context.refresh()
-        found = _shipped(function, folder).load(_shipping_key(types, target_context.codegen()))
-        return None if found is None else CompileResult._rebuild(target_context, *found)
+        files = _shipped(function, folder)
+        for target in run_here(target_context.codegen().magic_tuple()):
+            found = files.load(_shipping_key(types, target))
+            if found is not None:
+                return CompileResult._rebuild(target_context, *found)
     except Exception:  # whatever is wrong with a file, the kernel can be compiled
-        return None
+        pass
+    return None
 
 
 class KernelCache(FunctionCache):
@@ -123,7 +130,8 @@ class KernelCache(FunctionCache):
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep it, if possible."""
         if _shipping_to:
-            _shipped(self._py_func, _shipping_to[-1]).save(_shipping_key(sig, data.codegen), data._reduce())
+            key = _shipping_key(sig, data.codegen.magic_tuple())
+            _shipped(self._py_func, _shipping_to[-1]).save(key, data._reduce())
             return
         try:
             super().save_overload(sig, data)
