@@ -102,14 +102,22 @@ def first_tree(model):
     return tree[["split_feature", "threshold", "value", "weight"]]
 
 
-def test_features_may_be_sparse(client, frame):
+def test_features_may_be_sparse(client, frames):
     """What both engines take: an array whose blocks are matrices of SciPy."""
+    frame = frames[1]
     y, qid = (frame[name].to_dask_array(lengths=True) for name in ("y", "qid"))
-    dense = frame[FEATURES].to_dask_array(lengths=True)
+    dense = frame[FEATURES].to_dask_array(lengths=True) + 3  # no 0, which a sparse matrix would leave out
     X = dense.map_blocks(sparse.csr_matrix)
-    one, other = (bd.train_xgboost(client, XGBOOST, given, y, qid, 3)["booster"] for given in (dense, X))
-    assert one.get_dump() == other.get_dump()  # nothing is missing
+    found = [bd.train_xgboost(client, XGBOOST, given, y, qid, 3)["booster"] for given in (dense, X)]
+    assert_alike(found, dense.compute())
     assert bd.fit_lightgbm(ranker(n_estimators=3), X, y, qid).booster_.num_trees() == 3
+
+
+def assert_alike(boosters, X):
+    """Of the same trees, but for what the order of sums makes of their leaves: partitions land on either worker."""
+    one, other = (booster.predict(xgb.DMatrix(X)) for booster in boosters)
+    assert np.unique(one).size > 10
+    np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -352,7 +360,8 @@ def test_a_letter_must_have_the_same_code_in_all_partitions(client):
     assert bd.evaluate("ndcg@10", y, dxgb.predict(client, found, X), qid) > 0.99
 
 
-def test_a_number_may_stand_for_what_is_missing(client, frame):
+def test_a_number_may_stand_for_what_is_missing(client, frames):
+    frame = frames[1]
     y, qid = frame["y"], frame["qid"]
     holed = frame[FEATURES].where(frame[FEATURES] > -1.0, np.nan)
     one, other = (
@@ -361,8 +370,8 @@ def test_a_number_may_stand_for_what_is_missing(client, frame):
         )
         for X, missing in ((holed, np.nan), (holed.fillna(-9.0), -9.0))
     )
-    assert one["booster"].get_dump() == other["booster"].get_dump()
-    assert one["history"] == other["history"]
+    assert_alike([one["booster"], other["booster"]], holed.compute())
+    assert one["history"]["again"]["ndcg_hard@10"] == pytest.approx(other["history"]["again"]["ndcg_hard@10"], abs=1e-5)
 
 
 def test_what_no_worker_can_do_alone_is_refused(client, frame):
