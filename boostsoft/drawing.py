@@ -203,3 +203,12 @@ def metric_title(spec: str) -> str:
     """
     name, at, cutoff = spec.partition("@")
     return (name.upper() if len(name) <= 4 else name.capitalize()) + at + cutoff
+
+
+def noise_title(noise: str) -> str:
+    """How a law of noise is written in prose: two of the three are named after people.
+
+    >>> noise_title("gumbel"), noise_title("logistic")
+    ('Gumbel noise', 'logistic noise')
+    """
+    return f"{noise if noise == 'logistic' else noise.capitalize()} noise"

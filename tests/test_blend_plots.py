@@ -105,7 +105,7 @@ def test_the_curve_has_both_metrics_and_their_optima(curve):
     assert axes.get_xlabel() == f"share of {NAMES[1]}"
     lowest, (bottom, top) = min(curve.hard.min(), curve.soft_interval.min()), axes.get_ylim()
     assert lowest - bottom >= 2 * 0.09 * (top - bottom), "below are the rows of two optima"
-    assert "gaussian noise of 0.5 spreads" in axes.get_title(loc="left").replace("\n", " ")
+    assert "Gaussian noise of 0.5 spreads" in axes.get_title(loc="left").replace("\n", " ")
     assert axes.get_ylabel() == "NDCG@10, mean over queries"
     bars = [line.get_ydata()[0] for line in axes.get_lines() if line.get_linewidth() == 4.0]
     assert max(bars) < min(curve.hard.min(), curve.soft_interval.min())
@@ -159,9 +159,9 @@ def test_the_band_is_that_of_the_last_kind(curve):
 def test_the_curve_in_units_of_the_score_says_so(data):
     S, y, group = data
     curve = blend_curve(S, y, group=group, n=3, sigma=2.0, sigma_unit="score", noise="gumbel", n_boot=20)
-    assert "gumbel noise of 2 score units" in plot_blend_curve(curve).get_title(loc="left")
+    assert "Gumbel noise of 2 score units" in plot_blend_curve(curve).get_title(loc="left")
     one = blend_curve(S, y, group=group, n=3, sigma=1.0, n_boot=20)
-    assert "gaussian noise of 1 spread;" in plot_blend_curve(one).get_title(loc="left")
+    assert "Gaussian noise of 1 spread;" in plot_blend_curve(one).get_title(loc="left")
 
 
 @pytest.mark.parametrize("kind", [HARD, SOFT])
@@ -178,7 +178,7 @@ def test_the_triangle_has_every_mixture(surface, kind):
     np.testing.assert_allclose(np.ravel(ring.get_data()), best.weights @ corners)
     heading = axes.get_title(loc="left")
     assert heading.startswith(
-        {HARD: "Hard: the metric itself\n", SOFT: "Soft: under gaussian noise of 0.5 spreads\n"}[kind]
+        {HARD: "Hard: the metric itself\n", SOFT: "Soft: under Gaussian noise of 0.5 spreads\n"}[kind]
     )
     assert f"best {best.value:.4f}: BM25 {best.weights[0]:.2f}, a language model {best.weights[1]:.2f}" in heading
 

@@ -74,7 +74,7 @@ def test_each_panel_draws_its_metric_of_the_validation_part():
     assert figure.get_suptitle() == "NDCG@10 on the validation queries, tree by tree"
     hard, soft = figure.axes
     assert hard.get_title(loc="left") == "Hard: the metric itself"
-    assert soft.get_title(loc="left") == "Soft: its expectation under gumbel noise"
+    assert soft.get_title(loc="left") == "Soft: its expectation under Gumbel noise"
     for axes, metric in ((hard, plan.names[0]), (soft, plan.names[1])):
         np.testing.assert_array_equal(axes.lines[0].get_ydata(), curves["valid", metric])
         name, value = axes.texts

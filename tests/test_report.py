@@ -132,7 +132,7 @@ def test_each_row_of_a_split_is_of_its_part_and_metric():
         ["soft", "0.0625", "0.1250", "-0.0625"],
     ]
     words = " ".join(shown.split())
-    assert "; 5 of them have nothing relevant and count 0. Soft: the expected metric under gumbel noise" in words
+    assert "; 5 of them have nothing relevant and count 0. Soft: the expected metric under Gumbel noise" in words
     assert "Trees kept: boostsoft 2 (1.0 s), lambdarank 3 (1.5 s)." in words
     assert "Hard NDCG@10 on test: Not told apart: the interval holds 0; with 4 queries a difference of" in words
     assert "\nThe interval is over queries; another seed" in shown

@@ -123,7 +123,7 @@ def plot_blend_curve(
     axes.set_ylabel(f"{title(curve)}, mean over queries", color=QUIET)
     if np.isfinite(band).all():  # one query alone has none
         words += "; band and bars: 95 % over queries"
-    words = textwrap.fill(words.capitalize(), letters(axes))
+    words = textwrap.fill(words[0].upper() + words[1:], letters(axes))
     axes.set_title(words, loc="left", fontsize=9.5, color=QUIET)
     return axes
 

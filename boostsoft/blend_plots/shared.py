@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..arguments import short
 from ..choices import CurveKind
-from ..drawing import brief, literal, metric_title
+from ..drawing import brief, literal, metric_title, noise_title
 
 if TYPE_CHECKING:
     from ..blending import BlendCurve, BlendSurface
@@ -21,7 +21,7 @@ def noise_words(found: BlendCurve | BlendSurface) -> str:
     soft = found.soft_metric
     size = f"{soft.sigma:.2g}"
     unit = "spread" if soft.sigma_unit == "spread" else "score unit"
-    return f"{soft.noise} noise of {size} {unit}{'' if size == '1' else 's'}"
+    return f"{noise_title(soft.noise)} of {size} {unit}{'' if size == '1' else 's'}"
 
 
 def title(found: BlendCurve | BlendSurface) -> str:

@@ -24,6 +24,7 @@ from ..drawing import (
     label_ends,
     metric_title,
     new_figure,
+    noise_title,
     value_range,
 )
 from ..statistics import PairedInterval, paired_interval
@@ -77,7 +78,7 @@ def plot_curve(split: Split, kind: str = "hard", *, ax: Axes | None = None) -> A
     axes.set_xlim(0, max(curve.size for curve in curves.values()))
     axes.locator_params(axis="x", integer=True)
     axes.set_xlabel("trees (ring: as many as are kept)", color=QUIET)
-    axes.set_title(_KIND_TITLES[kind].format(split.plan.noise), loc="left", fontsize=10, color=QUIET)
+    axes.set_title(_KIND_TITLES[kind].format(noise_title(split.plan.noise)), loc="left", fontsize=10, color=QUIET)
     labels = []
     for arm in split.arms:
         curve, colour = curves[arm.name], COLOURS[arm.name]
@@ -88,7 +89,7 @@ def plot_curve(split: Split, kind: str = "hard", *, ax: Axes | None = None) -> A
     return axes
 
 
-_KIND_TITLES = {"hard": "Hard: the metric itself", "soft": "Soft: its expectation under {} noise"}
+_KIND_TITLES = {"hard": "Hard: the metric itself", "soft": "Soft: its expectation under {}"}
 
 
 def _ring(axes: Axes, trees: int, value: float, colour: str) -> None:

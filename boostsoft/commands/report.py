@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from ..arguments import FloatArray
-from ..drawing import metric_title
+from ..drawing import metric_title, noise_title
 from ..metrics.soft import WATCHED_SIGMA
 from ..statistics import PairedInterval, counted_mean, fill_empty, paired_interval
 from ..tracks.words import amount
@@ -83,7 +83,7 @@ def _split_notes(split: Split) -> list[str]:
     kept += "; all trees, since nothing in valid is relevant to choose by" if blind else ""
     return [
         f"Queries: {sizes}; {empty} of them have nothing relevant and count 0. Soft: the expected metric under "
-        f"{plan.noise} noise of {WATCHED_SIGMA:g} times the spread of the scores.",
+        f"{noise_title(plan.noise)} of {WATCHED_SIGMA:g} times the spread of the scores.",
         plan_summary(plan),
         f"Trees kept: {kept}. Where the kernels were not compiled at installation, {OURS}'s time includes that, once.",
     ]
