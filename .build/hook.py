@@ -1,6 +1,4 @@
-"""What hatchling calls when it makes a wheel: the kernels are compiled for this machine and put into it.
-
-Where ``NUMBA_CPU_NAME`` is a level that many processors share (``boostsoft/kernels/targets.py``), for all of these.
+"""What hatchling calls when it makes a wheel: the kernels are compiled for processors like this one and put into it.
 
 In an editable installation they lie beside their sources, as an extension module would, until these change.
 """
@@ -18,11 +16,6 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 COMPILED = "boostsoft/kernels/compiled"
 
 
-def _none_but_a_levels_features() -> dict[str, str]:
-    """Where NUMBA_CPU_NAME is a level of x86-64: this machine's own, which Numba would add, are left out."""
-    return {"NUMBA_CPU_FEATURES": ""} if os.environ.get("NUMBA_CPU_NAME", "").startswith("x86-64") else {}
-
-
 class Kernels(BuildHookInterface):
     """Compile ahead of the first call; where that fails, say so: the package compiles at its first call instead."""
 
@@ -31,8 +24,7 @@ class Kernels(BuildHookInterface):
         done = subprocess.run(
             [sys.executable, "-B", "-m", "boostsoft.ahead", str(Path(self.root, COMPILED))],
             cwd=self.root,
-            # were that path safe, an installed boostsoft would be found, or none
-            env={**_none_but_a_levels_features(), **os.environ, "PYTHONSAFEPATH": ""},
+            env={**os.environ, "PYTHONSAFEPATH": ""},  # else an installed boostsoft is found, or none
             capture_output=True,
             text=True,
             check=False,

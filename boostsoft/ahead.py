@@ -4,6 +4,7 @@ As many processes as there are processors, four at most, share the work: each ta
 What the first one does at the end, all calls that should compile nothing later, finds their kernels in the folder and
 compiles what a process that failed has left.
 
+They are compiled for all processors of a level where this one has one with wide vectors (:mod:`.kernels.targets`).
 It needs NumPy, SciPy and Numba only. A folder that already has the kernels of these sources, for this processor and
 these versions of Numba and Python, is left as it is.
 """
@@ -11,6 +12,7 @@ these versions of Numba and Python, is left as it is.
 from __future__ import annotations
 
 import hashlib
+import os
 import platform
 import shutil
 import subprocess
@@ -31,6 +33,7 @@ from .kernels.blocks import block_address
 from .kernels.gate import gate_address
 from .kernels.processors import processors
 from .kernels.ranks import mean_ranks
+from .kernels.targets import Target, to_install
 from .kernels.workspace import ABSORBED, CASCADES, COUNTED, MIXED, MOST_CROWD, ODDS, SHORT
 from .metrics import Metric, SoftMetric
 from .objectives import REFERENCES, Objective, SoftObjective, reference_objective
@@ -126,11 +129,10 @@ def take_parts(folder: Path) -> None:
 def _helpers(folder: Path) -> Iterator[None]:
     """Let other processes take parts, too, and end with them; one that fails leaves its part undone."""
     call = f"from pathlib import Path; from boostsoft.ahead import take_parts; take_parts(Path({str(folder)!r}))"
-    command = [sys.executable, *(["-B"] if sys.dont_write_bytecode else []), "-c", call]
     helpers: list[subprocess.Popen[bytes]] = []
     try:
         for _ in range(min(processors(), _MOST_PROCESSES) - 1):
-            helpers.append(subprocess.Popen(command))
+            helpers.append(subprocess.Popen(_python("-c", call)))
         yield
         for helper in helpers:
             helper.wait()
@@ -180,9 +182,20 @@ def ship(folder: Path) -> None:
         shutil.rmtree(beside, ignore_errors=True)
 
 
+def _own() -> Target:
+    """What this process compiles for."""
+    own: Target = cpu_target.target_context.codegen().magic_tuple()
+    return own
+
+
+def _python(*arguments: str) -> list[str]:
+    """A command of Python, which leaves no files behind if this one does not."""
+    return [sys.executable, *(["-B"] if sys.dont_write_bytecode else []), *arguments]
+
+
 def _made_for() -> bytes:
     """Everything that decides whether a folder of compiled kernels can be used, or has all of them."""
-    target, processor, features = cpu_target.target_context.codegen().magic_tuple()
+    target, processor, features = to_install(_own())
     calls = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()
     lines = {
         "numba": numba.__version__,
@@ -196,9 +209,22 @@ def _made_for() -> bytes:
     return "".join(f"{name}: {value}\n" for name, value in lines.items()).encode()
 
 
+def main(folder: Path) -> int:
+    """Ship kernels into a folder, by a process of its own if this one compiles for another kind of processor."""
+    try:
+        _, name, features = wanted = to_install(_own())
+    except ValueError as error:
+        sys.exit(f"ahead: {error}")
+    if wanted == _own():
+        ship(folder)
+        return 0
+    told = {**os.environ, "NUMBA_CPU_NAME": name, "NUMBA_CPU_FEATURES": features}
+    return subprocess.run(_python("-m", "boostsoft.ahead", str(folder)), env=told, check=False).returncode
+
+
 if __name__ == "__main__":
     if len(sys.argv) != 2:
         sys.exit("usage: python -m boostsoft.ahead FOLDER")
     if numba.config.DISABLE_JIT:  # a folder without a kernel would pass for complete from then on
         sys.exit("ahead: NUMBA_DISABLE_JIT must not be set; got 1")
-    ship(Path(sys.argv[1]))
+    sys.exit(main(Path(sys.argv[1])))

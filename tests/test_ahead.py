@@ -88,6 +88,15 @@ def used(small, **environment):
     return int(value), hits == "1", error
 
 
+def run_ahead(folder, **environment):
+    """The module's command, for a processor of these environment variables; its exit code and complaint."""
+    found = subprocess.run(
+        [sys.executable, "-m", "boostsoft.ahead", str(folder)],
+        env={**os.environ, **environment}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    return found.returncode, found.stderr
+
+
 def ship_small(folder, **environment):
     """The little package with its kernels compiled; the folder of the cache is not passed on."""
     small = write_small(folder)
@@ -160,6 +169,56 @@ def test_levels_that_a_processor_has(named, features, levels, monkeypatch):
     monkeypatch.setattr(targets.config, "CPU_NAME", named)
     own = ("x86_64-unknown-linux-gnu", named or "znver3", features)
     assert targets.run_here(own) == [own, *((own[0], level, "") for level in levels)]
+
+
+@pytest.mark.parametrize(("named", "features", "wanted"), [
+    (None, V2, None),
+    (None, V3, "x86-64-v3"),
+    (None, V4, "x86-64-v4"),
+    (None, "+neon", None),
+    ("znver3", V3, None),
+    ("x86-64-v3", V4, "x86-64-v3"),
+    ("x86-64-v2", V4, "x86-64-v2"),
+    ("x86-64-v4", "", None),  # by whoever was told so
+])  # fmt: skip
+def test_an_installation_is_for_the_best_wide_level_or_the_one_asked_for(named, features, wanted, monkeypatch):
+    monkeypatch.setattr(targets.config, "CPU_NAME", named)
+    own = ("x86_64-unknown-linux-gnu", named or "znver3", features)
+    assert targets.to_install(own) == ((own[0], wanted, "") if wanted else own)
+
+
+def test_a_level_that_the_processor_lacks_is_refused(monkeypatch):
+    monkeypatch.setattr(targets.config, "CPU_NAME", "x86-64-v4")
+    with pytest.raises(ValueError, match="must be a level that this processor has; got x86-64-v4"):
+        targets.to_install(("x86_64-unknown-linux-gnu", "x86-64-v4", V3))
+
+
+def test_the_command_compiles_in_a_process_for_the_level(tmp_path, monkeypatch):
+    """Of which Numba is told before it is imported; what it says, and how it ends, comes through."""
+    own, did = ahead._own(), []
+    monkeypatch.setattr(ahead, "ship", lambda folder: did.append(("ship", folder)))
+    monkeypatch.setattr(ahead, "to_install", lambda target: target)
+    assert ahead.main(tmp_path) == 0
+    assert did == [("ship", tmp_path)]
+    monkeypatch.setattr(ahead, "to_install", lambda target: (target[0], "some-level", "+some"))
+
+    def run(command, env, check):
+        did.append((command[-3:], {name: env[name] for name in ("NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES", "PATH")}))
+        return types.SimpleNamespace(returncode=7)
+
+    monkeypatch.setattr(ahead.subprocess, "run", run)
+    assert ahead._own() == own
+    assert ahead.main(tmp_path) == 7
+    told = {"NUMBA_CPU_NAME": "some-level", "NUMBA_CPU_FEATURES": "+some", "PATH": os.environ["PATH"]}
+    assert did[1:] == [(["-m", "boostsoft.ahead", str(tmp_path)], told)]
+
+
+@pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="x86-64's levels")
+def test_the_command_refuses_a_level_that_the_processor_lacks(tmp_path):
+    lacking = {"NUMBA_CPU_NAME": "x86-64-v2", "NUMBA_CPU_FEATURES": "+sse3"}
+    message = "ahead: NUMBA_CPU_NAME must be a level that this processor has; got x86-64-v2\n"
+    assert run_ahead(tmp_path / "compiled", **lacking) == (1, message)
+    assert not [*tmp_path.iterdir()]
 
 
 def test_a_level_is_not_sought_twice(monkeypatch):
@@ -259,11 +318,8 @@ def test_without_a_folder_it_says_how_it_is_called():
 
 
 def test_without_the_compiler_no_folder_passes_for_a_complete_one(tmp_path):
-    found = subprocess.run(
-        [sys.executable, "-m", "boostsoft.ahead", str(tmp_path / "compiled")],
-        env={**os.environ, "NUMBA_DISABLE_JIT": "1"}, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert (found.returncode, found.stderr) == (1, "ahead: NUMBA_DISABLE_JIT must not be set; got 1\n")
+    message = "ahead: NUMBA_DISABLE_JIT must not be set; got 1\n"
+    assert run_ahead(tmp_path / "compiled", NUMBA_DISABLE_JIT="1") == (1, message)
     assert not [*tmp_path.iterdir()]
 
 
@@ -339,22 +395,6 @@ def test_a_wheel_is_given_the_folder_that_was_compiled(hook):
 def test_a_wheel_compiles_its_own_sources_wherever_modules_are_sought(hook, monkeypatch):
     monkeypatch.setenv("PYTHONSAFEPATH", "1")
     assert_compiled_beside_sources(hook, "standard", ["/boostsoft/kernels/compiled/*"])
-
-
-@pytest.mark.parametrize(("asked", "features"), [
-    ({"NUMBA_CPU_NAME": "x86-64-v3"}, ""),  # else Numba would add this machine's own
-    ({"NUMBA_CPU_NAME": "x86-64-v3", "NUMBA_CPU_FEATURES": "+avx"}, "+avx"),
-    ({"NUMBA_CPU_NAME": "haswell"}, None),
-    ({}, None),
-])  # fmt: skip
-def test_a_wheel_for_a_level_has_none_of_this_machines_features(hook, monkeypatch, asked, features):
-    monkeypatch.delenv("NUMBA_CPU_FEATURES", raising=False)
-    for name, value in asked.items():
-        monkeypatch.setenv(name, value)
-    code = "import os\nraise SystemExit(str(os.environ.get('NUMBA_CPU_FEATURES')))\n"
-    Path(hook.root, "boostsoft", "ahead.py").write_text(code, encoding="utf-8")
-    hook.initialize("standard", {"artifacts": []})
-    assert hook.said[0].endswith(f"first calls will compile them: {features}" if features != "" else "exit code 1")
 
 
 def test_a_wheel_is_made_without_it_where_compiling_fails(hook):
