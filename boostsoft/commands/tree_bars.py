@@ -22,7 +22,7 @@ class TreeBars(Bars, Observer):
 
     def begin(self, run: str, trees: int) -> None:
         """Show a new bar."""
-        waiting = "first tree (a fresh install compiles for some seconds)"
+        waiting = "first tree (some 20 s where no compiled kernels fit)"
         self._current = self._progress.add_task(run, total=trees, metrics=waiting)
 
     def tree(self, n: int, values: Mapping[str, float]) -> None:
