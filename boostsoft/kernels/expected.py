@@ -46,6 +46,7 @@ from .short import largest_crowd
 from .simd import LANES, pointer
 from .sorting import falling_order
 from .term_moments import settle_mixed
+from .underflow import as_before, flush_underflow
 from .workspace import ABSORBED, BY_ODDS, CASCADES, COUNTED, MIXED, MOST_CROWD, MOST_MET, ODDS, arrays
 
 # accuracy -> (step, tolerance); tests/test_accuracy.py measures the error that comes of them
@@ -367,6 +368,7 @@ def expect_queries(
     """
     space = arrays(numbers, at, places, places_at)
     room = (pointer(numbers, 0), pointer(at, 0), pointer(places, 0), pointer(places_at, 0))
+    before = flush_underflow()
     begin, end = claim(ranges)
     while begin < end:
         for q in range(begin, end):
@@ -390,3 +392,4 @@ def expect_queries(
                     break
             to_curvature(wanted, q, d_low, d_high, gains, grad, push, hess)
         begin, end = claim(ranges)
+    as_before(before)

@@ -1,0 +1,65 @@
+"""Numbers too small to matter count as 0: x86 takes some hundred cycles for each operation that ends below 1e-308.
+
+Products of chances get there: under Gumbel noise, that a document is not above a node falls as exp(-exp(-t)), and for
+what a list of ten to thirty documents multiplies up its gradient took up to twice as long. The processor has a switch
+for it, which belongs to a thread: a kernel sets it, and leaves it as it was. Other architectures need none.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import llvmlite.binding as llvm
+from llvmlite import ir
+from numba import config, types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+_FLUSH = 0x8000  # of the control register: results below the normal numbers are 0
+_HAS_SWITCH = llvm.get_process_triple().startswith("x86_64")
+_WORD = ir.IntType(32)
+
+
+def _call(builder: Any, name: str, place: Any) -> None:
+    kind = ir.IntType(8).as_pointer()
+    function = builder.module.declare_intrinsic(name, fnty=ir.FunctionType(ir.VoidType(), [kind]))
+    builder.call(function, [builder.bitcast(place, kind)])
+
+
+@intrinsic
+def flush_underflow(typingctx: Any) -> Any:
+    """Let this thread's results below 1e-308 be 0 from now on; how it was before, for :func:`as_before`."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        if not _HAS_SWITCH:
+            return ir.Constant(_WORD, 0)
+        place = cgutils.alloca_once(builder, _WORD)
+        _call(builder, "llvm.x86.sse.stmxcsr", place)
+        before = builder.load(place)
+        builder.store(builder.or_(before, ir.Constant(_WORD, _FLUSH)), place)
+        _call(builder, "llvm.x86.sse.ldmxcsr", place)
+        return before
+
+    return types.uint32(), codegen
+
+
+@intrinsic
+def as_before(typingctx: Any, before: Any) -> Any:
+    """Leave the thread as :func:`flush_underflow` found it."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        if _HAS_SWITCH:
+            place = cgutils.alloca_once_value(builder, args[0])
+            _call(builder, "llvm.x86.sse.ldmxcsr", place)
+        return context.get_dummy_value()
+
+    return types.void(before), codegen
+
+
+if config.DISABLE_JIT:
+
+    def flush_underflow() -> Any:  # noqa: D103
+        return 0
+
+    def as_before(before: Any) -> Any:  # noqa: D103
+        pass
