@@ -65,6 +65,8 @@ MISS = 1e-1  # how far a node may lie from its place, per tolerance and faintnes
 # in a wide one more (width for Gaussian noise, and for that of the other laws, whose blocks reach far down)
 _MOST_IN_NARROW, _NARROW = 23, 6.0
 _MOST_IN_WIDE, _WIDE, _WIDER = 48, 12.0, 50.0
+# in units of a sigma below, or above one over it, scores or derivatives may be numbers that underflow
+_LEAST_USUAL = 1e-150
 # odds whose fourth powers, summed over the list, stay below this many tolerances: documents that can count together
 _FAINT_ODDS = 0.1
 # the same of the ninth powers, where they count together by their moments
@@ -368,7 +370,7 @@ def expect_queries(
     """
     space = arrays(numbers, at, places, places_at)
     room = (pointer(numbers, 0), pointer(at, 0), pointer(places, 0), pointer(places_at, 0))
-    before = flush_underflow()
+    before = flush_underflow(_LEAST_USUAL < sigma < 1.0 / _LEAST_USUAL)
     begin, end = claim(ranges)
     while begin < end:
         for q in range(begin, end):

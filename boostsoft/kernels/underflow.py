@@ -27,8 +27,11 @@ def _call(builder: Any, name: str, place: Any) -> None:
 
 
 @intrinsic
-def flush_underflow(typingctx: Any) -> Any:
-    """Let this thread's results below 1e-308 be 0 from now on; how it was before, for :func:`as_before`."""
+def flush_underflow(typingctx: Any, wanted: Any) -> Any:
+    """Let this thread's results below 1e-308 be 0 from now on, if that is wanted.
+
+    Returns how it was before, for :func:`as_before`.
+    """
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         if not _HAS_SWITCH:
@@ -36,11 +39,12 @@ def flush_underflow(typingctx: Any) -> Any:
         place = cgutils.alloca_once(builder, _WORD)
         _call(builder, "llvm.x86.sse.stmxcsr", place)
         before = builder.load(place)
-        builder.store(builder.or_(before, ir.Constant(_WORD, _FLUSH)), place)
+        flush = builder.select(args[0], ir.Constant(_WORD, _FLUSH), ir.Constant(_WORD, 0))
+        builder.store(builder.or_(before, flush), place)
         _call(builder, "llvm.x86.sse.ldmxcsr", place)
         return before
 
-    return types.uint32(), codegen
+    return types.uint32(types.boolean), codegen
 
 
 @intrinsic
@@ -58,7 +62,7 @@ def as_before(typingctx: Any, before: Any) -> Any:
 
 if config.DISABLE_JIT:
 
-    def flush_underflow() -> Any:  # noqa: D103
+    def flush_underflow(wanted: Any) -> Any:  # noqa: D103
         return 0
 
     def as_before(before: Any) -> Any:  # noqa: D103
