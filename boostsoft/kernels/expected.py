@@ -65,7 +65,7 @@ MISS = 1e-1  # how far a node may lie from its place, per tolerance and faintnes
 # in a wide one more (width for Gaussian noise, and for that of the other laws, whose blocks reach far down)
 _MOST_IN_NARROW, _NARROW = 23, 6.0
 _MOST_IN_WIDE, _WIDE, _WIDER = 48, 12.0, 50.0
-# in units of a sigma below, or above one over it, scores or derivatives may be numbers that underflow
+# below such a sigma differences of scores, and above one over it derivatives, may themselves be that small
 _LEAST_USUAL = 1e-150
 # odds whose fourth powers, summed over the list, stay below this many tolerances: documents that can count together
 _FAINT_ODDS = 0.1
