@@ -7,7 +7,7 @@ import platform
 import numpy as np
 import pytest
 
-from boostsoft import SoftMetric
+from boostsoft import Metric, SoftMetric
 from boostsoft.kernels.compile import kernel
 from boostsoft.kernels.threads import at_most
 from boostsoft.kernels.underflow import as_before, flush_underflow
@@ -39,3 +39,17 @@ def test_the_engine_leaves_its_threads_as_they_were(noise):
     with at_most(1):  # this one
         SoftMetric("ndcg@10", noise=noise).gradient(rng.integers(0, 3, 20), rng.normal(size=20), group=[12, 8])
     assert (SMALL * FRACTION)[0] == SMALL[0] / 10.0 > 0.0
+
+
+@pytest.mark.parametrize("noise", ["gumbel", "gaussian"])
+@pytest.mark.parametrize("tiny", ["gains", "discounts"])
+def test_gains_and_discounts_that_small_lose_nothing(tiny, noise):
+    rng = np.random.default_rng(0)
+    labels, scores, small = rng.integers(0, 3, 40), rng.normal(size=40), 2.0**-1015
+    other = np.repeat([1.0, small], 20) if tiny == "gains" else 1.0  # of the second of two queries
+    unit = small if tiny == "discounts" else 1.0
+    plain, shrunk = (
+        SoftMetric(Metric("dcg@2", gain="linear", discount=weights), noise=noise).gradient(y, scores, group=[20, 20])
+        for weights, y in (([1.0, 0.5], labels), ([unit, 0.5 * unit], labels * other))
+    )
+    np.testing.assert_allclose(shrunk, plain * other * unit, rtol=1e-6, atol=1e-10 * small)

@@ -65,8 +65,8 @@ MISS = 1e-1  # how far a node may lie from its place, per tolerance and faintnes
 # in a wide one more (width for Gaussian noise, and for that of the other laws, whose blocks reach far down)
 _MOST_IN_NARROW, _NARROW = 23, 6.0
 _MOST_IN_WIDE, _WIDE, _WIDER = 48, 12.0, 50.0
-# below such a sigma differences of scores, and above one over it derivatives, may themselves be that small
-_LEAST_USUAL = 1e-150
+# where sigma, one over it, all gains of a query or all discounts are smaller, what matters may itself underflow
+_LEAST_USUAL = 1e-75
 # odds whose fourth powers, summed over the list, stay below this many tolerances: documents that can count together
 _FAINT_ODDS = 0.1
 # the same of the ninth powers, where they count together by their moments
@@ -357,6 +357,15 @@ def _query_expectation(
     return value, fainter
 
 
+@routine
+def _all_tiny(numbers, low, high):
+    """Whether none of these numbers is of a usual size."""
+    for j in range(low, high):
+        if abs(numbers[j]) >= _LEAST_USUAL:
+            return False
+    return True
+
+
 @kernel
 def expect_queries(
     block, short, engine, law, family, scores, gains, offsets, cutoffs, smooth, discount, sigma, h, tol, derive,
@@ -370,7 +379,8 @@ def expect_queries(
     """
     space = arrays(numbers, at, places, places_at)
     room = (pointer(numbers, 0), pointer(at, 0), pointer(places, 0), pointer(places_at, 0))
-    before = flush_underflow(_LEAST_USUAL < sigma < 1.0 / _LEAST_USUAL)
+    usual = _LEAST_USUAL < sigma < 1.0 / _LEAST_USUAL and not _all_tiny(discount, 0, discount.size)
+    before = flush_underflow(usual)
     begin, end = claim(ranges)
     while begin < end:
         for q in range(begin, end):
@@ -383,7 +393,9 @@ def expect_queries(
             undamped = math.inf
             if wanted.kind == FLOW:
                 undamped = 0.0 if family == PLAIN else wanted.least[q]
-            most = 1.0
+            most, tiny = 1.0, _all_tiny(gains, low, high)
+            if tiny:
+                as_before(before)
             for _ in range(2):
                 value[q], most = _query_expectation(
                     block, short, engine, law, family, scores[low:high], gains[low:high], ranks, smooth, discount,
@@ -393,5 +405,7 @@ def expect_queries(
                 if most == 0.0:
                     break
             to_curvature(wanted, q, d_low, d_high, gains, grad, push, hess)
+            if tiny:
+                flush_underflow(usual)
         begin, end = claim(ranges)
     as_before(before)
