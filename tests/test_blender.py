@@ -230,6 +230,17 @@ def test_interval_is_that_of_weights_on_resampled_queries(data):
     assert np.all(interval[:, 1] > interval[:, 0])
 
 
+def test_queries_of_weight_zero_do_not_change_the_interval():
+    rng = np.random.default_rng(1)
+    y = rng.integers(0, 3, 1040)
+    S = y[:, None] + [1.0, 1.5, 3.0] * rng.normal(size=(1040, 3))
+    few, weights = slice(960, 1040), np.repeat([0.0, 1.0], [96, 8])
+    options = {"metric": "ndcg@5", "mix": None, "sigma": 0.5, "l2": 0.1, "n_boot": 20}
+    left_out = SoftBlender(**options).fit(S[few], y[few], group=[10] * 8)
+    present = SoftBlender(**options).fit(S, y, group=[10] * 104, query_weight=weights)
+    np.testing.assert_allclose(present.weights_interval_, left_out.weights_interval_, atol=1e-6)
+
+
 def test_the_next_resample_lies_beyond_the_interval_once_in_twenty(data, monkeypatch):
     """Of 39 draws and a 40th any two are as likely to be the ends: beyond the outermost of 39 it is 2 times in 40."""
     S, y, sizes = data

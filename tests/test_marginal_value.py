@@ -70,8 +70,19 @@ def test_batches_that_teach_nothing():
     for name in ("empty", "small", "apart"):
         row = found[name]
         assert (row.change, row.error, row.hard, row.n_trees, row.failed) == (0.0, 0.0, 0.0, 0, False)
-    assert found["empty"].problem == found["apart"].problem == "no query has two labels: nothing to learn from"
+    assert (
+        found["empty"].problem == found["apart"].problem == "no query that counts has two labels: nothing to learn from"
+    )
     assert found["small"].problem == "no tree could split"
+
+
+def test_a_batch_whose_only_order_has_no_weight_teaches_nothing():
+    labels, weights = np.zeros(400), np.ones(20)
+    labels[:10], weights[0] = 1.0, 0.0
+    batch = {"X": documents(1)[0], "y": labels, "group": SIZES, "query_weight": weights}
+    row = value(lightgbm_model(), {"unweighted": batch}).best
+    assert (row.change, row.n_trees) == (0.0, 0)
+    assert row.problem == "no query that counts has two labels: nothing to learn from"
 
 
 def test_equal_labels_teach_nothing_under_rank_xendcg():

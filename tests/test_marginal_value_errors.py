@@ -75,7 +75,7 @@ def test_table_and_frame():
     lines = str(found).splitlines()
     assert lines[0].split()[:6] == ["batch", "queries", "documents", "trees", "change", "of"]
     assert [line.split()[0] for line in lines[1:5]] == ["good", "empty", "small", "wrong"]
-    assert lines[2].endswith("no query has two labels: nothing to learn from")
+    assert lines[2].endswith("no query that counts has two labels: nothing to learn from")
     assert found._repr_html_().count("<tr>") == 5
     for kind in ("pandas", "polars"):
         pytest.importorskip(kind)
@@ -131,7 +131,7 @@ def test_queries_of_one_document_are_no_ids():
     X, y = documents(1)
     found = value(lightgbm_model(), [(X, y, np.ones(400, int)), candidates()["wrong"]])
     assert found.batches[0].n_queries == 400
-    assert found.batches[0].problem == "no query has two labels: nothing to learn from"
+    assert found.batches[0].problem == "no query that counts has two labels: nothing to learn from"
 
 
 def test_every_batch_is_checked_before_any_training(monkeypatch):

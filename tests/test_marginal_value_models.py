@@ -76,7 +76,7 @@ def test_objectives_that_are_functions():
     after = continued(booster, X, y, params=given)
     for found in (value(booster, batches, params=given), value(ranker, batches)):
         assert found.batches[0].hard == pytest.approx(NDCG(LABELS, after, group=SIZES) - found.hard_before, abs=1e-9)
-        assert found.batches[1].problem.startswith("no query has two labels")
+        assert found.batches[1].problem.startswith("no query that counts has two labels")
 
 
 def squares(y_true, y_pred):
@@ -121,7 +121,7 @@ def test_xgboost_goes_on_by_its_own_continued_training():
     soft = [SPREAD(LABELS, booster.predict(pool), group=SIZES) for booster in (model, again)]
     assert good.change == pytest.approx(soft[1] - soft[0], abs=1e-5)
     assert found.best.name == "good"
-    assert found.batches[1].problem.startswith("no query has two labels")
+    assert found.batches[1].problem.startswith("no query that counts has two labels")
     given = value(model, candidates(), params={"eta": 0.5})
     assert given.batches[2].change != pytest.approx(good.change, rel=0.05)
     with pytest.raises(TypeError, match="params must be a dict of names and values"):
@@ -193,7 +193,7 @@ def test_xgboost_trained_on_a_function():
     again = bx.train({"eta": 0.1}, xgb.DMatrix(X, y, group=SIZES), 5, xgb_model=model, verbose_eval=False)
     after = NDCG(LABELS, again.predict(xgb.DMatrix(POOL)), group=SIZES)
     assert found.batches[0].hard == pytest.approx(after - found.hard_before, abs=1e-9)
-    assert found.batches[1].problem.startswith("no query has two labels")
+    assert found.batches[1].problem.startswith("no query that counts has two labels")
 
 
 @pytest.mark.parametrize("booster", ["lightgbm", "xgboost"])
@@ -211,7 +211,7 @@ def test_soft_ranker(booster):
     good = found.batches[2]
     assert good.hard == pytest.approx(after - NDCG(LABELS, before, group=SIZES), abs=1e-9)
     assert good.n_trees == 3
-    assert found.batches[1].problem.startswith("no query has two labels")
+    assert found.batches[1].problem.startswith("no query that counts has two labels")
     given = value(ranker, candidates(), n_trees=3, params={"learning_rate": 0.9})
     assert given.batches[2].spread > 1.5 * good.spread  # bolder steps
 

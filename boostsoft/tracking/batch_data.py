@@ -37,8 +37,9 @@ class Batch:
 
     @property
     def ordered(self) -> bool:
-        """Whether a query has two labels: otherwise no order of its documents is better than another."""
-        return bool(self.groups.differ(self.labels).any())
+        """Whether a query that counts has two labels: otherwise no order of documents is better than another."""
+        differ = self.groups.differ(self.labels)
+        return bool((differ if self.weights is None else differ & (self.weights > 0)).any())
 
 
 def read_batches(batches: Any, model: Any, start: str) -> list[Batch]:

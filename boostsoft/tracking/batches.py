@@ -122,10 +122,10 @@ def marginal_value(
     Notes
     -----
     A batch on which training fails, or after which the metric is infinite, has NaN for its values, the error in
-    ``problem``, and the last rank; the others are not lost. A batch in which no query has two labels teaches a ranking
-    objective nothing: its change is 0, and it is not trained on. A batch may also be too small for the model's
-    parameters (LightGBM wants 20 documents in a leaf): then no tree has a split, ``n_trees`` is 0, and so is the
-    change.
+    ``problem``, and the last rank; the others are not lost. A batch in which no query has two labels, or none of weight
+    above 0, teaches a ranking objective nothing: its change is 0, and it is not trained on. A batch may also be too
+    small for the model's parameters (LightGBM wants 20 documents in a leaf): then no tree has a split, ``n_trees`` is
+    0, and so is the change.
 
     With LightGBM's ``linear_tree`` the first new tree has constants in its leaves, as whenever LightGBM starts from an
     ``init_score``.
@@ -246,7 +246,8 @@ class _Measure:
         change, reach = self.mean(gain), np.inf if np.isnan(error) else self.t * error
         problem = ""
         if result.n_trees == 0:
-            problem = "no tree could split" if batch.ordered else "no query has two labels: nothing to learn from"
+            split, order = "no tree could split", "no query that counts has two labels: nothing to learn from"
+            problem = split if batch.ordered else order
         row = BatchValue(
             **known, change=change, error=error, low=change - reach, high=change + reach, hard=self.mean(hard),
             hard_error=hard_error, control=self.control(after), spread=self._spread(after), n_trees=result.n_trees,

@@ -21,7 +21,11 @@ _MOST_DIGITS = (1079, 200, 250)  # queries to train on at most, to validate and 
 
 @dataclass(frozen=True, eq=False)
 class Draw:
-    """A draw: three parts, and for each query of the last one a number that is its own in all draws of the set."""
+    """A draw: three parts, and for each query of the last one a number that is its own in all draws of the set.
+
+    Of the digits it is that of the image, whose documents are others in each draw: its queries tell less than as many
+    of other images.
+    """
 
     train: RankingData
     valid: RankingData
@@ -97,4 +101,5 @@ def _digits(seed: int, documents: int | None) -> Draw:
     most, valid, test = _MOST_DIGITS
     n_train = 300 if documents is None else min(most, max(1, documents // _DIGITS))
     parts = load_digits_ranking(seed=seed, n_queries=(n_train, valid, test))
-    return Draw(parts.train, parts.valid, parts.test, tested=seed * test + np.arange(test))
+    images = parts.test.qid[np.cumsum(parts.test.sizes) - 1]
+    return Draw(parts.train, parts.valid, parts.test, images)
