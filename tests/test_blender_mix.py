@@ -22,7 +22,7 @@ def rule(sizes, counting, spec="ndcg@10"):
     y = np.concatenate([np.r_[float(q < counting), np.zeros(n - 1)] for q, n in enumerate(sizes)])
     queries = prepare(Metric(spec), "test", y, QueryGroups.from_sizes(np.array(sizes)))
     weights = np.ones(len(sizes))
-    return automatic_mix(queries, weights), room_at_cutoff(queries, weights)
+    return automatic_mix(queries, y, weights), room_at_cutoff(queries, weights)
 
 
 @pytest.mark.parametrize(
@@ -131,3 +131,20 @@ def test_a_bad_mix(data, mix, error, message):
     S, y, sizes = data
     with pytest.raises(error, match=message):
         SoftBlender(mix=mix).fit(S, y, group=sizes)
+
+
+@pytest.mark.parametrize(
+    "metric",
+    [
+        Metric("ndcg@5", gain=[3, 2, 1, 0]),
+        Metric("ndcg@5", gain=lambda label: 3.0 - label),
+        Metric("err", p_rel=[0.9, 0.4, 0.1, 0]),
+    ],
+)
+def test_where_a_higher_label_is_worth_less_the_order_of_labels_is_left_out(metric):
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 4, 600)
+    S = np.column_stack([-y + 2 * rng.normal(size=600), y + 2 * rng.normal(size=600), rng.normal(size=600)])
+    blender = SoftBlender(metric).fit(S, y, group=[20] * 30)
+    assert blender.mix_ == {}
+    assert blender.weights_.argmax() == 0

@@ -33,6 +33,26 @@ def test_what_is_mixed_in_by_default():
         assert check_settings(SoftRanker(metric=metric)).objective.mix == ()
     for turned in (Metric("ndcg@10", gain=[0, 3, 1]), Metric("err", p_rel=[0.0, 0.5, 0.4])):  # tau would say otherwise
         assert check_settings(SoftRanker(metric=turned)).objective.mix == ()
+
+
+@pytest.mark.parametrize(
+    ("metric", "turned"),
+    [
+        (Metric("ndcg@10", gain=lambda label: 3.0 - label), True),
+        (Metric("err", p_rel=lambda label: (3.0 - label) / 4.0), True),
+        (Metric("ndcg@10", gain=lambda label: label + 3.0 * (label == 1.0)), True),
+        (Metric("ndcg@10", gain=lambda label: 7.0 * label), False),
+        (Metric("ndcg@10", gain=lambda label: np.minimum(label, 2.0)), False),
+    ],
+)
+def test_by_a_function_the_labels_tell_whether_a_higher_one_is_worth_less(metric, turned):
+    labels = np.arange(400) % 4.0
+    groups = QueryGroups.from_sizes([20] * 20)
+    settings = check_settings(SoftRanker(metric=metric)).on(labels, groups)
+    assert [order.metric for order, _ in settings.objective.mix] == ([] if turned else ["kendall"])
+    assert len(settings.evaluated) == settings.n_watched == (1 if turned else 2)
+    given = check_settings(SoftRanker(metric=metric, mix={"kendall": 0.3}, eval_metric="map")).on(labels, groups)
+    assert len(given.objective.mix) == len(given.evaluated) == given.n_watched == 1
     for rising in (Metric("ndcg@10", gain=[0, 3, 3]), Metric("err", p_rel=[0.0, 0.5, 0.5])):
         assert check_settings(SoftRanker(metric=rising)).objective.mix == ((Metric("kendall"), 0.3),)
     assert check_settings(SoftRanker(mix=None)).objective.mix == ()

@@ -56,8 +56,8 @@ class SoftBlender(BaseEstimator):  # type: ignore[misc]
         What else to maximise, under the same noise: ``{"kendall": 0.3}`` adds .3 times Kendall's tau to the metric.
         "auto" is tau by 30 / n of n training queries that tell rankings apart, at most 1, times the c above: few
         queries say more about the order of whole lists than about their top. It is nothing below .1, from some 300 c
-        queries on; where c is below .5, from some 330 documents on for k = 10; and for metrics of pairs. None is the
-        metric alone.
+        queries on; where c is below .5, from some 330 documents on for k = 10; for metrics of pairs; and where a higher
+        label is worth less to the metric, by its ``gain`` or ``p_rel``. None is the metric alone.
     normalize : "rank", "zscore", "minmax" or "none"
         How scores are brought to one scale in each query; see Notes.
     constraint : "simplex", "nonnegative" or "free"

@@ -33,6 +33,12 @@ def coefficients(metric: Metric, caller: str, labels: FloatArray, groups: QueryG
     return _from_option(caller, "gain", metric.gain, GAINS, labels)
 
 
+def falls(labels: FloatArray, gains: FloatArray) -> bool:
+    """Whether a higher one of these labels is worth less, by what each document has."""
+    _, first = np.unique(labels, return_index=True)
+    return bool((np.diff(gains[first]) < 0).any())
+
+
 def _least_relevant(threshold: float) -> float:
     """A little less where it is no whole number: boosters keep labels in single precision, and 5/6 as .8333333."""
     return threshold if threshold == np.floor(threshold) else threshold - abs(threshold) * _SINGLE

@@ -50,8 +50,8 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         What to train on and what :meth:`score` measures: any metric with an exact expectation.
     mix : "auto", mapping or None
         What else to train on (:class:`boostsoft.objectives.SoftObjective`): "auto" is ``{"kendall": 0.3}``, the order
-        of the whole list, or nothing if the metric is about it already, or if its ``gain`` or ``p_rel`` is a table in
-        which a higher label is worth less; None is the metric alone.
+        of the whole list, or nothing if the metric is about it already, or if by its own ``gain`` or ``p_rel`` a
+        higher label is worth less (of a table any, of a function one of those to train on); None is the metric alone.
     losses : "auto", mapping or None
         Convex losses to train on beside the metrics (:class:`boostsoft.objectives.SoftObjective`), by their weights;
         "auto" is ``{"xendcg": 0.5, "ranknet": 0.5}`` for NDCG with ``gain="exp2"`` or a table of 2^label - 1, from

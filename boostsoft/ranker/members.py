@@ -15,10 +15,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+import numpy as np
+
+from ..arguments import FloatArray
+from ..metrics.coefficients import coefficients, falls
 from ..metrics.hard import Metric
 from ..metrics.registry import REGISTRY
 from ..metrics.spec import Table, is_gain
 from ..objectives import Objective, QueryRMSEObjective, SoftObjective
+from ..query_groups import QueryGroups
 from .convex_losses import FEW
 
 # by default on few documents (notebooks/10_boosters.ipynb), and on more: there two that differ in nothing but that
@@ -76,6 +81,12 @@ def is_turned(metric: Metric) -> bool:
     """Whether a higher label is worth less somewhere in the user's table."""
     table = worth(metric)
     return isinstance(table, tuple) and any(after < before for before, after in pairwise(table))
+
+
+def is_turned_on(caller: str, metric: Metric, labels: FloatArray) -> bool:
+    """Whether a higher one of these labels is worth less."""
+    distinct = np.unique(labels)
+    return falls(distinct, coefficients(metric, caller, distinct, QueryGroups.from_sizes([distinct.size])))
 
 
 _TURNS = (

@@ -59,6 +59,8 @@ class Settings:
     reg_lambda : how many documents' curvature is added to a leaf's.
     random_trees : whether splits are chosen among random ones; None until the training data is known.
     by_data : whether the training data has decided on random trees.
+    mix_by_data : whether the order of the list stands in the objective unless the labels say otherwise: if a higher one
+        of them is worth less by the user's function.
     sampled : whether random trees are so by the rows and features that they see where thresholds could be random too.
     n_boosters : how many boosters there are; None until the training data is known.
     more : the booster's own further parameters.
@@ -90,6 +92,7 @@ class Settings:
     progress: bool
     seed: int
     by_data: bool = False
+    mix_by_data: bool = False
     sampled: bool = False
 
     @property
@@ -115,7 +118,11 @@ class Settings:
         by_data = self.random_trees is None
         helps = random_trees.helps(groups.n_docs, relevant) and not unsuited
         random = helps if self.random_trees is None else self.random_trees
-        objective = self.objective
+        objective, evaluated, n_watched = self.objective, self.evaluated, self.n_watched
+        if self.mix_by_data and members.is_turned_on(FIT, objective.metric, labels):
+            objective = changed(objective, mix=())
+            if n_watched > 1:  # the metric, and the order of the list beside it
+                evaluated, n_watched = evaluated[:1], 1
         if self.losses_by_data:
             losses = convex_losses.chosen(objective.metric, groups, relevant, random)
             objective = changed(objective, losses=tuple(losses.items()))
@@ -127,7 +134,14 @@ class Settings:
                 f"{FIT}: n_boosters must be 1 with init_model, which one booster goes on from; got {several}"
             )
         found = replace(
-            self, random_trees=random, by_data=by_data, objective=objective, losses_by_data=False, n_boosters=several
+            self,
+            random_trees=random,
+            by_data=by_data,
+            objective=objective,
+            losses_by_data=False,
+            evaluated=evaluated,
+            n_watched=n_watched,
+            n_boosters=several,
         )
         if self.learning_rate is None:
             return replace(found, learning_rate=rate.chosen(groups.n_docs, relevant, random, self.n_estimators, slow))
@@ -164,6 +178,7 @@ def check_settings(ranker: Any) -> Settings:
         losses_by_data=by_data,
         evaluated=evaluated,
         n_watched=len(evaluated) if given is None else 1,
+        mix_by_data=isinstance(ranker.mix, str) and callable(members.worth(objective.metric)),
         n_estimators=_narrow_number(FIT, "n_estimators", ranker.n_estimators, 1),
         learning_rate=_unless_auto("learning_rate", ranker.learning_rate, "a number above 0", positive_number),
         num_leaves=_narrow_number(FIT, "num_leaves", ranker.num_leaves, 2),
