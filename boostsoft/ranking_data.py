@@ -153,6 +153,8 @@ def _query_positions(queries: NDArray[Any], n_queries: int) -> NDArray[np.int64]
     if queries.dtype == np.bool_:
         if queries.shape != (n_queries,):
             raise ValueError(f"{name} as a mask must have shape ({n_queries},); got {queries.shape}")
+        if not queries.any():
+            raise ValueError(f"{name} as a mask must be True for at least one query; it is False for all {n_queries}")
         queries = np.flatnonzero(queries)
     if queries.ndim != 1 or queries.size == 0 or queries.dtype.kind not in "iu":
         raise ValueError(

@@ -130,7 +130,8 @@ def choose_sigma(
     smoothness_weight : float
         Of "tradeoff", at least 0.
     n_folds, l2
-        Of "held-out": into how many parts the queries are cut, and the price of unequal weights, at least 0.
+        Of "held-out": into how many parts the queries are cut (each of one at least), and the price of unequal weights,
+        at least 0.
     random_state : int, RandomState or Generator, optional
         Of the folds, and of the pairs of models if there are more than five; None is 0.
     progress : "auto", True or False
@@ -297,7 +298,7 @@ def _held_out(mixed: Mixtures, grid: FloatArray, rng: np.random.Generator, optio
         mixed.scores / np.where(sizes > 0, sizes, 1.0), mixed.prepared, mixed.query_weight, mixed.soft.hard,
         mixed.soft.noise, (float(grid[-1]),), "simplex", 0.0,
     )  # fmt: skip
-    n_folds = options["n_folds"]
+    n_folds = min(options["n_folds"], mixed.query_weight.size)
     fold = rng.permutation(mixed.query_weight.size) % n_folds
     values = np.empty((fold.size, grid.size))
     for part in range(n_folds):

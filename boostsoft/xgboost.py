@@ -33,7 +33,7 @@ from .adapters.xgboost_refusals import (
     refuse_minimising,
     refuse_stopping_by_another,
 )
-from .arguments import as_flag, short
+from .arguments import as_flag, of_type, short
 from .choices import Accuracy, Hessian, Noise, Reference
 from .metric_lists import MetricList
 from .metrics.hard import Metric
@@ -313,6 +313,7 @@ def train(
     5
     """
     xgboost = import_xgboost("boostsoft.xgboost.train")
+    of_type("boostsoft.xgboost.train", "dtrain", dtrain, xgboost.DMatrix)
     rule = trained_objective(obj)
     watched = watched_metrics(custom_metric, rule)
     settled, evals = settle(params, arguments.get("xgb_model")), as_evals(evals)

@@ -154,6 +154,14 @@ def test_infinite_values_are_searched_as_others_are(name, value, monkeypatch):
 
 
 @every_search
+def test_a_metric_that_is_infinite_for_a_query_cannot_be_searched(name):
+    problem = make_problem(n_queries=25, metric="pnr")
+    perfect = replace(problem, scores=problem.scores + 1e3 * problem.prepared.gains[:, None])
+    with pytest.raises(ValueError, match=r"SoftBlender.fit: pnr must be finite for every query; query \d+ has"):
+        run(name, perfect)
+
+
+@every_search
 def test_sigmas_noise_and_penalty_mean_nothing(name):
     plain = make_problem()
     other = replace(plain, noise="gumbel", sigmas=(3.0, 1.0), l2=7.0)

@@ -269,6 +269,13 @@ def test_residual_weighs_queries_in_whatever_order_their_rows_come():
 # ---------------------------------------------------------------------------------------------------------
 
 
+def test_there_are_no_more_folds_than_queries(data):
+    S, y, sizes = data
+    options = {"method": "held-out", "group": sizes, "sigmas": [0.5]}
+    each, more = (choose_sigma(S, y, n_folds=n, **options) for n in (sizes.size, 10**9))
+    np.testing.assert_array_equal(each.table["value"], more.table["value"])
+
+
 def test_held_out_values_are_those_of_fits_without_the_query(data):
     S, y, sizes = data
     found = choose_sigma(S, y, method="held-out", group=sizes, sigmas=[0.5], n_folds=4, random_state=2)

@@ -97,7 +97,7 @@ def test_select_queries_keeps_the_names_of_the_features():
     [
         ([True, False], r"mask must have shape \(3,\); got \(2,\)"),
         ([True, False, True, False], r"mask must have shape \(3,\); got \(4,\)"),
-        ([False, False, False], "at least one query"),
+        ([False, False, False], "True for at least one query; it is False for all 3"),
         ([], "at least one query"),
         ([0.0], "integers; got dtype float64"),
         ([[0]], r"one-dimensional.*shape \(1, 1\)"),

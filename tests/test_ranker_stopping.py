@@ -264,6 +264,7 @@ def test_validation_queries_follow_the_seed(data):
         ({}, {"eval_set": "ok", "eval_qid": [[1]]}, r"eval_set\[0\]: qid must have one id per row"),
         ({}, {"eval_set": "bare"}, r"eval_set\[0\]: queries are missing"),
         ({}, {"eval_set": "narrow"}, "X has 3 features"),
+        ({}, {"eval_set": "ok", "eval_group": [[1]]}, r"eval_set\[0\]: give eval_group or eval_qid, not both"),
     ],
 )
 def test_evaluation_sets_are_checked(parameters, arguments, message, data, valid):
@@ -273,6 +274,15 @@ def test_evaluation_sets_are_checked(parameters, arguments, message, data, valid
         arguments = {"eval_qid": [valid.qid] if name == "ok" else None, **arguments, "eval_set": sets[name]}
     with pytest.raises(ValueError, match=message):
         fit(ranker(**parameters), data, **arguments)
+
+
+@both
+def test_a_metric_that_becomes_infinite_is_not_stopped_by(booster, data, valid):
+    """pnr is infinite once a query is in perfect order: the first such tree would be kept."""
+    evaluated = {"eval_set": [(valid.X, valid.y)], "eval_qid": [valid.qid]}
+    with pytest.raises(ValueError, match=r"SoftRanker.fit: .* pnr.* is infinite with \d+ trees: watch auc or kendall"):
+        fit(ranker(booster, eval_metric="pnr", early_stopping_rounds=5), data, **evaluated)
+    assert fit(ranker(booster, eval_metric="pnr"), data, **evaluated).n_iter_ > 0  # which only records it
 
 
 def test_a_value_that_is_reached_again_is_no_better():

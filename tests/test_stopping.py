@@ -139,9 +139,13 @@ def test_standing_still_stops_and_a_sure_rise_does_not():
     assert rule.stop_at(as_track(rising, [1, 2, 3, 4])) is None
 
 
-def test_an_infinite_value_never_stops():
-    values = np.full((5, 4), np.inf)
-    assert StoppingRule(1).stop_at(as_track(values, [1, 2, 3, 4])) is None
+def test_infinite_values_are_refused():
+    """As of pnr in perfect order: the first of them would be the best, whatever came after it."""
+    values = np.arange(20.0).reshape(5, 4)
+    values[3, 2] = np.inf
+    with pytest.raises(ValueError, match=r"must be finite for every query; with 3 trees query 2 has an infinite value"):
+        StoppingRule(1).stop_at(as_track(values, [1, 2, 3, 4]))
+    assert StoppingRule(1).stop_at(as_track(values, [1, 2, 3, 4], np.array([1.0, 1.0, 0.0, 1.0]))) is None
     assert not StoppingRule(1).gives_up(Gain(math.nan, math.nan), 3.0)
 
 

@@ -214,3 +214,15 @@ def test_where_no_tree_can_be_split_the_objective_tells(booster, data):
         given["params"]["min_child_weight"] = 1e9
     with pytest.warns(UserWarning, match="no tree can be split with min_.*=1e.09"):
         grown(booster, given, data)
+
+
+def test_query_ids_may_stand_in_X(data):
+    X = np.column_stack([data.qid, data.X])
+    ranker = SoftRanker(**SMALL, qid_column=0)
+    given, named = (
+        ranker.train_arguments(data.y, X=X),
+        SoftRanker(**SMALL).train_arguments(data.y, X=data.X, qid=data.qid),
+    )
+    assert given["params"] | {"objective": 0} == named["params"] | {"objective": 0}
+    with pytest.raises(ValueError, match=r"group= .* or qid= .* must be given"):
+        ranker.train_arguments(data.y)

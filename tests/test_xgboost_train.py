@@ -252,6 +252,11 @@ def test_what_cannot_be_trained_on_is_refused_by_the_name_of_the_argument(data, 
         bx.train({}, data, 3, obj=obj)
 
 
+def test_data_that_is_no_dmatrix_is_refused():
+    with pytest.raises(TypeError, match=r"^boostsoft\.xgboost\.train: dtrain must be a DMatrix; got ndarray"):
+        bx.train({}, np.zeros((4, 2)), 3)
+
+
 @pytest.mark.parametrize("params", [None, [("eta", 0.1)], "eta=1"])
 def test_params_that_are_no_mapping_are_refused(data, params):
     with pytest.raises(TypeError, match=r"xgboost\.train: params must be a dict, \{\} for XGBoost's defaults; got"):

@@ -28,6 +28,8 @@ def evaluation_sets(ranker: Any, encoder: Encoder, named: bool, eval_set: Any, b
     sets = []
     for at, (pair, *queries) in enumerate(zip(pairs, *lists, strict=True)):
         caller = f"{FIT}: eval_set[{at}]"
+        if queries[0] is not None and queries[1] is not None:
+            raise ValueError(f"{caller}: give eval_group or eval_qid, not both")
         X = checked_columns(caller, ranker, pair[0], reset=False)
         rows, knows = read_rows(caller, encoder, X, pair[1], *queries)
         if named and not knows:

@@ -12,7 +12,7 @@ from ..arguments import as_array
 from ..labels import read_labels
 from ..queries import Queries, weigh
 from ..query_groups import resolve_groups
-from .features import Encoder, Features, checked_columns, find_column
+from .features import Encoder, Features, checked_columns, find_column, ids_in
 from .regularization import first_curvature
 from .rows import Rows
 from .settings import Settings
@@ -34,6 +34,8 @@ def train_arguments(
     query_weight: Any,
 ) -> dict[str, Any]:
     """The arguments of ``train`` for a data set of these labels, queries and weights, and of these features, if any."""
+    if group is None and qid is None and X is not None:
+        qid = _ids_in(ranker, X)
     if group is None and qid is None:
         raise ValueError(f"{CALLER}: group= (documents per query) or qid= (one id per row) must be given")
     n_docs = len(np.atleast_1d(as_array(CALLER, "y", y)))
@@ -45,6 +47,14 @@ def train_arguments(
     with as_booster(chosen.n_jobs):
         curvature = first_curvature(chosen.objective, rows, trees, CALLER)
     return trees.arguments(chosen, chosen.objective, curvature)
+
+
+def _ids_in(ranker: Any, X: Any) -> Any:
+    """The query ids that X holds, if it does."""
+    ranker = copy(ranker)
+    X = checked_columns(CALLER, ranker, X, reset=True)
+    column = find_column(CALLER, ranker, X, ranker.qid_column)
+    return None if column is None else ids_in(CALLER, X, column)
 
 
 def _features(ranker: Any, X: Any, n_docs: int) -> Features:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from math import isinf
 
 from ..query_means import STILL
+from .settings import FIT
 
 
 class Watch:
@@ -49,6 +51,11 @@ class Watch:
             return False
         value = sum(self.curves[self.dataset][metric][-1] for metric in self.metrics)
         self._waited += 1
+        if self.rounds is not None and isinf(value):
+            raise ValueError(
+                f"{FIT}: early_stopping_rounds needs a metric that is finite for every query; "
+                f"{self.metrics[0]} is infinite with {trees} trees: watch auc or kendall in place of pnr"
+            )
         if value > self._highest + STILL:
             self.best_trees, self._highest, self._waited = trees, value, 0
         return self.rounds is not None and self._waited >= self.rounds

@@ -6,6 +6,8 @@ from collections import deque
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import numpy as np
+
 from ..arguments import FloatArray, fraction, non_negative_number, set_fields, whole_number
 from ..metrics.soft import AnyMetric
 from ..query_means import STILL, counted_weights, degrees_of_freedom, mean_errors, t_quantile, weighted_means
@@ -47,7 +49,8 @@ class StoppingRule:
     Raises
     ------
     TypeError, ValueError
-        If a parameter is not as described; by :meth:`begin` and :meth:`stop_at`, if fewer than two queries count.
+        If a parameter is not as described; by :meth:`begin` and :meth:`stop_at`, if fewer than two queries count;
+        or if what is watched becomes infinite, as pnr does once a query is in perfect order.
 
     Notes
     -----
@@ -141,6 +144,12 @@ class StoppingWatch:
         if n_trees <= self._seen[-1][0]:
             raise ValueError(f"StoppingRule: the number of trees must rise; got {n_trees} after {self._seen[-1][0]}")
         mean = float(weighted_means(values[None], self._counted)[0])
+        if mean == np.inf:  # beside which no other is better
+            raise ValueError(
+                f"StoppingRule: what is watched must be finite for every query; with {n_trees} trees query "
+                f"{int(np.argmax(np.isinf(values) & (self._counted > 0)))} has an infinite value: watch auc or kendall "
+                "in place of pnr"
+            )
         if self.best_trees is None or mean > self.best_mean + STILL:
             self.best_trees, self.best_mean = n_trees, mean
         self._seen.append((n_trees, values))

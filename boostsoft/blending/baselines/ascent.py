@@ -45,6 +45,7 @@ def coordinate_ascent(
     for start in range(restarts):
         weights = drawn_weights(problem, rng, 1)[0] if start else problem.equal_weights
         path = _climb(search, weights, rng, tolerance)
+        search.refuse_infinite()
         if not best or path[-1].hard > best[-1].hard:
             best = path
         tell((start + 1) / restarts)

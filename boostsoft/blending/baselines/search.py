@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ...arguments import FloatArray
-from ...query_means import blocks
-from ..problem import Problem, Solution, Stage, unit
+from ...query_means import blocks, refuse_infinite
+from ..problem import FIT, Problem, Solution, Stage, unit
 
 EVALUATIONS = 16_000  # by default, of searches that go on for as long as they are told
 _CELLS = 4_000_000  # blended scores between two signs of progress
@@ -64,8 +64,16 @@ class HardSearch:
                 self.of_weights(row)
             tell(end / len(weights))
 
+    def refuse_infinite(self) -> None:
+        """Raise if a blend was of infinite value, than which none is better; where it is met SciPy would hide it."""
+        problem = self.problem
+        if self.best_value == np.inf:
+            values, counted = problem.hard_values(self.best), problem.prepared.counted(problem.query_weight)
+            refuse_infinite(FIT, problem.metric.name, values, counted)
+
     def stage(self) -> Stage:
         """The best blend so far as a step of the path."""
+        self.refuse_infinite()
         return Stage(np.nan, unit(self.best), np.nan, self.best_value)
 
     def solution(self, *earlier: Stage) -> Solution:
