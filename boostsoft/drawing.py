@@ -62,6 +62,8 @@ def given_axes(caller: str, ax: Any, width: float, height: float) -> Axes:
 
     if not isinstance(ax, Axes):  # a figure, or the array that subplots returns
         raise TypeError(f"{caller}: ax must be one of matplotlib's Axes; got {type(ax).__name__}")
+    if ax.name != "rectilinear":
+        raise TypeError(f"{caller}: ax must be flat, with a left and a lower edge; got axes that are {ax.name}")
     return ax
 
 

@@ -78,6 +78,11 @@ class RankingData:
         if changes.any():
             row = int(changes.argmax())
             raise ValueError(f"RankingData: qid must not change within a query; got {self.qid[row]} at row {row}")
+        ids, counts = np.unique(self.qid[self._starts()], return_counts=True)
+        if ids.size < self.sizes.size:
+            raise ValueError(
+                f"RankingData: qid must be another for each query; got {ids[counts > 1][0]} for two of them"
+            )
         if self.comments is not None and len(self.comments) != n_docs:
             raise ValueError(f"RankingData: comments must have length {n_docs}; got {len(self.comments)}")
         if not self.feature_names:

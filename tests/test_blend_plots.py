@@ -432,3 +432,5 @@ def test_axes_must_be_axes(curve, surface, blender):
             name = type(ax).__name__
             with pytest.raises(TypeError, match=rf"^{plot.__name__}: ax must be one of matplotlib's Axes; got {name}$"):
                 plot(found, ax=ax)
+        with pytest.raises(TypeError, match=rf"^{plot.__name__}: ax must be flat, .*; got axes that are polar$"):
+            plot(found, ax=Figure().add_subplot(projection="polar"))

@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 import sklearn
 from scipy.stats import norm
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import GroupKFold, cross_val_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -465,3 +467,9 @@ def test_copies_are_seen_through_rounding():
     found, reversed_ = copies(S, groups, np.ones(30), S.std(axis=0))
     assert found == [[0, 1]]
     assert reversed_ == [(0, 2)]
+
+
+def test_a_model_that_is_not_fitted_is_named(data):
+    S, y, sizes = data
+    with pytest.raises(NotFittedError, match=r"^SoftBlender.fit: models\[1\] must have been fitted; This LinearReg"):
+        SoftBlender(models=[LinearRegression().fit(S, y), LinearRegression()]).fit(S, y, group=sizes)

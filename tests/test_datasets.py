@@ -48,6 +48,7 @@ def test_ranking_data_counts_and_default_names():
         ({"sizes": np.array([2, 2])}, "sum to the 6 rows of X; got 2 sizes with sum 4"),
         ({"sizes": np.array([2, 0, 4])}, "sizes must be at least 1"),
         ({"sizes": np.array([[2, 1, 3]])}, "sizes must be at least 1 and sum to the 6 rows"),
+        ({"qid": np.array([7, 7, 8, 7, 7, 7])}, "qid must be another for each query; got 7 for two of them"),
         ({"sizes": np.array([3, 3])}, "qid must not change within a query; got 51 at row 2"),
         ({"comments": ("a",)}, "comments must have length 6; got 1"),
         ({"comments": ("a",) * 7}, "comments must have length 6; got 7"),

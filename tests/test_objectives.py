@@ -543,3 +543,9 @@ def test_what_is_no_score_of_every_document_is_refused(kind):
     for wrong, told in (([1.0], "90"), (np.full(90, -1.0), "0")):
         with pytest.raises(ValueError, match=f"mine: row_weight must .*{told}"):
             rule.gradient_curvature(queries, scores, wrong)
+
+
+def test_scores_are_refused_by_the_name_of_what_reads_them():
+    queries = SoftObjective().prepare([1, 0, 0, 1], QueryGroups.from_sizes([2, 2]))
+    with pytest.raises(ValueError, match=r"^SoftObjective.gradient_curvature: scores must"):
+        SoftObjective().gradient_curvature(queries, np.zeros(3))

@@ -185,6 +185,10 @@ def test_the_boosters_own_rankers_go_on_and_rankers_of_a_derived_class(booster, 
     queries = {"group": np.bincount(data.qid)} if booster == "lightgbm" else {"qid": data.qid}
     with pytest.raises(NotFittedError, match=r"eed to call fit"):
         fit(ranker(booster), data, init_model=own)
+    with pytest.raises(
+        NotFittedError, match=r"^SoftRanker.fit: init_model must have been fitted; this Derived is not$"
+    ):
+        fit(ranker(booster), data, init_model=Derived())
     for start in (own.fit(data.X, data.y, **queries), fit(ranker(booster, n_estimators=3), data)):
         model = Derived(**ranker(booster, n_estimators=2).get_params())
         model.fit(data.X, data.y, qid=data.qid, init_model=start)

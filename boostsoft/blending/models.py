@@ -15,9 +15,7 @@ def model_scores(caller: str, models: Any, X: Any) -> FloatArray:
     A model is anything with ``predict(X)`` that returns one score per row: a Booster or an estimator of LightGBM, an
     estimator of XGBoost or scikit-learn, a SoftRanker; or a Booster of XGBoost.
     """
-    return np.column_stack(
-        [finite_vector(caller, f"predictions of models[{at}]", _predict(m, X)) for at, m in enumerate(models)]
-    )
+    return np.column_stack([_scores(caller, at, model, X) for at, model in enumerate(models)])
 
 
 def check_models(caller: str, models: Any) -> None:
@@ -32,6 +30,16 @@ def check_models(caller: str, models: Any) -> None:
 def names_of_models(models: Any) -> list[str]:
     """What they are called in messages and pictures."""
     return [f"models[{at}] ({type(model).__name__})" for at, model in enumerate(models)]
+
+
+def _scores(caller: str, at: int, model: Any, X: Any) -> FloatArray:
+    from sklearn.exceptions import NotFittedError  # takes a second to load
+
+    try:
+        found = _predict(model, X)
+    except NotFittedError as error:
+        raise NotFittedError(f"{caller}: models[{at}] must have been fitted; {error}") from error
+    return finite_vector(caller, f"predictions of models[{at}]", found)
 
 
 def _predict(model: Any, X: Any) -> Any:

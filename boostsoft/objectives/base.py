@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from abc import ABC, abstractmethod
 from typing import Any
 
@@ -46,7 +47,7 @@ class Objective(ABC):
         TypeError, ValueError
             If ``scores`` or ``row_weight`` are not one finite number for each document, or a weight is below 0.
         """
-        caller, n_docs = queries.caller, queries.members.n_docs
+        caller, n_docs = re.sub(r"\.prepare$", ".gradient_curvature", queries.caller), queries.members.n_docs
         scores = finite_vector(caller, "scores", scores, n_docs)
         if row_weight is not None:
             row_weight = finite_vector(caller, "row_weight", row_weight, n_docs)

@@ -20,7 +20,7 @@ def beginning(own: Any, X: Any, init_model: Any, trees: Trees, encoder: Encoder)
     if init_model is None:
         return None, encoder
     if isinstance(init_model, own):
-        check_is_fitted(init_model)
+        check_is_fitted(init_model, msg=f"{FIT}: init_model must have been fitted; this %(name)s is not")
         theirs: Encoder = init_model._encoder
         if (theirs.names, theirs.qid_column) != (encoder.names, encoder.qid_column):
             raise ValueError(f"{FIT}: init_model must have been fitted on the columns of X, in their order")
