@@ -140,6 +140,23 @@ def is_of_times(column: Any) -> bool:
     return kind in ("m", "M") or (kind == "O" and time_in(column.to_numpy()) is not None)
 
 
+def is_of_texts(column: Any) -> bool:
+    """Whether a column holds texts, of which those that are digits would become floats."""
+    if hasattr(column.dtype, "is_temporal"):  # polars
+        return str(column.dtype) in ("String", "Utf8")
+    return getattr(column.dtype, "kind", "O") in "OU" and any(isinstance(value, str) for value in column.to_numpy())
+
+
+def refuse_texts(caller: str, argument: str, X: Any) -> None:
+    """Raise if a column of a frame holds texts."""
+    for name, column in zip(X.columns, columns_of(X), strict=True) if is_frame(X) else ():
+        if is_of_texts(column):
+            raise TypeError(
+                f"{caller}: {argument} must hold numbers; column {name!r} has dtype {column.dtype}; turn it "
+                "into numbers"
+            )
+
+
 def float_of(dtype: Any) -> type[np.floating[Any]]:
     """The float that holds every number of a column: the single one, in half the memory, where that does."""
     return np.float32 if str(dtype).lower() in _NARROW else np.float64

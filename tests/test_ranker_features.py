@@ -13,7 +13,7 @@ import pytest
 import xgboost as xgb
 from scipy import sparse
 
-from boostsoft import Metric, SoftBlender, SoftRanker, track_trees
+from boostsoft import Metric, SoftBlender, SoftRanker, blend_curve, track_trees
 from boostsoft.ranker.fitted import encoded
 
 from . import ranker_cases
@@ -517,6 +517,15 @@ def test_arrays_of_texts_are_refused(data, kind):
             ranker().fit(X, data.y, qid=data.qid)
         with pytest.raises(TypeError, match=r"^SoftBlender.fit: S must hold numbers; got texts"):
             SoftBlender().fit(X, data.y, qid=data.qid)
+
+
+def test_frames_of_texts_hold_no_scores(data):
+    digits = pd.DataFrame(np.round(9 * data.X).astype(int)).add_prefix("bm")
+    one = digits.assign(bm1=digits["bm1"].astype(str))
+    for S in (one, one.astype(object), digits.astype(str)):
+        for fitted in (SoftBlender().fit, lambda S, y, qid: blend_curve(S, y, qid=qid, n=2)):
+            with pytest.raises(TypeError, match=r"^.*: S must hold numbers; column 'bm\d' has dtype \w+; turn it into"):
+                fitted(S, data.y, qid=data.qid)
 
 
 def test_a_column_of_objects_that_are_times_is_refused(data):

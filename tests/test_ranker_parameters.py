@@ -473,6 +473,14 @@ def test_random_state_repeats(booster, data):
     assert not np.array_equal(drawn[0], drawn[2])
 
 
+def test_splits_whose_gain_is_zero_in_single_precision_are_splits(data):
+    """Warnings are errors here: trees that rank are not said to have no split."""
+    model = fit(ranker(sigma=1e-24), data)
+    assert model.score(data.X, data.y, qid=data.qid) > fit(ranker(sigma=1e-24, n_estimators=1), data).score(
+        data.X, data.y, qid=data.qid
+    )
+
+
 @pytest.mark.parametrize("booster", [pytest.param("lightgbm", marks=IS_QUIET), "xgboost"])
 def test_nothing_is_printed(booster, data, capfd):
     with pytest.warns(UserWarning, match="no tree has a split"):

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..arguments import FloatArray, Numbers, RandomState, naming, refuse_lazy, refuse_masked
 from ..choices import Auto, BlendMethod, Constraint, Noise, Normalize, Progress
-from ..frames import as_checkable, refuse_same_names
+from ..frames import as_checkable, refuse_same_names, refuse_texts
 from ..labels import read_labels
 from ..metrics.hard import Metric, mean_of
 from ..metrics.soft import MetricWeights, as_metric
@@ -369,6 +369,7 @@ class SoftBlender(BaseEstimator):  # type: ignore[misc]
             validate_data(self, S, reset=reset, skip_check_array=True)
             scores = model_scores(caller, self.models, S)
             return scores, names_of_models(self.models)
+        refuse_texts(caller, "S", S)
         given = as_checkable(caller, "S", S)
         least = 2 if reset else 1  # one document alone has nothing to be ranked against
         with naming(caller, "S", SHAPE):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from ..arguments import FloatArray, as_array, naming, one_of, refuse_lazy, short
-from ..frames import as_checkable, is_frame, refuse_same_names
+from ..frames import as_checkable, is_frame, refuse_same_names, refuse_texts
 from ..kernels.ranks import mean_ranks as ranks_of_queries
 from ..kernels.threads import over_queries
 from ..query_groups import QueryGroups
@@ -30,6 +30,7 @@ def score_matrix(caller: str, S: Any) -> tuple[FloatArray, list[str]]:
 
     refuse_lazy(caller, "S", S)
     refuse_same_names(caller, "S", S)
+    refuse_texts(caller, "S", S)
     given = as_checkable(caller, "S", S)
     with naming(caller, "S", SHAPE):
         matrix: FloatArray = check_array(given, dtype=np.float64, order="C", ensure_all_finite=False, input_name="S")

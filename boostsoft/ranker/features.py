@@ -14,7 +14,16 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..arguments import naming, refuse_lazy, short, whole_number
-from ..frames import as_checkable, columns_of, float_of, is_frame, is_of_times, number_matrix, refuse_same_names
+from ..frames import (
+    as_checkable,
+    columns_of,
+    float_of,
+    is_frame,
+    is_of_texts,
+    is_of_times,
+    number_matrix,
+    refuse_same_names,
+)
 from ..query_groups import read_ids
 
 _MOST_IN_FLOAT32 = 2**24
@@ -272,7 +281,7 @@ def _numbers(caller: str, title: str, column: Any) -> NDArray[np.float64]:
             raise ValueError(f"{refused}; make it a category or leave it out")
         numbers: NDArray[np.float64] = column.cast(float).to_numpy()
         return numbers
-    if getattr(dtype, "kind", "O") in "OU" and any(map(_is_text, column.to_numpy())):  # ids: floats are made of digits
+    if is_of_texts(column):
         raise ValueError(f"{refused}; make it a category or leave it out")
     try:
         numbers = column.to_numpy(dtype=np.float64, na_value=np.nan)

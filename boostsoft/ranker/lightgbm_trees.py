@@ -356,8 +356,11 @@ def gains(booster: Any) -> FloatArray:
 
 
 def n_splits(booster: Any) -> int:
-    """How many splits all trees have."""
-    return int(booster.feature_importance("split").sum())
+    """How many splits all trees have; LightGBM leaves out those whose gain is 0 in float32, as under a tiny sigma."""
+    counted = int(booster.feature_importance("split").sum())
+    return counted or sum(
+        int(n) - 1 for n in re.findall(r"^num_leaves=(\d+)$", booster.model_to_string(), re.MULTILINE)
+    )
 
 
 def _evaluation(job: Job, valid: Sequence[Any]) -> Callable[[Any, Any], list[tuple[str, float, bool]]]:
