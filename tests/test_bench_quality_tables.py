@@ -219,8 +219,9 @@ def test_parts_of_other_widths(tmp_path):
     assert data.test_data(fold).X.tolist() == [[2, 0, 0], [0, 1, 0]]
 
 
-@pytest.mark.parametrize("part", ["train", "vali"])
+@pytest.mark.parametrize("part", ["train", "vali", "test"])
 def test_a_part_without_anything_relevant_is_an_error(split, part):
     (split / f"{part}.txt").write_text("0 qid:2 1:2\n0 qid:2 1:1\n")
+    read = data.test_data if part == "test" else data.training_data
     with pytest.raises(ValueError, match=rf"{part}\.txt must have relevant documents"):
-        data.training_data(folds.find_folds(split)[0])
+        read(folds.find_folds(split)[0])

@@ -102,6 +102,12 @@ def test_split_report():
     assert "Hard NDCG@10 on test: boostsoft is higher" in words
 
 
+def test_where_nothing_is_relevant_nothing_is_judged():
+    words = " ".join(text_of(report.split_report(split_of([NAN, NAN, NAN], [NAN, NAN, NAN]))).split())
+    assert "Nothing in test is relevant: there is nothing to compare by." in words
+    assert "equally well" not in words
+
+
 def uneven_split(parts=("train", "valid", "test"), **options):
     """Four queries a part, one of them empty in train and two elsewhere; ours is higher hard, and lower soft."""
     plan, values = Plan(**options), {}

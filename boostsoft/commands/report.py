@@ -93,6 +93,8 @@ def _conclusion(split: Split, part: str) -> list[RenderableType]:
     if not split.plan.baseline:
         return []
     name = split.plan.names[0]
+    if np.isnan(split.arms[0].values[part, name]).all():
+        return [_bold(f"Nothing in {part} is relevant: there is nothing to compare by.")]
     interval = paired_interval(*(fill_empty(arm.values[part, name], "zero") for arm in split.arms))
     chosen = ""
     if part == "valid" and split.plan.chooses_trees:

@@ -80,8 +80,7 @@ def training_data(files: FoldFiles) -> tuple[RankingData, RankingData]:
     """Training and validation part of a fold, equally wide."""
     train, valid = load_letor(list(files.train)), load_letor(list(files.valid))
     for part, paths in ((train, files.train), (valid, files.valid)):
-        if part.y.max() <= 0:
-            raise ValueError(f"bench quality: {paths[0]} must have relevant documents; all labels are 0 or below")
+        _refuse_irrelevant(part, paths)
     _refuse_shared(train, files.train, valid, files.valid)
     train, valid = equally_wide([train, valid])
     return train, valid
@@ -103,10 +102,17 @@ def prepared(make: Callable[..., tuple[Any, Any]], *given: Any) -> tuple[Any, An
 def test_data(files: FoldFiles) -> RankingData:
     """The test part of a fold, as wide as its training part."""
     test = load_letor(list(files.test))
+    _refuse_irrelevant(test, files.test)
     train, valid = training_data(files)
     for part, paths in ((train, files.train), (valid, files.valid)):
         _refuse_shared(part, paths, test, files.test)
     return fit_width(test, train.X.shape[1])
+
+
+def _refuse_irrelevant(part: RankingData, paths: Sequence[Path]) -> None:
+    """Raise if all rankings of a part are as good."""
+    if part.y.max() <= 0:
+        raise ValueError(f"bench quality: {paths[0]} must have relevant documents; all labels are 0 or below")
 
 
 def _refuse_shared(one: RankingData, ones: Sequence[Path], other: RankingData, others: Sequence[Path]) -> None:
