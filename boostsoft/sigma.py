@@ -21,7 +21,7 @@ from .arguments import (
     one_of,
     whole_number,
 )
-from .blending.annealing import counting_queries, several_count, share_of_a_query
+from .blending.annealing import several_count, share_of_a_query
 from .blending.mixtures import Mixtures, read_mixtures
 from .blending.problem import Problem
 from .blending.scores import NORMALIZATIONS, directions, score_matrix
@@ -130,8 +130,8 @@ def choose_sigma(
     smoothness_weight : float
         Of "tradeoff", at least 0.
     n_folds, l2
-        Of "held-out": into how many parts the queries are cut (each of one at least), and the price of unequal weights,
-        at least 0.
+        Of "held-out": into how many parts the queries that tell rankings apart are cut (each of one at least), and the
+        price of unequal weights, at least 0.
     random_state : int, RandomState or Generator, optional
         Of the folds, and of the pairs of models if there are more than five; None is 0.
     progress : "auto", True or False
@@ -146,8 +146,8 @@ def choose_sigma(
     ------
     TypeError, ValueError
         If no sigma passes the conditions of "sensitivity", or the hard metric tells no two models apart; if the hard
-        curves of "tradeoff" are all constant; if a fold of "held-out" leaves nothing to train on; if models of
-        "residual" are constant; if the metric is infinite for a query; or if an argument is not as described.
+        curves of "tradeoff" are all constant; if, of "held-out", fewer than two queries tell rankings apart; if models
+        of "residual" are constant; if the metric is infinite for a query; or if an argument is not as described.
 
     Warns
     -----
@@ -298,13 +298,13 @@ def _held_out(mixed: Mixtures, grid: FloatArray, rng: np.random.Generator, optio
         mixed.scores / np.where(sizes > 0, sizes, 1.0), mixed.prepared, mixed.query_weight, mixed.soft.hard,
         mixed.soft.noise, (float(grid[-1]),), "simplex", 0.0,
     )  # fmt: skip
-    n_folds = min(options["n_folds"], mixed.query_weight.size)
-    fold = rng.permutation(mixed.query_weight.size) % n_folds
+    telling = np.flatnonzero((mixed.query_weight > 0) & ~mixed.prepared.empty)  # two at least: no fold holds them all
+    n_folds = min(options["n_folds"], telling.size)
+    fold = np.zeros(mixed.query_weight.size, dtype=np.int64)
+    fold[telling] = rng.permutation(telling.size) % n_folds
     values = np.empty((fold.size, grid.size))
     for part in range(n_folds):
         train = problem.reweighted(np.where(fold != part, mixed.query_weight, 0.0))
-        if counting_queries(train.prepared, train.query_weight) == 0:
-            raise ValueError(f"choose_sigma: n_folds must leave a relevant document to train on; got {n_folds}")
         train = replace(train, l2=options["l2"] * share_of_a_query(train.prepared, train.query_weight))
         weights = starts(SoftValue(train, float(grid[-1])), rng, 1)[0]
         for at in watched(range(grid.size - 1, -1, -1), grid.size, f"choose_sigma, fold {part + 1}", options["shown"]):

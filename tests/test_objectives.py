@@ -13,7 +13,13 @@ import boostsoft as bs
 from boostsoft import QueryGroups
 from boostsoft.kernels.curvature import CURVATURES
 from boostsoft.metrics.registry import REGISTRY
-from boostsoft.objectives import REFERENCES, SoftLambdaObjective, SoftObjective, reference_objective
+from boostsoft.objectives import (
+    REFERENCES,
+    NothingToLearnError,
+    SoftLambdaObjective,
+    SoftObjective,
+    reference_objective,
+)
 
 from . import oracle
 
@@ -549,3 +555,15 @@ def test_scores_are_refused_by_the_name_of_what_reads_them():
     queries = SoftObjective().prepare([1, 0, 0, 1], QueryGroups.from_sizes([2, 2]))
     with pytest.raises(ValueError, match=r"^SoftObjective.gradient_curvature: scores must"):
         SoftObjective().gradient_curvature(queries, np.zeros(3))
+
+
+@pytest.mark.parametrize("metric", ["auc", "pnr"])
+@pytest.mark.parametrize("pooled", [False, True])
+def test_queries_that_do_not_weigh_teach_nothing(metric, pooled):
+    groups, rule = QueryGroups.from_sizes([2, 2, 1]), bs.Metric(metric, pooled=pooled)
+    with pytest.raises(NothingToLearnError):
+        SoftObjective(rule, query_weight=[1, 0, 1]).prepare([1, 1, 0, 1, 1], groups)
+    between = SoftObjective(rule, query_weight=[1, 0, 1])
+    if pooled:  # documents of two queries are a pair as well
+        gradient, _ = between.gradient_curvature(between.prepare([1, 1, 0, 1, 0], groups), np.zeros(5))
+        assert np.flatnonzero(gradient).tolist() == [0, 1, 4]

@@ -150,7 +150,7 @@ class SoftObjective(Objective):
         for name, _ in self.losses:
             further.append(LOSSES[name].prepare(y_true, groups, part=True, caller=f"{caller}: losses[{name!r}]"))
         weights = query_weights(caller, self.query_weight, groups)
-        if not part and not np.any(_learnable(queries) & (weights > 0)):
+        if not part and not _teaches(queries, weights):
             raise NothingToLearnError(NOTHING.format(caller, f"whose order changes {short(self.metric)}"))
         return replace(queries, further=tuple(replace(also, spare=queries.spare) for also in further))
 
@@ -318,6 +318,14 @@ def _prepared(caller: str, metric: Metric, y_true: Any, groups: QueryGroups) -> 
     queries = prepare(metric, caller, y_true, groups)
     refuse_rising_discount(caller, metric, queries)
     return queries.sorted_by_gain() if queries.pairwise else queries
+
+
+def _teaches(queries: PreparedQueries, weights: FloatArray) -> bool:
+    """Whether some order of documents of queries that weigh is better than another."""
+    if not queries.pooled:
+        return bool(np.any(_learnable(queries) & (weights > 0)))
+    gains = queries.gains[queries.members.per_document(weights) > 0]
+    return bool(gains.size and gains.min() < gains.max())
 
 
 def _learnable(queries: PreparedQueries) -> np.ndarray[Any, np.dtype[np.bool_]]:
