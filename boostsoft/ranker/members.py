@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
 import numpy as np
 
@@ -80,7 +79,7 @@ def worth(metric: Metric) -> Table | None:
 def is_turned(metric: Metric) -> bool:
     """Whether a higher label is worth less somewhere in the user's table."""
     table = worth(metric)
-    return isinstance(table, tuple) and any(after < before for before, after in pairwise(table))
+    return isinstance(table, tuple) and falls(np.arange(float(len(table))), np.array(table))
 
 
 def is_turned_on(caller: str, metric: Metric, labels: FloatArray) -> bool:

@@ -34,35 +34,30 @@ def train_arguments(
     query_weight: Any,
 ) -> dict[str, Any]:
     """The arguments of ``train`` for a data set of these labels, queries and weights, and of these features, if any."""
-    if group is None and qid is None and X is not None:
-        qid = _ids_in(ranker, X)
+    ranker = copy(ranker)  # which stays without names of columns
+    column = None
+    if X is not None:
+        X = checked_columns(CALLER, ranker, X, reset=True)
+        column = find_column(CALLER, ranker, X, ranker.qid_column)
+    if group is None and qid is None and column is not None:
+        qid = ids_in(CALLER, X, column)
     if group is None and qid is None:
         raise ValueError(f"{CALLER}: group= (documents per query) or qid= (one id per row) must be given")
     n_docs = len(np.atleast_1d(as_array(CALLER, "y", y)))
     labels = read_labels(CALLER, y, n_docs)
     groups = resolve_groups(CALLER, n_docs, group, qid)
     queries, weights = weigh(CALLER, Queries(groups, None, None, named=True), sample_weight, query_weight)
-    rows = Rows(_features(ranker, X, n_docs), labels, queries.groups, weights).that_weigh()
+    rows = Rows(_features(ranker, X, column, n_docs), labels, queries.groups, weights).that_weigh()
     chosen = settings.on(rows.labels, rows.groups) if X is None else settle(settings, trees, rows.in_their_mean())
     with as_booster(chosen.n_jobs):
         curvature = first_curvature(chosen.objective, rows, trees, CALLER)
     return trees.arguments(chosen, chosen.objective, curvature)
 
 
-def _ids_in(ranker: Any, X: Any) -> Any:
-    """The query ids that X holds, if it does."""
-    ranker = copy(ranker)
-    X = checked_columns(CALLER, ranker, X, reset=True)
-    column = find_column(CALLER, ranker, X, ranker.qid_column)
-    return None if column is None else ids_in(CALLER, X, column)
-
-
-def _features(ranker: Any, X: Any, n_docs: int) -> Features:
-    """The features as fit would encode them, or none."""
+def _features(ranker: Any, X: Any, column: int | None, n_docs: int) -> Features:
+    """The features of an X that has been checked as fit would encode them, or none."""
     if X is None:
         return Features(np.empty((n_docs, 0)), None, (), from_sparse=False)
-    ranker = copy(ranker)  # which stays without names of columns
-    X = checked_columns(CALLER, ranker, X, reset=True)
     if X.shape[0] != n_docs:
         raise ValueError(f"{CALLER}: X must have one row per label, {n_docs}; got {X.shape[0]}")
-    return Encoder.learn(ranker, X, find_column(CALLER, ranker, X, ranker.qid_column)).encode(CALLER, X)
+    return Encoder.learn(ranker, X, column).encode(CALLER, X)

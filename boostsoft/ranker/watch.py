@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from math import isinf
+from math import inf
 
 from ..query_means import STILL
 from .settings import FIT
@@ -51,7 +51,7 @@ class Watch:
             return False
         value = sum(self.curves[self.dataset][metric][-1] for metric in self.metrics)
         self._waited += 1
-        if self.rounds is not None and isinf(value):
+        if self.rounds is not None and value == inf:  # beside which no other is better
             raise ValueError(
                 f"{FIT}: early_stopping_rounds needs a metric that is finite for every query; "
                 f"{self.metrics[0]} is infinite with {trees} trees: watch auc or kendall in place of pnr"
