@@ -64,7 +64,7 @@ _LATER = {
     "track_trees": ".tracking",
 }
 
-# what completion offers, once imported, beside the names; the other modules are what these are made of
+# modules for users beside the names, imported when they are asked for; the others are what these are made of
 _MODULES = (
     "blend_plots", "blending", "dask", "datasets", "lightgbm", "objectives", "track_plots", "track_report", "tracking",
     "tracks", "xgboost",
@@ -76,8 +76,10 @@ if not TYPE_CHECKING:  # to type checkers any name would be there
     def __getattr__(name: str) -> Any:
         if name in _LATER:
             return getattr(import_module(_LATER[name], __name__), name)
+        if name in _MODULES:
+            return import_module(f".{name}", __name__)
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, *(name for name in _MODULES if name in globals())])
+    return sorted([*__all__, *_MODULES])

@@ -190,6 +190,20 @@ def test_what_is_heavy_is_imported_when_it_is_asked_for():
     passes_alone(code)
 
 
+def test_modules_for_users_need_no_import_of_their_own():
+    code = (
+        "import sys, boostsoft as bs\n"
+        "modules = [name for name in dir(bs) if name not in bs.__all__]\n"
+        "assert {'lightgbm', 'xgboost', 'objectives', 'dask'} <= set(modules)\n"
+        "assert 'boostsoft.xgboost' not in sys.modules\n"
+        "for name in modules:\n"
+        "    assert getattr(bs, name) is sys.modules[f'boostsoft.{name}'], name\n"
+        "assert bs.lightgbm.objective('ndcg@3') and bs.objectives.SoftObjective\n"
+        "assert not hasattr(bs, 'kernel')\n"
+    )
+    passes_alone(code)
+
+
 def test_new_figures_are_made_without_ax_and_pyplot_stays_out():
     code = (
         "import sys, numpy as np\n"
