@@ -636,6 +636,51 @@ def test_hovering_tells_the_figures(browser):
     assert f"ndcg_gaussian@10 : {track.mean[trees - 1, 1]:.4f}  [" in told
 
 
+def told_at(browser, trees, panel):
+    """What a mouse over so many trees in a panel is told."""
+    heading = f"tree {trees}" if panel == "x2y2" else f"{trees} trees"
+    told = "[...document.querySelectorAll('.hoverlayer text')].map(e => e.textContent).join('|')"
+    browser.ask(f"Plotly.Fx.hover(document.getElementById('plot'), {{xval: {trees}}}, ['{panel}'])")
+    browser.wait(f"{told}.startsWith('{heading}|')")  # it answers so many times a second
+    return browser.ask(told).replace(MINUS, "-")
+
+
+@pytest.mark.parametrize("n_steps", [40, 400])
+def test_hovering_tells_the_change_of_the_tree_under_the_mouse_alone(browser, n_steps):
+    """And not of the nearest one that helps, of the nearest that hurts and of the nearest of neither kind."""
+    track = track_of(n_steps, fall=0.003)
+    effects = tree_effects(track, SOFT.name)
+    open_report(browser, track)
+    wait_for(browser, "0", SOFT.name, "paired")
+    for trees in (3, n_steps // 2, n_steps // 2 + 1, n_steps - 1):
+        change, error, low, high = (getattr(effects, name)[trees - 1] for name in ("change", "error", "low", "high"))
+        numbers = f"change : {change:+.5f} ± {error:.5f}  [{low:+.5f}, {high:+.5f}]"
+        assert told_at(browser, trees, "x2y2").split("|")[1:] == [numbers]
+
+
+def test_hovering_over_several_tracks_tells_of_which_trees_a_value_is(browser):
+    tracks = [track_of(300, label="each"), track_of(30, every=10, seed=1, label="tenth"), track_of(200, label="short")]
+    open_report(browser, tracks)
+    wait_for(browser, "0", SOFT.name, "paired")
+    for trees, steps in ((156, (156, 160, 156)), (203, (203, 200, 200))):
+        told = told_at(browser, trees, "xy")
+        for track, step in zip(tracks, steps, strict=True):
+            value = track.mean[track.steps.tolist().index(step), 1]
+            assert f"{track.label} : {value:.4f} with {step} trees  [" in told
+    open_report(browser, tracks[:1])
+    wait_for(browser, "0", SOFT.name, "paired")
+    assert " with " not in told_at(browser, 156, "xy")
+
+
+def test_hovering_tells_no_error_that_is_not_known(browser):
+    track = track_of(20, n_queries=1)
+    open_report(browser, track)
+    wait_for(browser, "0", SOFT.name, "paired")
+    change = f"{tree_effects(track, SOFT.name).change[7]:+.5f}"
+    assert told_at(browser, 8, "x2y2").split("|")[1:] == [f"change : {change}"]
+    assert f"{SOFT.name} : {track.mean[7, 1]:.4f}" in told_at(browser, 8, "xy").split("|")
+
+
 def test_the_change_of_several_trees_is_not_called_that_of_one(browser):
     open_report(browser, [track_of(), track_of(every=5)])
     for number, words in enumerate(["tree %{x:,d}", "step to %{x:,d} trees"]):

@@ -16,6 +16,9 @@
     `rgba(${[1, 3, 5].map((i) => parseInt(colour.slice(i, i + 2), 16)).join(",")},${alpha})`;
   const isNarrow = () => plot.clientWidth < 760;
   const colourOf = (i) => data.palette[i % data.palette.length];
+  const stepsOf = data.tracks.map((track) => String(track.steps));
+  const differ = new Set(stepsOf).size > 1; // a line's nearest step may then be another than the heading's
+  const known = (...values) => values.every((value) => value !== null); // what is no number came as null
   const dashOf = (i) => ["solid", "dash", "dot", "dashdot"][Math.floor(i / data.palette.length) % 4];
 
   function curves() {
@@ -37,12 +40,14 @@
           line: { color: "#8c8c8c", width: 1.1 }, hovertemplate: "%{y:.4f}", showlegend: true,
         });
       }
-      const ends = low ? low.map((value, j) => [value, high[j]]) : null;
+      const interval = "[%{customdata[0]:.4f}, %{customdata[1]:.4f}]";
+      const value = differ ? "%{y:.4f} with %{x:,d} trees" : "%{y:.4f}";
+      const ends = (low || []).map((end, j) => [end, high[j]]);
       traces.push({
         ...group, x: track.steps, y: found.mean, name: plain(several ? track.name : state.metric),
         mode, line: { color: colour, width: 2.4, dash: dashOf(i) },
         customdata: ends, showlegend: several || Boolean(found.hard),
-        hovertemplate: ends ? "%{y:.4f}  [%{customdata[0]:.4f}, %{customdata[1]:.4f}]" : "%{y:.4f}",
+        hovertemplate: found.mean.map((_, j) => (low && known(...ends[j]) ? `${value}  ${interval}` : value)),
       });
       traces.push({
         ...group, x: [track.steps[found.best]], y: [found.mean[found.best]], mode: "markers", hoverinfo: "skip",
@@ -59,6 +64,7 @@
     const { change, error, low, high, kinds } = found.effects;
     const many = track.steps.length;
     const share = plot.clientWidth / many;
+    const estimate = "%{y:+.5f} ± %{customdata[0]:.5f}  [%{customdata[1]:+.5f}, %{customdata[2]:+.5f}]";
     const traces = [];
     if (many > manySteps) {
       const edge = { x: track.steps, xaxis: "x2", yaxis: "y2", mode: "lines", line: { width: 0 }, hoverinfo: "skip", showlegend: false };
@@ -68,7 +74,7 @@
       const colour = data.kinds[kind];
       const at = kinds.flatMap((other, i) => (other === kind ? [i] : []));
       const pick = (values) => (at.length ? at.map((i) => values[i]) : [null]); // an empty one would leave the legend
-      const bounded = (i) => low[i] !== null && high[i] !== null;
+      const bounded = (i) => known(low[i], high[i]);
       const bars = many > manySteps ? undefined : {
         type: "data", symmetric: false, width: 0, color: faint(colour, kind === "unsure" ? 0.4 : 0.75),
         thickness: Math.max(0.6, Math.min(2, 0.5 * share)),
@@ -78,11 +84,15 @@
       traces.push({
         x: pick(track.steps), y: pick(change), xaxis: "x2", yaxis: "y2", mode: "markers", legend: "legend2",
         name: `${at.length.toLocaleString("en")} ${{ helps: "help", hurts: "hurt", unsure: "unsure" }[kind]}`,
-        marker: { color: colour, size: Math.max(2, Math.min(7, 0.9 * share)) }, error_y: bars,
-        customdata: at.map((i) => [error[i], low[i], high[i]]),
-        hovertemplate: "%{y:+.5f} ± %{customdata[0]:.5f}  [%{customdata[1]:+.5f}, %{customdata[2]:+.5f}]",
+        marker: { color: colour, size: Math.max(2, Math.min(7, 0.9 * share)) }, error_y: bars, hoverinfo: "skip",
       });
     }
+    // one trace of all steps answers the mouse: each of the three would with its own nearest step
+    const ends = change.map((_, i) => [error[i], low[i], high[i]]);
+    traces.push({
+      x: track.steps, y: change, xaxis: "x2", yaxis: "y2", mode: "markers", marker: { opacity: 0 }, showlegend: false,
+      name: "change", customdata: ends, hovertemplate: ends.map((all) => (known(...all) ? estimate : "%{y:+.5f}")),
+    });
     return traces;
   }
 
