@@ -28,16 +28,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except MemoryError as error:
         return stop(f"not enough memory: {error}", FAILED)
     except Exception as error:
-        if not _is_of_lightgbm(error):
+        if not _is_of_a_booster(error):
             raise
         return stop(re.sub(r" at \S+, line \d+ *\.?", "", str(error)), FAILED)  # no place in LightGBM's own source
     return 0
 
 
-def _is_of_lightgbm(error: Exception) -> bool:
-    """Whether LightGBM raised an error; it is not loaded to find out, which takes a second or two."""
-    lightgbm = sys.modules.get("lightgbm")
-    return lightgbm is not None and isinstance(error, lightgbm.basic.LightGBMError)
+def _is_of_a_booster(error: Exception) -> bool:
+    """Whether LightGBM or CatBoost raised an error; neither is loaded to find out, which takes a second or two."""
+    lightgbm, catboost = sys.modules.get("lightgbm"), sys.modules.get("catboost")
+    if lightgbm is not None and isinstance(error, lightgbm.basic.LightGBMError):
+        return True
+    return catboost is not None and isinstance(error, catboost.CatBoostError)
 
 
 class _Parser(argparse.ArgumentParser):

@@ -160,19 +160,30 @@ def value_range(curves: Sequence[FloatArray]) -> tuple[float, float]:
 def brief(names: Sequence[str], most: int = 28) -> list[str]:
     """Names of at most so many letters, since longer ones leave no room for the picture.
 
-    What is left out is the middle or, where that would make two alike, what all begin with.
+    What is left out is the middle or, of those that would then be alike, what they begin with.
 
     >>> brief(["ndcg@10", "relevance_by_editors_v2"], 10), brief(["search_ndcg_visits", "search_err_visits"], 10)
     (['ndcg@10', 'relev…s_v2'], ['…ndcg_vis…', '…err_visi…'])
     """
-    found = [
-        name if len(name) <= most else f"{name[: most // 2]}…{name[len(name) - (most - 1) // 2 :]}" for name in names
-    ]
-    if len(set(found)) == len(set(names)):
-        return found
-    start = next((i for i, letters in enumerate(zip(*names, strict=False)) if len(set(letters)) > 1), 0)
-    tails = [f"…{name[start:]}" if start else name for name in names]
-    return [tail if len(tail) <= most else f"{tail[: most - 1]}…" for tail in tails]
+    found = {
+        name: name if len(name) <= most else f"{name[: most // 2]}…{name[len(name) - (most - 1) // 2 :]}"
+        for name in names
+    }
+    for _ in found:  # each time fewer are alike
+        shared = {words: [name for name in found if found[name] == words] for words in found.values()}
+        alike = [group for group in shared.values() if len(group) > 1]
+        for group in alike:
+            first = (i for i, letters in enumerate(zip(*group, strict=False)) if len(set(letters)) > 1)
+            start = next(first, min(map(len, group)) - 1)
+            tails = [f"…{name[start:]}" if start else name for name in group]
+            found |= {name: _cut(tail, most) for name, tail in zip(group, tails, strict=True)}
+        if not alike:
+            break
+    return [found[name] for name in names]
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def inches(axes: Axes) -> float:

@@ -249,6 +249,16 @@ def test_weights_below_0_and_models_without_one_have_colours_of_their_own(blende
     assert any(np.array_equal(line.get_xdata(), [1 / 3, 1 / 3]) for line in axes.get_lines())
 
 
+def test_what_is_said_of_weights_stays_in_the_picture_beside_long_names(blender):
+    found = copy(blender)
+    found.weights_ = np.array([0.0, 0.7, 0.3])
+    figure = weights_figure(found, names=[f"{name} " * 8 for name in NAMES])
+    figure.draw_without_rendering()
+    (axes,) = figure.axes
+    box = axes.xaxis.label.get_window_extent()
+    assert 0 <= box.x0 < box.x1 <= figure.bbox.x1
+
+
 def test_weights_by_one_query_have_no_intervals(blender):
     found = copy(blender)
     found._interval = np.full((3, 2), np.nan)
@@ -392,8 +402,8 @@ def test_wrong_names_and_kinds_are_refused(curve, surface, data):
                 plot(found, names=names)
     with pytest.raises(ValueError, match=r"^plot_blend_curve: kinds must be one of 'hard', 'soft'; got 'hrd'$"):
         plot_blend_curve(curve, kinds=["hrd"])
-    for kinds in ({"hard"}, np.array(["hard"]), ("hard",)):
-        plot_blend_curve(curve, kinds=kinds)
+    for kinds in ({"hard"}, np.array(["hard"]), ("hard",), ("hard", "hard")):
+        assert plot_blend_curve(curve, kinds=kinds).get_title(loc="left").lower().count("the metric itself") == 1
     with pytest.raises(ValueError, match=r"^plot_blend_curve: kinds must hold 'hard' or 'soft'; got none$"):
         plot_blend_curve(curve, kinds=[])
     with pytest.raises(TypeError, match=r"^plot_blend_curve: kinds must be a Collection; got int$"):

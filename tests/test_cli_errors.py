@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from types import SimpleNamespace
 
 import lightgbm as lgb
 import pytest
@@ -291,6 +292,19 @@ def test_an_error_of_lightgbm_is_one_line(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(train_command, "run_split", fails)
     assert cli.main(["demo", "--out", str(tmp_path / "out")]) == 2
     assert capsys.readouterr().err == "boostsoft: it failed\n"
+
+
+def test_an_error_of_catboost_is_one_line(tmp_path, capsys, monkeypatch):
+    class CatBoostError(Exception):
+        """Whose name the library's own has."""
+
+    def fails(*_):
+        raise CatBoostError("a category\nmust be a text")
+
+    monkeypatch.setitem(sys.modules, "catboost", SimpleNamespace(CatBoostError=CatBoostError))
+    monkeypatch.setattr(train_command, "run_split", fails)
+    assert cli.main(["demo", "--out", str(tmp_path / "out")]) == 2
+    assert capsys.readouterr().err == "boostsoft: a category must be a text\n"
 
 
 def test_an_error_of_ours_is_shown_whole(tmp_path, monkeypatch):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from boostsoft.drawing import new_axes, new_figure, within
+from boostsoft.drawing import brief, new_axes, new_figure, within
 
 DARK = {"figure.facecolor": "black", "axes.facecolor": "black", "savefig.facecolor": "auto", "text.color": "white"}
 
@@ -51,3 +51,14 @@ def test_labels_stay_within_the_ends_and_apart(seed):
     assert found.max() <= 9
     assert (np.argsort(found) == np.argsort(heights)).all()
     assert np.diff(np.sort(found)).min() >= 1 - 1e-12
+
+
+def test_of_long_names_no_two_are_cut_to_the_same():
+    """Of which one begins otherwise, and two are alike to the last letters or behind the middle."""
+    runs = [f"softranker_ndcg10_gumbel_seed{seed}_lr005_leaves31_run_final" for seed in (1, 2)]
+    nearly = [f"{'x' * 40}{middle}{'y' * 40}" for middle in ("a", "b", "c1", "c2")]
+    for names in (["lambdarank", *runs], runs, nearly, ["x" * 60, "x" * 61], ["short", *runs, *nearly]):
+        found = brief(names)
+        assert len(set(found)) == len(names)
+        assert max(map(len, found)) <= 28
+    assert brief([runs[0], runs[0]]) == [brief(runs[:1])[0]] * 2

@@ -27,6 +27,7 @@ from boostsoft.tracks.tree_track import TreeTrack
 
 from .letor_cases import letor_text
 from .narrow import WIDTHS, assert_no_number_is_cut, on_a_terminal
+from .tracked import track_of
 
 N_FEATURES = 4
 
@@ -131,6 +132,18 @@ def test_everything_into_a_folder(folder, tmp_path, capsys):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere names are texts")
+@pytest.mark.parametrize(
+    ("specs", "drawn"), [(("bpref@10", "ndcg@10"), "bpref@10"), (("map", "ndcg@10"), "map_gaussian")]
+)
+def test_the_picture_is_of_the_first_metric(specs, drawn, tmp_path, monkeypatch):
+    metrics = track_command.tracked_metrics(specs, "gaussian", 0.2)
+    figures = []
+    monkeypatch.setattr(track_command, "png", lambda figure: figures.append(figure) or b"")
+    track_command._write_png(track_of(metrics=tuple(metrics)), tmp_path / "x.png")
+    (figure,) = figures
+    assert figure.axes[1].get_title(loc="left").startswith(f"Change of {drawn} ")
+
+
 def test_a_model_whose_name_is_no_text(folder, xgboost_models, tmp_path, capsys):
     pytest.importorskip("plotly")
     model, out = tmp_path / os.fsdecode(b"m\xff.json"), tmp_path / "out"

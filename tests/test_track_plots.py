@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -549,6 +550,79 @@ def test_labels_are_numbers_that_can_be_read(size, said):
     values = size * np.array([0.5, 0.6, 0.59])[:, None, None] * np.ones((3, 1, 30))
     axes = track_plots.plot_curves(track_of(3, metrics=(HARD,), per_query=values))
     assert axes.texts[1].get_text().startswith(said)
+
+
+def line_names(axes):
+    return [text.get_text() for text in axes.texts[::2]]
+
+
+def test_lines_of_several_tracks_are_of_a_metric_that_is_named():
+    tracks = [track_of(label="A"), track_of(label="B", seed=1)]
+    axes = track_plots.plot_curves(tracks, "ndcg@10")
+    assert axes.get_ylabel() == "mean ndcg@10 over queries"
+    assert line_names(axes) == ["A", "B"]
+    others = [track_of(label="A", metrics=(HARD,)), track_of(label="B", metrics=(MAP,))]
+    axes = track_plots.plot_curves(others)
+    assert axes.get_ylabel() == "mean over queries"
+    assert line_names(axes) == ["A: ndcg@10", "B: map"]
+    assert track_plots.plot_curves(tracks[0], "ndcg@10").get_ylabel() == "mean over queries"
+    pairs = [track_of(label="A"), track_of(label="B", metrics=(MAP, SoftMetric("map")))]
+    figure = track_plots.hard_soft_figure(pairs)
+    assert figure._suptitle.get_text() == "ndcg@10, map after each tree"
+    assert [line_names(axes) for axes in figure.axes] == [
+        ["A: ndcg@10", "B: map"],
+        ["A: ndcg_gaussian@10", "B: map_gaussian"],
+    ]
+    assert_nothing_collides(figure)
+
+
+def test_a_number_is_no_other_tracks_name():
+    tracks = [SimpleNamespace(label=label) for label in ("A", "A", "A (1)", "B")]
+    assert labels.track_names(tracks) == ("A (2)", "A (3)", "A (1)", "B")
+
+
+def test_single_trees_and_a_last_step_that_comes_early_are_ticks_only_where_there_is_room():
+    track = track_of(6, every=100)
+    early = track_of(6, steps=np.array([100, 200, 300, 400, 500, 505]))
+    for found, ticks in ((track, [100, 200, 300, 400, 500, 600]), (early, None)):
+        axes = track_plots.plot_curves(found)
+        assert_nothing_collides(axes.figure)
+        assert (list(axes.get_xticks()) == ticks) == (ticks is not None)
+    assert_nothing_collides(track_plots.hard_soft_figure(track_of(20)))
+
+
+def test_one_query_alone_has_no_bands_and_no_words_on_them():
+    track = track_of(n_queries=1)
+    for figure in (
+        track_plots.plot_curves(track).figure,
+        track_plots.plot_changes(track).figure,
+        track_plots.hard_soft_figure(track),
+        track_plots.track_figure(track),
+    ):
+        captions = [figure._supxlabel.get_text()] if figure._supxlabel else []
+        captions += [axes.get_xlabel() for axes in figure.axes]
+        assert not any("95 %" in words for words in captions), captions
+
+
+def test_figures_can_be_pickled():
+    for figure in (track_plots.track_figure(track_of()), track_plots.hard_soft_figure(track_of())):
+        again = pickle.loads(pickle.dumps(figure))
+        assert [axes.get_xlabel() for axes in again.axes] == [axes.get_xlabel() for axes in figure.axes]
+
+
+@pytest.mark.parametrize(
+    ("metrics", "names"),
+    [
+        ((SOFT, Metric("map"), SoftMetric("map")), ["ndcg_gaussian@10"]),  # another soft metric has its twin
+        ((Metric("map"), SOFT), ["ndcg_gaussian@10"]),
+        ((Metric("map"), SoftMetric("map"), HARD, SOFT), ["map", "map_gaussian"]),
+    ],
+)
+def test_the_whole_overview_is_of_one_metric(metrics, names):
+    top, bottom = track_plots.track_figure(track_of(metrics=metrics)).axes
+    assert [text.get_text() for text in top.texts[: 2 * len(names) : 2]] == names
+    assert bottom.get_title(loc="left").startswith(f"Change of {names[-1]} ")
+    assert sum(len(line.get_xdata()) > 2 for line in curves_in(top)) == len(names)
 
 
 def test_the_overview_of_one_metric():

@@ -103,7 +103,8 @@ def plot_blend_curve(
     caller = "plot_blend_curve"
     of_type(caller, "curve", curve, BlendCurve)
     called = model_names(caller, names, _TWO)
-    kinds = [one_of(caller, "kinds", kind, (HARD, SOFT)) for kind in of_type(caller, "kinds", kinds, Collection)]
+    given = of_type(caller, "kinds", kinds, Collection)
+    kinds = list(dict.fromkeys(one_of(caller, "kinds", kind, (HARD, SOFT)) for kind in given))
     if not kinds:
         raise ValueError(f"{caller}: kinds must hold 'hard' or 'soft'; got none")
     axes = given_axes(caller, ax, 8.5, 5.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from textwrap import fill
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,12 +13,15 @@ from ..arguments import of_type
 from ..blending import SoftBlender
 from ..blending.interval import LEVEL
 from ..blending.models import names_of_models
-from ..drawing import BLUE, INK, QUIET, VERMILION, frame, given_axes, head, new_figure
+from ..drawing import BLUE, INK, QUIET, VERMILION, frame, given_axes, head, letters, new_figure
 from .shared import model_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+
+_LEAST_LETTERS = 30  # in a line of the caption, however long the names beside the axes are
 
 
 def weights_figure(blender: SoftBlender, *, names: Sequence[str] | None = None) -> Figure:
@@ -104,7 +108,8 @@ def plot_weights(blender: SoftBlender, *, names: Sequence[str] | None = None, ax
     axes.set_ylim(-0.6, len(weights) - 0.4)
     words = "" if intervals is None else f", with its {100 * LEVEL:g} % interval over resampled queries"
     none = " (grey: no weight)" if (weights == 0).any() else ""
-    axes.set_xlabel(f"weight{words}{none}", color=QUIET)
+    room = max(_LEAST_LETTERS, letters(axes) - int(1.4 * max(map(len, labels))))
+    axes.set_xlabel(fill(f"weight{words}{none}", room), color=QUIET)
     return axes
 
 

@@ -146,7 +146,11 @@ def _divide_at_zero(axes: Axes) -> None:
             "textcoords": "offset points",
         }
         axes.annotate(text.format(arm), (0, 1), va="top", ha=ha, fontsize=10, color=COLOURS[arm], **place)
-    axes.xaxis.set_major_formatter(lambda value, _: f"{value:+.3f}" if abs(value) > 1e-9 else "0")
+    axes.xaxis.set_major_formatter(_signed)
+
+
+def _signed(value: float, _: float) -> str:
+    return f"{value:+.3f}" if abs(value) > 1e-9 else "0"
 
 
 def _draw_interval(axes: Axes, place: float, interval: PairedInterval, *, strong: bool) -> None:

@@ -23,6 +23,7 @@ from ..drawing import png
 from ..extras import optional, reason
 from ..kernels.noise import LAWS
 from ..metrics import Metric, SoftMetric
+from ..metrics.hard import alike
 from ..metrics.registry import REGISTRY
 from ..metrics.soft import WATCHED_SIGMA, AnyMetric
 from ..metrics.spec import refuse_pnr
@@ -33,6 +34,7 @@ from ..track_report import write_report
 from ..track_report.figures import MetricFigures, metric_figures
 from ..tracking import track_trees
 from ..tracks import TreeTrack
+from ..tracks.checks import first_soft
 from ..tracks.files import SUFFIXES
 from ..tracks.words import amount
 from .options import add_command, check_folder, folder_name, metric_name, path_name, positive, whole
@@ -252,7 +254,9 @@ def _check_different(targets: Sequence[tuple[str, Path]]) -> None:
 
 
 def _write_png(found: TreeTrack, path: Path) -> None:
-    write_files(path.parent, {path.name: png(track_figure(found))})
+    drawn = first_soft(found.metrics)  # of the first metric, if that has an expectation
+    metric = None if alike(found.metrics[0].hard, found.metrics[drawn].hard) else 0
+    write_files(path.parent, {path.name: png(track_figure(found, metric))})
 
 
 def _write_track(found: TreeTrack, path: Path) -> None:

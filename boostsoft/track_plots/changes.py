@@ -89,8 +89,9 @@ def draw_changes(axes: Axes, effects: TreeEffects) -> None:
     axes.axhline(0, color=INK, lw=0.8, zorder=1.5)
     axes.set_ylim(*change_range(effects))
     tree_axis(axes, [effects.steps])
-    axes.yaxis.set_major_formatter(lambda value, _: signed(value))
-    caption = f"trees (bars: {per_cent(effects.level)} % intervals, paired over queries)"
+    axes.yaxis.set_major_formatter(signed)
+    bars = f" (bars: {per_cent(effects.level)} % intervals, paired over queries)"
+    caption = f"trees{bars if effects.queries > 1 else ''}"
     axes.set_xlabel(fill(caption, int(_SHARE_BESIDE_OTHERS * letters(axes))), color=QUIET)
     axes.set_ylabel("change of the mean", color=QUIET)
     _mark_beyond(axes, effects, kinds)

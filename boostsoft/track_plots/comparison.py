@@ -59,7 +59,7 @@ def plot_comparison(comparison: Comparison, *, ax: Axes | None = None) -> Axes:
     axes.set_yticks(range(len(rows), 0, -1), _names(rows), color=INK)
     axes.set_ylim(0.4, len(rows) + 0.6)
     axes.locator_params(axis="x", nbins=6)
-    axes.xaxis.set_major_formatter(lambda value, _: signed(value))
+    axes.xaxis.set_major_formatter(signed)
     first, second = map(literal, brief(comparison.labels))
     axes.set_xlabel(f"{second} minus {first}, {per_cent(comparison.level)} % intervals", color=QUIET)
     axes.set_title("Difference over queries", loc="left", fontsize=10, color=QUIET)

@@ -11,7 +11,19 @@ import numpy as np
 
 from ..arguments import FloatArray, fraction, one_of, short
 from ..choices import BandKind
-from ..drawing import QUIET, EndLabel, frame, given_axes, head, label_ends, letters, literal, new_figure, value_range
+from ..drawing import (
+    QUIET,
+    EndLabel,
+    brief,
+    frame,
+    given_axes,
+    head,
+    label_ends,
+    letters,
+    literal,
+    new_figure,
+    value_range,
+)
 from ..metrics import SoftMetric
 from ..metrics.hard import twin_in
 from ..metrics.soft import AnyMetric
@@ -135,15 +147,18 @@ def plot_curves(
     curves = []
     several = [_chosen(track, metrics) for track in found]
     crossed = len(found) > 1 and max(map(len, several)) > 1
+    said = sorted({track.names[metric] for track, chosen in zip(found, several, strict=True) for metric in chosen})
     for i, (track, owner, chosen) in enumerate(zip(found, track_names(found), several, strict=True)):
         for j, metric in enumerate(chosen):
             name = track.names[metric]
             if len(found) > 1:
-                name = owner if len(chosen) == 1 else f"{owner}: {name}"
+                name = owner if len(said) == 1 else f"{owner}: {name}"
             look = look_of(i, j, len(found)) if crossed else look_of(i + j)
             curves.append((track, metric, name, look))
     shown = bands if len(curves) <= _MOST_BANDS else None
     _draw(axes, [_curve(*curve, shown) for curve in curves], bands)
+    if len(found) > 1 and len(said) == 1:  # the lines have the names of their tracks
+        axes.set_ylabel(f"mean {literal(*brief(said))} over queries", color=QUIET)
     return axes
 
 
@@ -183,12 +198,21 @@ def plot_hard_soft(
     >>> [text.get_text() for text in axes.texts]
     ['ndcg@10', '0.8000; best with 2 trees', 'ndcg_gaussian@10', '0.7500; best with 2 trees']
     """
-    hard, soft = hard_and_soft("plot_hard_soft", as_track("plot_hard_soft", track))
+    hard, soft = _hard_and_soft("plot_hard_soft", as_track("plot_hard_soft", track))
     bands = _band_choice("plot_hard_soft", band, level, 1000)
     axes = given_axes("plot_hard_soft", ax, 8.0, 4.6)
+    _draw_soft_over_hard(axes, track, hard, soft, bands)
+    return axes
+
+
+def draw_soft_over_hard(axes: Axes, track: TreeTrack, hard: int, soft: int, *, level: float) -> None:
+    """A soft metric with its paired band over the light line of a hard one, by their places in the track."""
+    _draw_soft_over_hard(axes, track, hard, soft, _BandChoice("paired", level, 1000))
+
+
+def _draw_soft_over_hard(axes: Axes, track: TreeTrack, hard: int, soft: int, bands: _BandChoice | None) -> None:
     light = _Curve(track, hard, track.names[hard], QUIET, {"lw": 1.0, "alpha": 0.8}, None)
     _draw(axes, [light, _curve(track, soft, track.names[soft], look_of(0), bands)], bands)
-    return axes
 
 
 def hard_soft_figure(tracks: Tracks, *, band: BandKind | None = "paired", level: float = 0.95) -> Figure:
@@ -225,12 +249,12 @@ def hard_soft_figure(tracks: Tracks, *, band: BandKind | None = "paired", level:
     """
     caller = "hard_soft_figure"
     found, bands = as_tracks(caller, tracks), _band_choice(caller, band, level, 1000)
-    pairs = [hard_and_soft(caller, track) for track in found]
+    pairs = [_hard_and_soft(caller, track) for track in found]
     figure = new_figure(11.5, 4.9)
     panels = figure.subplots(1, 2, sharey=True)
     drawn = []
     for side, axes in enumerate(panels):
-        names = track_names(found) if len(found) > 1 else (found[0].names[pairs[0][side]],)
+        names = _names_of(found, [pair[side] for pair in pairs])
         owners = zip(found, pairs, names, map(look_of, range(len(found))), strict=True)
         drawn.append([_curve(track, pair[side], name, look, bands) for track, pair, name, look in owners])
         _draw_lines(axes, drawn[side])
@@ -241,23 +265,36 @@ def hard_soft_figure(tracks: Tracks, *, band: BandKind | None = "paired", level:
         axes.set_xlabel("trees", color=QUIET)
     panels[0].set_ylabel("mean over queries", color=QUIET)
     panels[1].tick_params(labelleft=False)
-    head(figure, f"{literal(found[0].names[pairs[0][0]])} after each tree")
-    figure.supxlabel(_caption(bands), fontsize=9, color=QUIET)
+    hard = dict.fromkeys(track.names[pair[0]] for track, pair in zip(found, pairs, strict=True))
+    head(figure, f"{literal(', '.join(brief(list(hard))))} after each tree")
+    figure.supxlabel(_caption(bands if _shows_a_band(drawn[1]) else None), fontsize=9, color=QUIET)
     return figure
 
 
-def has_hard_and_soft(track: TreeTrack) -> bool:
-    """Whether the track holds a metric of each kind."""
-    return len({isinstance(metric, SoftMetric) for metric in track.metrics}) == 2
+def _names_of(tracks: Sequence[TreeTrack], metrics: Sequence[int]) -> list[str]:
+    """What to call one line of each track: the metric of one alone, else its owner, and the metric if they differ."""
+    names = [track.names[metric] for track, metric in zip(tracks, metrics, strict=True)]
+    owners = track_names(tracks)
+    if len(tracks) == 1:
+        return names
+    if len(set(names)) == 1:
+        return list(owners)
+    return [f"{owner}: {name}" for owner, name in zip(owners, names, strict=True)]
 
 
-def hard_and_soft(caller: str, track: TreeTrack) -> tuple[int, int]:
+def twin_of(track: TreeTrack, metric: int) -> int | None:
+    """The place of the hard metric that the one at this place softens, if it was tracked too."""
+    softened = track.metrics[metric]
+    return twin_in(track.metrics, softened) if isinstance(softened, SoftMetric) else None
+
+
+def _hard_and_soft(caller: str, track: TreeTrack) -> tuple[int, int]:
     """The places of the first soft metric that has its hard twin beside it, or else of the first of each kind."""
-    if not has_hard_and_soft(track):
-        raise ValueError(f"{caller}: track must hold a hard and a soft metric; got {', '.join(track.names)}")
     softs = [i for i, metric in enumerate(track.metrics) if isinstance(metric, SoftMetric)]
     hards = [i for i in range(track.n_metrics) if i not in softs]
-    twins = [(i, j) for j in softs if (i := twin_in(track.metrics, track.metrics[j])) is not None]
+    if not softs or not hards:
+        raise ValueError(f"{caller}: track must hold a hard and a soft metric; got {', '.join(track.names)}")
+    twins = [(i, j) for j in softs if (i := twin_of(track, j)) is not None]
     return (twins or [(hards[0], softs[0])])[0]
 
 
@@ -291,9 +328,14 @@ def _draw(axes: Axes, curves: Sequence[_Curve], bands: _BandChoice | None) -> No
     _draw_lines(axes, curves)
     _set_range(axes, curves)
     _name_lines(axes, curves)
-    shown = any(curve.band is not None for curve in curves)
-    axes.set_xlabel(fill(f"trees ({_caption(bands if shown else None)})", letters(axes)), color=QUIET)
+    caption = _caption(bands if _shows_a_band(curves) else None)
+    axes.set_xlabel(fill(f"trees ({caption})", letters(axes)), color=QUIET)
     axes.set_ylabel("mean over queries", color=QUIET)
+
+
+def _shows_a_band(curves: Iterable[_Curve]) -> bool:
+    """One query alone has none: the ends are no numbers."""
+    return any(curve.band is not None and np.isfinite(curve.band[0]).any() for curve in curves)
 
 
 def _caption(bands: _BandChoice | None) -> str:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ..arguments import IntArray, short
-from ..drawing import BLUE, GREEN, INK, ORANGE, PINK, QUIET, SKY, VERMILION
+from ..drawing import BLUE, GREEN, INK, ORANGE, PINK, QUIET, SKY, VERMILION, letters
 from ..tracks.tree_track import TreeTrack
 
 if TYPE_CHECKING:
@@ -72,10 +73,16 @@ def track_names(tracks: Sequence[TreeTrack]) -> tuple[str, ...]:
     (('a (1)', 'b', 'a (2)'), ('model',))
     """
     labels = [track.label or "model" for track in tracks]
-    shared = {label for label in labels if labels.count(label) > 1}
-    return tuple(
-        f"{label} ({labels[:i].count(label) + 1})" if label in shared else label for i, label in enumerate(labels)
-    )
+    alone = {label for label in labels if labels.count(label) == 1}
+    taken = set(alone)
+    return tuple(label if label in alone else _numbered(label, taken) for label in labels)
+
+
+def _numbered(label: str, taken: set[str]) -> str:
+    """The label with the first number that makes a name of its own, which is then taken."""
+    name = next(name for i in count(1) if (name := f"{label} ({i})") not in taken)
+    taken.add(name)
+    return name
 
 
 def tree_axis(axes: Axes, steps: Sequence[IntArray]) -> None:
@@ -84,11 +91,17 @@ def tree_axis(axes: Axes, steps: Sequence[IntArray]) -> None:
     room = max(0.012 * (last - first), 0.4 if last - first < 30 else 0.0)
     axes.set_xlim(first - room, last + room)
     shown = np.unique(np.concatenate(steps))
-    if shown.size * len(f"{last:,}") <= _TICK_LETTERS:
+    longest = len(f"{last:,}")
+    gap = float(np.diff(shown).min(initial=last)) * letters(axes) / max(last - first, 1)  # the last may come early
+    if shown.size * longest <= _TICK_LETTERS and gap > 2 * longest:
         axes.set_xticks(shown)
     else:
         axes.locator_params(axis="x", integer=True)
-    axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+    axes.xaxis.set_major_formatter(_whole)
+
+
+def _whole(value: float, _: float) -> str:
+    return f"{value:,.0f}"
 
 
 def remark(axes: Axes, text: str, xy: tuple[float, float], offset: tuple[float, float], ha: str, va: str) -> None:
@@ -100,8 +113,8 @@ def remark(axes: Axes, text: str, xy: tuple[float, float], offset: tuple[float, 
     )  # fmt: skip
 
 
-def signed(value: float) -> str:
-    """A number with its sign, and no digits that a reader does not need.
+def signed(value: float, _: float = 0.0) -> str:
+    """A number with its sign, and no digits that a reader does not need; ticks come with their place.
 
     >>> signed(0.25), signed(0.0)
     ('+0.25', '0')

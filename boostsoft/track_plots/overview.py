@@ -13,7 +13,7 @@ from ..tracks.effects import TreeEffects, effects_of
 from ..tracks.tree_track import TreeTrack
 from ..tracks.words import per_cent
 from .changes import draw_changes
-from .curves import MetricChoice, has_hard_and_soft, plot_curves, plot_hard_soft
+from .curves import MetricChoice, draw_soft_over_hard, plot_curves, twin_of
 from .labels import PALETTE, as_track, remark
 
 if TYPE_CHECKING:
@@ -63,10 +63,11 @@ def track_figure(track: TreeTrack, metric: MetricChoice | None = None, *, level:
     effects = effects_of("track_figure", track, chosen, level)
     figure = new_figure(10.0, 7.4)
     top, bottom = figure.subplots(2, 1, height_ratios=[1.2, 1], gridspec_kw={"hspace": 0.1})
-    if metric is None and has_hard_and_soft(track):
-        plot_hard_soft(track, level=level, ax=top)
-    else:
+    twin = twin_of(track, chosen) if metric is None else None
+    if twin is None:
         plot_curves(track, chosen, level=level, ax=top)
+    else:
+        draw_soft_over_hard(top, track, twin, chosen, level=level)
     draw_changes(bottom, effects)
     advice = literal(effects.advice.replace("+-", "\N{PLUS-MINUS SIGN}"))
     heading = literal(*brief([track.label or "What each tree adds"], _LETTERS))

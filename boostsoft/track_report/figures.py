@@ -13,12 +13,11 @@ from ..arguments import FloatArray
 from ..choices import WorstBy
 from ..drawing import value_range
 from ..json_text import as_plain
-from ..metrics import SoftMetric
-from ..metrics.hard import twin_in
 from ..query_groups import QueryGroups
 from ..query_means import STILL, mean_errors
 from ..track_plots.bands import BANDS, band_of_means, best_step
 from ..track_plots.changes import change_range, step_kinds
+from ..track_plots.curves import twin_of
 from ..tracks.effects import TreeEffects, effects_of, resampled_steps
 from ..tracks.tree_track import TreeTrack, WorstQuery
 from ..tracks.words import amount
@@ -88,8 +87,7 @@ class MetricFigures:
     @property
     def twin(self) -> int | None:
         """The position of the hard metric that this one softens, if it was tracked too."""
-        metric = self.track.metrics[self.metric]
-        return twin_in(self.track.metrics, metric) if isinstance(metric, SoftMetric) else None
+        return twin_of(self.track, self.metric)
 
     def plotted(self, level: float) -> dict[str, Any]:
         """What the page's script draws: numbers that are none become null."""

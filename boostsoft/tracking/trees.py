@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import finite_vector, whole_number
+from ..arguments import finite_vector, of_type, whole_number
 from ..choices import Progress
 from ..kernels.threads import at_most
 from ..metrics.soft import SomeMetrics
@@ -125,7 +125,7 @@ def track_trees(
     >>> bool(track.mean[0, 1] == track.metrics[1](y, scores, group=[20] * 10))
     True
     """
-    measured, shown = as_metrics(CALLER, metrics), shows(CALLER, progress)
+    measured, shown, label = as_metrics(CALLER, metrics), shows(CALLER, progress), of_type(CALLER, "label", label, str)
     every, start = whole_number(CALLER, "every", every, 1), whole_number(CALLER, "start", start, 0)
     n_docs = finite_vector(CALLER, "y", y).size
     feature_matrix(CALLER, X, n_docs)  # before the queries, which would be blamed for labels that are too many
