@@ -30,7 +30,7 @@ from boostsoft import Metric, SoftMetric, SoftRanker, load_letor
 from boostsoft.adapters.xgboost_data import booster_kind
 from boostsoft.stages import blocks, staged_xgboost
 from boostsoft.stages.staged_lightgbm import as_lightgbm_reads
-from boostsoft.tracking import track_trees, trees
+from boostsoft.tracking import track_trees
 from boostsoft.tracking.staged import open_model
 
 SIZES = [20] * 12
@@ -485,7 +485,7 @@ def test_values_are_scikit_learns_at_every_step():
 
 @pytest.mark.parametrize("label", [None, 7])
 def test_a_label_is_refused_before_anything_is_measured(label, monkeypatch):
-    monkeypatch.setattr(trees, "open_model", None)
+    monkeypatch.setattr("boostsoft.tracking.trees.open_model", None)
     with pytest.raises(TypeError, match=r"^track_trees: label must be a str; got"):
         track_trees(lightgbm_model(), X, Y, **small(label=label))
 
