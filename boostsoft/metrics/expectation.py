@@ -47,6 +47,7 @@ _FEW_IN_CASCADES = 8  # documents for which a cascade goes by rows
 _ROOM_BELOW, _DEEP = 1.75, 64
 _BY_ODDS = {PLAIN: ODDS, ABSORBING: ABSORBED, MARKED: COUNTED}  # the families that sum over ranks
 _CELLS_AT_A_TIME = 2**18  # of draws x documents: 2 MiB of noise
+_WIDE, _UNBRIDGED = 1e8, 1e4  # sigmas: scores that reach farther have their gaps cut; a gap that no draw bridges
 # longer lists have a workspace of their own size, which is not kept: that of all others would be as large
 _COMMON, _LONG = 2048, 16
 _HUGE = 1e290  # no difference of scores beyond floats is within the reach of a smaller sigma, not even in steps
@@ -304,9 +305,7 @@ def _sample_query(
     ranks = min(int(prepared.cutoffs[q]), n)
     placed = derive and noise == "gumbel" and prepared.family == PLAIN
     total, moment, slope = 0.0, np.zeros(n), np.zeros(n)
-    with np.errstate(over="ignore", invalid="ignore"):  # scores and noise in units of sigma, the best at 0
-        gaps = own - own.max()
-        logits = np.maximum(np.where(gaps > -np.inf, gaps / sigma, own / sigma - own.max() / sigma), -1e300)
+    logits = _in_units_of(sigma, own)
     # a constant in the gains changes no gradient, all ranks being filled: from their mean on rewards scatter far less
     rewards = gains - (gains / n).sum() if placed else gains
     left = n_samples
@@ -328,6 +327,25 @@ def _sample_query(
         with np.errstate(under="ignore"):  # of documents far from all others
             mean = moment / n_samples if placed else (moment - found.values[q] * slope) / (n_samples - 1)
         found.gradient[here] = mean
+
+
+def _in_units_of(sigma: float, scores: FloatArray) -> FloatArray:
+    """Scores in units of sigma, the best at 0; gaps that no draw bridges are cut, or they would leave noise no digits.
+
+    >>> _in_units_of(0.5, np.array([0.0, 2.0, 1.0])), _in_units_of(0.5, np.array([0.0, 1e30, 1.0]))
+    (array([-4.,  0., -2.]), array([-10002.,      0., -10000.]))
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        gaps = scores - scores.max()
+        if gaps.min() > -_WIDE * sigma:
+            return gaps / sigma
+        order = np.argsort(scores, kind="stable")
+        steps = np.diff(scores[order])
+        steps = np.where(steps < np.inf, steps / sigma, np.diff(scores[order] / sigma))
+        steps = np.fmin(steps, _UNBRIDGED)  # infinities apart are not a number apart
+    found = np.empty(scores.size)
+    found[order] = np.concatenate([[0.0], np.cumsum(steps)]) - steps.sum()
+    return found
 
 
 def _draw(random: np.random.Generator, noise: str, shape: tuple[int, int]) -> NDArray[np.float64]:
