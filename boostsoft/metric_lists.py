@@ -128,7 +128,9 @@ class MetricList:
         nothing, over_all = np.zeros(2), 0.0
         checked = np.zeros(0) if groups is None else finite_vector(self.caller, "predictions", scores, groups.n_docs)
         if any(needs_spread(metric) for metric in self.metrics):
-            over_all = pooled_spread(total(nothing if groups is None else spread_sums(groups, checked, weights)))
+            over_all = pooled_spread(
+                total(nothing if groups is None else spread_sums(self.caller, groups, checked, weights))
+            )
         found = []
         for name, metric, cache in zip(self.names, self.metrics, self._caches, strict=True):
             sums = nothing

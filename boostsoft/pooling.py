@@ -9,10 +9,13 @@ from __future__ import annotations
 import numpy as np
 
 from .arguments import FloatArray, changed
+from .metrics.hard import Metric
 from .metrics.prepared import PreparedQueries
 from .metrics.soft import AnyMetric, SoftMetric, expected_ties
 from .metrics.spread import spread
 from .query_groups import QueryGroups
+
+_LEAST, _LARGEST = 1e-150, 1e150  # of a spread whose square keeps its digits
 
 
 def needs_spread(metric: AnyMetric) -> bool:
@@ -35,17 +38,27 @@ def refuse_undivided(caller: str, metric: AnyMetric) -> None:
         raise ValueError(
             f"{caller}: a metric of data in parts must not be pooled, since its pairs cross the parts; got {hard.name}"
         )
-    if isinstance(hard.k, tuple):
+    refuse_many_cutoffs(caller, hard)
+
+
+def refuse_many_cutoffs(caller: str, metric: Metric) -> None:
+    """Raise if each query has a cutoff of its own."""
+    if isinstance(metric.k, tuple):
         raise ValueError(
             f"{caller}: a metric of data in parts must have one cutoff for all queries, since no part knows its "
-            f"place among the others; got {len(hard.k)} cutoffs"
+            f"place among the others; got {len(metric.k)} cutoffs"
         )
 
 
-def spread_sums(groups: QueryGroups, scores: FloatArray, weights: FloatArray) -> FloatArray:
+def spread_sums(caller: str, groups: QueryGroups, scores: FloatArray, weights: FloatArray) -> FloatArray:
     """Of one part: its squared spread times its weight, and its weight, sum over queries of w n."""
-    mass = float((weights * groups.sizes).sum())
-    return np.array([mass * spread(groups, scores, weights) ** 2, mass])
+    mass, found = float((weights * groups.sizes).sum()), spread(groups, scores, weights)
+    if found > 0.0 and not _LEAST < found < _LARGEST:
+        raise ValueError(
+            f"{caller}: the spread of scores in parts must be between {_LEAST:g} and {_LARGEST:g}, since its square is "
+            f"added up; got {found:g}"
+        )
+    return np.array([mass * found**2, mass])
 
 
 def pooled_spread(sums: FloatArray) -> float:
@@ -55,8 +68,8 @@ def pooled_spread(sums: FloatArray) -> float:
     --------
     >>> import numpy as np
     >>> from boostsoft import QueryGroups
-    >>> one = spread_sums(QueryGroups.from_sizes([2]), np.array([0.0, 2.0]), np.ones(1))  # spread 1
-    >>> two = spread_sums(QueryGroups.from_sizes([2]), np.array([0.0, 0.0]), np.ones(1))  # spread 0
+    >>> one = spread_sums("evaluate", QueryGroups.from_sizes([2]), np.array([0.0, 2.0]), np.ones(1))  # spread 1
+    >>> two = spread_sums("evaluate", QueryGroups.from_sizes([2]), np.array([0.0, 0.0]), np.ones(1))  # spread 0
     >>> pooled_spread(one + two) == 0.5**0.5
     True
     """

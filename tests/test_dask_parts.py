@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import re
 import subprocess
 import sys
 
@@ -15,13 +16,15 @@ import boostsoft.dask as bd
 import boostsoft.lightgbm as bl
 from boostsoft.adapters.lightgbm_calls import _gain
 from boostsoft.dask.lightgbm import PartObjective, _check_ranker, _PartRule
-from boostsoft.dask.parts import _categories, check_parts, refuse_missing_labels
+from boostsoft.dask.parts import _categories, check_parts, refuse_wrong_labels
 from boostsoft.dask.xgboost import _named, _same
 from boostsoft.kernels.threads import limit
 from boostsoft.objectives import SoftObjective, reference_objective
 
 dd = pytest.importorskip("dask.dataframe")
 da = pytest.importorskip("dask.array")
+db = pytest.importorskip("dask.bag")
+dask = pytest.importorskip("dask")
 pd = pytest.importorskip("pandas")
 
 
@@ -97,8 +100,14 @@ def test_rows_move_when_they_are_needed(monkeypatch):
 
 def test_repartition_says_what_is_wrong():
     frame = dd.from_pandas(table(), npartitions=2)
-    with pytest.raises(ValueError, match=r"repartition_by_query: qid must be a column of the frame; got 'query'"):
+    with pytest.raises(ValueError, match=r"repartition_by_query: qid must be one column of the frame; got 'query'"):
         bd.repartition_by_query(frame, "query")
+    with pytest.raises(TypeError, match=r"repartition_by_query: qid must be the name of a column; got \['qid'\]"):
+        bd.repartition_by_query(frame, ["qid"])
+    twice = table()
+    twice.columns = ["qid", "qid", *twice.columns[2:]]
+    with pytest.raises(ValueError, match=r"repartition_by_query: qid must be one column of the frame; got 'qid' for"):
+        bd.repartition_by_query(dd.from_pandas(twice, npartitions=2))
     with pytest.raises(TypeError, match=r"repartition_by_query: frame must be a Dask DataFrame; got DataFrame"):
         bd.repartition_by_query(table())
     with pytest.raises(ValueError, match=r"npartitions must be from 1"):
@@ -246,6 +255,25 @@ def test_categories_in_one_partition_alone_are_refused_wherever_it_is(coded):
         check_parts("t", {"qid": frame["qid"], "X": frame[["letter"]]})
 
 
+def test_what_only_looks_like_a_collection_is_refused():
+    bag = db.from_sequence([1, 2], npartitions=2)
+    for wrong in (bag, dask.delayed([1, 2])):
+        for place in range(3):
+            given = [wrong if at == place else chunked([1, 2], 1, 1) for at in range(3)]
+            name = ("y_true", "y_score", "qid")[place]
+            with pytest.raises(TypeError, match=f"evaluate: {name} must be a Dask array, series or frame; got"):
+                bd.evaluate("ndcg", *given)
+
+
+@pytest.mark.parametrize("size", [1e160, 1e-170])
+def test_a_spread_whose_square_is_no_number_is_refused(size):
+    soft = bs.SoftMetric("ndcg", sigma=1.0, sigma_unit="spread")
+    y, qid, scores = chunked([1, 0], 2), chunked([1, 1], 2), chunked([0.0, 2.0 * size], 2)
+    said = f"boostsoft.dask.evaluate: partition 0: the spread of scores in parts must .* got {re.escape(f'{size:g}')}"
+    with pytest.raises(ValueError, match=said):
+        bd.evaluate(soft, y, scores, qid)
+
+
 def test_the_spread_is_pooled_over_the_partitions():
     """One partition's scores are equal: a spread of its own would make its metric the hard one, .5 + .5 / log2(3)."""
     y, scores = [1, 0, 1, 0], [0.0, 0.0, 4.0, 0.0]
@@ -311,13 +339,13 @@ def test_nothing_may_be_masked():
     with pytest.raises(ValueError, match="t: partition 1: objective: y must not have masked entries"):
         check_parts("t", {"qid": qid, "y": da.ma.masked_array(y, mask)}, SoftObjective("ndcg"))
     with pytest.raises(ValueError, match="t: eval_set: partition 1: y must not have masked entries"):
-        refuse_missing_labels("t", da.ma.masked_array(y, mask))
+        refuse_wrong_labels("t", "eval_set", da.ma.masked_array(y, mask), [])
 
 
 def test_an_eval_set_may_have_a_part_without_rows():
-    refuse_missing_labels("t", chunked([1.0, 0.0], 2, 0))
+    refuse_wrong_labels("t", "eval_set", chunked([1.0, 0.0], 2, 0), [])
     with pytest.raises(ValueError, match=r"^t: eval_set: partition 1: y must be finite; got nan at position 0"):
-        refuse_missing_labels("t", chunked([1.0, 0.0, np.nan], 2, 1))
+        refuse_wrong_labels("t", "eval_set", chunked([1.0, 0.0, np.nan], 2, 1), [])
 
 
 def test_evaluate_takes_weights_of_0_but_not_for_all():

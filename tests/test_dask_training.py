@@ -204,6 +204,15 @@ def test_an_xgboost_model_ranks_as_well_on_two_workers(client, frame):
     assert_as_good(dxgb.predict(client, found, X), "xgboost")
 
 
+def test_xgboost_takes_labels_as_a_frame_and_goes_on_from_what_it_returned(client, frame):
+    X, y, qid = frame[FEATURES], frame["y"], frame["qid"]
+    first = bd.train_xgboost(client, XGBOOST, X, frame[["y"]], qid, 2)
+    assert first["booster"].save_raw() == bd.train_xgboost(client, XGBOOST, X, y, qid, 2)["booster"].save_raw()
+    more = [bd.train_xgboost(client, XGBOOST, X, y, qid, 1, xgb_model=one) for one in (first, first["booster"])]
+    assert [found["booster"].num_boosted_rounds() for found in more] == [3, 3]
+    assert more[0]["booster"].save_raw() == more[1]["booster"].save_raw()
+
+
 def test_an_xgboost_model_that_is_continued_keeps_what_its_scores_start_from(client, frame):
     whole = table()
     counts = xgb.DMatrix(whole[FEATURES], whole["y"])
@@ -331,6 +340,39 @@ def test_labels_of_an_eval_set_are_checked_before_training(client, frame):
     sets = {"eval_set": [(X, y), (X, y.where(y > 0, np.nan))], "eval_group": [bd.group_sizes(qid)] * 2}
     with pytest.raises(ValueError, match=r"fit_lightgbm: eval_set: partition 0: y must be finite; got nan at position"):
         bd.fit_lightgbm(ranker(), X, y, qid, **sets)
+
+
+def test_labels_given_as_eval_y_are_checked_too(client, frame):
+    X, y, qid = frame[FEATURES], frame["y"], frame["qid"]
+    bad, groups = y.where(y > 0, np.nan), [bd.group_sizes(qid)]
+    for labels in (bad, (bad,)):
+        with pytest.raises(ValueError, match=r"fit_lightgbm: eval_y: partition 0: y must be finite; got nan at"):
+            bd.fit_lightgbm(ranker(), X, y, qid, eval_X=(X,), eval_y=labels, eval_group=groups)
+    sets = {"eval_set": [(X, y), (X, y - 2)], "eval_group": 2 * groups}
+    with pytest.raises(ValueError, match=r"fit_lightgbm: eval_set: partition 0: err needs probabilities from 0"):
+        bd.fit_lightgbm(ranker(), X, y, qid, eval_metric=["auc", bl.sklearn_eval_metric("err", "ndcg@10")], **sets)
+    for wrong, error in (((X, y), TypeError), ([(X, y, qid)], ValueError)):
+        with pytest.raises(error, match=r"fit_lightgbm: eval_set must be a list of \(X, y\); got"):
+            bd.fit_lightgbm(ranker(), X, y, qid, eval_set=wrong, eval_group=groups)
+    with pytest.raises(TypeError, match=r"fit_lightgbm: group must be left out, since it is found from qid; got"):
+        bd.fit_lightgbm(ranker(), X, y, qid, group=groups[0])
+    many = bl.sklearn_eval_metric(bs.Metric("ndcg", k=[1, 2]))
+    with pytest.raises(ValueError, match=r"fit_lightgbm: a metric of data in parts must have one cutoff"):
+        bd.fit_lightgbm(ranker(), X, y, qid, eval_metric=many)
+
+
+def test_an_eval_set_may_weigh_nothing_on_a_worker(client):
+    """Where the training would end, and the other worker wait."""
+    whole = table()
+    frame = spread_out(client, whole.assign(weight=whole["weight"].where(np.arange(len(whole)) < 800, 0)), 2)
+    X, y, qid, weight = frame[FEATURES], frame["y"], frame["qid"], frame["weight"]
+    model = bd.fit_lightgbm(
+        ranker(n_estimators=2), X, y, qid, eval_set=[(X, y)], eval_group=[bd.group_sizes(qid)],
+        eval_sample_weight=[weight], eval_metric=bl.sklearn_eval_metric("ndcg@10"),
+    )  # fmt: skip
+    logged = np.array(model.evals_result_["valid_0"]["ndcg_hard@10"])
+    assert logged.size == 2
+    assert np.isnan(logged).all() or (logged > 0.5).all()  # those of the worker that LightGBM asks
 
 
 def lettered(whole, letters_of_half):

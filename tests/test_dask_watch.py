@@ -207,6 +207,40 @@ def test_a_call_that_fails_and_leaves_a_worker_waiting_names_it(monkeypatch):
     assert client.cancelled == ["fit-9"]
 
 
+def test_what_fails_while_another_training_runs_leaves_that_alone(monkeypatch):
+    """Whose the tasks are nobody can tell; once it is alone again the next can."""
+    client, _ = watched_workers(monkeypatch)
+
+    def fail():
+        client.futures["fit-9"], client.homes["fit-9"] = client.pending(), "tcp://b"
+        raise ValueError("mine")
+
+    def call():
+        with pytest.raises(ValueError, match=r"^mine$"):
+            run_watched("there", client, fail, task="fit")
+        return "sound"
+
+    assert run_watched("here", client, call, task="fit") == "sound"
+    assert client.cancelled == []
+    del client.futures["fit-9"]
+    with pytest.raises(RuntimeError, match="still wait"):
+        run_watched("here", client, fail, task="fit")
+    assert client.cancelled == ["fit-9"]
+
+
+def test_an_error_is_told_though_a_worker_has_gone(monkeypatch):
+    """It may have been another's, or idle."""
+    client, _ = watched_workers(monkeypatch)
+
+    def call():
+        del client.workers["tcp://a"]
+        raise ValueError("my own fault")
+
+    said = r"^here: lost the worker at tcp://a while training; no model was made \(my own fault\)\. The workers"
+    with pytest.raises(RuntimeError, match=said):
+        run_watched("here", client, call, task="fit")
+
+
 def test_a_value_counts_even_if_a_worker_is_lost(monkeypatch):
     client, _ = watched_workers(monkeypatch)
     assert run_watched("here", client, lambda: client.workers.pop("tcp://a"), task="fit") == "first"

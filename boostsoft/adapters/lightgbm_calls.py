@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from math import nan
 from typing import Any
 
 import numpy as np
@@ -104,9 +105,13 @@ class _MetricsCall:
     def __init__(self, metrics: MetricList) -> None:
         self.metrics = metrics
 
-    def _logged(self, labels: Any, preds: Any, weight: Any, group: Any) -> list[tuple[str, float, bool]]:
+    def _logged(
+        self, training: Training, labels: Any, preds: Any, weight: Any, group: Any
+    ) -> list[tuple[str, float, bool]]:
         refuse_tables_of_scores(self.metrics.caller, preds, CLASSES)
         groups = read_groups(self.metrics.caller, labels, group)
+        if weight is not None and machines(training.params) > 1 and not np.any(weight):
+            return [(name, nan, True) for name in self.metrics.names]  # the weight is in the rows of other machines
         weights = weights_of_queries(self.metrics.caller, weight, groups)
         return [(name, value, True) for name, value in self.metrics.values(labels, groups, preds, weights)]
 
@@ -121,10 +126,11 @@ class LightGBMMetrics(_MetricsCall):
         """Evaluate every metric on one data set."""
         _refuse_other_calls(self.metrics.caller, "sklearn_eval_metric", eval_data)
         refuse_cut_queries(self.metrics.caller, eval_data)
-        _refuse_to_evaluate(self.metrics, training_behind(eval_data))
+        training = training_behind(eval_data)
+        _refuse_to_evaluate(self.metrics, training)
         given = eval_data.get_label(), preds, eval_data.get_weight(), eval_data.get_group()
         with as_booster(threads(eval_data), library()):
-            return self._logged(*given)
+            return self._logged(training, *given)
 
 
 class SklearnMetrics(_MetricsCall):
@@ -135,9 +141,10 @@ class SklearnMetrics(_MetricsCall):
     ) -> list[tuple[str, float, bool]]:
         """Evaluate every metric on one data set."""
         _refuse_datasets(self.metrics.caller, "feval", y_pred)
-        _refuse_to_evaluate(self.metrics, training_behind())
+        training = training_behind()
+        _refuse_to_evaluate(self.metrics, training)
         with as_booster(threads(), library()):
-            return self._logged(y_true, y_pred, weight, group)
+            return self._logged(training, y_true, y_pred, weight, group)
 
 
 def _gain(rule: Objective) -> Any:

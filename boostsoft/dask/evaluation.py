@@ -76,7 +76,7 @@ def _sums_or_why_not(part: dict[str, Any], sums: Callable[..., FloatArray], *arg
 
 def _spread_sums(part: dict[str, Any]) -> FloatArray:
     groups, scores, weights = _checked(part)
-    return spread_sums(groups, scores, weights)
+    return spread_sums(_CALLER, groups, scores, weights)
 
 
 def _mean_sums(part: dict[str, Any], metric: Metric | SoftMetric) -> FloatArray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass
 from typing import Any
@@ -10,18 +11,19 @@ import numpy as np
 
 from ..adapters.lightgbm_calls import LightGBMObjective, SklearnMetrics, SklearnObjective
 from ..adapters.lightgbm_data import STOPPING, refuse_bagged_queries
-from ..arguments import FloatArray
+from ..arguments import FloatArray, short
 from ..metrics.prepared import PreparedQueries
+from ..metrics.soft import AnyMetric
 from ..objectives import Objective
-from ..pooling import needs_spread
+from ..pooling import needs_spread, refuse_many_cutoffs
 from ..query_groups import QueryGroups
 from .parts import (
     check_parts,
     client_of,
     keep,
-    refuse_missing_labels,
     refuse_recording,
     refuse_undivided_rule,
+    refuse_wrong_labels,
     require_dask,
     sizes_of,
 )
@@ -52,14 +54,17 @@ def fit_lightgbm(ranker: Any, X: Any, y: Any, qid: Any, *, sample_weight: Any = 
     Raises
     ------
     TypeError
-        If ``ranker`` is no DaskLGBMRanker, its objective is made for ``lgb.train``, or data is no Dask collection.
+        If ``ranker`` is no DaskLGBMRanker, its objective is made for ``lgb.train``, data is no Dask collection, or
+        ``group`` is given, which is found from ``qid``.
     ValueError
         Before training: if a query is split over partitions or its rows are not adjacent; a partition is empty; a
-        column's categories differ between partitions; labels of ``eval_set`` are not finite; the objective finds
-        nothing to learn, or has weights or cutoffs per query, which no worker can tell apart; early stopping,
-        ``bagging_by_query`` or a ``track_callback`` is asked for, or a metric in units of the spread.
+        column's categories differ between partitions; labels of ``eval_set`` or ``eval_y`` are not finite, or none of
+        a metric's; the objective finds nothing to learn, or has weights or cutoffs per query, which no worker can tell
+        apart, as a metric may not have any; early stopping, ``bagging_by_query`` or a ``track_callback`` is asked for,
+        or a metric in units of the spread.
     RuntimeError
-        If a worker is lost while training, or one failed and left the others waiting.
+        If a worker is lost while training, or one failed and left the others waiting. (Where a client trains several
+        rankers at once those that wait are not named, and wait ``time_out`` minutes or longer.)
 
     Examples
     --------
@@ -78,6 +83,10 @@ def fit_lightgbm(ranker: Any, X: Any, y: Any, qid: Any, *, sample_weight: Any = 
         bd.evaluate("ndcg@10", y, ranker.predict(X), qid)
         ranker.to_local().booster_.save_model("model.txt")
     """
+    if "group" in arguments:
+        raise TypeError(
+            f"{_CALLER}: group must be left out, since it is found from qid; got {short(arguments['group'])}"
+        )
     _check_ranker(ranker, arguments)
     objective = ranker.objective
     rule: Objective | None = objective.rule if isinstance(objective, SklearnObjective) else None
@@ -87,8 +96,8 @@ def fit_lightgbm(ranker: Any, X: Any, y: Any, qid: Any, *, sample_weight: Any = 
     with client.as_current():
         data = keep(_CALLER, named)
         outlines = check_parts(_CALLER, data, rule)
-        for _, labels in arguments.get("eval_set") or ():
-            refuse_missing_labels(_CALLER, labels)
+        for argument, labels in _eval_labels(arguments):
+            refuse_wrong_labels(_CALLER, argument, labels, [metric.hard for metric in _metrics(arguments)])
     trained = type(ranker)(**ranker.get_params())
     if isinstance(objective, SklearnObjective):
         trained.set_params(objective=PartObjective(objective))
@@ -157,10 +166,29 @@ def _check_ranker(ranker: Any, arguments: dict[str, Any]) -> None:
     refuse_recording(_CALLER, arguments.get("callbacks"))
     if callable(ranker.objective):
         refuse_bagged_queries(_CALLER, params)
-    metrics = arguments.get("eval_metric")
-    for given in metrics if isinstance(metrics, (list, tuple)) else [metrics]:
-        if isinstance(given, SklearnMetrics) and any(map(needs_spread, given.metrics.metrics)):
+    for metric in _metrics(arguments):
+        if needs_spread(metric):
             raise ValueError(
                 f"{_CALLER}: eval_metric must not be in units of the spread, since LightGBM shows a metric the rows of "
-                f"one worker; boostsoft.dask.evaluate pools it over all; got {given.metrics.names}"
+                f"one worker; boostsoft.dask.evaluate pools it over all; got {metric.name}"
             )
+        refuse_many_cutoffs(_CALLER, metric.hard)
+
+
+def _metrics(arguments: Mapping[str, Any]) -> list[AnyMetric]:
+    """Those of ours that eval sets are shown to."""
+    given = arguments.get("eval_metric")
+    several = given if isinstance(given, (list, tuple)) else [given]
+    return [metric for one in several if isinstance(one, SklearnMetrics) for metric in one.metrics.metrics]
+
+
+def _eval_labels(arguments: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """The labels of each set to evaluate on, with the argument that they are in."""
+    pairs, labels = arguments.get("eval_set") or (), arguments.get("eval_y")
+    if not isinstance(pairs, (list, tuple)) or not all(isinstance(pair, (list, tuple)) for pair in pairs):
+        raise TypeError(f"{_CALLER}: eval_set must be a list of (X, y); got {short(pairs)}")
+    wrong = next((len(pair) for pair in pairs if len(pair) != 2), None)
+    if wrong is not None:
+        raise ValueError(f"{_CALLER}: eval_set must be a list of (X, y); got {wrong} of them in one")
+    alone = [] if labels is None else labels if isinstance(labels, (list, tuple)) else [labels]
+    return [("eval_set", y) for _, y in pairs] + [("eval_y", y) for y in alone]

@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 
 from ..arguments import FloatArray, IntArray, as_array, finite_vector, refuse_masked, short
+from ..metrics import Metric
+from ..metrics.prepared import prepare
 from ..objectives import NothingToLearnError, Objective
 from ..pooling import refuse_undivided
 from ..query_groups import QueryGroups, read_ids
@@ -50,7 +52,9 @@ def require_dask(caller: str) -> Any:
 
 def parts_of(caller: str, argument: str, collection: Any) -> list[Any]:
     """The partitions of a Dask array, series or frame, as delayed objects in order."""
-    if not hasattr(collection, "to_delayed") or not hasattr(collection, "npartitions"):
+    dask = require_dask(caller)
+    kinds = dask.array.Array, dask.dataframe.DataFrame, dask.dataframe.Series, dask.dataframe.Index
+    if not isinstance(collection, kinds):  # which a Bag or a delayed object is not, for all its methods
         raise TypeError(
             f"{caller}: {argument} must be a Dask array, series or frame; got {type(collection).__name__} "
             "(dask.dataframe.from_pandas and dask.array.from_array make one)"
@@ -168,18 +172,21 @@ def client_of(caller: str, given: Any) -> Any:
     return client
 
 
-def refuse_missing_labels(caller: str, labels: Any) -> None:
-    """Raise if labels are not finite, which LightGBM would take for 0."""
-    for place, wrong in enumerate(on_parts(caller, {"y": labels}, _wrong_labels)):
+def refuse_wrong_labels(caller: str, argument: str, labels: Any, metrics: Sequence[Metric]) -> None:
+    """Raise if labels are not finite, which LightGBM would take for 0, or if one of the metrics refuses them."""
+    for place, wrong in enumerate(on_parts(caller, {"y": labels}, _wrong_labels, metrics)):
         if wrong:
-            raise ValueError(f"{caller}: eval_set: partition {place}: {wrong}")
+            raise ValueError(f"{caller}: {argument}: partition {place}: {wrong}")
 
 
-def _wrong_labels(part: dict[str, Any]) -> str:
+def _wrong_labels(part: dict[str, Any], metrics: Sequence[Metric]) -> str:
     try:
         labels = as_array("labels", "y", part["y"]).ravel()
         if labels.size:
             finite_vector("labels", "y", labels)
+            single = QueryGroups.from_sizes(np.ones(labels.size, dtype=np.int64))  # a label is right in any query
+            for metric in metrics:
+                prepare(metric, "labels", labels, single)
     except (TypeError, ValueError) as error:
         return str(error).removeprefix("labels: ")
     return ""

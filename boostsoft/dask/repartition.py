@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
 
-from ..arguments import IntArray, whole_number
+from ..arguments import IntArray, short, whole_number
 from .parts import require_dask
 
 
@@ -55,8 +55,10 @@ def repartition_by_query(frame: Any, qid: str = "qid", *, npartitions: int | Non
     dask = require_dask(caller)
     if not isinstance(frame, dask.dataframe.DataFrame):
         raise TypeError(f"{caller}: frame must be a Dask DataFrame; got {type(frame).__name__}")
-    if qid not in frame.columns:
-        raise ValueError(f"{caller}: qid must be a column of the frame; got {qid!r} for {list(frame.columns)}")
+    if not isinstance(qid, Hashable):
+        raise TypeError(f"{caller}: qid must be the name of a column; got {short(qid)}")
+    if list(frame.columns).count(qid) != 1:
+        raise ValueError(f"{caller}: qid must be one column of the frame; got {qid!r} for {list(frame.columns)}")
     wanted = frame.npartitions if npartitions is None else whole_number(caller, "npartitions", npartitions, 1)
     counts = dask.compute(*(dask.delayed(_count)(part) for part in frame[qid].to_delayed()))
     target = _targets(caller, counts, wanted)

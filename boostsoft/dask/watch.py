@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 _POLL = 1.0  # seconds between two looks at the workers
 _GRACE = 5.0  # seconds that the engine gets to raise on its own once a worker is lost
 _SETTLE = 3.0  # seconds in which the other workers should raise, and the scheduler notice a loss, after an error
+_LOCK = threading.Lock()
+_WATCHED: list[Cluster] = []
 
 
 def run_watched(caller: str, client: Any, call: Callable[[], Any], *, task: str | None = None) -> Any:
@@ -27,11 +30,16 @@ def run_watched(caller: str, client: Any, call: Callable[[], Any], *, task: str 
     RuntimeError
         If a worker was lost, or one failed and left others waiting for it: from the engine's own error if there is one.
     """
-    outcome, finished, cluster = _Outcome(), threading.Event(), Cluster(client, task)
+    with _together(Cluster(client, task)) as cluster:
+        return _run_watched(caller, cluster, call)
+
+
+def _run_watched(caller: str, cluster: Cluster, call: Callable[[], Any]) -> Any:
+    outcome, finished = _Outcome(), threading.Event()
 
     def run() -> None:
         try:
-            with client.as_current():
+            with cluster.client.as_current():
                 outcome.value = call()
         except BaseException as error:
             outcome.error = error
@@ -53,8 +61,9 @@ def run_watched(caller: str, client: Any, call: Callable[[], Any], *, task: str 
         if outcome.error is not None or not finished.is_set():
             cluster.cancel()  # ends the thread too, if it still waits
     if lost:
+        said = "" if outcome.error is None else f" ({outcome.error})"  # which may have another cause
         raise RuntimeError(
-            f"{caller}: lost the worker at {', '.join(lost)} while training; no model was made. {_advice(stuck)}"
+            f"{caller}: lost the worker at {', '.join(lost)} while training; no model was made{said}. {_advice(stuck)}"
         ) from outcome.error
     if stuck:
         raise RuntimeError(f"{caller}: training failed: {outcome.error}. {_advice(stuck)}") from outcome.error
@@ -70,12 +79,22 @@ class _Outcome:
 
 
 class Cluster:
-    """The workers as they were, and the tasks of one training since then."""
+    """The workers as they were, and the tasks of one training since then.
+
+    Attributes
+    ----------
+    shared : whether the client had another training meanwhile: nobody can tell whose a task is.
+    """
 
     def __init__(self, client: Any, task: str | None) -> None:
-        self._client, self._task = client, task
+        self._client, self._task, self.shared = client, task, False
         self._known = set(client.futures)
         self._processes = self._alive()
+
+    @property
+    def client(self) -> Any:
+        """What the training's tasks were given to."""
+        return self._client
 
     def _alive(self) -> dict[str, str]:
         """The process behind each address: one that is restarted at its old address has a new directory.
@@ -94,6 +113,10 @@ class Cluster:
             if key not in self._known and str(key).startswith(f"{self._task}-") and state.status == "pending"
         }
 
+    def _own_tasks(self) -> set[Any]:
+        """Those of them that can be no other training's."""
+        return set() if self.shared else self._tasks()
+
     def lost(self) -> list[str]:
         """The addresses whose processes are gone."""
         alive = self._alive()
@@ -111,7 +134,7 @@ class Cluster:
         """After a failure: the lost workers, and those that still run tasks of the training."""
         until = time.monotonic() + _SETTLE
         while True:
-            lost, tasks = self.lost(), self._tasks()
+            lost, tasks = self.lost(), self._own_tasks()
             running = self._client.processing().items()
             busy = {address for address, keys in running if tasks.intersection(keys)} - set(lost)
             ended = self._task is not None and not tasks
@@ -123,8 +146,23 @@ class Cluster:
         """Forget the training's tasks."""
         from distributed import Future
 
-        if tasks := self._tasks():
+        if tasks := self._own_tasks():
             self._client.cancel([Future(key, self._client) for key in tasks])
+
+
+@contextmanager
+def _together(cluster: Cluster) -> Iterator[Cluster]:
+    """Let all trainings of a client that are watched at once know of one another."""
+    with _LOCK:
+        others = [other for other in _WATCHED if other.client is cluster.client]
+        for one in (cluster, *others):
+            one.shared = one.shared or bool(others)
+        _WATCHED.append(cluster)
+    try:
+        yield cluster
+    finally:
+        with _LOCK:
+            _WATCHED.remove(cluster)
 
 
 def _advice(stuck: list[str]) -> str:

@@ -63,7 +63,8 @@ def train_xgboost(
     missing : float
         The value of X that stands for a missing one. Columns of categories are taken as such.
     **arguments
-        ``verbose_eval``, ``xgb_model``, ``callbacks``, ``coll_cfg``: as ``xgboost.dask.train``.
+        ``verbose_eval``, ``xgb_model``, ``callbacks``, ``coll_cfg``: as ``xgboost.dask.train``; ``xgb_model`` may be
+        what this function has returned, too.
 
     Returns
     -------
@@ -86,7 +87,7 @@ def train_xgboost(
     -----
     Gradients are those of one machine, but for an objective with ``losses=``: each worker measures on its own part how
     long the losses' gradients are beside the metric's. The draws of ``reference_objective("xendcg")`` are of a row's
-    place within its part.
+    place within its part. The warning of a ``min_child_weight`` that no split reaches is of one machine only.
 
     Examples
     --------
@@ -129,6 +130,8 @@ def train_xgboost(
     if early_stopping_rounds is not None:  # its own argument would minimise what it does not know by name
         callbacks.append(xgboost.callback.EarlyStopping(rounds=early_stopping_rounds, maximize=True))
 
+    if isinstance(arguments.get("xgb_model"), Mapping):  # as this function returned it
+        arguments["xgb_model"] = arguments["xgb_model"]["booster"]
     settled = settle(params, arguments.get("xgb_model"), _CALLER)
     threads = first_whole(params, THREADS)
 
@@ -187,6 +190,9 @@ def _same(one: dict[str, Any], other: dict[str, Any]) -> bool:
 
 
 def _matrix(engine: Any, client: Any, named: dict[str, Any], rule: Objective | None, missing: float) -> Any:
+    y = named["y"]
+    if getattr(y, "ndim", 1) == 2 and len(getattr(y, "columns", ())) == 1:  # XGBoost wants a series
+        named = {**named, "y": y[y.columns[0]]}
     data = keep(_CALLER, named)
     outlines = check_parts(_CALLER, data, rule, weigh_queries=True)
     numbers = numbers_of(outlines)

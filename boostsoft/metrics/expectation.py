@@ -338,7 +338,8 @@ def _in_units_of(sigma: float, scores: FloatArray) -> FloatArray:
     with np.errstate(over="ignore", invalid="ignore"):
         gaps = scores - scores.max()
         if gaps.min() > -_WIDE * sigma:
-            return gaps / sigma
+            plain: FloatArray = gaps / sigma
+            return plain
         order = np.argsort(scores, kind="stable")
         steps = np.diff(scores[order])
         steps = np.where(steps < np.inf, steps / sigma, np.diff(scores[order] / sigma))
