@@ -157,9 +157,12 @@ def _refuse_uncut(caller: str, n_docs: int, group: Any) -> None:
     """Group sizes that describe other rows than these: a fold of a cross-validation cuts rows, not sizes."""
     sizes = group.sizes if isinstance(group, QueryGroups) else whole_numbers(caller, "group", group)
     if sizes.size and sizes.sum() != n_docs:
+        remedy = "A cross-validation cuts rows and leaves group whole: give it qid=, one id per row"
+        if sizes.size == n_docs:
+            remedy = "One id per row is qid="
         raise ValueError(
             f"{caller}: group must add up to the number of rows, {n_docs}; got {sizes.size} sizes that add up to "
-            f"{sizes.sum()}. A cross-validation cuts rows and leaves group whole: give it qid=, one id per row"
+            f"{sizes.sum()}. {remedy}"
         )
 
 

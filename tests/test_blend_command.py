@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import errno
 import io
 import json
 import os
@@ -419,6 +420,53 @@ def test_of_more_models_the_curve_ends_at_the_blend(files, tmp_path, monkeypatch
     assert seen[0].curve_names == (best["name"], "the blend")
     assert seen[0].curve.hard[0] == pytest.approx(best["alone"], abs=1e-12)
     assert seen[0].curve.hard[-1] == pytest.approx(found["training"]["value"], abs=1e-12)
+
+
+def test_the_gain_may_be_linear_as_in_trec_eval(files, tmp_path, capsys):
+    runs, qrels = files
+    found = blend(tmp_path, *runs, "--qrels", qrels, "--gain", "linear", "--folds", "0", "--method", "equal")
+    told = " ".join(capsys.readouterr().out.split())
+    assert "Weights for NDCG@10 with linear gain" in told
+    assert "its gain is the label" not in told
+    assert (found["settings"]["metric"], found["settings"]["gain"]) == ("ndcg@10", "linear")
+    data = load_trec_runs(runs, qrels=qrels)  # the first has all documents
+    assert not np.isnan(data.S[:, 0]).any()
+    linear = Metric("ndcg@10", gain="linear")(data.y, data.S[:, 0], group=data.sizes)
+    assert found["models"][0]["alone"] == pytest.approx(linear, abs=1e-12)
+    found = blend(tmp_path, *runs, "--qrels", qrels, "--folds", "0", "--method", "equal")
+    assert "its gain is the label, where here it is 2^label - 1" in " ".join(capsys.readouterr().out.split())
+    assert found["settings"]["gain"] == "exp2"
+    out = ["--out", str(tmp_path / "new")]
+    assert cli.main(["blend", *runs, "--qrels", qrels, "--metric", "map", "--gain", "linear", *out]) == 2
+    assert capsys.readouterr().err == "boostsoft: --gain: map has none\n"
+
+
+def test_judged_topics_that_no_run_answers_are_said(tmp_path, capsys):
+    runs, qrels = write_runs(tmp_path)
+    blend(tmp_path, *runs, "--qrels", qrels, "--folds", "0", "--method", "equal")
+    assert "Left out" not in capsys.readouterr().out
+    with open(qrels, "a", encoding="utf-8") as file:
+        file.write("98 0 D1 1\n98 0 D2 0\n99 0 D1 1\n")
+    blend(tmp_path, *runs, "--qrels", qrels, "--folds", "0", "--method", "equal")
+    assert "Left out: 2 judged topics of which no run has a document." in " ".join(capsys.readouterr().out.split())
+    assert load_trec_runs(runs, qrels=qrels).unanswered == 2
+    assert load_trec_runs(runs).unanswered == 0
+
+
+def test_for_want_of_room_for_a_picture_no_weights_are_lost(files, tmp_path, capsys, monkeypatch):
+    real = Path.write_bytes
+
+    def full(path, content):
+        if content.startswith(b"Figure("):  # what stands for one here
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return real(path, content)
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    runs, qrels = files
+    arguments = [*runs, "--qrels", qrels, "--folds", "0", "--method", "equal", "--out", str(tmp_path / "out")]
+    assert cli.main(["blend", *arguments]) == 2
+    assert "No space left on device" in capsys.readouterr().err
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {"weights.json", "fused.run"}
 
 
 def test_a_metric_without_a_soft_twin_has_no_curve(files, tmp_path):

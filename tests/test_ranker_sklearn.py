@@ -111,6 +111,8 @@ def test_group_sizes_in_a_fold_name_the_remedy(routing):
     ordered = task(0)
     model = ranker().set_fit_request(group=True).set_score_request(group=True)
     params = {"group": ordered.sizes, "groups": ordered.qid}
+    with pytest.raises(ValueError, match=r"group must add up .* One id per row is qid=$"):
+        ranker().fit(ordered.X, ordered.y, group=ordered.qid)
     with pytest.raises(ValueError, match=r"group must add up .* A cross-validation cuts rows .* give it qid="):
         cross_validate(model, ordered.X, ordered.y, cv=GroupKFold(3), params=params, error_score="raise")
 

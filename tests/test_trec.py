@@ -361,7 +361,7 @@ def test_bad_options(files):
 def test_a_written_run_by_hand(tmp_path):
     path = tmp_path / "fused"
     write_trec_run(path, [9, 9, 9, 7], ["b", "a", "c", "x"], [0.5, 0.5, 2.0, 1e-30], run="mine", depth=2)
-    assert path.read_text() == "9 Q0 c 1 2.0 mine\n9 Q0 a 2 0.5 mine\n7 Q0 x 1 1e-30 mine\n"
+    assert path.read_text() == "9 Q0 c 1 2.0 mine\n9 Q0 b 2 0.5 mine\n7 Q0 x 1 1e-30 mine\n"
     assert [entry.name for entry in tmp_path.iterdir()] == ["fused"]
     write_trec_run(path, ["b", "c", "a"], ["x", "y", "z"], [1.0, 2.0, 3.0])
     assert path.read_text().split()[::6] == ["b", "c", "a"], "topics keep their order"
@@ -390,9 +390,9 @@ def test_a_written_run_in_order_whatever_is_equal(tmp_path, distinct):
     write_trec_run(tmp_path / "run", topics, documents, scores, depth=400)
     expected = []
     for topic in dict.fromkeys(topics.tolist()):
-        rows = sorted((-scores[at], documents[at]) for at in np.flatnonzero(topics == topic))
+        rows = sorted(((scores[at], documents[at]) for at in np.flatnonzero(topics == topic)), reverse=True)
         for rank, (score, document) in enumerate(rows[:400], 1):
-            expected.append(f"{topic} Q0 {document} {rank} {float(-score)!r} boostsoft")
+            expected.append(f"{topic} Q0 {document} {rank} {float(score)!r} boostsoft")
     assert (tmp_path / "run").read_text().splitlines() == expected
 
 

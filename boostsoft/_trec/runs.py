@@ -42,6 +42,8 @@ class TrecRuns:
         What the runs are called.
     judged : ndarray of shape (n_docs,), bool
         Whether somebody has judged the document.
+    unanswered : int
+        How many topics are judged of which no run has a document: they are left out.
     """
 
     S: NDArray[np.float64]
@@ -50,6 +52,7 @@ class TrecRuns:
     docid: NDArray[Any]
     runs: tuple[str, ...]
     judged: NDArray[np.bool_]
+    unanswered: int
 
     def __repr__(self) -> str:
         return f"TrecRuns(n_queries={self.sizes.size}, n_docs={self.y.size}, n_runs={len(self.runs)})"
@@ -154,8 +157,8 @@ def write_trec_run(
 ) -> None:
     """Write scores as a TREC run: the documents of each topic from the best down, with ranks from 1.
 
-    Documents of equal score come in the order of their ids as texts. The file is written under another name first, so
-    that it is never half there.
+    Documents of equal score come by falling id, as trec_eval takes them. The file is written under another name first,
+    so that it is never half there.
 
     Parameters
     ----------
@@ -233,7 +236,7 @@ def _text(value: Any) -> str:
 
 
 def run_text(qid: NDArray[Any], docid: NDArray[Any], scores: FloatArray, tag: str, depth: int) -> bytes:
-    """A run file: topics in the order in which they come, documents from the best down, ties by their id."""
+    """A run file: topics in the order in which they come, documents from the best down, ties by falling id."""
     place = places_of_ids(qid)
     order = np.lexsort((-scores, place))
     topic, score = place[order], scores[order]
@@ -242,7 +245,7 @@ def run_text(qid: NDArray[Any], docid: NDArray[Any], scores: FloatArray, tag: st
     tied[1:] |= follows
     tied[:-1] |= follows
     rows = order[tied]  # of few documents alone are ids compared, which takes its time
-    order[tied] = rows[np.lexsort((docid[rows].astype(str), -scores[rows], place[rows]))]
+    order[tied] = rows[np.lexsort((docid[rows].astype(str), scores[rows], -place[rows]))[::-1]]
     ranks = np.arange(1, order.size + 1) - np.searchsorted(topic, topic)
     order, ranks = order[ranks <= depth], ranks[ranks <= depth]
     parts = []

@@ -30,6 +30,7 @@ class Table(NamedTuple):
     docid: NDArray[Any]
     runs: tuple[str, ...]
     judged: Mask
+    unanswered: int
 
 
 class Keys:
@@ -68,6 +69,7 @@ def read_table(
     known = [keys.of(entries) for entries in runs]
     rows = distinct(np.concatenate(known))
     judged_topics, asked, labels = np.zeros(len(keys.ids), np.bool_), np.zeros(0, np.int64), np.zeros(0)
+    unanswered = len(topic_codes) - n_retrieved  # which only the judgements name
     if lines is not None:
         kept = lines.topics < n_retrieved  # topics of which no run has a document are left out
         asked, labels = keys.of(lines)[kept], np.maximum(lines.values[kept], 0.0)
@@ -84,8 +86,9 @@ def read_table(
     y[at], judged[at] = labels[found], True
     run_names = name_runs(paths, [entries.tag for entries in runs], caller)
     return Table(
-        _side_by_side(rows, known, runs), y, keys.ids[topic], keys.names[keys.documents(rows)], run_names, judged
-    )
+        _side_by_side(rows, known, runs), y, keys.ids[topic], keys.names[keys.documents(rows)], run_names, judged,
+        unanswered,
+    )  # fmt: skip
 
 
 def _side_by_side(rows: IntArray, known: Sequence[IntArray], runs: Sequence[Entries]) -> FloatArray:

@@ -13,9 +13,12 @@ from ..._trec.runs import run_text
 from ...blending.baselines import METHODS
 from ...blending.scores import NORMALIZATIONS
 from ...blending.settings import CONSTRAINTS, SOFT
+from ...choices import GainName
 from ...drawing import png
 from ...kernels.noise import LAWS
-from ...metrics.spec import refuse_pnr
+from ...metrics import Metric
+from ...metrics.registry import REGISTRY
+from ...metrics.spec import GAINS, refuse_pnr
 from ...statistics import LEAST_RESAMPLES
 from ...text_files import written
 from ..options import add_command, check_folder, folder_name, metric_name, path_name, positive, whole
@@ -32,9 +35,10 @@ one table:    python -m boostsoft blend scores.csv --qid query --label grade --s
 A run has six columns (topic Q0 document rank score run), judgements have four (topic iteration document judgement);
 a table is CSV, or Parquet if pyarrow is installed, with a row for each query and document. Files may be gzip.
 Queries without labels are fused with the weights that the others give. What a model is worth alone is not what
-trec_eval gives: documents that it does not have are ranked by chance below its own, where trec_eval leaves them out,
-and topics that it did not answer count with what chance earns. Written are weights.json, weights.png,
-fused.run and, of metrics with an exact expectation, curve.png.
+trec_eval gives: its NDCG has --gain linear; documents that a model does not have are ranked by chance below its own,
+where trec_eval leaves them out, and topics that it did not answer count with what chance earns (judged topics that no
+run answered are left out). Written are weights.json, weights.png, fused.run and, of metrics with an exact expectation,
+curve.png.
 """
 _ALL = "all"
 _FILES = ("weights.json", "weights.png", "curve.png", "fused.run")
@@ -59,7 +63,7 @@ def add_blend(commands: Any) -> None:
         type=_resamples,
         default=100,
         metavar="N",
-        help=f"of the queries, for intervals, {LEAST_RESAMPLES} or more; 0 none (100)",
+        help=f"of the queries, for intervals of --method {SOFT}, {LEAST_RESAMPLES} or more; 0 none (100)",
     )
     add("--depth", type=whole(1), default=1000, metavar="N", help="documents of a query in the fused run (1000)")
     add("--name", default="boostsoft", metavar="TAG", help="what the fused run is called (boostsoft)")
@@ -79,6 +83,8 @@ def _add_data(parser: argparse.ArgumentParser) -> None:
 def _add_weights(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("weights").add_argument
     add("--metric", type=metric_name, default="ndcg@10", metavar="NAME@K", help="what to maximise (ndcg@10)")
+    words = "of a label, in dcg and ndcg: exp2 (2^label - 1) or linear, as trec_eval's (exp2)"
+    add("--gain", choices=list(GAINS), help=words)
     add("--normalize", choices=NORMALIZATIONS, default="rank", help="scale of the scores in each query (rank)")
     add("--constraint", choices=CONSTRAINTS, default="simplex", help="of the weights (simplex)")
     add("--method", choices=[SOFT, *METHODS], default="soft", help="how to find them (soft)")
@@ -103,8 +109,9 @@ def blend(options: argparse.Namespace) -> None:
         raise ValueError(f"--name: must be one word of text without blanks; got {options.name!r}")
     scores = _read(options)
     settings: dict[str, Any] = {
-        name: getattr(options, name) for name in ("metric", "normalize", "constraint", "method", "noise", "sigma")
+        name: getattr(options, name) for name in ("normalize", "constraint", "method", "noise", "sigma")
     }
+    settings["metric"] = _metric(options.metric, options.gain)
     settings["n_boot"] = options.resamples
     settings["lower_is_better"] = _lower(options.lower_is_better, scores.models)
     from .report import as_json, report  # with scikit-learn, which other commands do without
@@ -116,6 +123,14 @@ def blend(options: argparse.Namespace) -> None:
     finish(report(found, scores, settings, options.folds), options.out, files)
     for name in set(_FILES).difference(files):  # of an earlier run: it would pass for a picture of this one
         (options.out / name).unlink(missing_ok=True)
+
+
+def _metric(spec: str, gain: GainName | None) -> Metric:
+    if gain is None:
+        return Metric(spec)
+    if "gain" not in REGISTRY[Metric(spec).metric].options:
+        raise ValueError(f"--gain: {spec} has none")
+    return Metric(spec, gain=gain)
 
 
 def _read(options: argparse.Namespace) -> Scores:

@@ -13,20 +13,27 @@ from rich.text import Text
 from ... import __version__
 from ...drawing import metric_title
 from ...json_text import json_text
+from ...metrics import Metric
 from ...statistics import PairedInterval, counted_mean
+from ...tracks.words import amount
 from ..terminal import ResultTable
 from .scores import Scores
 from .work import RIVAL, Blend
 
+_GAIN = " And its gain is the label, where here it is 2^label - 1 (--gain linear is as there)."
+
 
 def report(blend: Blend, scores: Scores, settings: Mapping[str, Any], folds: int) -> RenderableType:
     """The weights, and how the blend does where it was not trained."""
-    title = metric_title(settings["metric"])
+    metric: Metric = settings["metric"]
+    title, plain = _title(metric), metric_title(metric.spec)
     are = "is" if blend.unlabelled == 1 else "are"
     fused = f"; {blend.unlabelled} without labels {are} fused only" if blend.unlabelled else ""
     lines = [f"{blend.queries:,} queries with labels, {blend.documents:,} documents{fused}."]
+    if scores.unanswered:
+        lines.append(f"Left out: {amount(scores.unanswered, 'judged topic')} of which no run has a document.")
     for name, weight in blend.blender.mix_.items():
-        lines.append(f"Queries are few: {weight:.2f} x {metric_title(name)} is maximised beside {title}.")
+        lines.append(f"Queries are few: {weight:.2f} x {metric_title(name)} is maximised beside {plain}.")
     lines += [f"Note: {note}" for note in blend.notes]
     weighted = f"scores normalised by {settings['normalize']}"
     if settings["method"] == "rrf":
@@ -35,6 +42,7 @@ def report(blend: Blend, scores: Scores, settings: Mapping[str, Any], folds: int
         lines.append(
             f"{title} alone: documents that a model does not have are ranked by chance below its own, where trec_eval "
             "leaves them out; so a topic that it has not answered earns something too."
+            + (_GAIN if metric.options.get("gain") == "exp2" and (scores.y > 1).any() else "")
         )
     parts: list[RenderableType] = [
         Text(f"Weights for {title}, of {weighted}", style="italic"),
@@ -49,6 +57,12 @@ def report(blend: Blend, scores: Scores, settings: Mapping[str, Any], folds: int
             Text(_verdict(blend.leads[RIVAL]), style="bold"),
         ]
     return Group(*parts)
+
+
+def _title(metric: Metric) -> str:
+    """The metric in prose, with its gain where that is not the default."""
+    gain = metric.options.get("gain", "exp2")
+    return metric_title(metric.spec) + ("" if gain == "exp2" else f" with {gain} gain")
 
 
 def _weights_table(blend: Blend, scores: Scores, title: str) -> ResultTable:
@@ -107,7 +121,7 @@ def as_json(blend: Blend, scores: Scores, settings: Mapping[str, Any], seed: int
             held_out[name] |= _difference(blend.leads[name])
     document = {
         "boostsoft": __version__,
-        "settings": {**settings, "random_state": seed},
+        "settings": {**settings, **_in_json(settings["metric"]), "random_state": seed},
         "sigma": blend.blender.sigma_,
         "mix": blend.blender.mix_,
         "models": models,
@@ -116,6 +130,11 @@ def as_json(blend: Blend, scores: Scores, settings: Mapping[str, Any], seed: int
         "notes": list(blend.notes),
     }
     return json_text(document).encode()
+
+
+def _in_json(metric: Metric) -> dict[str, str]:
+    gain = {"gain": str(metric.gain)} if "gain" in metric.options else {}
+    return {"metric": metric.spec, **gain}
 
 
 def _difference(found: PairedInterval) -> dict[str, float]:

@@ -43,6 +43,7 @@ class Scores:
     qid, docid : (n_docs,)
         Query and document of each row.
     models : n_models names
+    unanswered : how many queries have labels and no score at all: they are left out
     """
 
     S: FloatArray
@@ -50,6 +51,7 @@ class Scores:
     qid: NDArray[Any]
     docid: NDArray[Any]
     models: tuple[str, ...]
+    unanswered: int = 0
 
     @property
     def sizes(self) -> IntArray:
@@ -88,7 +90,7 @@ def read_runs(paths: Sequence[Path], qrels: Path) -> Scores:
     for path, scores in zip(paths, judged.T, strict=True):
         if np.isnan(scores).all():
             raise ValueError(f"blend: {path}: the run must have a topic that {qrels} judges; got none in common")
-    return Scores(data.S, data.y, data.qid, data.docid, data.runs)
+    return Scores(data.S, data.y, data.qid, data.docid, data.runs, data.unanswered)
 
 
 def read_table(path: Path, names: Names) -> Scores:

@@ -74,7 +74,7 @@ class Blend:
 def find_blend(scores: Scores, settings: Mapping[str, Any], folds: int, seed: int) -> Blend:
     """Fit on the queries with labels, measure on held-out ones, and draw up the curve."""
     data = _labelled(scores)
-    metric = Metric(settings["metric"])
+    metric: Metric = settings["metric"]
     with _noted(data.models) as notes:
         blender = SoftBlender(**settings, random_state=seed).fit(data.S, data.y, group=data.sizes)
         Z = blender.normalize_scores(data.S, group=data.sizes)
