@@ -140,7 +140,8 @@ def choose_sigma(
     Returns
     -------
     SigmaChoice
-        ``sigma``, and the measures at all sigmas.
+        ``sigma``, and the measures at all ``sigmas``, by name in ``table``: ``value`` of "held-out", ``smoothness``,
+        ``approximation`` and ``total`` of "tradeoff", ``queries``, ``against`` and ``rescaling`` of "sensitivity".
 
     Raises
     ------

@@ -92,22 +92,22 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         per feature (``extra_trees``); XGBoost, which cannot, gives a tree 7/10 of the rows that ``subsample`` leaves
         and a node half of the features, and so does LightGBM in boosters on the labels (``n_boosters``): random
         thresholds tell features of few values, counts and codes, hardly apart (make codes columns of categories). On
-        small data random trees were worth more than any choice of the objective (notebooks/08_objectives.ipynb). "auto"
-        is True below 50,000 documents to train on, or with fewer than 5,000 relevant ones, above the least label of
-        their query, unless a trial speaks against it: of 20 queries or more half are learned by 10 random trees and by
-        10 of the booster's own, and on the others the random ones gain less than .95 of what its own gain, by more than
-        three standard errors (notebooks/11_signal.ipynb).
+        small data random trees were worth as much as the choice of the objective (notebooks/08_objectives.ipynb).
+        "auto" is True below 50,000 documents to train on, or with fewer than 5,000 relevant ones, above the least label
+        of their query, unless a trial speaks against it: of 20 queries or more half are learned by 10 random trees and
+        by 10 of the booster's own, and on the others the random ones gain less than .95 of what its own gain, by more
+        than three standard errors (notebooks/11_signal.ipynb).
     n_boosters : int or "auto"
         Boosters whose scores are averaged, each of ``n_estimators`` trees and trained by itself from zero: the first on
         ``metric``, the second on the labels (query-RMSE) with a quarter of the leaves, the third on ``metric`` with a
         quarter of the leaves, the fourth on the labels with all, and so on. From 20,000 documents to train on, where
         trees are random, one on ``metric`` whose trees are not comes second, before these; where "auto" makes them the
         booster's own, one on ``metric`` whose trees see 7/10 of the rows and nodes half of the features. All stand in
-        one booster, one after another. "auto" is 4 below 20,000 documents, where that was worth more than any choice
-        of the objective (notebooks/10_boosters.ipynb); 2 from there on where trees are random, since random trees
-        learn too slowly where labels have little noise, and below a million where "auto" makes them the booster's own
-        (notebooks/11_signal.ipynb); otherwise, or with ``init_model``, 1. To follow or cut the trees one by one say 1:
-        those of the second booster do not go on where the first one's end.
+        one booster, one after another. "auto" is 4 below 20,000 documents, where that was worth .009 (LightGBM) and
+        .012 (XGBoost) of NDCG@10 in the mean of eight sets (notebooks/10_boosters.ipynb); 2 from there on where trees
+        are random, since random trees learn too slowly where labels have little noise, and below a million where "auto"
+        makes them the booster's own (notebooks/11_signal.ipynb); otherwise, or with ``init_model``, 1. To follow or cut
+        the trees one by one say 1: those of the second booster do not go on where the first one's end.
     booster_params : dict, optional
         Further parameters of the booster; those that the ranker has or settles itself raise, by any name, and so do
         those that LightGBM does not know, or reads elsewhere only: for its own objectives, with files, on its command
@@ -115,9 +115,9 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         LightGBM's ``goss`` begins behind 1 / rate trees of each booster, and of n boosters the rate is an n-th;
         its forced splits need a leaf more than they are, which smaller boosters have then.
     eval_metric : str, Metric, SoftMetric or a list of them, optional
-        What is evaluated after every tree. The first of them is watched; by default ``metric`` under the same noise
-        of a fifth of the scores' spread, plus Kendall's tau under it where ``mix`` has that: the order of the whole
-        list steadies the choice of trees, as it does the training.
+        What is evaluated after every tree. The first of them is watched. By default ``metric`` under the same noise of
+        a fifth of the scores' spread is evaluated and, where ``mix`` has it, Kendall's tau under that noise, and their
+        sum is watched: the order of the whole list steadies the choice of trees, as it does the training.
     early_stopping_rounds : int, optional
         Trees without a better value of what is watched, on the last evaluation set, after which to stop; the trees up
         to the best value are kept. Of several boosters each is watched and stopped by itself.
@@ -483,7 +483,8 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         dict
             ``params``, ``num_boost_round``, and what to evaluate: of LightGBM ``feval``, the first metric of
             ``eval_metric`` first, for ``lgb.early_stopping(n, first_metric_only=True)``; of XGBoost ``obj``, and
-            ``custom_metric`` and ``maximize``, the first metric last, which ``early_stopping_rounds`` watches.
+            ``custom_metric`` and ``maximize``, the first metric last, which ``early_stopping_rounds`` watches. (That
+            leaves out tau, which ``fit`` watches too by default.)
 
         Raises
         ------
