@@ -99,8 +99,9 @@ def choose_sigma(
       of the hard curve; misfit is what it leaves unexplained of the hard one (:func:`boostsoft.approximation_error`
       over that one's variance). Pairs whose hard curve is constant are left out; a soft curve that is constant has
       roughness 0 and misfit 1.
-    - ``"sensitivity"``: where the fewest queries tell two models apart: the least median over pairs of (effect of the
-      hard metric / effect of the soft one)^2, an effect being the mean over the standard deviation of the differences
+    - ``"sensitivity"``: where the fewest queries tell two models apart: the least median, over pairs that the hard
+      metric tells apart, of (effect of the hard metric / effect of the soft one)^2, infinite where the soft one points
+      the other way, an effect being the mean over the standard deviation of the differences
       query by query, both by weight (:func:`boostsoft.compare`). Of the pairs that the hard metric tells apart (by the
       95 % interval of Student's law), none may be told apart the other way round, and halving a model's scores must not
       change its value, as it does in units of the score.
@@ -231,7 +232,13 @@ def _tradeoff(mixed: Mixtures, grid: FloatArray, rng: np.random.Generator, optio
         raise ValueError("choose_sigma: the metric must change along the mixture of two models; it is constant")
     smoothness, approximation = np.mean(found, axis=0)
     total = options["smoothness_weight"] * smoothness + approximation
-    return int(np.argmin(total)), {"smoothness": smoothness, "approximation": approximation, "total": total}
+    return _least(total), {"smoothness": smoothness, "approximation": approximation, "total": total}
+
+
+def _least(values: FloatArray) -> int:
+    """The place of the first value that is the least but for rounding."""
+    least = values.min()
+    return int(np.flatnonzero(values <= least + 1e-12 * abs(least))[0])
 
 
 def _roughness(curve: FloatArray) -> float:
@@ -266,7 +273,7 @@ def _sensitivity(mixed: Mixtures, grid: FloatArray, rng: np.random.Generator, op
             "choose_sigma: no sigma agrees with the hard metric wherever that is sure, and leaves values alone when "
             f"scores are halved (largest change {change.min():.2g} at least); sigma_unit='spread' does the latter"
         )
-    best = int(eligible[np.argmin(queries[eligible])])  # which may be infinite for all
+    best = int(eligible[_least(queries[eligible])])  # which may be infinite for all
     return best, {"queries": queries, "against": against, "rescaling": change}
 
 

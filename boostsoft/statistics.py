@@ -157,7 +157,9 @@ def _differences(caller: str, a: ArrayLike, b: ArrayLike) -> FloatArray:
     if one_sided.any():
         raise ValueError(f"{caller}: query {int(one_sided.argmax())} must be NaN in both or in neither")
     counted = ~np.isnan(first)
-    return without_rounding((first - second)[counted], np.array([first[counted], second[counted]]))
+    with np.errstate(over="ignore", invalid="ignore"):  # of infinite values
+        differences = (first - second)[counted]
+    return without_rounding(differences, np.array([first[counted], second[counted]]))
 
 
 def _values(caller: str, argument: str, values: ArrayLike) -> FloatArray:

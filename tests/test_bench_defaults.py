@@ -79,6 +79,21 @@ def test_a_draw_cuts_the_queries_in_three(folder):
             assert numbers.setdefault(number, qid) == qid
 
 
+def test_documents_to_stop_by_are_in_an_order_of_chance(tmp_path):
+    """Where they come by label, the boosters' own NDCG of tied scores is best before the first tree."""
+    lines = [f"{(doc < 2) * 1} qid:{query} 1:{doc} 2:{query}" for query in range(30) for doc in range(8)]
+    (tmp_path / "all.txt").write_text("\n".join(lines) + "\n")
+    (found,) = draws.data_sets([tmp_path], None)
+    draw, again = found.draw(0), found.draw(0)
+    assert (draw.train.y.reshape(-1, 8)[:, :2] == 1).all()
+    placed = draw.valid.y.reshape(-1, 8)
+    assert (placed.sum(axis=1) == 2).all()
+    assert not (placed[:, :2] == 1).all()
+    np.testing.assert_array_equal(draw.valid.y == 1, draw.valid.X[:, 0] < 2)
+    np.testing.assert_array_equal(draw.valid.qid, draw.valid.X[:, 1])
+    np.testing.assert_array_equal(draw.valid.X, again.valid.X)
+
+
 def test_so_many_documents_to_train_on(folder):
     (found,) = draws.data_sets([folder], 5 * N_DOCS + 1)
     draw, whole = found.draw(0), the_draws(folder, [0])[0]

@@ -246,6 +246,18 @@ def test_settings_are_of_the_data_that_they_were_chosen_on(small, folder, tmp_pa
     assert "tuning" not in json.loads((out / "protocol.json").read_text())
 
 
+def test_settings_that_were_chosen_on_other_parts_are_refused(small, folder, tmp_path):
+    """What is a test part now may be what they were chosen on."""
+    turned = tmp_path / folder.name
+    turned.mkdir()
+    parts = sorted(folder.glob("S*.txt"))
+    for at, part in enumerate(parts):
+        (turned / part.name).write_bytes(parts[at - 1].read_bytes())
+    with pytest.raises(ValueError, match=r"--settings: .* must have been chosen on the same parts; S\d\.txt of"):
+        run.run_quality(options(turned, tmp_path / "out", settings=small / "settings.json"))
+    assert not (tmp_path / "out").exists()
+
+
 def test_the_version_is_of_the_sources_that_train_and_measure(tmp_path, monkeypatch):
     package = tmp_path / "boostsoft"
     for name in (*protocol._RUNS, "bench/quality/report.py", "metrics.py"):

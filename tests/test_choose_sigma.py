@@ -478,6 +478,14 @@ def test_rounding_is_no_curve(columns):
             choose_sigma(S[:, columns], y, method="tradeoff", group=sizes, sigmas=[0.1, 0.5])
 
 
+def test_of_totals_that_differ_by_rounding_the_least_sigma_is_taken(data):
+    S, y, sizes = data
+    S = np.column_stack([S[:, 0], np.zeros(len(S))])
+    found = choose_sigma(S, y, group=sizes, method="tradeoff", sigmas=[0.1, 1.0])
+    assert np.ptp(found.table["total"]) < 1e-12
+    assert found.sigma == 0.1
+
+
 def test_a_copy_changes_no_tradeoff():
     S, y, sizes = systems()
     options = {"method": "tradeoff", "group": sizes, "sigmas": [0.1, 0.3, 1.0]}

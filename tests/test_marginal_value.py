@@ -76,6 +76,15 @@ def test_batches_that_teach_nothing():
     assert found["small"].problem == "no tree could split"
 
 
+def test_equal_labels_teach_a_regression_what_they_are():
+    """Where it grows no tree something else forbids it."""
+    batches = {"many": (POOL, np.ones(400), SIZES), "few": (POOL[:10], np.ones(10), [10])}
+    found = {batch.name: batch for batch in value(lightgbm_model(objective="regression"), batches).batches}
+    assert found["few"].n_trees == 0
+    assert found["few"].problem == "no tree could split"
+    assert found["many"].n_trees > 0
+
+
 def test_a_batch_whose_only_order_has_no_weight_teaches_nothing():
     labels, weights = np.zeros(400), np.ones(20)
     labels[:10], weights[0] = 1.0, 0.0

@@ -371,6 +371,31 @@ def test_one_booster_serves_and_is_copied(booster, data):
 
 
 @both
+def test_importances_are_the_mean_of_the_boosters_shares_whatever_unit_labels_are_in(booster):
+    """Those of query-RMSE gain in squares of the labels."""
+    data = task(0, 40)
+    found = []
+    for size in (0.01, 1.0, 100.0):
+        model = ranker(booster, metric="kendall", n_boosters=2, **OPTIONS).fit(data.X, size * data.y, qid=data.qid)
+        found.append(model.feature_importances_)
+        assert found[-1].sum() == pytest.approx(1.0)
+    np.testing.assert_allclose(found[0], found[1], atol=0.02)
+    np.testing.assert_allclose(found[2], found[1], atol=0.02)
+    trees = 10 if booster == "lightgbm" else model.booster_.num_boosted_rounds() // 2
+    if booster == "lightgbm":
+        first = model.booster_.feature_importance("gain", trees)
+        both_gains = model.booster_.feature_importance("gain")
+    else:
+        names = model.booster_.feature_names or [f"f{at}" for at in range(data.X.shape[1])]
+        gains = [part.get_score(importance_type="total_gain") for part in (model.booster_[:trees], model.booster_)]
+        first, both_gains = (np.array([its.get(name, 0.0) for name in names]) for its in gains)
+    second = both_gains - first
+    np.testing.assert_allclose(found[2], (first / first.sum() + second / second.sum()) / 2, rtol=1e-3)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.feature_importances_, model.feature_importances_)
+
+
+@both
 def test_one_booster_goes_on(booster, data):
     start = fit(ranker(booster, n_boosters=4, **OPTIONS), data)
     more = fit(ranker(booster, n_boosters="auto", **OPTIONS), data, init_model=start)

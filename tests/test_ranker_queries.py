@@ -326,6 +326,13 @@ def test_labels_that_are_one_in_float32_are_refused(booster, data):
     with pytest.raises(ValueError, match=r"y must differ in float32, as which boosters keep it: .*; got -17"):
         ranker(booster, metric="kendall").fit(data.X, data.y - 1.7e9, qid=data.qid)
     ranker(booster, metric="kendall").fit(data.X, data.y * 2.0**40, qid=data.qid)
+    told = r"y must differ in float32, .*: got labels from 200000 to 200000, 0\.02 apart, which it moves by 0\.0"
+    fine = np.random.default_rng(0).choice(np.linspace(0, 0.02, 300), data.y.size)
+    fine[:2] = 0.0, 0.02
+    with pytest.raises(ValueError, match=told):
+        ranker(booster, metric="kendall").fit(data.X, 2e5 + fine, qid=data.qid)
+    for labels in (fine, 0.1 * data.y + 1e-12 * fine, 10.0 + data.y + 1e-9 * fine):  # which rounding alone merges
+        ranker(booster, metric="kendall").fit(data.X, labels, qid=data.qid)
 
 
 @pytest.mark.parametrize("container", [np.asarray, pd.DataFrame, pl.DataFrame])

@@ -11,7 +11,7 @@ from boostsoft import Metric, QueryGroups, SoftMetric
 from boostsoft.kernels.families import PLAIN
 from boostsoft.kernels.noise import LAWS
 from boostsoft.metrics.registry import REGISTRY
-from boostsoft.metrics.spread import spread
+from boostsoft.metrics.spread import spread, spreads
 from boostsoft.pooling import in_score_units
 
 from .cases import EXACT, dyadic_queries, every_exact, every_metric, metric, soft_metric
@@ -55,6 +55,21 @@ def test_the_spread_of_tiny_differences_beside_a_huge_score():
     scores = np.array([1e200, 1e200, 3e-200, 1e-200])
     found = spread(QueryGroups.from_sizes([2, 2]), scores, np.ones(2))
     assert found == pytest.approx(math.sqrt(2 / 4) * 1e-200, rel=1e-14)
+
+
+@pytest.mark.parametrize("far", [-1e160, -1e200, -1.7e308])
+def test_a_query_of_weight_0_takes_no_digits_from_the_spread(far):
+    labels, scores = [1, 0, 0, 1, 0, 0], np.array([far, 1.0, 2.0, 0.0, 1.0, 2.0])
+    groups = QueryGroups.from_sizes([3, 3])
+    assert spread(groups, scores, np.array([0.0, 1.0])) == pytest.approx(math.sqrt(2 / 3), rel=1e-14)
+    assert spreads(groups, scores[:, None], np.array([0.0, 1.0]))[0] == pytest.approx(math.sqrt(2 / 3), rel=1e-14)
+    soft = SoftMetric("ndcg", sigma=0.5, sigma_unit="spread")
+    given = {"group": [3, 3], "query_weight": [0, 1]}
+    near = np.concatenate([[0.0], scores[1:]])
+    assert soft(labels, scores, **given) == pytest.approx(soft(labels, near, **given), rel=1e-12)
+    gradients = [soft.gradient(labels, s, **given) for s in (scores, near)]
+    np.testing.assert_allclose(*gradients, rtol=1e-9)
+    assert np.abs(gradients[1]).max() > 0.01
 
 
 @every_metric

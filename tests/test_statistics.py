@@ -14,6 +14,14 @@ from .releases import RANDOM
 NAN = float("nan")
 
 
+def test_infinite_values_of_both_systems_tell_nothing_and_warn_of_nothing():
+    with np.errstate(all="raise"):
+        found = paired_interval([np.inf, np.inf, 0.0], [np.inf, np.inf, 0.0])
+        far = paired_interval([1e308, 1e308], [-1e308, -1e308])
+    assert np.isnan([found.mean, found.low, found.high]).all()
+    assert np.isnan([far.low, far.high]).all()
+
+
 def test_bootstrap_interval_is_scipys():
     a, b = np.random.default_rng(1).gamma(1.0, size=(2, 80))
     found = paired_interval(a, b, n_boot=40_000)

@@ -20,7 +20,7 @@ def spreads(members: QueryGroups, scores: FloatArray, weights: FloatArray) -> Fl
     """That of each column of scores."""
     share = _shares(members, weights)
     columns = (np.ascontiguousarray(column) for column in scores.T)
-    return np.array([Deviations(members, *_centred(members, column), share).spread for column in columns])
+    return np.array([Deviations(members, *_centred(members, column, share), share).spread for column in columns])
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +30,7 @@ class Deviations:
     Attributes
     ----------
     members : the queries.
-    unit, exponent : (n_docs,) deviations in units of 2^exponent.
+    unit, exponent : (n_docs,) deviations in units of 2^exponent; 0 where a document has no share.
     share : (n_docs,) each document's share of the weight of all.
     """
 
@@ -42,8 +42,8 @@ class Deviations:
     @classmethod
     def of(cls, members: QueryGroups, scores: FloatArray, weights: FloatArray) -> Deviations:
         """Those of scores, with a weight for each query."""
-        unit, exponent = _centred(members, scores)
-        return cls(members, unit, exponent, _shares(members, weights))
+        share = _shares(members, weights)
+        return cls(members, *_centred(members, scores, share), share)
 
     @property
     def spread(self) -> float:
@@ -78,8 +78,8 @@ def _shares(members: QueryGroups, weights: FloatArray) -> FloatArray:
     return total
 
 
-def _centred(groups: QueryGroups, scores: FloatArray) -> tuple[FloatArray, int]:
-    """Deviations from the queries' means in units of 2^exponent, and the exponent.
+def _centred(groups: QueryGroups, scores: FloatArray, share: FloatArray | None = None) -> tuple[FloatArray, int]:
+    """Deviations from the queries' means in units of 2^exponent, and the exponent; 0 where there is no ``share``.
 
     Scores are counted from the first of their query, so that equal ones deviate by exactly 0, and scaled by powers
     of two, which is exact, so that neither their differences overflow nor their squares over- or underflow.
@@ -88,6 +88,8 @@ def _centred(groups: QueryGroups, scores: FloatArray) -> tuple[FloatArray, int]:
     unit = np.ldexp(scores, -shrink) if shrink else scores
     unit = unit - groups.per_document(unit[np.minimum(groups.offsets[:-1], unit.size - 1)])
     unit = unit - groups.per_document(groups.means(unit))
+    if share is not None and (share == 0.0).any():  # the digits of the others are kept
+        unit = np.where(share > 0.0, unit, 0.0)
     exponent = int(np.frexp(_largest(unit))[1])
     return np.ldexp(unit, -exponent, out=unit), exponent + shrink
 

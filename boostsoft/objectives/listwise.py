@@ -192,7 +192,8 @@ class XENDCGObjective(Objective):
         Of the uniform draws. They are a function of the seed, the document's place and the scores of its query, so
         that training repeats, on any number of threads, and every iteration that moves a score draws anew.
     terms : 1, 2 or 3
-        Of the expansion of a Newton step: 1 is the loss's own gradient; 3 is LightGBM's, and the paper's.
+        Of the expansion of a Newton step: 1 is the loss's own gradient; 3 is LightGBM's, and the paper's. With 2
+        nothing is learned from queries of two documents, where the first two terms cancel.
     gain : "exp2", "linear", table or callable
         Gain of a label, at least 0.
     query_weight : (n_queries,), optional

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -38,3 +39,22 @@ def monotone_signs(name: str, given: Any) -> list[int]:
             f"{short(given)}"
         )
     return [int(sign) for sign in signs]
+
+
+def refuse_other_sets(name: str, sets: Sequence[Sequence[int]], n_features: int) -> None:
+    """Raise if a set holds a feature that there is not."""
+    for feature in (at for one in sets for at in one):
+        if not 0 <= feature < n_features:
+            raise ValueError(
+                f"{FIT}: {name} in booster_params must be of the features of X, from 0 to {n_features - 1}; got "
+                f"{feature}"
+            )
+
+
+def refuse_other_signs(name: str, signs: Sequence[int], n_features: int) -> None:
+    """Raise if there is not a sign for each feature; none at all are no constraint."""
+    if signs and len(signs) != n_features:
+        raise ValueError(
+            f"{FIT}: {name} in booster_params must have a number for each of the {n_features} features of X; got "
+            f"{len(signs)}"
+        )

@@ -31,7 +31,7 @@ from .growing import Curves, grow
 from .rows import find_queries, read_rows
 from .settings import FIT, Settings, check_settings, check_threads
 from .train_arguments import train_arguments
-from .training import Trees, normalised
+from .training import Trees, shares_of
 from .trial import settle
 
 
@@ -111,7 +111,8 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
     booster_params : dict, optional
         Further parameters of the booster; those that the ranker has or settles itself raise, by any name, and so do
         those that LightGBM does not know, or reads elsewhere only: for its own objectives, with files, on its command
-        line, on several machines or where it predicts. XGBoost warns of what it does not know.
+        line, on several machines or where it predicts. XGBoost warns of what it does not know. Features are counted
+        without the ``qid_column``.
         LightGBM's ``goss`` begins behind 1 / rate trees of each booster, and of n boosters the rate is an n-th;
         its forced splits need a leaf more than they are, which smaller boosters have then.
     eval_metric : str, Metric, SoftMetric or a list of them, optional
@@ -508,9 +509,12 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
 
     @property
     def feature_importances_(self) -> FloatArray:
-        """Share of each column of X in the gain of all splits; they add up to 1, or to 0 without a split."""
+        """Share of each column of X in the gain of all splits; they add up to 1, or to 0 without a split.
+
+        Of several boosters it is the mean of the shares in each, for they do not gain in one unit.
+        """
         check_is_fitted(self)
-        return self._encoder.spread_out(normalised(TREES[self._trees].gains(self.booster_)))
+        return self._encoder.spread_out(shares_of(TREES[self._trees].gains(self.booster_, self._ends)))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -553,4 +557,5 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         self.learning_rate_ = cast(float, settings.learning_rate)
         self.reg_lambda_ = found.reg_lambda
         self.booster_, self.best_iteration_, self.n_iter_ = found.booster, found.kept, found.grown
+        self._ends = found.ends
         self.evals_result_, self.best_score_ = found.curves, found.best_value

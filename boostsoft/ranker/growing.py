@@ -36,6 +36,7 @@ class Grown:
     reg_lambda : what was added to a leaf's curvature, in the first booster.
     curves : data set -> metric -> one value per tree grown.
     best_value : the first metric with the trees kept; None without a validation set, or where no tree was grown.
+    ends : how many trees there are behind each booster; of several.
     """
 
     booster: Any
@@ -44,6 +45,7 @@ class Grown:
     reg_lambda: float
     curves: Curves
     best_value: float | None
+    ends: tuple[int, ...] = ()
 
 
 def grow(
@@ -82,11 +84,12 @@ def _grow(
     own = spread_of(train, trees.predict(found.booster, train.features, settings.n_jobs)) / share if n > 1 else 0.0
     kinds = members(n, train.groups.n_docs, bool(settings.random_trees), settings.by_data)
     _warn_of_copies(settings, kinds)
-    splits = [trees.n_splits(found.booster)]
+    splits, ends = [trees.n_splits(found.booster)], [trees.n_trees(found.booster)]
     for at, member in enumerate(kinds[1:], start=1):
         found = _add(found, trees, first, member, at, share, own)
         splits.append(trees.n_splits(found.booster))
-    return first, found, splits
+        ends.append(trees.n_trees(found.booster))
+    return first, replace(found, ends=tuple(ends) if n > 1 else ()), splits
 
 
 def _warn_of_copies(settings: Settings, kinds: Sequence[Member]) -> None:

@@ -37,7 +37,7 @@ from ..arguments import FloatArray, short
 from ..metric_lists import MetricList
 from ..objectives import Objective
 from ..stages import staged_lightgbm
-from .constraints import feature_sets, monotone_signs
+from .constraints import feature_sets, monotone_signs, refuse_other_sets, refuse_other_signs
 from .features import Features
 from .forced_splits import n_forced, refuse_files
 from .random_trees import FEATURES, RANDOM_TREES, ROWS
@@ -158,16 +158,6 @@ def _interaction_sets(settings: Settings) -> list[list[int]] | None:
     return sets
 
 
-def _refuse_other_interactions(settings: Settings, n_features: int) -> None:
-    """Raise if a set holds a feature that there is not: LightGBM would write into memory that is not its own."""
-    for feature in (at for one in _interaction_sets(settings) or () for at in one):
-        if not 0 <= feature < n_features:
-            raise ValueError(
-                f"{FIT}: {INTERACTIONS} in booster_params must be of the features of X, from 0 to {n_features - 1}; "
-                f"got {feature}"
-            )
-
-
 def parameters(settings: Settings, curvature: float, unit: float = STOCK_UNIT) -> dict[str, Any]:
     """LightGBM's ``params``, given the average curvature of a document before the first tree.
 
@@ -258,7 +248,10 @@ def load(source: Any) -> Any:
 
 def data(settings: Settings, train: Rows, sets: Sequence[Rows], start: Any) -> Any:
     """The data sets. Where several boosters are trained, LightGBM keeps the features, to predict by those before."""
-    _refuse_other_interactions(settings, train.features.matrix.shape[1])
+    n_features = train.features.matrix.shape[1]
+    refuse_other_sets(INTERACTIONS, _interaction_sets(settings) or (), n_features)  # it would write into other memory
+    for name, signs in _monotone(settings).items():
+        refuse_other_signs(name, signs, n_features)
     several = (settings.n_boosters or 1) > 1
     made = _dataset(replace(train, features=_some_feature(train.features)), several)
     return made, [_dataset(rows, several, reference=made) for rows in sets]
@@ -350,9 +343,12 @@ def staged(booster: Any, features: Features, every: int, n_jobs: int | None) -> 
             yield scores.copy()
 
 
-def gains(booster: Any) -> FloatArray:
-    """What splits on each feature have gained in all."""
-    return np.asarray(booster.feature_importance("gain"), dtype=np.float64)
+def gains(booster: Any, ends: Sequence[int]) -> list[FloatArray]:
+    """What splits on each feature have gained, in all or, given where each of several boosters ends, in each."""
+    # LightGBM takes a number of trees below 1 for all of them
+    sums = [booster.feature_importance("gain", end) for end in (ends or (None,)) if end != 0]
+    found = np.diff(np.asarray(sums, dtype=np.float64), axis=0, prepend=0.0)
+    return list(found) or [np.zeros(n_features(booster))]
 
 
 def n_splits(booster: Any) -> int:

@@ -71,6 +71,9 @@ class Rows:
         return replace(self, weights=np.ldexp(self.weights, -exponent))
 
 
+_ROUNDED = 1e-3  # of what labels are apart, by which float32 may move them
+
+
 def read_rows(
     caller: str, encoder: Encoder, X: Any, y: Any, group: Any, qid: Any, sample_weight: Any, query_weight: Any
 ) -> tuple[Rows, bool]:
@@ -83,13 +86,20 @@ def read_rows(
 
 
 def _refuse_merged(caller: str, labels: FloatArray) -> None:
-    """Raise if large labels that differ are one to the boosters, which keep them as float32."""
+    """Raise if labels that differ are one to the boosters, which keep them as float32, by more than rounding."""
+    kept = labels.astype(np.float32).astype(np.float64)
     large = np.abs(labels) > 2.0**24
-    if large.any() and np.unique(labels.astype(np.float32)).size < np.unique(labels).size:
-        raise ValueError(
-            f"{caller}: y must differ in float32, as which boosters keep it: whole numbers above 2^24 do not; got "
-            f"{labels[large.argmax()]:.0f}: subtract what all labels share"
-        )
+    with np.errstate(over="ignore", invalid="ignore"):  # beyond float32 they are refused elsewhere
+        moved, reach = float(np.abs(kept - labels).max()), float(labels.max() - labels.min())
+    if not (large.any() or moved > _ROUNDED * reach) or np.unique(kept).size == np.unique(labels).size:
+        return
+    if large.any():
+        got = f"whole numbers above 2^24 do not; got {labels[large.argmax()]:.0f}"
+    else:
+        got = f"got labels from {labels.min():g} to {labels.max():g}, {reach:g} apart, which it moves by {moved:.1g}"
+    raise ValueError(
+        f"{caller}: y must differ in float32, as which boosters keep it: {got}: subtract what all labels share"
+    )
 
 
 def find_queries(caller: str, encoder: Encoder, X: Any, group: Any, qid: Any) -> Queries:

@@ -186,8 +186,8 @@ class Trees(Protocol):
         """Scores after every so many trees, and after all."""
         ...
 
-    def gains(self, booster: Any) -> FloatArray:
-        """What splits on each feature have gained in all."""
+    def gains(self, booster: Any, ends: Sequence[int]) -> list[FloatArray]:
+        """What splits on each feature have gained, in all or, given where each of several boosters ends, in each."""
         ...
 
     def n_splits(self, booster: Any) -> int:
@@ -254,7 +254,15 @@ def warn_of_lost_boosters(job: Job, trees: Trees, splits: Sequence[int]) -> None
         )
 
 
-def normalised(gains: FloatArray) -> FloatArray:
-    """Gains that add up to 1, or to 0 without a split."""
-    total = float(gains.sum())
-    return gains / total if total > 0 else np.zeros(gains.size)
+def shares_of(gains: Sequence[FloatArray]) -> FloatArray:
+    """The mean over boosters of each feature's share of the gain: they add up to 1, or to 0 without a split.
+
+    Sums would not do: what boosters gain is in the units of what each of them is trained on.
+
+    >>> shares_of([np.array([1.0, 3.0]), np.array([200.0, 200.0])]).tolist()
+    [0.375, 0.625]
+    """
+    totals = [float(its.sum()) for its in gains]
+    shares = [its / total for its, total in zip(gains, totals, strict=True) if total > 0]
+    mean: FloatArray = np.mean(shares, axis=0) if shares else np.zeros(gains[0].size)
+    return mean

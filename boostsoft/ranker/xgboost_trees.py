@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from ..adapters.xgboost_data import import_xgboost, make_dmatrix, refuse_other_k
 from ..adapters.xgboost_refusals import refuse_minimising
 from ..arguments import FloatArray
 from ..objectives import Objective, SoftObjective
-from .constraints import feature_sets, monotone_signs
+from .constraints import feature_sets, monotone_signs, refuse_other_sets, refuse_other_signs
 from .features import Features
 from .random_trees import RANDOM_TREES
 from .regularization import leaf_l2
@@ -116,6 +117,15 @@ def _as_xgboost_reads(more: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
+def _refuse_other_features(settings: Settings, n_features: int) -> None:
+    """Raise if constraints by number are of other features than there are, of which XGBoost says nothing."""
+    monotone, sets = (settings.more.get(name) for name in ("monotone_constraints", "interaction_constraints"))
+    if monotone is not None and not isinstance(monotone, Mapping):
+        signs = monotone_signs("monotone_constraints", monotone)
+        refuse_other_signs("monotone_constraints", signs, n_features)
+    refuse_other_sets("interaction_constraints", feature_sets(sets) or (), n_features)
+
+
 def _refuse_what_exact_ignores(settings: Settings) -> None:
     if settings.draws_trees:
         raise ValueError(f"{FIT}: random_trees must be False with tree_method='exact', which draws no features by node")
@@ -124,6 +134,7 @@ def _refuse_what_exact_ignores(settings: Settings) -> None:
         raise ValueError(
             f"{FIT}: max_depth must be given with tree_method='exact', and num_leaves be 2^max_depth or more, since it "
             f"limits no leaves; got max_depth={depth} and num_leaves={leaves}"
+            f"{' (some of several boosters have a quarter of the leaves: n_boosters=1 has all)' if depth > 0 else ''}"
         )
 
 
@@ -200,6 +211,7 @@ def data(settings: Settings, train: Rows, sets: Sequence[Rows], start: Any) -> A
     """The matrices, of which XGBoost tells by its global verbosity only."""
     import xgboost
 
+    _refuse_other_features(settings, train.features.matrix.shape[1])
     bins = _bins(settings) if start is None else None
     with xgboost.config_context(verbosity=1):
         return as_dmatrix(train.features, settings.n_jobs, train, bins), [
@@ -347,8 +359,13 @@ def _by_steps(booster: Any, data: Any, steps: Iterable[int]) -> Iterator[FloatAr
         yield np.asarray(scores, dtype=np.float64)
 
 
-def gains(booster: Any) -> FloatArray:
-    """What splits on each feature have gained in all."""
+def gains(booster: Any, ends: Sequence[int]) -> list[FloatArray]:
+    """What splits on each feature have gained, in all or, given where each of several boosters ends, in each."""
+    parts = [booster[first:end] for first, end in pairwise((0, *ends)) if first < end] if ends else [booster]
+    return [_gains(part) for part in parts] or [np.zeros(n_features(booster))]
+
+
+def _gains(booster: Any) -> FloatArray:
     names = booster.feature_names or [f"f{at}" for at in range(n_features(booster))]
     by_name = booster.get_score(importance_type="total_gain") if n_trees(booster) else {}
     return np.array([by_name.get(name, 0.0) for name in names], dtype=np.float64)

@@ -29,10 +29,11 @@ _RANKING = ("lambdarank", "rank_xendcg", "xendcg", "xe_ndcg", "xe_ndcg_mart", "x
 
 
 class Grown(NamedTuple):
-    """Scores on the pool after the new trees, and how many of these have a split."""
+    """Scores on the pool after the new trees, how many of these have a split, and whether there was what to learn."""
 
     scores: FloatArray
     n_trees: int
+    taught: bool = True
 
 
 class Grower(Protocol):

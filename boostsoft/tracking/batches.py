@@ -192,13 +192,13 @@ def _pool(model: Any, X: Any, y: Any, group: Any, qid: Any, metric: Any, query_w
 def _grow(grower: Grower, batch: Batch, measure: _Measure) -> Grown | Exception:
     """What the model scores after the batch, or what went wrong: one batch must not lose the others."""
     if grower.by_order and not batch.ordered:
-        return Grown(grower.before, 0)
+        return Grown(grower.before, 0, taught=False)
     try:
-        scores, n_trees = grower.grow(batch)
+        grown = grower.grow(batch)
         caller = f"{CALLER}: batches[{batch.name!r}]"
-        finite = finite_vector(caller, "scores", scores)
+        finite = finite_vector(caller, "scores", grown.scores)
         measure.refuse_infinite(caller, measure.per_query(finite))
-        return Grown(finite, n_trees)
+        return Grown(finite, grown.n_trees)
     except Exception as error:
         return error
 
@@ -247,7 +247,7 @@ class _Measure:
         problem = ""
         if result.n_trees == 0:
             split, order = "no tree could split", "no query that counts has two labels: nothing to learn from"
-            problem = split if batch.ordered else order
+            problem = split if result.taught else order
         row = BatchValue(
             **known, change=change, error=error, low=change - reach, high=change + reach, hard=self.mean(hard),
             hard_error=hard_error, control=self.control(after), spread=self._spread(after), n_trees=result.n_trees,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -93,7 +93,19 @@ def _split(whole: RankingData, seed: int, documents: int | None) -> Draw:
     train, valid, test = np.split(order, [round(share * whole.n_queries) for share in _SHARES])
     if documents is not None:
         train = train[: max(1, np.searchsorted(np.cumsum(whole.sizes[train]), documents, side="right"))]
-    return Draw(whole.select_queries(train), whole.select_queries(valid), whole.select_queries(test), test)
+    judged = _turned(whole.select_queries(valid), seed)
+    return Draw(whole.select_queries(train), judged, whole.select_queries(test), test)
+
+
+def _turned(data: RankingData, seed: int) -> RankingData:
+    """The same with the documents of each query in an order of chance.
+
+    Of tied scores the boosters' own NDCG takes the order of the rows: where that follows the labels, their early
+    stopping keeps a tree or none.
+    """
+    chance = np.random.default_rng([seed, 1]).random(data.n_docs)
+    rows = np.lexsort((chance, np.repeat(np.arange(data.n_queries), data.sizes)))
+    return replace(data, X=data.X[rows], y=data.y[rows], qid=data.qid[rows], comments=None)
 
 
 def _digits(seed: int, documents: int | None) -> Draw:

@@ -130,6 +130,20 @@ def read_settings(path: Path, places: Sequence[Place], average: int) -> Frozen:
     return Frozen(found, hashlib.sha256(content).hexdigest(), trials, trees)
 
 
+def refuse_other_files(path: Path, found: Mapping[str, Mapping[str, str]]) -> None:
+    """Raise if settings were chosen on other parts than these, whose SHA-256 are given by data set and name.
+
+    What is called a test part now may be what they were chosen on. Of a file that does not say nothing is known.
+    """
+    runs = json.loads(path.read_bytes()).get("protocol", {}).get("runs", {})
+    for name, known in runs.get("data", {}).items():
+        for part, digest in found.get(name, {}).items():
+            if known.get(part, digest) != digest:
+                raise ValueError(
+                    f"--settings: {path} must have been chosen on the same parts; {part} of {name} was another file"
+                )
+
+
 def _some(settings: Any, place: Place, path: Path, average: int) -> list[Setting]:
     found = settings
     for kind, key in (("method", place.method), ("data set", place.data), ("fold", str(place.fold))):

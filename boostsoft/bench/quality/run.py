@@ -20,7 +20,7 @@ from ..timing import in_hours
 from .comparison import Comparison
 from .data import find_sets, fingerprints
 from .display import Display
-from .frozen import FILE, Frozen, choose, failures, failures_in_tests, freeze, read_settings
+from .frozen import FILE, Frozen, choose, failures, failures_in_tests, freeze, read_settings, refuse_other_files
 from .methods import METHODS
 from .options import Options
 from .protocol import Protocol, versions
@@ -62,6 +62,8 @@ def run_quality(options: Options) -> None:
         raise ValueError(f"--methods: none of {','.join(options.methods)} can be trained; peers: {peers.in_words()}")
     comparison = Comparison(options, sets, methods)
     given = None if options.settings is None else read_settings(options.settings, comparison.places, options.average)
+    if options.settings is not None:
+        refuse_other_files(options.settings, fingerprints(sets, "train", "valid"))
     options.out.mkdir(parents=True, exist_ok=True)
     protocol, log = Protocol(options.out), RunLog(options.out)
     if not (log.has(TUNE) or log.has(TEST) or (options.out / FILE).is_file()):
