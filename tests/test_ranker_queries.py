@@ -12,6 +12,7 @@ from scipy import sparse
 from boostsoft import Metric, QueryGroups
 from boostsoft.queries import read_queries, split_queries, weigh
 from boostsoft.query_groups import read_ids
+from boostsoft.ranker.rows import _refuse_merged
 
 from . import ranker_cases
 from .ranker_cases import both, colours, fit, ranker, shuffled, task
@@ -315,6 +316,11 @@ def test_query_ids_that_are_categories_are_none_of_the_features(data):
     expected = ranker(booster_params={"min_data_per_group": 5}).fit(features, y, qid=data.qid).predict(features)
     np.testing.assert_array_equal(model.predict(frame), expected)
     np.testing.assert_allclose(model.booster_.predict(features), expected, rtol=1e-12)
+
+
+def test_labels_beyond_float32_are_not_warned_of_but_left_to_others():
+    with np.errstate(all="raise"):
+        _refuse_merged("t", np.array([0.0, 1e39, 1.0]))
 
 
 @both

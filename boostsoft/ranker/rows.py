@@ -87,9 +87,9 @@ def read_rows(
 
 def _refuse_merged(caller: str, labels: FloatArray) -> None:
     """Raise if labels that differ are one to the boosters, which keep them as float32, by more than rounding."""
-    kept = labels.astype(np.float32).astype(np.float64)
     large = np.abs(labels) > 2.0**24
     with np.errstate(over="ignore", invalid="ignore"):  # beyond float32 they are refused elsewhere
+        kept = labels.astype(np.float32).astype(np.float64)
         moved, reach = float(np.abs(kept - labels).max()), float(labels.max() - labels.min())
     if not (large.any() or moved > _ROUNDED * reach) or np.unique(kept).size == np.unique(labels).size:
         return
