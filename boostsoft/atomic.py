@@ -19,9 +19,14 @@ def write_whole(path: Path, write: Callable[[Path], object]) -> None:
 
 
 def write_files(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Write files by name into a folder, made if it is not there; none has its name before all are complete."""
+    """Write files by name into a folder, made if it is not there; none has its name before all are complete.
+
+    Pictures come last, by themselves: for want of room for one nothing else is lost.
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    _write_all([(folder / name, methodcaller("write_bytes", content)) for name, content in files.items()])
+    given = [(folder / name, methodcaller("write_bytes", content)) for name, content in files.items()]
+    for pictures in (False, True):
+        _write_all([(path, write) for path, write in given if (path.suffix == ".png") == pictures])
 
 
 def _write_all(files: Sequence[tuple[Path, Callable[[Path], object]]]) -> None:

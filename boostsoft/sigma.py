@@ -101,10 +101,9 @@ def choose_sigma(
       roughness 0 and misfit 1.
     - ``"sensitivity"``: where the fewest queries tell two models apart: the least median, over pairs that the hard
       metric tells apart, of (effect of the hard metric / effect of the soft one)^2, infinite where the soft one points
-      the other way, an effect being the mean over the standard deviation of the differences
-      query by query, both by weight (:func:`boostsoft.compare`). Of the pairs that the hard metric tells apart (by the
-      95 % interval of Student's law), none may be told apart the other way round, and halving a model's scores must not
-      change its value, as it does in units of the score.
+      the other way, an effect being the mean over the standard deviation of the differences query by query, both by
+      weight (:func:`boostsoft.compare`). Of these pairs (by the 95 % interval of Student's law) none may be told apart
+      the other way round, and halving a model's scores must not change its value, as it does in units of the score.
     - ``"residual"``: the noise that the scores have. S holds the scores of models that were each trained on a random
       half of the queries: their deviations from their mean, each model at the same spread, are as large as those of
       a model trained on all from one draw of the queries to the next. In spreads of the mean; needs no labels.

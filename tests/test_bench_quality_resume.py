@@ -253,7 +253,7 @@ def test_settings_that_were_chosen_on_other_parts_are_refused(small, folder, tmp
     parts = sorted(folder.glob("S*.txt"))
     for at, part in enumerate(parts):
         (turned / part.name).write_bytes(parts[at - 1].read_bytes())
-    with pytest.raises(ValueError, match=r"--settings: .* must have been chosen on the same parts; S\d\.txt of"):
+    with pytest.raises(ValueError, match=r"--settings: must have been chosen on the same parts; S\d\.txt of"):
         run.run_quality(options(turned, tmp_path / "out", settings=small / "settings.json"))
     assert not (tmp_path / "out").exists()
 

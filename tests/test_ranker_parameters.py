@@ -287,8 +287,9 @@ def test_a_feature_that_x_lacks_is_in_no_set(feature, data):
 @both
 def test_constraints_are_of_all_features_of_x_and_no_others(booster, data):
     told = r"^SoftRanker.fit: interaction_constraints in booster_params must be .* X, from 0 to 3; got 9$"
-    with pytest.raises(ValueError, match=told):
-        fit(ranker(booster, booster_params={"interaction_constraints": [[0, 9]]}), data)
+    for sets in ([[0, 9]], "[[0, 9]]"):
+        with pytest.raises(ValueError, match=told):
+            fit(ranker(booster, booster_params={"interaction_constraints": sets}), data)
     for signs in ([1], [1, 0, 0, 0, 1]):
         told = (
             rf"^SoftRanker.fit: monotone_constraints in booster_params must .* the 4 features of X; got {len(signs)}$"

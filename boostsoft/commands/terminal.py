@@ -208,15 +208,10 @@ def _two_lines(heading: str) -> list[str]:
 
 
 def finish(shown: RenderableType, out: Path, files: Mapping[str, bytes]) -> None:
-    """End a command: write its files, show its report, whatever becomes of them, and say where the files are.
-
-    Pictures come last: for want of room for one no model is lost.
-    """
+    """End a command: write its files, show its report, whatever becomes of them, and say where the files are."""
     console = page()
-    pictures = {name: content for name, content in files.items() if name.endswith(".png")}
     try:
-        write_files(out, {name: content for name, content in files.items() if name not in pictures})
-        write_files(out, pictures)
+        write_files(out, files)
     finally:
         console.print(shown)
     console.print(Text(f"Written to {out}: {', '.join(files)}"))

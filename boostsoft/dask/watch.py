@@ -83,18 +83,14 @@ class Cluster:
 
     Attributes
     ----------
+    client : what the training's tasks were given to.
     shared : whether the client had another training meanwhile: nobody can tell whose a task is.
     """
 
     def __init__(self, client: Any, task: str | None) -> None:
-        self._client, self._task, self.shared = client, task, False
+        self.client, self._task, self.shared = client, task, False
         self._known = set(client.futures)
         self._processes = self._alive()
-
-    @property
-    def client(self) -> Any:
-        """What the training's tasks were given to."""
-        return self._client
 
     def _alive(self) -> dict[str, str]:
         """The process behind each address: one that is restarted at its old address has a new directory.
@@ -102,14 +98,14 @@ class Cluster:
         Asked of the scheduler: what ``client.scheduler_info`` returns is replaced every other second by an answer that
         names no workers.
         """
-        workers = self._client.sync(self._client.scheduler.identity, n_workers=-1)["workers"]
+        workers = self.client.sync(self.client.scheduler.identity, n_workers=-1)["workers"]
         return {address: worker["local_directory"] for address, worker in workers.items()}
 
     def _tasks(self) -> set[Any]:
         """The keys of the training's unfinished tasks."""
         return {
             key
-            for key, state in list(self._client.futures.items())
+            for key, state in list(self.client.futures.items())
             if key not in self._known and str(key).startswith(f"{self._task}-") and state.status == "pending"
         }
 
@@ -127,7 +123,7 @@ class Cluster:
         lost = self.lost()
         if not lost:
             return False
-        homes = {key: address for address, keys in self._client.processing().items() for key in keys}
+        homes = {key: address for address, keys in self.client.processing().items() for key in keys}
         return any(homes.get(key) in (None, *lost) for key in self._tasks())
 
     def look_around(self) -> tuple[list[str], list[str]]:
@@ -135,7 +131,7 @@ class Cluster:
         until = time.monotonic() + _SETTLE
         while True:
             lost, tasks = self.lost(), self._own_tasks()
-            running = self._client.processing().items()
+            running = self.client.processing().items()
             busy = {address for address, keys in running if tasks.intersection(keys)} - set(lost)
             ended = self._task is not None and not tasks
             if (not busy and (lost or ended)) or time.monotonic() > until:
@@ -147,7 +143,7 @@ class Cluster:
         from distributed import Future
 
         if tasks := self._own_tasks():
-            self._client.cancel([Future(key, self._client) for key in tasks])
+            self.client.cancel([Future(key, self.client) for key in tasks])
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,7 +14,10 @@ from .settings import FIT
 
 
 def feature_sets(given: Any) -> list[list[int]] | None:
-    """Sets of features by number, as plain lists; None if they are something else."""
+    """Sets of features by number, as plain lists, of LightGBM's and XGBoost's texts too; None if they are others."""
+    if isinstance(given, str):
+        with contextlib.suppress(json.JSONDecodeError):
+            given = json.loads(given if given.strip().startswith("[[") else f"[{given}]")
     if not isinstance(given, (list, tuple)):
         return None
     sets = [list(one) for one in given if isinstance(one, (list, tuple, set, frozenset, np.ndarray))]

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import difflib
-import json
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -145,11 +143,7 @@ def _interaction_sets(settings: Settings) -> list[list[int]] | None:
     given = settings.more.get(INTERACTIONS)
     if given is None:
         return None
-    read = given
-    if isinstance(given, str):
-        with contextlib.suppress(json.JSONDecodeError):
-            read = json.loads(given if given.strip().startswith("[[") else f"[{given}]")
-    sets = feature_sets(read)
+    sets = feature_sets(given)
     if sets is None:
         raise ValueError(
             f"{FIT}: {INTERACTIONS} in booster_params must be lists of features, counted from 0, such as "

@@ -109,7 +109,8 @@ def parameters(settings: Settings, curvature: float, unit: float = STOCK_UNIT) -
 def _as_xgboost_reads(more: Mapping[str, Any]) -> dict[str, Any]:
     """Constraints of features by number, as LightGBM takes them too, for which XGBoost has forms of its own."""
     found = dict(more)
-    monotone, sets = found.get("monotone_constraints"), feature_sets(found.get("interaction_constraints"))
+    monotone, given = found.get("monotone_constraints"), found.get("interaction_constraints")
+    sets = None if isinstance(given, str) else feature_sets(given)
     if monotone is not None and not isinstance(monotone, Mapping):  # from names; it takes a list for one
         found["monotone_constraints"] = tuple(monotone_signs("monotone_constraints", monotone))
     if sets is not None:  # numbers, which it takes for names

@@ -199,18 +199,16 @@ def plot_hard_soft(
     ['ndcg@10', '0.8000; best with 2 trees', 'ndcg_gaussian@10', '0.7500; best with 2 trees']
     """
     hard, soft = _hard_and_soft("plot_hard_soft", as_track("plot_hard_soft", track))
-    bands = _band_choice("plot_hard_soft", band, level, 1000)
     axes = given_axes("plot_hard_soft", ax, 8.0, 4.6)
-    _draw_soft_over_hard(axes, track, hard, soft, bands)
+    draw_soft_over_hard("plot_hard_soft", axes, track, hard, soft, band, level)
     return axes
 
 
-def draw_soft_over_hard(axes: Axes, track: TreeTrack, hard: int, soft: int, *, level: float) -> None:
-    """A soft metric with its paired band over the light line of a hard one, by their places in the track."""
-    _draw_soft_over_hard(axes, track, hard, soft, _BandChoice("paired", level, 1000))
-
-
-def _draw_soft_over_hard(axes: Axes, track: TreeTrack, hard: int, soft: int, bands: _BandChoice | None) -> None:
+def draw_soft_over_hard(
+    caller: str, axes: Axes, track: TreeTrack, hard: int, soft: int, band: BandKind | None, level: float
+) -> None:
+    """A soft metric with its band over the light line of a hard one, by their places in the track."""
+    bands = _band_choice(caller, band, level, 1000)
     light = _Curve(track, hard, track.names[hard], QUIET, {"lw": 1.0, "alpha": 0.8}, None)
     _draw(axes, [light, _curve(track, soft, track.names[soft], look_of(0), bands)], bands)
 

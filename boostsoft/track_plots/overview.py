@@ -67,7 +67,7 @@ def track_figure(track: TreeTrack, metric: MetricChoice | None = None, *, level:
     if twin is None:
         plot_curves(track, chosen, level=level, ax=top)
     else:
-        draw_soft_over_hard(top, track, twin, chosen, level=level)
+        draw_soft_over_hard("track_figure", top, track, twin, chosen, "paired", level)
     draw_changes(bottom, effects)
     advice = literal(effects.advice.replace("+-", "\N{PLUS-MINUS SIGN}"))
     heading = literal(*brief([track.label or "What each tree adds"], _LETTERS))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +22,25 @@ _ABOUT = "boostsoft bench quality: the settings that are best on the validation 
 
 @dataclass(frozen=True, eq=False)
 class Frozen:
-    """Settings by place, best first, the SHA-256 of their file; of how many trials and trees, if it says so."""
+    """Settings by place, best first, the SHA-256 of their file; what it says of trials, trees and data, if it does."""
 
     settings: Mapping[Place, Sequence[Setting]]
     sha256: str
     trials: int | None
     trees: int | None
+    data: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+    def refuse_other_files(self, found: Mapping[str, Mapping[str, str]]) -> None:
+        """Raise if the parts that they were chosen on were other files than these, by their SHA-256.
+
+        What is called a test part now may be what they were chosen on.
+        """
+        for name, parts in found.items():
+            for part, digest in parts.items():
+                if self.data.get(name, {}).get(part, digest) != digest:
+                    raise ValueError(
+                        f"--settings: must have been chosen on the same parts; {part} of {name} was another file"
+                    )
 
 
 def failures(log: RunLog, trials: Sequence[Task]) -> dict[str, str]:
@@ -124,24 +137,11 @@ def read_settings(path: Path, places: Sequence[Place], average: int) -> Frozen:
         protocol = document.get("protocol", {})
         trials = protocol.get("tuning", {}).get("trials")
         trees = protocol.get("runs", {}).get("options", {}).get("trees")
+        data = {name: dict(parts) for name, parts in protocol.get("runs", {}).get("data", {}).items()}
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ValueError(f"--settings: {path} must be a file that bench quality wrote: {error!r}") from error
     found = {place: _some(settings, place, path, average) for place in places}
-    return Frozen(found, hashlib.sha256(content).hexdigest(), trials, trees)
-
-
-def refuse_other_files(path: Path, found: Mapping[str, Mapping[str, str]]) -> None:
-    """Raise if settings were chosen on other parts than these, whose SHA-256 are given by data set and name.
-
-    What is called a test part now may be what they were chosen on. Of a file that does not say nothing is known.
-    """
-    runs = json.loads(path.read_bytes()).get("protocol", {}).get("runs", {})
-    for name, known in runs.get("data", {}).items():
-        for part, digest in found.get(name, {}).items():
-            if known.get(part, digest) != digest:
-                raise ValueError(
-                    f"--settings: {path} must have been chosen on the same parts; {part} of {name} was another file"
-                )
+    return Frozen(found, hashlib.sha256(content).hexdigest(), trials, trees, data)
 
 
 def _some(settings: Any, place: Place, path: Path, average: int) -> list[Setting]:

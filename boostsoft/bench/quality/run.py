@@ -20,7 +20,7 @@ from ..timing import in_hours
 from .comparison import Comparison
 from .data import find_sets, fingerprints
 from .display import Display
-from .frozen import FILE, Frozen, choose, failures, failures_in_tests, freeze, read_settings, refuse_other_files
+from .frozen import FILE, Frozen, choose, failures, failures_in_tests, freeze, read_settings
 from .methods import METHODS
 from .options import Options
 from .protocol import Protocol, versions
@@ -62,13 +62,14 @@ def run_quality(options: Options) -> None:
         raise ValueError(f"--methods: none of {','.join(options.methods)} can be trained; peers: {peers.in_words()}")
     comparison = Comparison(options, sets, methods)
     given = None if options.settings is None else read_settings(options.settings, comparison.places, options.average)
-    if options.settings is not None:
-        refuse_other_files(options.settings, fingerprints(sets, "train", "valid"))
+    entries = _entries(comparison, peers)
+    if given is not None:
+        given.refuse_other_files(entries["data"])
     options.out.mkdir(parents=True, exist_ok=True)
     protocol, log = Protocol(options.out), RunLog(options.out)
     if not (log.has(TUNE) or log.has(TEST) or (options.out / FILE).is_file()):
         protocol.sections.clear()  # the data were refused before anything was made of them, and may have been mended
-    protocol.enter("runs", _entries(comparison, peers))
+    protocol.enter("runs", entries)
     console.print(Text(f"{in_words(machine)}.\nLibraries: {peers.in_words()}.\n"))
     with workers(options.jobs) as runner:
         bench = _Bench(comparison, log, protocol, runner, console, machine, peers)

@@ -17,7 +17,6 @@ from ...choices import GainName
 from ...drawing import png
 from ...kernels.noise import LAWS
 from ...metrics import Metric
-from ...metrics.registry import REGISTRY
 from ...metrics.spec import GAINS, refuse_pnr
 from ...statistics import LEAST_RESAMPLES
 from ...text_files import written
@@ -126,9 +125,10 @@ def blend(options: argparse.Namespace) -> None:
 
 
 def _metric(spec: str, gain: GainName | None) -> Metric:
+    metric = Metric(spec)
     if gain is None:
-        return Metric(spec)
-    if "gain" not in REGISTRY[Metric(spec).metric].options:
+        return metric
+    if "gain" not in metric.options:
         raise ValueError(f"--gain: {spec} has none")
     return Metric(spec, gain=gain)
 
