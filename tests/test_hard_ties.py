@@ -11,7 +11,7 @@ from scipy.stats import hypergeom
 from boostsoft import Metric, QueryGroups
 from boostsoft.kernels.families import ABSORBING, JUDGED, MARKED, PLAIN
 from boostsoft.kernels.hard import TIES
-from boostsoft.kernels.ties import draw_law
+from boostsoft.kernels.ties import draw_law, subset_means
 from boostsoft.metrics.prepared import prepare
 from boostsoft.metrics.registry import REGISTRY
 
@@ -85,6 +85,14 @@ def test_a_tie_across_the_cutoff():
 def test_three_tied_documents_of_which_two_are_relevant(tied, value):
     for labels in ([1, 1, 0], [0, 1, 1]):
         assert tied([*labels], [7, 7, 7], group=[3]) == pytest.approx(value, rel=1e-15, abs=1e-16)
+
+
+def test_of_tied_documents_only_so_many_are_looked_at_as_ranks_count():
+    """Else a cutoff would not save a model without a split from an effort that grows with the square of documents."""
+    coef, means = np.full(50, 1e-3), np.full(51, np.nan)
+    assert subset_means(coef, 0, 50, 7, means) == 7
+    np.testing.assert_allclose(means[:8], (1.0 - 1e-3) ** np.arange(8), rtol=1e-14)
+    assert np.isnan(means[9:]).all()
 
 
 def test_pairs_of_equal_score_count_a_half_on_both_sides():

@@ -153,6 +153,12 @@ def call_of(caller, *args, **options):
             [1023, 1023, 0],
             "the gains of a query, times the largest discount, must add up to at most 1e+300; got inf",
         ),
+        (
+            {"gain": "linear"},
+            [0, 1e-305, 0],
+            "the gains of a query's best order, times their discounts, must add up to 0 or to at least 1e-300; got "
+            "1e-305 for query 0",
+        ),
         ({"gain": "linear"}, [0, 1e301, 0], "the gains of a query, times the largest discount, must add up to at most"),
         ({}, [0, -1, 1], "ndcg needs gains of at least 0; got -0.5 for label -1.0"),
         ({"gain": "linear"}, [0, 1, -2], "ndcg needs gains of at least 0; got -2.0 for label -2.0"),

@@ -310,24 +310,23 @@ def test_what_is_left_below_a_document_far_above_keeps_its_digits():
     np.testing.assert_allclose(curvature[0], rest / (1.0 + rest) ** 2, rtol=1e-13)
 
 
-def test_targets_that_are_all_nothing_push_down_by_the_chance_to_be_first():
-    objective = XENDCGObjective(gamma=[1.0, 1.0], terms=1)
-    gradient, _ = alone(objective, [0, 0], [0.0, np.log(3.0)])
-    np.testing.assert_allclose(gradient, [-0.25, -0.75], rtol=1e-14)
+@pytest.mark.parametrize("terms", [1, 3])
+def test_where_all_targets_are_nothing_there_is_nothing_to_learn(terms):
+    gradient, curvature = alone(XENDCGObjective(gamma=[1.0, 1.0], terms=terms), [0, 0], [0.0, np.log(3.0)])
+    assert not gradient.any()
+    assert (curvature == 1e-12).all()
 
 
-def test_targets_of_next_to_nothing_have_their_shares():
+@pytest.mark.parametrize("unit", [1e-14, 1e-16, 1e-299])
+def test_targets_of_next_to_nothing_have_their_shares(unit):
     labels, scores = [2, 0, 1], [0.3, -0.2, 0.0]
-    small = alone(XENDCGObjective(gamma=[1.0] * 3, terms=1, gain=(0.0, 1e-14, 2e-14)), labels, scores)
+    small = alone(XENDCGObjective(gamma=[1.0] * 3, terms=1, gain=(0.0, unit, 2.0 * unit)), labels, scores)
     plain = alone(SoftmaxObjective(gain=(0.0, 1.0, 2.0)), labels, scores)
     np.testing.assert_allclose(small, plain, rtol=1e-12)
-    # LightGBM divides by 1e-15 at the least
-    less, _ = alone(XENDCGObjective(gamma=[1.0] * 3, terms=1, gain=(0.0, 1e-16, 2e-16)), labels, scores)
-    np.testing.assert_allclose(less, np.array([0.2, 0.0, 0.1]) - np.exp(scores) / np.exp(scores).sum(), rtol=1e-12)
 
 
 def test_softmax_has_nothing_to_say_where_nothing_gains():
-    """Its loss is 0 there; XE-NDCG of gamma 1 pushes down, and is the same elsewhere."""
+    """Its loss is 0 there; XE-NDCG of gamma 1 is the same."""
     labels, scores = ranking()
     labels[8:20] = 0
     found, others = (
@@ -337,9 +336,8 @@ def test_softmax_has_nothing_to_say_where_nothing_gains():
     idle[[0, *range(8, 20)]] = True
     assert not found[0][idle].any()
     assert (found[1][idle] == 1e-12).all()
-    assert (others[0][8:20] < 0).all()
     for ours, theirs in zip(found, others, strict=True):
-        np.testing.assert_allclose(ours[~idle], theirs[~idle], rtol=1e-14, atol=1e-16)
+        np.testing.assert_allclose(ours, theirs, rtol=1e-14, atol=1e-16)
 
 
 @pytest.mark.parametrize("unit", [1e-300, 1e-20, 1.0, 1e290])

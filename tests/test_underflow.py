@@ -41,6 +41,15 @@ def test_the_engine_leaves_its_threads_as_they_were(noise):
     assert (SMALL * FRACTION)[0] == SMALL[0] / 10.0 > 0.0
 
 
+@pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="the switch of x86")
+def test_softrank_does_not_count_with_chances_below_the_normal_numbers():
+    """That of a document among n tied ones to be the first is 2^-(n - 1) there, where events are independent."""
+    soft = SoftMetric("cg@1", ranks="softrank")
+    normal, below = (soft([1] * n, [0.0] * n, group=[n]) for n in (1000, 1060))
+    np.testing.assert_allclose(normal, 1000 * 2.0**-999, rtol=1e-12)
+    assert below == 0.0
+
+
 @pytest.mark.parametrize("noise", ["gumbel", "gaussian"])
 @pytest.mark.parametrize("tiny", ["gains", "discounts"])
 def test_gains_and_discounts_that_small_lose_nothing(tiny, noise):

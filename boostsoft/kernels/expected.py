@@ -46,7 +46,7 @@ from .short import largest_crowd
 from .simd import LANES, pointer
 from .sorting import falling_order
 from .term_moments import settle_mixed
-from .underflow import as_before, flush_underflow
+from .underflow import all_tiny, as_before, flush_underflow, usual_scale
 from .workspace import ABSORBED, BY_ODDS, CASCADES, COUNTED, MIXED, MOST_CROWD, MOST_MET, ODDS, arrays
 
 # accuracy -> (step, tolerance); tests/test_accuracy.py measures the error that comes of them
@@ -65,8 +65,6 @@ MISS = 1e-1  # how far a node may lie from its place, per tolerance and faintnes
 # in a wide one more (width for Gaussian noise, and for that of the other laws, whose blocks reach far down)
 _MOST_IN_NARROW, _NARROW = 23, 6.0
 _MOST_IN_WIDE, _WIDE, _WIDER = 48, 12.0, 50.0
-# where sigma, one over it, all gains of a query or all discounts are smaller, what matters may itself underflow
-_LEAST_USUAL = 1e-75
 # odds whose fourth powers, summed over the list, stay below this many tolerances: documents that can count together
 _FAINT_ODDS = 0.1
 # the same of the ninth powers, where they count together by their moments
@@ -357,15 +355,6 @@ def _query_expectation(
     return value, fainter
 
 
-@routine
-def _all_tiny(numbers, low, high):
-    """Whether none of these numbers is of a usual size."""
-    for j in range(low, high):
-        if abs(numbers[j]) >= _LEAST_USUAL:
-            return False
-    return True
-
-
 @kernel
 def expect_queries(
     block, short, engine, law, family, scores, gains, offsets, cutoffs, smooth, discount, sigma, h, tol, derive,
@@ -379,7 +368,7 @@ def expect_queries(
     """
     space = arrays(numbers, at, places, places_at)
     room = (pointer(numbers, 0), pointer(at, 0), pointer(places, 0), pointer(places_at, 0))
-    usual = _LEAST_USUAL < sigma < 1.0 / _LEAST_USUAL and not _all_tiny(discount, 0, discount.size)
+    usual = usual_scale(sigma, discount)
     before = flush_underflow(usual)
     begin, end = claim(ranges)
     while begin < end:
@@ -393,7 +382,7 @@ def expect_queries(
             undamped = math.inf
             if wanted.kind == FLOW:
                 undamped = 0.0 if family == PLAIN else wanted.least[q]
-            most, tiny = 1.0, _all_tiny(gains, low, high)
+            most, tiny = 1.0, all_tiny(gains, low, high)
             if tiny:
                 as_before(before)
             for _ in range(2):

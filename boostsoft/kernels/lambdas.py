@@ -22,6 +22,7 @@ import numpy as np
 
 from .compile import kernel
 from .shares import claim
+from .sorting import whole_order
 
 RANKNET, LAMBDARANK, LAMBDALOSS, SOFT = 0, 1, 2, 3
 # LightGBM reads p from a table of 2^20 steps over sigmoid d = -25 .. 25, rounding down
@@ -42,7 +43,7 @@ def _table_probability(d, sigmoid):
 def lambda_query(kind, scores, gains, inverse_ideal, discount, mu, apart, truncation, norm, sigmoid, grad, curvature):
     """One query; ``apart`` is (n * n,) the expected discount differences by place b * n + a, a above b, if ``SOFT``."""
     n, total = scores.size, 0.0
-    order = np.argsort(-scores, kind="mergesort")
+    order = whole_order(scores, scores, False)
     uneven = norm and scores[order[0]] != scores[order[n - 1]]
     for a in range(min(n - 1, truncation)):
         for b in range(a + 1, n):

@@ -24,7 +24,7 @@ from .noise import exponential
 from .shares import claim, longest_query
 from .simd import LANES, keep_alive, lane_sum, load, pointer, splat, store
 
-_LEAST_SUM = 1e-15  # of the targets
+_LEAST_TARGET = 1e-300  # one over it is a number
 _FARTHEST = 1e300  # that two scores are apart: their mean's difference from either is a number
 _PARTS = 7  # arrays that a query needs, each as long as it and a vector
 
@@ -49,6 +49,14 @@ def _sum(values, n):
 
 
 @routine
+def _any_target(targets, low, high, more):
+    for i in range(low, high):
+        if targets[i] + more >= _LEAST_TARGET:
+            return True
+    return False
+
+
+@routine
 def _softmax_query(scores, targets, more, terms, numbers, grad, curvature):
     """One query of two documents at least; arrays of ``numbers`` are 0 behind its last document.
 
@@ -70,7 +78,7 @@ def _softmax_query(scores, targets, more, terms, numbers, grad, curvature):
     share[top] = 0.0
     for i in range(n, size):
         share[i] = 0.0
-    total, mass = _sum(share, n), max(_sum(aim, n), _LEAST_SUM)
+    total, mass = _sum(share, n), _sum(aim, n)
     before = math.exp(scores[second] - scores[top])
     everything = 1.0 + before * total
     lift, among, unit = splat(before / everything), splat(1.0 / total), splat(1.0 / mass)
@@ -106,7 +114,8 @@ def _softmax_query(scores, targets, more, terms, numbers, grad, curvature):
 def softmax_queries(scores, targets, more, offsets, terms, ranges, grad, curvature):
     """The queries of ``ranges`` (``shares``): what lowers the cross-entropy, and the Hessian's diagonal.
 
-    The latter at least ``TINY``, where rho underflows. All targets are ``more`` than they are given as.
+    The latter at least ``TINY``, where rho underflows. All targets are ``more`` than they are given as; a query of
+    which all are 0 has no gradient.
     """
     begin, end = claim(ranges)
     while begin < end:
@@ -114,12 +123,13 @@ def softmax_queries(scores, targets, more, offsets, terms, ranges, grad, curvatu
         numbers = np.empty(_PARTS * (longest + LANES))
         for q in range(begin, end):
             low, high = offsets[q], offsets[q + 1]
-            if high - low > 1:
+            if high - low > 1 and _any_target(targets, low, high, more):
                 _softmax_query(
                     scores[low:high], targets[low:high], more, terms, numbers, grad[low:high], curvature[low:high]
                 )
-            elif high - low == 1:
-                grad[low], curvature[low] = 0.0, TINY
+            else:
+                for i in range(low, high):
+                    grad[i], curvature[i] = 0.0, TINY
         keep_alive(numbers)
         begin, end = claim(ranges)
 

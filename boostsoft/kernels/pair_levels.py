@@ -19,6 +19,7 @@ from .pair_law import LEAST_TAIL, SQRT_HALF, gaussian_pair, law_reach, logistic_
 from .shares import claim, longest_query
 from .simd import LANES, keep_alive, lane_sum, load, magnitude, pointer, splat, store, where_negative
 from .sorting import falling_order
+from .underflow import all_tiny, as_before, flush_underflow, usual_scale
 
 # up to how many pairs per document of a query this is cheaper than the grid
 _MOST_GAUSSIAN, _MOST_EXACT, _MOST_GUMBEL, _MOST_LOGISTIC = 170.0, 95.0, 3500.0, 170.0
@@ -223,6 +224,7 @@ def soft_level_pairs(
     ``by_gain`` has the places of each query's documents by falling coefficient, or is empty: then they are found.
     The others are marked in ``left``.
     """
+    usual = usual_scale(sigma, weights)
     begin, end = claim(ranges)
     while begin < end:
         longest = longest_query(offsets, begin, end)
@@ -240,10 +242,12 @@ def soft_level_pairs(
             if left[q]:
                 continue
             d_low, d_high = (low, high) if derive else (0, 0)
+            before = flush_underflow(usual and not all_tiny(gains, low, high))
             value[q] = _query(
                 law, exact, family, scores[low:high], gains[low:high], weights[low:high], order, sigma, derive,
                 grad[d_low:d_high], push[d_low:d_high], numbers,
             )  # fmt: skip
+            as_before(before)
             to_curvature(wanted, q, d_low, d_high, gains, grad, push, hess)
         keep_alive(numbers)
         keep_alive(places)

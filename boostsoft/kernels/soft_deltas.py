@@ -27,6 +27,7 @@ from .noise import GAUSSIAN, noise, pair_reach, reach
 from .precision import NEGLIGIBLE
 from .quadrature import fill_bins, fineness, next_nodes, node_step, nodes_wanted, start_nodes, tail_origin
 from .simd import LANES, lane_sum, load, splat, store
+from .sorting import whole_order
 from .workspace import MOST_BINS
 
 
@@ -157,7 +158,7 @@ def discount_differences(law, scores, gains, ranks, smooth, discount, sigma, h, 
     zeros. Returns E[D(R_i)] by place.
     """
     n = scores.size
-    order = np.argsort(-scores, kind="mergesort")
+    order = whole_order(scores, scores, False)
     u, placed, expected = np.zeros(n + LANES), np.zeros(n), np.zeros(n)
     for j in range(n):
         placed[j] = gains[order[j]]

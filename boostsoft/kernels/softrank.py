@@ -20,6 +20,8 @@ import numpy as np
 from .compile import kernel, merged
 from .pair_law import law_reach, pair_law
 from .simd import LANES, lane_sum, larger, load, splat, store, where_negative
+from .sorting import whole_order
+from .underflow import all_tiny, as_before, flush_underflow, usual_scale
 
 _EPS = 1e-18  # the order of a pair that noise turns round with less probability counts as certain
 
@@ -131,7 +133,7 @@ def _block_value(law, s, g, low, high, block, ranks, discount, sigma, derive, su
 @kernel
 def _softrank_query(law, scores, gains, ranks, discount, sigma, derive, grad, hess):
     n = scores.size
-    order = np.argsort(-scores, kind="mergesort")
+    order = whole_order(scores, scores, False)
     s, g, value = np.zeros(n + LANES), np.zeros(n + LANES), np.zeros(1)
     for j in range(n + LANES):
         i = order[min(j, n - 1)]
@@ -158,13 +160,16 @@ def _softrank_query(law, scores, gains, ranks, discount, sigma, derive, grad, he
 @kernel
 def softrank_queries(law, scores, gains, offsets, cutoffs, discount, sigma, derive, begin, end, value, grad, hess):
     """Queries begin..end: SoftRank's value, its gradient x sigma and its exact diagonal Hessian x sigma^2."""
+    usual = usual_scale(sigma, discount)
     for q in range(begin, end):
         low, high = offsets[q], offsets[q + 1]
         if low == high:
             value[q] = 0.0
             continue
         d_low, d_high = (low, high) if derive else (0, 0)
+        before = flush_underflow(usual and not all_tiny(gains, low, high))
         value[q] = _softrank_query(
             law, scores[low:high], gains[low:high], min(cutoffs[q], high - low), discount, sigma, derive,
             grad[d_low:d_high], hess[d_low:d_high],
         )  # fmt: skip
+        as_before(before)

@@ -55,8 +55,8 @@ def draw_law(total, marked, drawn, law):
 
 
 @kernel
-def _subset_means(coef, first, last, means):
-    """Mean over subsets of h documents of the product of 1 - coef, for h = 0, 1, ...; returns how many are kept.
+def subset_means(coef, first, last, most, means):
+    """Mean over subsets of h <= ``most`` documents of the product of 1 - coef, for h = 0, 1, ...; the last h kept.
 
     The coefficients rise: then the means of large subsets, once negligible, stay so, and are left out.
     """
@@ -64,7 +64,7 @@ def _subset_means(coef, first, last, means):
     for j in range(first, last):
         seen += 1
         through = 1.0 - coef[j]
-        if kept == seen - 1:
+        if kept == seen - 1 and kept < most:
             means[seen] = means[kept] * through
             grown = means[seen] > _NEGLIGIBLE
         else:
@@ -83,16 +83,16 @@ def absorbing_block(coef, discount, first, last, ranks, before, laws):
     The coefficients rise within the block.
     ``before[0]`` is the product over the documents above, and afterwards includes the block.
     """
-    n, relevant_from, through = last - first, first, 1.0
+    n, drawn, relevant_from, through = last - first, min(last, ranks) - first, first, 1.0
     while relevant_from < last and coef[relevant_from] == 0.0:
         relevant_from += 1
     relevant = last - relevant_from
     for j in range(relevant_from, last):
         through *= 1.0 - coef[j]
     means, law = laws, pointer(laws, relevant + 1)
-    kept = _subset_means(coef, relevant_from, last, means)
+    kept = subset_means(coef, relevant_from, last, drawn, means)
     value, old = 0.0, 1.0
-    for i in range(1, min(last, ranks) - first + 1):
+    for i in range(1, drawn + 1):
         low, high = draw_law(n, relevant, i, law)
         new = 0.0
         for h in range(low, min(high, kept) + 1):

@@ -15,6 +15,10 @@ from numba import config, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from .compile import routine
+
+# where sigma, one over it, all gains of a query or all discounts are smaller, what matters may itself underflow
+_LEAST_USUAL = 1e-75
 _FLUSH = 0x8000  # of the control register: results below the normal numbers are 0
 _HAS_SWITCH = llvm.get_process_triple().startswith("x86_64")
 _WORD = ir.IntType(32)
@@ -24,6 +28,21 @@ def _call(builder: Any, name: str, place: Any) -> None:
     kind = ir.IntType(8).as_pointer()
     function = builder.module.declare_intrinsic(name, fnty=ir.FunctionType(ir.VoidType(), [kind]))
     builder.call(function, [builder.bitcast(place, kind)])
+
+
+@routine
+def all_tiny(numbers, low, high):
+    """Whether none of these numbers is of a usual size."""
+    for j in range(low, high):
+        if abs(numbers[j]) >= _LEAST_USUAL:
+            return False
+    return True
+
+
+@routine
+def usual_scale(sigma, discount):
+    """Whether underflow may be flushed, as far as the queries have this in common."""
+    return _LEAST_USUAL < sigma < 1.0 / _LEAST_USUAL and not all_tiny(discount, 0, discount.size)
 
 
 @intrinsic

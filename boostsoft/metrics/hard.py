@@ -88,7 +88,7 @@ class Metric:
     gain : "exp2", "linear", table or callable
         Gain of a label: 2^label - 1, the label, ``table[label]`` (a sequence, or a mapping from all labels from 0
         on), or a function of the array of labels. The gains of a query, times the largest discount, may add up to
-        1e300.
+        1e300; those of ndcg that are not 0 to 1e-300 at least.
     discount : "log2", "reciprocal", table or callable
         Weight of a rank: 1/log2(1 + rank), 1/rank, ``table[rank - 1]`` (or a mapping from all ranks from 1 on), or a
         function of the array of ranks.

@@ -26,6 +26,7 @@ Plan = TypeVar("Plan")
 
 _WHOLE_LIST = np.iinfo(np.int64).max
 _LARGEST_SUM = 1e300
+_LEAST_IDEAL = 1e-300  # one over it is a number
 _LEAST_ODDS = 1e-90  # the cube of a smaller weight of wrong pairs is no number any more
 
 
@@ -187,6 +188,8 @@ def prepare(metric: Metric, caller: str, y_true: Any, members: QueryGroups) -> P
     if entry.family == PLAIN:
         _check_size(caller, gains, discount, groups)
     divisor, offset = divisors(metric, gains, cutoffs, discount, groups)
+    if entry.divisor == "ideal":
+        _check_ideal(caller, divisor)
     empty = divisor == 0 if entry.pairwise else groups.largest(gains, initial=0.0) <= 0
     return PreparedQueries(
         caller=caller,
@@ -220,6 +223,17 @@ def _check_size(caller: str, gains: FloatArray, discount: FloatArray, groups: Qu
         raise ValueError(
             f"{caller}: the gains of a query, times the largest discount, must add up to at most {_LARGEST_SUM}; "
             f"got {sums[at]} for query {at}"
+        )
+
+
+def _check_ideal(caller: str, ideal: FloatArray) -> None:
+    """Gradients are shares of the ideal sum."""
+    tiny = (ideal > 0) & (ideal < _LEAST_IDEAL)
+    if tiny.any():
+        at = int(np.argmax(tiny))
+        raise ValueError(
+            f"{caller}: the gains of a query's best order, times their discounts, must add up to 0 or to at least "
+            f"{_LEAST_IDEAL}; got {ideal[at]} for query {at}"
         )
 
 

@@ -19,7 +19,7 @@ from ..metrics.prepared import PreparedQueries
 from ..metrics.soft import as_metric
 from ..metrics.spec import Gain
 from ..query_groups import QueryGroups
-from .base import CALLER, Objective, by_rows, kept_weights, prepare_labels, weighted
+from .base import CALLER, Objective, kept_weights, prepare_labels, weighted
 from .draws import uniform_draws
 
 GAMMAS = get_args(Gamma)
@@ -169,11 +169,7 @@ class SoftmaxObjective(_OfGains):
         """What ``gradient_curvature`` returns, of numbers that have been checked."""
         targets = queries.once("targets", lambda: _gain_shares(queries))
         found = _cross_entropy(queries, scores, targets, 1)
-        best = queries.once("best", lambda: queries.groups.largest(targets, initial=0.0))
-        if best.all():
-            return weighted(found, queries, self.query_weight, row_weight, _least(self.query_weight))
-        found = by_rows(*found, queries.groups.per_document((best > 0.0).astype(np.float64)))
-        return weighted(found, queries, self.query_weight, row_weight)
+        return weighted(found, queries, self.query_weight, row_weight, _least(self.query_weight))
 
 
 @dataclass(frozen=True, init=False, eq=True, repr=False)
@@ -211,9 +207,10 @@ class XENDCGObjective(Objective):
     Newton step. Given the same gammas it equals LightGBM's, which computes in float32, to 1e-6 of the largest;
     LightGBM's own draws come from another generator. It does not change if all scores of a query are raised (given
     gamma), adds up to 0 over a query and stays finite for any scores. A query of equal labels draws its scores
-    together, and with uniform gammas at random; one of a single document has no gradient. Where rho underflows, the
-    curvature is 1e-12. XGBoost's stock ``min_child_weight=1`` is more than a query's curvatures add up to. Row weights
-    of LightGBM multiply a document's gradient and curvature, as in its own.
+    together, and with uniform gammas at random; one of a single document, or whose targets are all 0 (no gain, gammas
+    of 1), has no gradient. Where rho underflows, the curvature is 1e-12. XGBoost's stock ``min_child_weight=1`` is
+    more than a query's curvatures add up to. Row weights of LightGBM multiply a document's gradient and curvature, as
+    in its own.
 
     Examples
     --------
