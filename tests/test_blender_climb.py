@@ -144,6 +144,18 @@ def test_the_best_of_several_starts_goes_on(monkeypatch):
     assert max(values) > values[0]
 
 
+@pytest.mark.parametrize("constraint", ["simplex", "free"])
+def test_more_starts_are_not_worse(constraint):
+    """Of many models that are much alike climbs end at some distance from the summit: the best end is taken."""
+    for seed in range(6):
+        task = problem(constraint, quality=np.linspace(0.1, 0.6, 20), sigmas=(2.0, 1.0, 0.5), seed=seed)
+        value = SoftValue(task, 0.5)
+        one, several = (
+            value.value_and_gradient(soft_ascent(task, np.random.default_rng(0), n_starts=n).weights)[0] for n in (1, 4)
+        )
+        assert several >= one
+
+
 def test_a_price_makes_weights_more_equal(data):
     S, y, sizes = data
     ranges = [np.ptp(SoftBlender(l2=l2).fit(S, y, group=sizes).weights_) for l2 in (0.0, 5.0, 1e4)]

@@ -37,24 +37,26 @@ def soft_ascent(problem: Problem, rng: np.random.Generator, tell: TellShare = si
     tell : callable
         Told the share of the work that is done.
     n_starts : int
-        Starts at the widest sigma, the best of which goes on: equal weights, below 0 if that is better and allowed;
-        the model that is best by itself, half of the blend; and blends drawn at random. Where models cancel at equal
-        weights the first is left out.
+        Starts at the widest sigma, each of which goes on to the last, where the best one is taken: equal weights, below
+        0 if that is better and allowed; the model that is best by itself, half of the blend; and blends drawn at
+        random. Where models cancel at equal weights the first is left out.
     """
-    value = SoftValue(problem, problem.sigmas[0])
-    begins = starts(value, rng, whole_number(METHOD_PARAMS, "n_starts", n_starts, 1))
-    climbs = len(begins) + len(problem.sigmas) - 1
-    tolerances = [ON_THE_WAY] * (len(problem.sigmas) - 1) + [TOLERANCE]
-    ends = [climb(value, start, _part(tell, at, climbs), tolerances[0]) for at, start in enumerate(begins)]
-    weights = max(ends, key=lambda end: value.value_and_gradient(end)[0])
-    path, evaluations = [_stage(value, weights)], value.evaluations
-    for at, sigma in enumerate(problem.sigmas[1:], len(begins)):
-        value = SoftValue(problem, sigma)
-        weights = climb(value, weights, _part(tell, at, climbs), tolerances[len(path)])
-        path.append(_stage(value, weights))
-        evaluations += value.evaluations
+    values = [SoftValue(problem, sigma) for sigma in problem.sigmas]
+    begins = starts(values[0], rng, whole_number(METHOD_PARAMS, "n_starts", n_starts, 1))
+    paths = [_descent(values, start, _part(tell, at, len(begins))) for at, start in enumerate(begins)]
+    best = max(paths, key=lambda path: values[-1].value_and_gradient(path[-1])[0])
+    path = tuple(_stage(value, weights) for value, weights in zip(values, best, strict=True))
     tell(1.0)
-    return Solution(evaluations, tuple(path))
+    return Solution(sum(value.evaluations for value in values), path)
+
+
+def _descent(values: list[SoftValue], start: FloatArray, tell: TellShare) -> list[FloatArray]:
+    """Where the climb at each sigma ends that begins where the one before ended."""
+    path = [start]
+    for at, value in enumerate(values):
+        tolerance = TOLERANCE if value is values[-1] else ON_THE_WAY
+        path.append(climb(value, path[-1], _part(tell, at, len(values)), tolerance))
+    return path[1:]
 
 
 def climb(value: SoftValue, start: FloatArray, tell: TellShare = silent, tolerance: float = TOLERANCE) -> FloatArray:
