@@ -10,7 +10,9 @@ import pytest
 
 import boostsoft as bs
 import boostsoft.lightgbm as bl
+from boostsoft import QueryGroups
 from boostsoft.metrics import costs
+from boostsoft.objectives import reference_objective
 
 N = 3000
 
@@ -148,3 +150,29 @@ def test_the_message_as_it_reads(labels_and_scores, seconds):
         "SoftMetric: metric must have a cutoff, or a smaller one, for a query this long: ndcg of query 0, n = 3000 "
         "documents x k = 2000 ranks, would take about M minutes on one core, and M minutes is the limit; take ndcg@10"
     )
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "text"),
+    [
+        ("lambdaloss", {}, "LambdaLossObjective.prepare: truncation_level must be smaller"),
+        ("lambdarank", {"truncation_level": N}, "LambdaObjective.prepare: truncation_level must be smaller"),
+        ("ranknet", {}, "LambdaObjective.prepare: ranknet goes through too many pairs"),
+    ],
+)
+def test_pairs_that_take_too_long_are_refused(labels_and_scores, seconds, kind, options, text):
+    (labels, scores), objective = labels_and_scores, reference_objective(kind, **options)
+    groups = QueryGroups.from_sizes([N])
+    objective.gradient_curvature(objective.prepare(labels, groups), scores)
+    seconds(1e-3)
+    with pytest.raises(ValueError, match=rf"^{text} for a query this long: query 0, n = 3000 documents, would take"):
+        objective.prepare(labels, groups)
+
+
+def test_pairs_too_far_apart_for_the_quick_way_are_refused_by_their_own_cost(labels_and_scores, seconds):
+    (labels, scores), objective = labels_and_scores, reference_objective("ranknet")
+    queries = objective.prepare(labels, QueryGroups.from_sizes([N]))
+    seconds(0.01)
+    objective.gradient_curvature(queries, scores)
+    with pytest.raises(ValueError, match=r"^LambdaObjective\.prepare: ranknet goes through too many pairs for a query"):
+        objective.gradient_curvature(queries, 1e3 * scores)

@@ -17,7 +17,7 @@ from ..kernels.noise import GUMBEL
 from ..kernels.pair_levels import ranknet_level_queries
 from ..kernels.shares import Ranges, Work
 from ..kernels.threads import sweep
-from ..metrics.costs import lambda_costs, ranknet_costs
+from ..metrics.costs import lambda_costs, ranknet_costs, refuse_slow
 from ..metrics.expectation import pairs_in_order, places_for
 from ..metrics.hard import Metric
 from ..metrics.prepared import PreparedQueries
@@ -118,10 +118,15 @@ class LambdaObjective(Objective):
         ------
         ValueError
             If a higher label has a lower gain, no query has documents of different gain (unless this is but ``part``
-            of the data), labels do not suit the gain, or ``query_weight`` does not suit the queries.
+            of the data), labels do not suit the gain, ``query_weight`` does not suit the queries, or a query would
+            take more than ten minutes on one core.
         """
         queries = _prepared(caller, self, y_true, groups, part)
-        return queries if self.kind == "lambdarank" else queries.sorted_by_gain()
+        if self.kind == "lambdarank":
+            _refuse_deep(caller, queries, self.truncation_level)
+            return queries
+        refuse_slow(f"{caller}: ranknet goes through too many pairs", queries, ranknet_costs(queries), "lambdarank")
+        return queries.sorted_by_gain()
 
     def unchecked(
         self, queries: PreparedQueries, scores: FloatArray, row_weight: FloatArray | None = None
@@ -217,16 +222,22 @@ class LambdaLossObjective(Objective):
         ------
         ValueError
             If a higher label has a lower gain, no query has documents of different gain (unless this is but ``part``
-            of the data), labels do not suit the gain, or ``query_weight`` does not suit the queries.
+            of the data), labels do not suit the gain, ``query_weight`` does not suit the queries, or a query would
+            take more than ten minutes on one core.
         """
-        return _prepared(caller, self, y_true, groups, part)
+        queries = _prepared(caller, self, y_true, groups, part)
+        _refuse_deep(caller, queries, self._depth)
+        return queries
+
+    @property
+    def _depth(self) -> int:
+        return _WHOLE_LIST if self.truncation_level is None else self.truncation_level
 
     def unchecked(
         self, queries: PreparedQueries, scores: FloatArray, row_weight: FloatArray | None = None
     ) -> tuple[FloatArray, FloatArray]:
         """What ``gradient_curvature`` returns, of numbers that have been checked."""
-        depth = _WHOLE_LIST if self.truncation_level is None else self.truncation_level
-        found = _pairs(LAMBDALOSS, queries, scores, depth, False, self.sigmoid, self.mu)
+        found = _pairs(LAMBDALOSS, queries, scores, self._depth, False, self.sigmoid, self.mu)
         return weighted(found, queries, self.query_weight, row_weight)
 
 
@@ -236,6 +247,12 @@ def _prepared(
     queries = prepare_labels(objective.metric, caller, y_true, groups, objective.query_weight, part)
     refuse_falling_gain(caller, objective.metric, y_true, queries)
     return with_every_discount(queries)
+
+
+def _refuse_deep(caller: str, queries: PreparedQueries, depth: int) -> None:
+    refuse_slow(
+        f"{caller}: truncation_level must be smaller", queries, lambda_costs(queries, depth), "truncation_level=30"
+    )
 
 
 def with_every_discount(queries: PreparedQueries) -> PreparedQueries:
@@ -311,7 +328,9 @@ def _all_pairs(
 
     sweep(run, work)
     if left.any():
-        sweep(run_left, Work(np.where(left, work.costs, 0.0)))
+        costs = np.where(left, lambda_costs(queries, _WHOLE_LIST), 0.0)
+        refuse_slow(f"{queries.caller}: ranknet goes through too many pairs", queries, costs, "lambdarank")
+        sweep(run_left, Work(costs))
     return gradient, curvature, left
 
 
