@@ -289,7 +289,10 @@ def test_bad_input(options, message, data):
 
 
 @pytest.mark.filterwarnings(
-    "ignore:.*rank all documents alike", "ignore:.*the opposite order", "ignore:.*one query alone"
+    "ignore:.*rank all documents alike",
+    "ignore:.*the opposite order",
+    "ignore:.*one query alone",
+    "ignore:.*constant within every query",
 )
 @pytest.mark.parametrize("find", [blend_curve, blend_surface])
 def test_an_infinite_value_is_refused_where_it_counts(find):
@@ -400,6 +403,10 @@ def test_what_leaves_the_best_mixture_open_is_said(data, find):
     if find is blend_curve:
         with pytest.warns(UserWarning, match="^blend_curve: column 1 and column 2 rank all documents alike"):
             find(alike, y, group=sizes, i=1, j=2, n=3, sigma=0.5, n_boot=20)
+    for models, outcome in (([0, 1, 1], "column 0; of no effect"), ([0, 0, 0], "; no mixture ranks anything")):
+        with pytest.warns(UserWarning, match=f"^{find.__name__}: constant within every query: .*{outcome}$") as told:
+            find(S * models, y, group=sizes, n=3, sigma=0.5, n_boot=20)
+        assert {warning.filename for warning in told} == {__file__}
     ends = flat.soft_optimum.interval if find is blend_surface else [[flat.soft_optimum.low, flat.soft_optimum.high]]
     assert np.array_equal(ends, [[0.0, 1.0]] * len(ends))
 

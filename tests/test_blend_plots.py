@@ -402,7 +402,9 @@ def test_wrong_names_and_kinds_are_refused(curve, surface, data):
                 plot(found, names=names)
     with pytest.raises(ValueError, match=r"^plot_blend_curve: kinds must be one of 'hard', 'soft'; got 'hrd'$"):
         plot_blend_curve(curve, kinds=["hrd"])
-    for kinds in ({"hard"}, np.array(["hard"]), ("hard",), ("hard", "hard")):
+    with pytest.raises(ValueError, match=r"^plot_blend_curve: kinds must be one of 'hard', 'soft'; got 'hrd'$"):
+        plot_blend_curve(curve, kinds="hrd")
+    for kinds in ("hard", {"hard"}, np.array(["hard"]), ("hard",), ("hard", "hard")):
         assert plot_blend_curve(curve, kinds=kinds).get_title(loc="left").lower().count("the metric itself") == 1
     with pytest.raises(ValueError, match=r"^plot_blend_curve: kinds must hold 'hard' or 'soft'; got none$"):
         plot_blend_curve(curve, kinds=[])

@@ -347,6 +347,7 @@ def test_a_generator_is_drawn_from(data):
     [
         ({"models": []}, "models must be a list of fitted models"),
         ({"models": [object()]}, r"models\[0\] must have a method predict"),
+        ({"models": [SoftBlender]}, r"models\[0\] must be a fitted model; got the class SoftBlender"),
         ({"method_params": [1]}, "method_params must be a dict"),
         (
             {"method": "ltr-ga", "method_params": {"rounds": 9}},

@@ -68,7 +68,7 @@ def plot_blend_curve(
     curve: BlendCurve,
     *,
     names: Sequence[str] | None = None,
-    kinds: Collection[CurveKind] = (HARD, SOFT),
+    kinds: CurveKind | Collection[CurveKind] = (HARD, SOFT),
     ax: Axes | None = None,
 ) -> Axes:
     """Hard and soft metric along the mixture (1 - t) S_i + t S_j, each with its best mixture ringed.
@@ -79,8 +79,8 @@ def plot_blend_curve(
         Both metrics at every t, with their bands, and the optimum of each with its interval.
     names : two str, optional
         What the models are called.
-    kinds : of "hard" and "soft"
-        Which of them to draw; the band is that of the last.
+    kinds : "hard", "soft" or several of them
+        Which to draw; the band is that of the last.
     ax : Axes, optional
         Where to draw.
 
@@ -103,7 +103,7 @@ def plot_blend_curve(
     caller = "plot_blend_curve"
     of_type(caller, "curve", curve, BlendCurve)
     called = model_names(caller, names, _TWO)
-    given = of_type(caller, "kinds", kinds, Collection)
+    given = (kinds,) if isinstance(kinds, str) else of_type(caller, "kinds", kinds, Collection)
     kinds = list(dict.fromkeys(one_of(caller, "kinds", kind, (HARD, SOFT)) for kind in given))
     if not kinds:
         raise ValueError(f"{caller}: kinds must hold 'hard' or 'soft'; got none")

@@ -77,6 +77,17 @@ def warn_of_copies(
         )
 
 
+def warn_of_constants(
+    caller: str, units: FloatArray, names: list[str], outcomes: tuple[str, str], stacklevel: int
+) -> None:
+    """Say which models rank nothing, and what comes of it if these are some of them, or all."""
+    idle = np.flatnonzero(units == 0).tolist()
+    if idle:
+        listed = ", ".join(names[at] for at in idle)
+        outcome = outcomes[len(idle) == units.size]
+        warnings.warn(f"{caller}: constant within every query: {listed}; {outcome}", stacklevel=stacklevel)
+
+
 def warn_of_one_that_counts(caller: str, outcome: str, stacklevel: int) -> None:
     """Say that of several queries one alone decides."""
     warnings.warn(f"{caller}: one query alone has a relevant document (and a weight): {outcome}", stacklevel=stacklevel)

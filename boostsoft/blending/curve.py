@@ -143,7 +143,8 @@ def blend_curve(
     -----
     UserWarning
         If neither ``group`` nor ``qid`` is given: all rows are then one query; if one query alone has a relevant
-        document; if the models rank all documents alike, or in opposite orders.
+        document; if the models rank all documents alike, or in opposite orders, or one has the same score for all
+        documents of a query.
 
     Notes
     -----

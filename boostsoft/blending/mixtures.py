@@ -21,7 +21,7 @@ from ..queries import read_queries, weigh
 from ..query_groups import warn_of_one_query
 from ..query_means import bootstrap_means, refuse_infinite, weighted_means
 from ..statistics import check_resamples
-from .alike import copies, is_rounding, warn_of_copies, warn_of_one_that_counts
+from .alike import copies, is_rounding, warn_of_constants, warn_of_copies, warn_of_one_that_counts
 from .annealing import automatic_sigma, counting_queries
 from .mix import AUTO
 from .problem import blended
@@ -134,8 +134,9 @@ def read_mixtures(
     if open_ends and queries.named and counting == 1:
         warn_of_one_that_counts(caller, "what suits it may suit no other", _STACKLEVEL + 1)
     if open_ends:
-        alike = copies(scores, queries.groups, weights, spreads(queries.groups, scores, weights))
-        warn_of_copies(caller, *alike, [names[at] for at in chosen], _STACKLEVEL + 1)
+        units, called = spreads(queries.groups, scores, weights), [names[at] for at in chosen]
+        warn_of_copies(caller, *copies(scores, queries.groups, weights, units), called, _STACKLEVEL + 1)
+        warn_of_constants(caller, units, called, ("of no effect", "no mixture ranks anything"), _STACKLEVEL + 1)
     soft = _soft_twin(caller, metric, hard, noise, sigma, sigma_unit, prepared, weights)
     return Mixtures(scores, prepared, weights, soft)
 

@@ -23,6 +23,8 @@ def check_models(caller: str, models: Any) -> None:
     if not isinstance(models, (list, tuple)) or not models:
         raise TypeError(f"{caller}: models must be a list of fitted models; got {short(models)}")
     for at, model in enumerate(models):
+        if isinstance(model, type):
+            raise TypeError(f"{caller}: models[{at}] must be a fitted model; got the class {model.__name__}")
         if not callable(getattr(model, "predict", None)):
             raise TypeError(f"{caller}: models[{at}] must have a method predict; got {short(model)}")
 

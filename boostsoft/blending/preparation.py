@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +12,7 @@ from ..metrics.prepared import PreparedQueries, prepare
 from ..metrics.spread import spreads
 from ..queries import Queries
 from ..query_groups import warn_of_one_query
-from .alike import copies, warn_of_copies, warn_of_one_that_counts
+from .alike import copies, warn_of_constants, warn_of_copies, warn_of_one_that_counts
 from .annealing import counting_queries, share_of_a_query, sigmas
 from .mix import with_mix
 from .problem import FIT, Problem, unit
@@ -76,7 +75,8 @@ def prepare_task(
     scores = scale.apply(FIT, matrix, queries)
     size = spreads(groups, scores, weights)
     warn_of_copies(FIT, *copies(scores, groups, weights, size), names, _STACKLEVEL)
-    active = _active(size, names)
+    warn_of_constants(FIT, size, names, ("of weight 0", "weights are equal, and rank nothing"), _STACKLEVEL)
+    active = np.flatnonzero(size > 0) if size.any() else np.arange(size.size)  # that can change a ranking
     # scores as they are may be of any size: columns of equal spread are what a search can start from
     resized = how == "none" and blender.method != EQUAL
     units = np.where(size > 0, size, 1.0)[active] if resized else np.ones(active.size)
@@ -111,13 +111,3 @@ def _resized(scores: FloatArray, active: IntArray, units: FloatArray) -> FloatAr
     """Some columns over their units: the same array where these are all columns, and their units 1."""
     chosen = scores if active.size == scores.shape[1] else scores[:, active]
     return chosen if (units == 1).all() else chosen / units
-
-
-def _active(size: FloatArray, names: list[str]) -> IntArray:
-    """The models that can change a ranking; all of them if none can."""
-    idle = np.flatnonzero(size == 0).tolist()
-    if idle:
-        listed = ", ".join(names[at] for at in idle)
-        outcome = "weights are equal, and rank nothing" if len(idle) == size.size else "of weight 0"
-        warnings.warn(f"{FIT}: constant within every query: {listed}; {outcome}", stacklevel=_STACKLEVEL)
-    return np.flatnonzero(size > 0) if len(idle) < size.size else np.arange(size.size)
