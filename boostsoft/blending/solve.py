@@ -68,7 +68,8 @@ def climb(value: SoftValue, start: FloatArray, tell: TellShare = silent, toleran
     height, slope = value.value_and_gradient(origin)
     if not value.problem.free:
         slope = np.where((origin <= 0) & (slope < 0), 0.0, slope)
-    steepness = float(np.linalg.norm(slope))
+    with np.errstate(over="ignore"):  # of a tiny sigma
+        steepness = float(np.linalg.norm(slope))
     if not ROUNDING * abs(height) < steepness < np.inf:
         return unit(start)
     # the first step of L-BFGS-B is the gradient itself: measure the value in units that make that a sensible one
