@@ -111,6 +111,7 @@ def bar_of_files(caller: str, paths: Sequence[Path], progress: Any) -> Iterator[
     shown = shows(caller, progress) and (not isinstance(progress, str) or sum(sizes) >= _LONG)
     with bar(shown, caller, float(sum(sizes)) or None) as tell:
         yield lambda at, done: tell(sum(sizes[:at]) + done)
+        tell(float(sum(sizes)))
 
 
 class Line:

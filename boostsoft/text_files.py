@@ -73,11 +73,12 @@ def read_lines(path: Path, caller: str, tell: Callable[[int], None] | None = Non
         if path.suffix == ".gz" and not zipped and raw.peek(1):
             raise ValueError(f"{caller}: {path}, line 1: the name ends in .gz but the content is not gzip")
         lines = gzip.GzipFile(fileobj=raw) if zipped else raw  # another buffer would lose lines to an error
+        told = tell if raw.seekable() else None  # a pipe has no place
         try:
             for number, line in enumerate(lines, 1):
                 yield line.removeprefix(_UTF8) if number == 1 else line
-                if tell is not None and number % _TOLD == 0:
-                    tell(raw.tell())
+                if told is not None and number % _TOLD == 0:
+                    told(raw.tell())
         except GZIP_ERRORS as error:
             raise ValueError(
                 f"{caller}: {path}, line {number + 1}: the gzip data are damaged or cut short: {error}"

@@ -23,7 +23,7 @@ from boostsoft.bench import (
     training_cost,
 )
 from boostsoft.bench.peers import Peers
-from boostsoft.bench.pools import PROPORTIONS, pool_of_files, synthetic_pool
+from boostsoft.bench.pools import PROPORTIONS, Pool, pool_of_files, synthetic_pool
 from boostsoft.bench.progress import PartBar
 from boostsoft.bench.results import ABOVE_0, Column, Section, Target, cell_text
 from boostsoft.bench.tables import as_json, markdown, section_markdown, section_table, summary
@@ -61,6 +61,18 @@ def test_the_first_queries_of_a_pool():
     assert np.array_equal(part.scores, pool.scores[:20])
     assert np.array_equal(part.features(), pool.features()[:20])
     assert pool.first(99).n_queries == 6
+
+
+def test_some_queries_are_from_all_over_the_pool():
+    sizes = np.arange(1, 8)
+    X = np.arange(56).reshape(28, 2)
+    pool = Pool("files", "a", np.repeat(sizes, sizes).astype(float), np.arange(28.0), sizes, 0, X)
+    part = pool.some(3)
+    assert part.sizes.tolist() == [1, 3, 5]
+    assert part.labels.tolist() == [1, 3, 3, 3, 5, 5, 5, 5, 5]
+    assert part.scores.tolist() == [0, 3, 4, 5, 10, 11, 12, 13, 14]
+    assert np.array_equal(part.features()[:, 0], 2 * part.scores)
+    assert pool.some(7) is pool
 
 
 def test_features_tell_the_grade():

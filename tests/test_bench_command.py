@@ -187,6 +187,12 @@ BAD = {
         ["--out", "{tmp}/file/x", "--quick", "--queries", "2", "--parts", "hard"],
         "--out: {tmp}/file is a file, not a folder",
     ),
+    "empty data": (["--data", ""], "--data: must name a file or a folder; got an empty text"),
+    "files of no part": (
+        ["--data", "{tmp}/file", "--parts", "cold,limits"],
+        "--data: files are for the parts hard, objective, training only; got {tmp}/file",
+    ),
+    "no blend": (["--data", "{tmp}", "--quick"], "--data: {tmp} must have A1.txt to A5.txt or S1.txt to S5.txt"),
     "what": (["size"], "invalid choice: 'size'"),
     "no letor": (["--data", "{tmp}/file", "--quick", "--parts", "hard"], "{tmp}/file"),
 }
@@ -281,7 +287,7 @@ ALL_BUT_BLEND = ("objective", "training", "tracking", "hard", "growth", "limits"
 def test_what_a_run_is_given(arguments, parts, files, folders, made, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "one").mkdir()
-    for name in ("a.txt", "b.txt"):
+    for name in ("a.txt", "b.txt", *(f"one/A{part}.txt" for part in range(1, 6))):
         (tmp_path / name).touch()
     seen = []
     monkeypatch.setattr(run, "run_bench", lambda *given: seen.append(given))

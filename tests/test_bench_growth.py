@@ -211,7 +211,7 @@ def test_the_share_of_the_peak():
     pool, name = synthetic_pool(60, 30), "gaussian, sigma=0.5, prepared gradient"
     rounds = Rounds({name: np.full(3, 0.06), name.replace("gradient", "value"): np.ones(3)})
     row = direct._roof_row(pool, rounds, "gaussian", 0.5, 1e9)
-    count = nodes.count_cells(pool.first(50), "ndcg@10", "gaussian", 0.5)
+    count = nodes.count_cells(pool.some(50), "ndcg@10", "gaussian", 0.5)
     assert (row["noise"], row["sigma"], row["cells"]) == ("gaussian", 0.5, count.cells)
     assert row["per_cell"] == pytest.approx(1e9 * 1e-3 / count.cells)
     assert row["share"] == pytest.approx(count.operations / 1e-3 / 1e9)
@@ -378,6 +378,19 @@ def test_hard_metrics_are_the_peers_on_queries_of_one_document_and_without_relev
         assert np.mean(rival.run()) == pytest.approx(ours.mean(), abs=1e-7)
 
 
+def test_labels_that_are_no_grades_are_for_those_who_take_them():
+    labels, sizes = np.array([0.5, 0, 1, 1.5]), np.array([2, 2])
+    pool = Pool("files", "a", labels, np.random.default_rng(0).normal(size=4), sizes)
+    found = hard_cost.find_rivals(pool, full(None, None, 0), peers.import_peers({"sklearn", "pytrec_eval"}))
+    for rival in found:
+        if rival.name == "pytrec_eval":
+            with pytest.raises(ValueError, match="labels must be whole numbers"):
+                rival.run()
+        else:
+            ours = rival.ours.per_query(pool.labels, pool.scores, group=pool.sizes)
+            np.testing.assert_allclose(rival.run(), ours, rtol=1e-12)
+
+
 def test_an_error_for_every_noise_cutoff_and_sigma(monkeypatch):
     monkeypatch.setattr(accuracy, "worst_error", lambda pool, metric, noise, sigma: (metric, noise, sigma))
     told = Told()
@@ -396,6 +409,8 @@ def test_the_bars_of_costs_are_of_one_cutoff_and_of_no_tree():
         {"name": "LightGBM regression", "tree": True, "cost": Spread(9.0, 9.0, 9.0)},
         {"name": "LightGBM rank_xendcg", "cost": Spread(-1.0, -2.0, 3.0)},
     ]
+    low = [{**rows[0], "cost": Spread(2.0, -9.0, 3.0)}, rows[2]]
+    assert figures.plot_costs(Section("key", "", "", (), low), ax=Figure().add_subplot()).get_xlim()[0] > 0.5
     axes = figures.plot_costs(Section("key", "", "", (), rows), ax=Figure().add_subplot())
     assert [(bar.get_width(), bar.get_y() + 0.35) for bar in axes.patches] == [(4.0, 0.0), (2.0, 1.0)]
     assert [to_hex(bar.get_facecolor(), keep_alpha=False).upper() for bar in axes.patches] == [GREY, BLUE]
@@ -416,6 +431,8 @@ def test_the_curves_of_growth_have_their_quartiles():
     figure = figures.growth_figure([section, replace(section, title="Other")])
     axes = figure.axes[0]
     curves = {line.get_label(): (list(line.get_xdata()), list(line.get_ydata())) for line in axes.get_lines()}
+    low = replace(section, rows=[{"at": 10, growth.GAUSSIAN: Spread(2.0, -9.0, 3.0)}, *rows[1:]])
+    assert figures.plot_growth(low, ax=Figure().add_subplot()).get_ylim()[0] > 0.5  # not far below what is drawn
     assert curves == {growth.GAUSSIAN: ([10, 100_000], [2.0, 20.0]), growth.LAMBDARANK: ([10], [4.0])}
     band = {tuple(corner) for corner in axes.collections[0].get_paths()[0].vertices.tolist()}
     assert band == {(10.0, 1.0), (10.0, 3.0), (100_000.0, 10.0), (100_000.0, 30.0)}

@@ -99,6 +99,25 @@ def test_versions_are_those_of_the_package_that_brings_a_peer(monkeypatch):
     }  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("error", "why"),
+    [
+        (ModuleNotFoundError("No module named 'xgboost'", name="xgboost"), "not installed"),
+        (ImportError("libomp.dylib is missing"), "cannot be imported: libomp.dylib is missing"),
+        (ValueError("libxgboost.dylib could not be loaded\nsee there"), "cannot be imported: libxgboost.dylib could"),
+    ],
+)
+def test_a_peer_that_cannot_be_imported_is_left_out_whatever_it_raises(monkeypatch, error, why):
+    def fail(_):
+        raise error
+
+    monkeypatch.setattr(peers.importlib, "import_module", fail)
+    found = peers.import_peers({"xgboost"})
+    assert not found.has("xgboost")
+    assert found.missing["xgboost"].startswith(why)
+    assert "\n" not in found.missing["xgboost"]
+
+
 def objectives(pool, found, **changes):
     settings = quick(4, 1, 0)
     for name, value in {"at_least": 0.0, "sigmas": (0.5,), **changes}.items():
@@ -184,7 +203,7 @@ def test_what_objectives_are_given_and_held_against(monkeypatch):
     }  # fmt: skip
     assert checked == [25]
     assert "the worst of 25 queries" in section.note
-    assert "first 20 queries" in section.note
+    assert "on 20 of the queries" in section.note
 
 
 def test_labels_that_lambdarank_refuses_leave_it_out():

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gzip
+import os
 import re
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -23,6 +25,23 @@ from .real_data import real_folder
 
 SMALL_X = np.array([[0.5, 0.0, -2e-3], [1.0, np.nan, np.nan], [0.0, 7.0, 0.0]])
 write = letor_cases.write  # a fixture
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no named pipes")
+@pytest.mark.parametrize("zipped", [False, True])
+def test_a_pipe_is_read_to_its_end(tmp_path, zipped):
+    """As a shell's <(zcat train.txt.gz) is: how far it is read cannot be told."""
+    content, pipe = b"1 qid:1 1:2\n" * 5000, tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor(1) as pool:
+        written = pool.submit(pipe.write_bytes, gzip.compress(content) if zipped else content)
+        assert load_letor(pipe).n_docs == 5000
+        written.result(60)
+
+
+def test_what_is_shown_ends_with_all_of_it(write, capsys):
+    load_letor([write(b"1 qid:1 1:2\n" * 3000, name) for name in ("a", "b")], progress=True)
+    assert "100%" in capsys.readouterr().err.split("\r")[-1]
 
 
 # ---------------------------------------------------------------------------------------------------------
@@ -391,7 +410,7 @@ def test_a_bar_over_the_bytes_of_all_files(tmp_path, capsys, monkeypatch):
     out, err = capsys.readouterr()
     assert not out
     assert "load_letor" in err
-    assert re.findall(r"(\d+)%", err) == ["34", "84"]  # after 2,048 of the 3,000 lines of each
+    assert re.findall(r"(\d+)%", err) == ["34", "84", "100"]  # after 2,048 of the 3,000 lines of each, and at the end
     with pytest.raises(ValueError, match="load_letor: progress must be True, False or 'auto'; got 'no'"):
         load_letor(*files, progress="no")
 

@@ -106,14 +106,21 @@ class Outcome:
 
 def read_blends(folder: Path, most: int | None = None) -> Blends:
     """Read the five parts of a folder, or the first queries of each."""
+    letter, files = files_to_blend(folder)
+    if letter:
+        return _blends(folder, equally_wide([load_letor(file) for file in files]), most, lower=letter == "A")
+    return _blends(folder, _topics_in_turn(files[1:], files[0]), most, lower=False)
+
+
+def files_to_blend(folder: Path) -> tuple[str, list[Path]]:
+    """The letter of a folder's five parts and these, or an empty text, the judgements and the runs."""
     for letter in "AS":
         files = [file for file in five_files(DATA, folder, letter) if file is not None]
         if len(files) == N_PARTS:
-            parts = equally_wide([load_letor(file) for file in files])
-            return _blends(folder, parts, most, lower=letter == "A")
+            return letter, files
     qrels = part_file(DATA, folder, "qrels")
     if qrels is not None and (folder / "runs").is_dir():
-        return _blends(folder, _topics_in_turn(sorted((folder / "runs").iterdir()), qrels), most, lower=False)
+        return "", [qrels, *sorted((folder / "runs").iterdir())]
     raise ValueError(
         f"--data: {folder} must have A1.txt to A5.txt or S1.txt to S5.txt, or those with .gz; or qrels.txt and a "
         "folder runs of TREC runs"

@@ -13,6 +13,7 @@ from .kinds import DEFAULTS, QUALITY, SPEED, refuse_others
 from .quality.options import add_quality, read_quality
 
 PARTS = ("objective", "training", "tracking", "hard", "growth", "limits", "cold", "blend")
+_OF_FILES = {"objective", "training", "hard"}
 _OUT = Path("boostsoft-bench")
 _DESCRIPTION = (
     "Time boostsoft next to the peers that are installed, interleaved in one process; or (quality) tune and test\n"
@@ -59,9 +60,9 @@ def add_bench(commands: Any) -> None:
         nargs="+",
         default=[],
         metavar="FILE",
-        help="LETOR files, besides the synthetic pool; to blend, folders of five parts, A1 to A5 or S1 to S5, or of "
-        "TREC runs (qrels.txt and a folder runs); quality: folders; defaults: folders, of such parts or of any files "
-        "of LETOR, or files that together are one set (the digits of the demo)",
+        help="LETOR files, besides the synthetic pool (objective, training, hard); to blend, folders of five parts, "
+        "A1 to A5 or S1 to S5, or of TREC runs (qrels.txt and a folder runs); quality: folders; defaults: folders, of "
+        "such parts or of any files of LETOR, or files that together are one set (the digits of the demo)",
     )
     add(
         "--out",
@@ -110,8 +111,13 @@ def bench(options: argparse.Namespace) -> None:
     parts = options.parts or tuple(part for part in PARTS if folders or part != "blend")
     if ("blend" in parts) != bool(folders):
         raise ValueError("--data: the part blend needs folders, and the others read files only; see bench --help")
+    if files and not _OF_FILES.intersection(parts):
+        raise ValueError(f"--data: files are for the parts {', '.join(sorted(_OF_FILES))} only; got {files[0]}")
+    from .blending import files_to_blend
     from .run import run_bench
 
+    for folder in folders:
+        files_to_blend(folder)
     settings = (quick if options.quick else full)(options.queries, options.rounds, options.seed)
     if options.documents is not None:
         settings = replace(settings, documents=options.documents)

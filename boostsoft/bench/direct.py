@@ -113,7 +113,7 @@ def _value_row(pool: Pool, rounds: Rounds, noise: str, sigma: float, call: str) 
 
 
 def _roof_row(pool: Pool, rounds: Rounds, noise: str, sigma: float, peak: float) -> dict[str, Any]:
-    sample = pool.first(_SAMPLE)
+    sample = pool.some(_SAMPLE)
     count = count_cells(sample, METRIC, noise, sigma)
     seconds = rounds.spread(_name(noise, sigma, "prepared gradient")).median / pool.n_queries
     return {

@@ -37,12 +37,13 @@ def plot_costs(section: Section, *, ax: Axes) -> Axes:
     """Draw a bar for each objective, not for trees alone, with its quartiles, on a logarithmic scale."""
     rows = [row for row in section.rows if row.get("k", 10) == 10 and row["cost"].median > 0 and "tree" not in row]
     rows.sort(key=lambda row: -float(row["cost"].median))
+    least = _least([row["cost"] for row in rows])
     places = np.arange(len(rows))
     for place, row in zip(places, rows, strict=True):
         cost: Spread = row["cost"]
         mine = str(row["name"]).startswith(OURS)
         ax.barh(place, cost.median, height=0.7, color=BLUE if mine else GREY)
-        ax.plot([max(cost.low, 1e-3), cost.high], [place, place], color=INK, lw=1.2)
+        ax.plot([max(cost.low, least), cost.high], [place, place], color=INK, lw=1.2)
         ax.annotate(f" {significant(cost.median)}", (cost.high, place), va="center", fontsize=9, color=INK)
     labels = [row["name"] + (f", sigma {row['sigma']:g}" if "sigma" in row else "") for row in rows]
     ax.set_yticks(places, labels, color=INK)
@@ -78,7 +79,8 @@ def plot_growth(section: Section, *, ax: Axes) -> Axes:
             continue
         at = [place for place, _ in points]
         ax.plot(at, [cost.median for _, cost in points], label=name, ms=4.5, lw=1.6, **_LINES[name])
-        low, high = ([max(getattr(cost, end), 1e-3) for _, cost in points] for end in ("low", "high"))
+        least = _least([cost for _, cost in points])
+        low, high = ([max(getattr(cost, end), least) for _, cost in points] for end in ("low", "high"))
         ax.fill_between(at, low, high, color=_LINES[name]["color"], alpha=0.15, lw=0)
     frame(ax, grid="both")
     ax.set_xscale("log")
@@ -91,6 +93,11 @@ def plot_growth(section: Section, *, ax: Axes) -> Axes:
     ax.set_title(section.title, loc="left", fontsize=11, color=INK)
     ax.set_xlabel(section.columns[0].heading, color=QUIET)
     return ax
+
+
+def _least(costs: Sequence[Spread]) -> float:
+    """Where a logarithmic axis ends below: a quartile less the tree's may be 0 and less, where other work goes on."""
+    return 0.5 * min((cost.median for cost in costs), default=1.0)
 
 
 def _plain(value: float, _: Any = None) -> str:

@@ -49,6 +49,7 @@ def measure_growth(settings: Settings, peers: Peers, watcher: Watcher) -> list[S
 
     longest = [count for count in _DOCUMENTS if count <= settings.longest]
     usual = queries_of(120)
+    most = max(2 * settings.queries, 100)
     curves: dict[str, tuple[str, str, list[Point]]] = {
         "documents": ("the documents of a query", "documents", [Point(count, queries_of(count)) for count in longest]),
         "cutoff": ("the cutoff", "k", [Point(k, usual, k=k, truncation=k) for k in _CUTOFFS]),
@@ -56,7 +57,7 @@ def measure_growth(settings: Settings, peers: Peers, watcher: Watcher) -> list[S
         "queries": (
             "the number of queries",
             "queries",
-            [Point(count, synthetic_pool(count, seed=seed)) for count in _QUERIES if count <= 2 * settings.queries],
+            [Point(count, synthetic_pool(count, seed=seed)) for count in _QUERIES if count <= most],
         ),
     }
     sections = []

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import FloatArray
+from ..arguments import FloatArray, IntArray
 from ..kernels.threads import n_threads
 from ..metrics.hard import Metric
 from ..metrics.prepared import prepare
@@ -36,7 +36,7 @@ _COLUMNS = (
 )
 _NOTE = (
     "Values of all queries. Outside the timer: ranx's Qrels and Run, pytrec_eval's evaluator and dictionaries, "
-    "LightGBM's Dataset. scikit-learn: its function called query by query, on {dear} queries. boostsoft: "
+    "LightGBM's Dataset. scikit-learn: its function called query by query, on {dear} of the queries. boostsoft: "
     "Metric.per_query, which checks and prepares the labels in every call; with labels prepared: what it does at every "
     "evaluation of a training run. Ties and queries with nothing relevant are counted as the peer does, pytrec_eval's "
     "ndcg with the label itself for a gain."
@@ -78,8 +78,15 @@ def find_rivals(pool: Pool, settings: Settings, peers: Peers) -> list[Rival]:
     rivals: list[Rival] = []
     for name, build in (("ranx", _ranx), ("sklearn", _sklearn), ("pytrec_eval", _trec_eval), ("lightgbm", _lightgbm)):
         if peers.has(name):
-            rivals += build(pool.first(settings.dear_queries) if name == "sklearn" else pool)
+            rivals += build(pool.some(settings.dear_queries) if name == "sklearn" else pool)
     return rivals
+
+
+def _grades(pool: Pool) -> IntArray:
+    """The labels of a peer that has whole ones alone."""
+    if np.any(pool.labels % 1.0 != 0.0):
+        raise ValueError("labels must be whole numbers for it")
+    return pool.labels.astype(np.int64)
 
 
 def _ranx(pool: Pool) -> list[Rival]:
@@ -88,7 +95,7 @@ def _ranx(pool: Pool) -> list[Rival]:
 
     @cache
     def built() -> tuple[Any, Any]:
-        labels, scores = (_dictionaries(pool, values) for values in (pool.labels.astype(int), pool.scores))
+        labels, scores = (_dictionaries(pool, values) for values in (_grades(pool), pool.scores))
         return ranx.Qrels(labels), ranx.Run(scores)
 
     def run(metric: str) -> Any:
@@ -111,7 +118,7 @@ def _sklearn(pool: Pool) -> list[Rival]:
 
     cuts = np.cumsum(pool.sizes)[:-1]
     gains = [part[None] for part in np.split(2.0**pool.labels - 1.0, cuts)]
-    relevant = np.split(pool.labels > 0, cuts)
+    relevant = np.split(pool.labels >= 1.0, cuts)
     scores = np.split(pool.scores, cuts)
 
     def ndcg() -> list[float]:
@@ -138,7 +145,7 @@ def _trec_eval(pool: Pool) -> list[Rival]:
 
     @cache
     def evaluator(measure: str) -> Any:
-        return pytrec_eval.RelevanceEvaluator(_dictionaries(pool, pool.labels.astype(int)), {measure})
+        return pytrec_eval.RelevanceEvaluator(_dictionaries(pool, _grades(pool)), {measure})
 
     def run(measure: str) -> list[float]:
         found = evaluator(measure).evaluate(run_of_scores())

@@ -7,6 +7,8 @@ import os
 import platform
 from typing import Any
 
+import boostsoft
+
 from ..kernels.threads import n_threads
 
 _WIDTHS = (("avx512f", 512), ("avx2", 256))
@@ -26,6 +28,7 @@ def describe_machine() -> dict[str, Any]:
         "load_before": load,
         "system": platform.system(),
         "python": platform.python_version(),
+        "boostsoft": boostsoft.__version__,
         "numba": importlib.metadata.version("numba"),
         "numpy": importlib.metadata.version("numpy"),
     }

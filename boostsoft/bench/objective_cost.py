@@ -47,7 +47,7 @@ _NOTE = (
     "a regression objective in the same booster and round. Medians over {rounds} rounds with their quartiles; ratios "
     "are taken within rounds, but for those in which a cost is not above 0. Error: largest difference from "
     "accuracy='high' over the largest gradient of the query (or 1e-8 of the range of gains over sigma, if that is "
-    "larger), the worst of {checked} queries. CatBoost and PL-Rank-3 run on the first {dear} queries, the latter "
+    "larger), the worst of {checked} queries. CatBoost and PL-Rank-3 run on {dear} of the queries, the latter "
     "without a booster: the gradient alone."
 )
 
@@ -72,12 +72,12 @@ def measure_objectives(pool: Pool, settings: Settings, peers: Peers, watcher: Wa
     entries = [*lightgbm_entries(pool, settings)]
     if peers.has("xgboost"):
         entries += xgboost_entries(pool, settings)
-    dear = pool.first(settings.dear_queries)
+    dear = pool.some(settings.dear_queries)
     if peers.has("catboost"):
         entries += catboost_entries(dear)
     entries.append(_sampled_entry(dear))
     rounds = interleave([entry.contender for entry in entries], settings.rounds, watcher)
-    errors = gradient_errors(pool.first(settings.checked_queries), NOISES, settings.sigmas, settings.cutoffs, watcher)
+    errors = gradient_errors(pool.some(settings.checked_queries), NOISES, settings.sigmas, settings.cutoffs, watcher)
     entries = [e for e in entries if e.name in rounds.seconds and (e.baseline is None or e.baseline in rounds.seconds)]
     rows = [_row(entry, rounds, entries, errors, pool) for entry in entries]
     note = _NOTE.format(

@@ -64,7 +64,7 @@ def import_peers(wanted: Collection[str]) -> Peers:
             module = importlib.import_module(name)
         except ModuleNotFoundError as error:
             missing[name] = "not installed" if error.name == name else f"cannot be imported: {first_line(error)}"
-        except ImportError as error:
+        except Exception as error:  # XGBoost's own, of a library that cannot be loaded, say
             missing[name] = f"cannot be imported: {first_line(error)}"
         else:
             versions[name] = _version(packages) or str(getattr(module, "__version__", "of unknown version"))

@@ -71,6 +71,16 @@ class Pool:
         X = None if self.X is None else self.X[:n]
         return Pool(self.key, self.name, self.labels[:n], self.scores[:n], sizes, self.seed, X)
 
+    def some(self, queries: int) -> Pool:
+        """So many queries, evenly over all of them: files may have their longest ones last."""
+        if queries >= self.n_queries:
+            return self
+        chosen = np.zeros(self.n_queries, np.bool_)
+        chosen[np.arange(queries) * self.n_queries // queries] = True
+        rows = np.repeat(chosen, self.sizes)
+        X = None if self.X is None else self.X[rows]
+        return Pool(self.key, self.name, self.labels[rows], self.scores[rows], self.sizes[chosen], self.seed, X)
+
     def features(self) -> NDArray[Any]:
         """The files' features, or 136 of normal noise, some of them with a share of the grade."""
         if self.X is not None:

@@ -53,13 +53,13 @@ def run_bench(
     ]
     console.print(Text("\n".join(lines) + "\n"))
     sections: list[Section] = []
-    took = {}
+    took, data = {}, [path.name for path in (*files, *folders)]
     for part in parts:
         started = time.perf_counter()
         sections += _run_part(part, pools, settings, peers, console, folders)
         took[part] = time.perf_counter() - started
     written = {
-        "bench.json": as_json(machine, peers, {**asdict(settings), "seconds": took}, sections).encode(),
+        "bench.json": as_json(machine, peers, {**asdict(settings), "data": data, "seconds": took}, sections).encode(),
         "bench.md": markdown(in_words(machine), peers.in_words(), sections).encode(),
         **_pictures(sections),
     }

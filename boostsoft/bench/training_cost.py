@@ -153,7 +153,8 @@ def lightgbm_data(pool: Pool, X: Any) -> Any:
     """The pool as LightGBM trains on it, binned."""
     import lightgbm as lgb
 
-    parameters = {"verbosity": -1, "num_threads": n_threads()}
+    # without the filter, which few documents do not pass, features that no tree can use are kept
+    parameters = {"verbosity": -1, "num_threads": n_threads(), "feature_pre_filter": False}
     return lgb.Dataset(X, pool.labels, group=pool.sizes, params=parameters).construct()
 
 

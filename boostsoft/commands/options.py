@@ -71,11 +71,13 @@ def positive(text: str) -> float:
 
 def path_name(text: str) -> Path:
     """Read the name of a file or a folder; of --save=~/track.npz the shell leaves the ~ to whoever is called."""
+    if not text.strip():  # of a variable that was never set
+        raise argparse.ArgumentTypeError("must name a file or a folder; got an empty text")
     return from_home(text)
 
 
 def folder_name(text: str) -> Path:
-    """Read the name of a folder, which an empty text, of a variable that was never set, is not."""
+    """Read the name of a folder."""
     if not text.strip():
         raise argparse.ArgumentTypeError("must name a folder; got an empty text")
     return path_name(text)
