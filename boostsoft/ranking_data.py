@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .arguments import as_array, of_type, refuse_masked, set_fields
+from .arguments import as_array, of_type, refuse_masked, set_fields, whole_numbers
 
 _DOCID = re.compile(r"\bdocid\s*=\s*(\S+)")
 
@@ -69,7 +69,8 @@ class RankingData:
         for name, array in (("y", self.y), ("qid", self.qid)):
             if array.shape != (n_docs,):
                 raise ValueError(f"RankingData: {name} must have shape ({n_docs},) as X; got {array.shape}")
-        if self.sizes.ndim != 1 or (self.sizes < 1).any() or int(self.sizes.sum()) != n_docs:
+        set_fields(self, {"sizes": whole_numbers("RankingData", "sizes", self.sizes)})
+        if (self.sizes < 1).any() or int(self.sizes.sum()) != n_docs:
             raise ValueError(
                 f"RankingData: sizes must be at least 1 and sum to the {n_docs} rows of X; "
                 f"got {self.sizes.size} sizes with sum {self.sizes.sum()}"
@@ -78,7 +79,10 @@ class RankingData:
         if changes.any():
             row = int(changes.argmax())
             raise ValueError(f"RankingData: qid must not change within a query; got {self.qid[row]} at row {row}")
-        ids, counts = np.unique(self.qid[self._starts()], return_counts=True)
+        try:
+            ids, counts = np.unique(self.qid[self._starts()], return_counts=True)
+        except TypeError as error:
+            raise TypeError("RankingData: qid must be all of one kind, numbers or texts; got some of either") from error
         if ids.size < self.sizes.size:
             raise ValueError(
                 f"RankingData: qid must be another for each query; got {ids[counts > 1][0]} for two of them"

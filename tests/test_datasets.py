@@ -47,7 +47,8 @@ def test_ranking_data_counts_and_default_names():
         ({"qid": np.zeros(7)}, r"qid must have shape \(6,\) as X; got \(7,\)"),
         ({"sizes": np.array([2, 2])}, "sum to the 6 rows of X; got 2 sizes with sum 4"),
         ({"sizes": np.array([2, 0, 4])}, "sizes must be at least 1"),
-        ({"sizes": np.array([[2, 1, 3]])}, "sizes must be at least 1 and sum to the 6 rows"),
+        ({"sizes": np.array([[2, 1, 3]])}, "sizes must be one-dimensional"),
+        ({"sizes": np.array([2.0, 1.5, 2.5])}, "sizes must be whole numbers up to 2"),
         ({"qid": np.array([7, 7, 8, 7, 7, 7])}, "qid must be another for each query; got 7 for two of them"),
         ({"sizes": np.array([3, 3])}, "qid must not change within a query; got 51 at row 2"),
         ({"comments": ("a",)}, "comments must have length 6; got 1"),
@@ -58,6 +59,12 @@ def test_ranking_data_counts_and_default_names():
 def test_ranking_data_refuses_what_does_not_fit(changes, message):
     with pytest.raises(ValueError, match="^RankingData: .*" + message):
         make_data(**changes)
+
+
+def test_ranking_data_takes_whole_sizes_of_any_kind_and_ids_of_one():
+    assert make_data(sizes=np.array([2.0, 1.0, 3.0])).select_queries([2]).n_docs == 3
+    with pytest.raises(TypeError, match=r"^RankingData: qid must be all of one kind, numbers or texts"):
+        make_data(qid=np.array([1, 1, "a", 2, 2, 2], object))
 
 
 @pytest.mark.parametrize("name", ["X", "y", "qid", "sizes"])
