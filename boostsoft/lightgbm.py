@@ -109,9 +109,9 @@ def objective(
         If an argument is not as described.
     ValueError
         While training: if the Dataset has no groups, has positions or labels that the metric does not take, if folds of
-        ``lgb.cv`` cut through queries (pass ``folds=GroupKFold(n)``), if no order of the documents is better than
-        another, if weights are negative, infinite or all 0, or if ``bagging_by_query`` is on, with which LightGBM
-        trains stumps under any custom objective.
+        ``lgb.cv`` or a subset cut through queries (pass ``folds=GroupKFold(n)``), if no order of the documents is
+        better than another, if weights are negative, infinite or all 0, or if ``bagging_by_query`` is on, with which
+        LightGBM trains stumps under any custom objective.
 
     Warns
     -----
@@ -314,6 +314,7 @@ def feval(*metrics: str | AnyMetric) -> LightGBMMetrics:
 
     After every tree each metric is logged for each of the ``valid_sets``, as one to be maximised: its mean over the
     queries, each of which weighs the mean of its rows' weights. It is NaN where no query counts (``empty="skip"``).
+    LightGBM merges curves of one name: metrics of several fevals must differ in theirs.
 
     Parameters
     ----------
@@ -352,7 +353,7 @@ def feval(*metrics: str | AnyMetric) -> LightGBMMetrics:
     >>> {name: len(values) for name, values in log["training"].items()}
     {'ndcg_hard@10': 3, 'ndcg_gaussian@10': 3}
     """
-    return LightGBMMetrics(MetricList("boostsoft.lightgbm.feval", metrics))
+    return LightGBMMetrics(MetricList("boostsoft.lightgbm.feval", metrics, warns=True))
 
 
 def sklearn_eval_metric(*metrics: str | AnyMetric) -> SklearnMetrics:
@@ -385,7 +386,7 @@ def sklearn_eval_metric(*metrics: str | AnyMetric) -> SklearnMetrics:
     >>> metrics(np.array([0, 1, 0, 1]), np.array([0.2, 0.1, 0.3, 0.4]), None, np.array([2, 2]))
     [('mrr_hard', 0.75, True)]
     """
-    return SklearnMetrics(MetricList("boostsoft.lightgbm.sklearn_eval_metric", metrics))
+    return SklearnMetrics(MetricList("boostsoft.lightgbm.sklearn_eval_metric", metrics, warns=True))
 
 
 def track_callback(

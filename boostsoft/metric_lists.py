@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
@@ -90,14 +91,18 @@ def refuse_equal_names(caller: str, names: Iterable[str]) -> None:
 
 
 class MetricList:
-    """Metrics under distinct names, evaluated together on one data set after another."""
+    """Metrics under distinct names, evaluated together on one data set after another.
 
-    def __init__(self, caller: str, metrics: Sequence[str | AnyMetric]) -> None:
+    ``warns`` is for those that a booster may stop by, which keeps the first tree where a mean is infinite or NaN.
+    """
+
+    def __init__(self, caller: str, metrics: Sequence[str | AnyMetric], *, warns: bool = False) -> None:
         self.caller = caller
         self.metrics = read_metrics(caller, metrics)
         self.names = [logged_name(metric) for metric in self.metrics]
         refuse_equal_names(caller, self.names)
         self._caches = [PreparedCache() for _ in self.metrics]
+        self._warns = warns
 
     def __repr__(self) -> str:
         return f"{self.caller}({', '.join(map(repr, self.metrics))})"
@@ -109,6 +114,7 @@ class MetricList:
         for name, metric, cache in zip(self.names, self.metrics, self._caches, strict=True):
             queries = cache.get(labels, groups, partial(prepare, metric.hard, self.caller))
             found.append((name, queries.mean(metric.evaluate(queries, checked, weights), weights)))
+        self._warn_unless_finite(found)
         return found
 
     def pooled_values(
@@ -138,4 +144,15 @@ class MetricList:
                 queries = cache.get(labels, groups, partial(prepare, metric.hard, self.caller))
                 sums = mean_sums(in_score_units(metric, over_all), queries, checked, weights)
             found.append((name, pooled_mean(total(sums))))
+        self._warn_unless_finite(found)
         return found
+
+    def _warn_unless_finite(self, found: Iterable[tuple[str, float]]) -> None:
+        """Say so once, if it is to be said."""
+        name, value = next(((name, value) for name, value in found if not np.isfinite(value)), ("", 0.0))
+        if name and self._warns:
+            self._warns = False
+            why = "no query counts" if np.isnan(value) else "watch auc or kendall in place of pnr"
+            warnings.warn(
+                f"{self.caller}: {name} is {value}, by which early stopping keeps the first tree: {why}", stacklevel=2
+            )

@@ -37,6 +37,7 @@ from .arguments import as_flag, of_type, short
 from .choices import Accuracy, Hessian, Noise, Reference
 from .metric_lists import MetricList
 from .metrics.hard import Metric
+from .metrics.registry import REGISTRY
 from .metrics.soft import AnyMetric, MetricWeights, SoftMetric, SomeMetrics, watched_soft
 from .objectives import SoftObjective
 from .objectives import reference_objective as _reference
@@ -240,7 +241,7 @@ def custom_metric(*metrics: str | AnyMetric) -> XGBoostMetrics:
     >>> {name: len(values) for name, values in log["train"].items()}
     {'ndcg_hard@10': 3, 'ndcg_gaussian@10': 3}
     """
-    return XGBoostMetrics(MetricList("boostsoft.xgboost.custom_metric", metrics))
+    return XGBoostMetrics(MetricList("boostsoft.xgboost.custom_metric", metrics, warns=True))
 
 
 def train(
@@ -269,10 +270,11 @@ def train(
     obj : str, Metric or what :func:`objective` and :func:`reference_objective` build, optional
         What to train on, ``"ndcg@10"`` by default.
     custom_metric : a metric or several, or what :func:`custom_metric` builds, optional
-        What to evaluate on ``evals``; by default what ``obj`` trains on, hard, and then soft, with noise of a fifth
-        of the scores' spread (of an objective of the literature ndcg@10, hard), less what a :class:`TrackCallback`
-        records by these names on a set of ``evals``, and nothing if it records the last one. Early stopping watches
-        the last one, on the last set of ``evals``; without ``evals``, what a TrackCallback records.
+        What to evaluate on ``evals``; by default what ``obj`` trains on, hard, and then soft (of pnr soft kendall),
+        with noise of a fifth of the scores' spread (of an objective of the literature ndcg@10, hard), less what a
+        :class:`TrackCallback` records by these names on a set of ``evals``, and nothing if it records the last one.
+        Early stopping watches the last one, on the last set of ``evals``; without ``evals``, what a TrackCallback
+        records.
     evals
         As ``xgb.train``.
     maximize : bool or None
@@ -320,7 +322,9 @@ def train(
     refuse_metrics_of_documents(settled, arguments.get("xgb_model"), evals)
     if maximize is not None and not as_flag("boostsoft.xgboost.train", "maximize", maximize):
         raise ValueError("boostsoft.xgboost.train: maximize must be True: every metric here is to be maximised")
-    callbacks = list(arguments.pop("callbacks", None) or ())  # they may come once only, from an iterator
+    if custom_metric is None:
+        _refuse_other_cutoffs(rule, evals)
+    callbacks = as_callbacks(arguments.pop("callbacks", None))
     metrics = watched if custom_metric is not None else _without(recorded_metrics(callbacks, evals), watched)
     refuse_minimising(callbacks, evals, metrics)
     if arguments.get("early_stopping_rounds") is not None:
@@ -393,8 +397,31 @@ def watched_metrics(given: Any, rule: XGBoostObjective, caller: str = "boostsoft
             )
         return custom_metric(*given)
     if isinstance(rule.rule, SoftObjective):
-        return custom_metric(rule.rule.metric, watched_soft(rule.rule.metric, rule.rule.noise))
+        metric = rule.rule.metric
+        odds = REGISTRY[metric.metric].divisor == "odds"  # which a query nearly in order makes as large as one likes
+        return custom_metric(metric, watched_soft("kendall" if odds else metric, rule.rule.noise))
     return custom_metric("ndcg@10")
+
+
+def _refuse_other_cutoffs(rule: XGBoostObjective, evals: Sequence[tuple[Any, str]]) -> None:
+    """Raise if what is trained on has one cutoff per query, which other data that it were evaluated on has not."""
+    cutoffs = getattr(getattr(rule.rule, "metric", None), "k", None)
+    if not isinstance(cutoffs, tuple):
+        return
+    for data, name in evals:
+        n_queries = max(data.get_uint_info("group_ptr").size - 1, 0)
+        if n_queries != len(cutoffs):
+            raise ValueError(
+                f"boostsoft.xgboost.train: custom_metric must say what to evaluate where obj has one cutoff per query, "
+                f"{len(cutoffs)}, and a data set others; got {n_queries} queries in {name!r}"
+            )
+
+
+def as_callbacks(given: Any) -> list[Any]:
+    """Callbacks, which may come once only, from an iterator."""
+    if given is not None and not isinstance(given, Iterable):
+        raise TypeError(f"boostsoft.xgboost.train: callbacks must be a list of callbacks; got {short(given)}")
+    return list(given or ())
 
 
 def _without(names: set[str], metrics: XGBoostMetrics) -> XGBoostMetrics | None:

@@ -187,6 +187,7 @@ BAD = {
         ["--out", "{tmp}/file/x", "--quick", "--queries", "2", "--parts", "hard"],
         "--out: {tmp}/file is a file, not a folder",
     ),
+    "two leaves": (["--queries", "3", "--documents", "2"], "--queries: queries x documents must be at least 40, two"),
     "empty data": (["--data", ""], "--data: must name a file or a folder; got an empty text"),
     "files of no part": (
         ["--data", "{tmp}/file", "--parts", "cold,limits"],

@@ -63,6 +63,22 @@ def test_cross_validation_that_cuts_queries_is_refused(data, split, constructed)
         lgb.cv(params, dataset.construct() if constructed else dataset, 3, feval=bl.feval("ndcg@5"), **split)
 
 
+def test_a_fold_of_a_file_whose_groups_were_never_asked_for_is_named(data, tmp_path):
+    """LightGBM hands them on to a fold only if Python has them; under its own objective all is NaN then."""
+    file = str(tmp_path / "data.bin")
+    data.dataset(params=SMALL).save_binary(file)
+    folds = list(GroupKFold(3).split(data.X, data.y, groups=data.query))
+    params, named = (
+        {**SMALL, "objective": bl.objective("ndcg@5")},
+        r"the data has no groups: LightGBM .* get_group\(\) of",
+    )
+    with pytest.raises(ValueError, match=rf"^boostsoft\.lightgbm\.objective: {named}"):
+        lgb.cv(params, lgb.Dataset(file), 3, folds=folds)
+    whole = lgb.Dataset(file, params=SMALL).construct()
+    whole.get_group()
+    assert len(lgb.cv(params, whole, 3, folds=folds, feval=bl.feval("ndcg@5"))["valid ndcg_hard@5-mean"]) == 3
+
+
 def test_metrics_refuse_cut_queries_under_any_objective(data):
     with pytest.raises(ValueError, match=r"boostsoft.lightgbm.feval: the folds cut through 27 queries \(query 0 has "):
         lgb.cv({**SMALL, "objective": "regression"}, data.dataset(), 3, feval=bl.feval("ndcg@5"))
@@ -234,6 +250,26 @@ def test_positions_are_refused(data):
         train(dataset)
     with pytest.raises(ValueError, match=message):  # which its folds have lost
         lgb.cv({**SMALL, "objective": bl.objective()}, again, 3, folds=GroupKFold(3))
+
+
+@pytest.mark.parametrize(
+    ("metric", "said"),
+    [
+        ("pnr", "pnr_hard is inf, by which early stopping keeps the first tree: watch auc or kendall in place of pnr"),
+        (bs.Metric("ndcg@5", empty="skip"), "ndcg_hard@5 is nan, by which early stopping keeps the first tree: no q"),
+    ],
+)
+def test_a_mean_beside_which_none_is_better_is_told_once(data, metric, said):
+    """Of one query in order pnr is infinite, and of queries without anything relevant none counts."""
+    labels = np.zeros(data.y.size)
+    if metric == "pnr":
+        labels[: data.sizes[0]] = np.argsort(np.argsort(data.X[: data.sizes[0], 0]))
+    rows = lgb.Dataset(data.X, labels, group=data.sizes, init_score=data.X[:, 0].copy())
+    booster = lgb.Booster({"objective": "none", "verbose": -1}, rows)
+    evaluate = bl.feval(metric)
+    with pytest.warns(UserWarning, match=f"^boostsoft.lightgbm.feval: {said}") as told:
+        assert len([booster.eval_train(feval=evaluate) for _ in range(2)]) == 2
+    assert len(told) == 1
 
 
 def test_missing_groups_are_named(data):

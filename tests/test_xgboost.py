@@ -312,6 +312,34 @@ def test_the_worst_tree_is_not_kept_for_want_of_a_direction(data, given):
     train(data, rounds=5, evals=[(data.matrix(), "train")], custom_metric=bx.custom_metric("err@5", "ndcg@5"), **given)
 
 
+def test_pnr_is_stopped_by_soft_kendall(data, valid):
+    """Of a query nearly in order soft pnr is as large as the rest of the world."""
+    log = {}
+    bx.train({}, data.matrix(), 3, obj="pnr", evals=[(valid.matrix(), "v")], evals_result=log, verbose_eval=False)
+    assert list(log["v"]) == ["pnr_hard", "kendall_gaussian"]
+
+
+def test_evaluation_of_other_queries_than_the_cutoffs_are_for_asks_for_a_metric(data, valid):
+    cutoffs = bs.Metric("ndcg", k=np.full(data.sizes.size, 5))
+    given = {"obj": cutoffs, "evals": [(data.matrix(), "train"), (valid.matrix(), "v")], "verbose_eval": False}
+    told = f"custom_metric must say .* {data.sizes.size}, and a data set others; got {valid.sizes.size} queries in 'v'"
+    with pytest.raises(ValueError, match=rf"^boostsoft\.xgboost\.train: {told}$"):
+        bx.train({}, data.matrix(), 2, **given)
+    assert bx.train({}, data.matrix(), 2, **given, custom_metric="ndcg@5").num_boosted_rounds() == 2
+
+
+def test_what_is_no_list_is_named(data):
+    weighted = data.matrix(weight=np.ones(data.sizes.size))
+    with pytest.raises(
+        TypeError, match=r"^boostsoft\.xgboost\.train: eval_metric must name metrics of XGBoost's own; got"
+    ):
+        bx.train({"eval_metric": bx.custom_metric("ndcg@5")}, weighted, 2, evals=[(weighted, "a")])
+    with pytest.raises(
+        TypeError, match=r"^boostsoft\.xgboost\.train: callbacks must be a list of callbacks; got boostsoft"
+    ):
+        bx.train({}, weighted, 2, callbacks=bx.TrackCallback(weighted, "ndcg@5"))
+
+
 @pytest.mark.parametrize("part", ["train", "test"])
 def test_the_worst_tree_of_a_named_part_is_not_kept_by_cross_validation(data, part):
     stop = xgb.callback.EarlyStopping(rounds=3, data_name=part)
@@ -499,7 +527,10 @@ def test_options_that_do_not_suit_the_data_are_named(data, options, message):
 
 @pytest.mark.parametrize("name", ["num_class", "num_target"])
 def test_a_model_of_several_classes_or_targets_is_refused(data, name):
-    told = "model must have one score per document; got {} of each: leave num_class and num_target out$"
+    told = (
+        "model must have one score per document; got {} of each: leave num_class, num_target and further columns of "
+        "labels out$"
+    )
     with pytest.raises(ValueError, match=rf"^boostsoft\.xgboost\.objective: {told.format(2)}"):
         train(data, params={name: 2})
     of_classes = {"objective": "multi:softprob", "num_class": 5, "disable_default_eval_metric": True}

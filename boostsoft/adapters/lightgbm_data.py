@@ -100,7 +100,7 @@ def library() -> Any:
 
 def read_groups(caller: str, labels: Any, group: Any) -> QueryGroups:
     """The queries, from the documents of each."""
-    if group is None or len(group) == 0:  # empty: of a subset of a subset that was never constructed
+    if _is_empty(group):  # as of a subset of a subset that was never constructed
         raise ValueError(f"{caller}: the data has no groups; give lgb.Dataset or fit group= (documents per query)")
     n_docs = as_array(caller, "y_true", labels).size
     sizes = as_array(caller, "group", group)
@@ -110,6 +110,10 @@ def read_groups(caller: str, labels: Any, group: Any) -> QueryGroups:
         return _groups(sizes.tobytes(), sizes.dtype.str, n_docs)
     except ValueError:
         return resolve_groups(caller, n_docs, group)  # which raises in the caller's name
+
+
+def _is_empty(group: Any) -> bool:
+    return group is None or len(group) == 0
 
 
 @lru_cache(maxsize=8)
@@ -185,8 +189,8 @@ def refuse_bagged_queries(caller: str, params: Mapping[str, Any]) -> None:
     """Raise if trees are to see some of the queries."""
     if is_on(params.get("bagging_by_query")):
         raise ValueError(
-            f"{caller}: bagging_by_query=True trains stumps under any custom objective; leave it out "
-            "(bagging_fraction and feature_fraction work)"
+            f"{caller}: bagging_by_query=True trains stumps under any custom objective, where bagging is on; leave it "
+            "out (bagging_fraction and feature_fraction work)"
         )
 
 
@@ -232,6 +236,11 @@ def refuse_cut_queries(caller: str, data: Any) -> None:
     if group is None:
         return
     known_rows, known_group = _known_whole.get(data, (None, None))
+    if _is_empty(_given(data, "group")):
+        raise ValueError(
+            f"{caller}: the data has no groups: LightGBM hands them on to a fold or a subset only once it was asked "
+            "for them, so call construct() and get_group() of the whole data before"
+        )
     if known_rows is not rows or known_group is not group:
         _refuse_parts_of_queries(caller, np.asarray(rows), np.asarray(group, dtype=np.int64))
         _known_whole[data] = rows, group
@@ -247,7 +256,8 @@ def _refuse_parts_of_queries(caller: str, rows: Any, sizes: Any) -> None:
         q = int(cut[0])
         raise ValueError(
             f"{caller}: the folds cut through {cut.size} queries (query {q} has {kept[q]} of its {sizes[q]} "
-            "documents here); give lgb.cv whole queries: folds=sklearn.model_selection.GroupKFold(n)"
+            "documents here), or the rows of a subset do; give Dataset.subset whole queries, and lgb.cv "
+            "folds=sklearn.model_selection.GroupKFold(n)"
         )
     if twice.size:
         q = int(twice[0])

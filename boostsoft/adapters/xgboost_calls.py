@@ -23,7 +23,7 @@ from .xgboost_data import (
     warn_if_no_split,
 )
 
-CLASSES = "num_class and num_target"
+CLASSES = "num_class, num_target and further columns of labels"
 LARGEST = 1e18  # a gradient: XGBoost squares sums of them in float32, which ends at 3e38
 
 

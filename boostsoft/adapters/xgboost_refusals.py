@@ -74,6 +74,11 @@ def own_metrics(params: Mapping[str, Any], start: Any) -> list[str]:
     off = params["disable_default_eval_metric"]
     off = off and str(off).lower() not in ("false", "0")  # as XGBoost reads texts
     given = params.get("eval_metric") or (() if off else _own_metric(start))
+    if not isinstance(given, Iterable):  # a function, say
+        raise TypeError(
+            f"boostsoft.xgboost.train: eval_metric must name metrics of XGBoost's own; got {short(given)} (what is "
+            "called goes into custom_metric=)"
+        )
     named = [given] if isinstance(given, str) else map(str, given)
     return list(dict.fromkeys([*(metric["name"] for metric in kept), *named]))
 

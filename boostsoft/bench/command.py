@@ -13,6 +13,7 @@ from .kinds import DEFAULTS, QUALITY, SPEED, refuse_others
 from .quality.options import add_quality, read_quality
 
 PARTS = ("objective", "training", "tracking", "hard", "growth", "limits", "cold", "blend")
+_LEAST = 40
 _OF_FILES = {"objective", "training", "hard"}
 _OUT = Path("boostsoft-bench")
 _DESCRIPTION = (
@@ -121,6 +122,11 @@ def bench(options: argparse.Namespace) -> None:
     settings = (quick if options.quick else full)(options.queries, options.rounds, options.seed)
     if options.documents is not None:
         settings = replace(settings, documents=options.documents)
+    n_docs = settings.queries * settings.documents
+    if n_docs < _LEAST:
+        raise ValueError(
+            f"--queries: queries x documents must be at least {_LEAST}, two leaves of LightGBM; got {n_docs}"
+        )
     run_bench(parts, files, options.out, settings, folders)
 
 

@@ -153,8 +153,7 @@ def lightgbm_data(pool: Pool, X: Any) -> Any:
     """The pool as LightGBM trains on it, binned."""
     import lightgbm as lgb
 
-    # without the filter, which few documents do not pass, features that no tree can use are kept
-    parameters = {"verbosity": -1, "num_threads": n_threads(), "feature_pre_filter": False}
+    parameters = {"verbosity": -1, "num_threads": n_threads()}
     return lgb.Dataset(X, pool.labels, group=pool.sizes, params=parameters).construct()
 
 

@@ -18,10 +18,11 @@ from scipy import sparse
 
 from .. import xgboost as adapter
 from ..adapters.shared import STOCK_UNIT, as_booster, refuse_large_gradients, stock_unit
-from ..adapters.xgboost_calls import LARGEST, XGBoostObjective
+from ..adapters.xgboost_calls import LARGEST, XGBoostMetrics, XGBoostObjective
 from ..adapters.xgboost_data import import_xgboost, make_dmatrix, refuse_other_kinds, refuse_several_scores
 from ..adapters.xgboost_refusals import refuse_minimising
 from ..arguments import FloatArray
+from ..metric_lists import MetricList
 from ..objectives import Objective, SoftObjective
 from .constraints import feature_sets, monotone_signs, refuse_other_sets, refuse_other_signs
 from .features import Features
@@ -245,7 +246,7 @@ def _train(job: Job) -> Any:
     settings = job.settings
     data, matrices = job.data
     valid = [(matrix, name) for matrix, (name, _) in zip(matrices, job.valid, strict=True)]
-    metrics = adapter.custom_metric(*settings.evaluated)
+    metrics = XGBoostMetrics(MetricList(FIT, settings.evaluated))
     recorded = _Recorded(job.at_own_scores(metrics), valid)
     given = arguments(settings, job.objective, job.curvature, FIT, job.fitted)
     params = given["params"]
