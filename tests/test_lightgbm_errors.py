@@ -272,6 +272,17 @@ def test_a_mean_beside_which_none_is_better_is_told_once(data, metric, said):
     assert len(told) == 1
 
 
+def test_weights_that_leave_nothing_to_learn_are_told_of(data):
+    """Of all queries the only one with documents of different label weighs nothing."""
+    labels = np.where(data.query == data.query[0], data.y, 1.0)
+    weights = (data.query != data.query[0]).astype(float)
+    rows = lgb.Dataset(data.X, labels, group=data.sizes, weight=weights)
+    with pytest.raises(
+        ValueError, match=r"^boostsoft.lightgbm.objective: there is nothing to learn: no query \(of posi"
+    ):
+        train(rows)
+
+
 def test_missing_groups_are_named(data):
     with pytest.raises(ValueError, match=r"boostsoft.lightgbm.objective: the data has no groups; give lgb.Dataset"):
         train(lgb.Dataset(data.X, data.y))

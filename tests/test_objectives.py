@@ -567,3 +567,14 @@ def test_queries_that_do_not_weigh_teach_nothing(metric, pooled):
     if pooled:  # documents of two queries are a pair as well
         gradient, _ = between.gradient_curvature(between.prepare([1, 1, 0, 1, 0], groups), np.zeros(5))
         assert np.flatnonzero(gradient).tolist() == [0, 1, 4]
+
+
+@pytest.mark.parametrize("other", [{"metric": "map"}, {"mix": {"map": 1.0}}, {"losses": {"xendcg": 1.0}}], ids=str)
+def test_queries_of_another_objective_are_refused(other):
+    labels, groups = [1, 0, 2, 0], QueryGroups.from_sizes([4])
+    these, those = SoftObjective("ndcg@10"), SoftObjective(**other)
+    for one, two in ((these, those), (those, these)):
+        with pytest.raises(
+            ValueError, match=r"^SoftObjective\.gradient_curvature: queries must be what SoftObjective\("
+        ):
+            one.gradient_curvature(two.prepare(labels, groups), np.zeros(4))

@@ -476,6 +476,16 @@ def test_cross_validation_that_cuts_queries_is_refused(data):
 # Traps
 
 
+def test_weights_that_leave_nothing_to_learn_are_told_of(data):
+    labels, weights = np.where(data.query == data.query[0], data.y, 1.0), np.ones(data.sizes.size)
+    weights[0] = 0.0
+    rows = xgb.DMatrix(data.X, labels, group=data.sizes, weight=weights)
+    with pytest.raises(
+        ValueError, match=r"^boostsoft.xgboost.objective: there is nothing to learn: no query \(of posit"
+    ):
+        bx.train({}, rows, 2, verbose_eval=False)
+
+
 def test_missing_groups_are_named(data):
     matrix = xgb.DMatrix(data.X, data.y)
     with pytest.raises(ValueError, match=r"boostsoft.xgboost.objective: the DMatrix has no groups; give it group="):

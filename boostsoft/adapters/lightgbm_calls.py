@@ -30,7 +30,7 @@ from .lightgbm_data import (
     weights_of_queries,
 )
 from .lightgbm_warnings import warn_of_few_leaves, warn_of_what_is_not_read
-from .shared import as_booster, refuse_large_gradients, refuse_tables_of_scores
+from .shared import as_booster, refuse_large_gradients, refuse_no_gradient, refuse_tables_of_scores
 
 CLASSES = "num_class"
 LARGEST = 1e37  # a gradient: LightGBM keeps it in float32, which ends at 3e38
@@ -55,6 +55,8 @@ class _ObjectiveCall:
         gradient, curvature = self.rule.unchecked(queries, scores, rows)
         refuse_large_gradients(self.caller, gradient, 1.0, "LightGBM", LARGEST)
         if begins(training):
+            if rows is not None and machines(training.params) == 1:
+                refuse_no_gradient(self.caller, gradient, scores)
             warn_of_few_leaves(self.caller, training.params, groups.n_docs, float(curvature.sum()))
             warn_of_what_is_not_read(self.caller, training.params, self.rule, _gain(self.rule))
         return np.negative(gradient, out=gradient), curvature

@@ -15,7 +15,8 @@ import numpy as np
 
 from ..arguments import FloatArray
 from ..kernels.threads import at_most, limit, on_threads_of
-from ..objectives import Objective, SoftObjective
+from ..objectives import NothingToLearnError, Objective, SoftObjective
+from ..objectives.base import NOTHING
 
 _Given = ParamSpec("_Given")
 _Built = TypeVar("_Built")
@@ -64,6 +65,12 @@ def refuse_tables_of_scores(caller: str, predictions: Any, parameters: str) -> N
         raise ValueError(
             f"{caller}: model must have one score per document; got {shape[1]} of each: leave {parameters} out"
         )
+
+
+def refuse_no_gradient(caller: str, gradient: FloatArray, scores: FloatArray) -> None:
+    """Raise if weights have left nothing to learn: at equal scores whatever can be learned has a gradient."""
+    if not gradient.any() and np.all(scores == scores[:1]):
+        raise NothingToLearnError(NOTHING.format(caller, "whose order changes what is trained on"))
 
 
 def refuse_large_gradients(caller: str, gradient: FloatArray, unit: float, booster: str, largest: float) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from ..arguments import FloatArray, finite_vector
 from ..metric_lists import MetricList, PreparedCache
 from ..objectives import Objective
-from .shared import as_booster, refuse_large_gradients, refuse_tables_of_scores, stock_unit
+from .shared import as_booster, refuse_large_gradients, refuse_no_gradient, refuse_tables_of_scores, stock_unit
 from .xgboost_data import (
     callbacks_of_training,
     groups_and_weights,
@@ -56,6 +56,8 @@ class XGBoostObjective:
         with as_booster(threads(), library()):
             gradient, curvature = self.rule.unchecked(queries, scores, rows)
         refuse_large_gradients(self.caller, gradient, self._unit, "XGBoost", LARGEST)
+        if rows is not None and not part:
+            refuse_no_gradient(self.caller, gradient, scores)
         if self._warns and not part and np.all(scores == scores[:1]):
             warn_if_no_split(self.caller, self._unit * float(curvature.sum()))
         return np.multiply(gradient, -self._unit, out=gradient), np.multiply(curvature, self._unit, out=curvature)

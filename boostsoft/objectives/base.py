@@ -45,9 +45,16 @@ class Objective(ABC):
         Raises
         ------
         TypeError, ValueError
-            If ``scores`` or ``row_weight`` are not one finite number for each document, or a weight is below 0.
+            If ``scores`` or ``row_weight`` are not one finite number for each document, a weight is below 0, or
+            ``queries`` were prepared for another metric, or with other parts.
         """
         caller, n_docs = re.sub(r"\.prepare$", ".gradient_curvature", queries.caller), queries.members.n_docs
+        parts = len(getattr(self, "mix", ())) + len(getattr(self, "losses", ()))
+        if (queries.metric, len(queries.further)) != (self.metric.metric, parts):
+            raise ValueError(
+                f"{caller}: queries must be what {short(self)} has prepared; got those of {queries.metric} and "
+                f"{len(queries.further)} parts besides"
+            )
         scores = finite_vector(caller, "scores", scores, n_docs)
         if row_weight is not None:
             row_weight = finite_vector(caller, "row_weight", row_weight, n_docs)
