@@ -336,7 +336,7 @@ def test_a_bar_over_the_files(write, capsys, monkeypatch):
     out, err = capsys.readouterr()
     assert not out
     assert "load_trec_runs" in err
-    assert re.findall(r"(\d+)%", err) == ["24", "48", "72"]  # after each run of 16 bytes; the judgements have 19
+    assert re.findall(r"(\d+)%", err) == ["24", "48", "72", "100"]  # after each run of 16 bytes; the judgements have 19
     with pytest.raises(ValueError, match="load_trec_runs: progress must be True, False or 'auto'; got 'no'"):
         load_trec_runs(runs, progress="no")
 
