@@ -178,6 +178,19 @@ def test_an_action_is_repeated_until_there_is_something_to_measure():
     assert len(calls) == 5
 
 
+@pytest.mark.parametrize("collects", [True, False])
+def test_nothing_is_collected_meanwhile(collects, monkeypatch):
+    """And afterwards it is as before, even where what is timed fails."""
+    seen, state = [], [collects]
+    monkeypatch.setattr("boostsoft.bench.timing.gc.isenabled", lambda: state[0])
+    monkeypatch.setattr("boostsoft.bench.timing.gc.disable", lambda: state.__setitem__(0, False))
+    monkeypatch.setattr("boostsoft.bench.timing.gc.enable", lambda: state.__setitem__(0, True))
+    timed(lambda: seen.append(state[0]))()
+    with pytest.raises(ZeroDivisionError):
+        timed(lambda: seen.append(state[0]) or 1 / 0)()
+    assert (seen, state) == ([False, False], [collects])
+
+
 def test_a_bar_counts_what_is_done_and_names_what_is_going_on():
     """A step is done when the next one starts; every set of measurements has a bar of its own."""
     bar, shown = PartBar(Console(file=io.StringIO()), "hard"), []
