@@ -324,7 +324,7 @@ def train(
         raise ValueError("boostsoft.xgboost.train: maximize must be True: every metric here is to be maximised")
     if custom_metric is None:
         _refuse_other_cutoffs(rule, evals)
-    callbacks = as_callbacks(arguments.pop("callbacks", None))
+    callbacks = _as_callbacks(arguments.pop("callbacks", None))
     metrics = watched if custom_metric is not None else _without(recorded_metrics(callbacks, evals), watched)
     refuse_minimising(callbacks, evals, metrics)
     if arguments.get("early_stopping_rounds") is not None:
@@ -417,7 +417,7 @@ def _refuse_other_cutoffs(rule: XGBoostObjective, evals: Sequence[tuple[Any, str
             )
 
 
-def as_callbacks(given: Any) -> list[Any]:
+def _as_callbacks(given: Any) -> list[Any]:
     """Callbacks, which may come once only, from an iterator."""
     if given is not None and not isinstance(given, Iterable):
         raise TypeError(f"boostsoft.xgboost.train: callbacks must be a list of callbacks; got {short(given)}")

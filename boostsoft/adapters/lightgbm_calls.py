@@ -55,8 +55,8 @@ class _ObjectiveCall:
         gradient, curvature = self.rule.unchecked(queries, scores, rows)
         refuse_large_gradients(self.caller, gradient, 1.0, "LightGBM", LARGEST)
         if begins(training):
-            if rows is not None and machines(training.params) == 1:
-                refuse_no_gradient(self.caller, gradient, scores)
+            if rows is not None and machines(training.params) == 1 and np.all(scores == scores[:1]):
+                refuse_no_gradient(self.caller, gradient)
             warn_of_few_leaves(self.caller, training.params, groups.n_docs, float(curvature.sum()))
             warn_of_what_is_not_read(self.caller, training.params, self.rule, _gain(self.rule))
         return np.negative(gradient, out=gradient), curvature

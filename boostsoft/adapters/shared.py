@@ -67,9 +67,9 @@ def refuse_tables_of_scores(caller: str, predictions: Any, parameters: str) -> N
         )
 
 
-def refuse_no_gradient(caller: str, gradient: FloatArray, scores: FloatArray) -> None:
+def refuse_no_gradient(caller: str, gradient: FloatArray) -> None:
     """Raise if weights have left nothing to learn: at equal scores whatever can be learned has a gradient."""
-    if not gradient.any() and np.all(scores == scores[:1]):
+    if not gradient.any():
         raise NothingToLearnError(NOTHING.format(caller, "whose order changes what is trained on"))
 
 

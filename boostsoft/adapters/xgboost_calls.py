@@ -56,10 +56,11 @@ class XGBoostObjective:
         with as_booster(threads(), library()):
             gradient, curvature = self.rule.unchecked(queries, scores, rows)
         refuse_large_gradients(self.caller, gradient, self._unit, "XGBoost", LARGEST)
-        if rows is not None and not part:
-            refuse_no_gradient(self.caller, gradient, scores)
-        if self._warns and not part and np.all(scores == scores[:1]):
-            warn_if_no_split(self.caller, self._unit * float(curvature.sum()))
+        if not part and (self._warns or rows is not None) and np.all(scores == scores[:1]):
+            if rows is not None:
+                refuse_no_gradient(self.caller, gradient)
+            if self._warns:
+                warn_if_no_split(self.caller, self._unit * float(curvature.sum()))
         return np.multiply(gradient, -self._unit, out=gradient), np.multiply(curvature, self._unit, out=curvature)
 
     def __repr__(self) -> str:
