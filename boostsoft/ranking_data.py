@@ -20,7 +20,7 @@ class RankingData:
 
     Parameters
     ----------
-    X : ndarray of shape (n_docs, n_features), float64
+    X : ndarray of shape (n_docs, n_features), float64 or float32
         Features; np.nan where missing.
     y : ndarray of shape (n_docs,), float64
         Relevance labels.
@@ -52,7 +52,7 @@ class RankingData:
     array([1.])
     """
 
-    X: NDArray[np.float64]
+    X: NDArray[Any]
     y: NDArray[np.float64]
     qid: NDArray[Any]
     sizes: NDArray[np.int64]

@@ -127,7 +127,7 @@ def test_how_many_chunks_are_put_together_does_not_matter(write, monkeypatch, ro
 
 
 def test_what_was_read_is_freed_as_x_is_filled(write):
-    collected = reader.Reader("test", with_qid=True, n_features=None, comments=False)
+    collected = reader.Reader("test", with_qid=True, n_features=None, comments=False, dtype=np.float64)
     collected.read(write(SMALL))
     X, y = collected.arrays(0.0)
     assert (len(X), len(y), collected.blocks, collected.chunks) == (3, 3, [], [])
@@ -145,6 +145,16 @@ def test_n_features_widens_dense_and_sparse_blocks(write, monkeypatch):
     data = load_letor(write(b"1 qid:1 1:1 2:2\n0 qid:1 2:3\n"), n_features=3, absent=-1)
     np.testing.assert_array_equal(data.X, [[1, 2, -1], [-1, 3, -1]])
     assert len(data.feature_names) == 3
+
+
+@pytest.mark.parametrize("chunk_lines", [1, 2048])
+def test_features_of_half_the_size(write, monkeypatch, chunk_lines):
+    monkeypatch.setattr(reader, "CHUNK_LINES", chunk_lines)
+    path = write(b"0.1 qid:1 1:0.1 2:3e38\n0 qid:1 2:1e-320 3:NULL\n")
+    wide, narrow = load_letor(path, absent=-0.3), load_letor(path, absent=-0.3, dtype="float32")
+    assert (wide.X.dtype, narrow.X.dtype, narrow.y.dtype) == (np.float64, np.float32, np.float64)
+    np.testing.assert_array_equal(narrow.X, wide.X.astype(np.float32))
+    assert narrow.y[0] == 0.1
 
 
 def test_document_without_features(write):

@@ -104,6 +104,15 @@ def test_dense_chunk_beyond_n_features_is_named(write):
         load_letor(path, n_features=1)
 
 
+@pytest.mark.parametrize("lines", [b"1 qid:1 1:1 2:2\n\n0 qid:1 1:3 2:-4e38\n", b"1 qid:1\n\n0 qid:1 2:-4e38 3:1\n"])
+def test_a_feature_beyond_the_type_is_named(write, lines):
+    path = write(lines)
+    message = r"line 3: a feature must be finite as float32; got -4e\+38 \(dtype=np.float64 holds it\)$"
+    with pytest.raises(ValueError, match=message):
+        load_letor(path, dtype=np.float32)
+    assert load_letor(path).X.min() == -4e38
+
+
 def test_indices_that_only_add_up_to_a_dense_chunk_are_named(write):
     path = write(b"1 qid:1 1:1 2:2\n0 qid:1 1:1\n0 qid:1 2:2 1:1 2:2\n")
     with pytest.raises(ValueError, match=r"line 3: .* must increase within a line; got '1:1' after 2"):
@@ -282,6 +291,9 @@ def test_group_sum_names_both_numbers(write):
         ({"absent": np.inf}, "absent must be a finite number or nan; got inf"),
         ({"absent": "0"}, "absent must be a finite number or nan; got '0'"),
         ({"absent": True}, "absent must be a finite number or nan; got True"),
+        ({"absent": -1e39, "dtype": np.float32}, r"absent must be finite as float32; got -1e\+39"),
+        ({"dtype": np.float16}, "dtype must be np.float64 or np.float32; got <class 'numpy.float16'>"),
+        ({"dtype": "single precision"}, "dtype must be np.float64 or np.float32; got 'single precision'"),
         ({"group": 5}, "group must be a path or several; got 5"),
         ({"group": [5]}, "group must be a path; got 5"),
     ],

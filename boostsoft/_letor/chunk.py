@@ -36,7 +36,7 @@ class Block(NamedTuple):
     qids: list[bytes]
     counts: NDArray[np.int64]
     columns: NDArray[np.int32] | None
-    values: NDArray[np.float64]
+    values: NDArray[Any]  # float64 as they are parsed
 
 
 class _Memo(dict[bytes, Any]):

@@ -46,8 +46,8 @@ class Widest(NamedTuple):
 class Reader:
     """Collects the blocks, runs and comments of the files that `read` is given one after another."""
 
-    def __init__(self, caller: str, *, with_qid: bool, n_features: int | None, comments: bool) -> None:
-        self.caller, self.with_qid, self.n_features = caller, with_qid, n_features
+    def __init__(self, caller: str, *, with_qid: bool, n_features: int | None, comments: bool, dtype: Any) -> None:
+        self.caller, self.with_qid, self.n_features, self.dtype = caller, with_qid, n_features, np.dtype(dtype)
         self.blocks: list[Block] = []
         self.chunks: list[Block] = []  # the last ones, not put together yet
         self.runs: list[Run] = []
@@ -75,7 +75,8 @@ class Reader:
         if block is None:
             place = f"{self.caller}: {path}"
             block = parse_careful(lines, self.with_qid, self.n_features, place)
-        self.chunks.append(block._replace(qids=[]))
+        values = self._narrowed(block, lines, path)
+        self.chunks.append(block._replace(qids=[], values=values))
         if sum(chunk.values.nbytes for chunk in self.chunks) >= TOGETHER:
             self._put_together()
         width, document = _widest(block)
@@ -85,6 +86,19 @@ class Reader:
             self._add_runs(block.qids, lines.numbers, path)
         if self.comments is not None:
             self.comments += [text.strip().decode("utf-8", "backslashreplace") for text in lines.comments]
+
+    def _narrowed(self, block: Block, lines: Lines, path: Path) -> NDArray[Any]:
+        """The values in the type asked for; one that is infinite there is a ValueError."""
+        with np.errstate(over="ignore"):
+            values = block.values.astype(self.dtype, copy=False)
+        infinite = np.isinf(values)
+        if infinite.any():
+            at = int(infinite.argmax())
+            raise ValueError(
+                f"{self.caller}: {path}, line {lines.numbers[_document_of(block, at)]}: a feature must be finite as "
+                f"{self.dtype}; got {block.values[at]!s} (dtype=np.float64 holds it)"
+            )
+        return values
 
     def _put_together(self) -> None:
         self.blocks += together(self.chunks)
@@ -104,13 +118,13 @@ class Reader:
             self._refuse_return(first, run)
         self.runs.append(run)
 
-    def arrays(self, absent: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def arrays(self, absent: float) -> tuple[NDArray[Any], NDArray[np.float64]]:
         """Return X (n_docs, n_features) and the labels; the blocks are freed as X is filled."""
         self._put_together()
         width = self.widest.largest if self.n_features is None else self.n_features
         y = np.concatenate([block.y for block in self.blocks])
         self._refuse_too_large(len(y), width)
-        X = np.empty((len(y), width))
+        X = np.empty((len(y), width), self.dtype)
         end = 0
         self.blocks.reverse()
         while self.blocks:
@@ -127,7 +141,7 @@ class Reader:
 
     def _refuse_too_large(self, n_docs: int, width: int) -> None:
         """A system may promise memory that it has not, and end the process when it is written to."""
-        size, available = (8 * n_docs + NAME_BYTES) * width, available_memory()
+        size, available = (self.dtype.itemsize * n_docs + NAME_BYTES) * width, available_memory()
         if available is None:
             return
         available += sum(block.values.nbytes for block in self.blocks)  # which are freed meanwhile
@@ -170,7 +184,12 @@ def _widest(block: Block) -> tuple[int, int]:
     if not block.columns.size:
         return 0, 0
     at = int(block.columns.argmax())
-    return int(block.columns[at]), int(np.searchsorted(np.cumsum(block.counts), at, side="right"))
+    return int(block.columns[at]), _document_of(block, at)
+
+
+def _document_of(block: Block, value: int) -> int:
+    """The document, of its chunk, that has this one of the values."""
+    return int(np.searchsorted(np.cumsum(block.counts), value, side="right"))
 
 
 def available_memory() -> int | None:
