@@ -6,7 +6,7 @@ blocks, so that what is held beside the values stays small.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Literal
 
 import numpy as np
@@ -125,12 +125,14 @@ def t_quantile(probability: float, freedom: float) -> float:
     return float(special.stdtrit(freedom, probability)) if freedom > 0 else np.inf
 
 
-def bootstrap_means(values: FloatArray, counted: FloatArray, n_boot: int, seed: int) -> FloatArray:
+def bootstrap_means(
+    values: FloatArray, counted: FloatArray, n_boot: int, seed: int, tell: Callable[[float], None] | None = None
+) -> FloatArray:
     """Means of every row over resampled queries, (n_boot, n_rows): the same resamples for all rows.
 
     Queries that count are drawn with replacement, as many as there are, each with its weight (Efron 1979). What is
     drawn depends on the seed and their number alone: rows of two calls are paired if the same queries count. A mean
-    is NaN if no query counts, or the values of one that counts are infinite.
+    is NaN if no query counts, or the values of one that counts are infinite. ``tell`` hears what share is drawn.
     """
     means = np.full((n_boot, values.shape[0]), np.nan)
     at = np.flatnonzero(counted > 0)
@@ -150,6 +152,8 @@ def bootstrap_means(values: FloatArray, counted: FloatArray, n_boot: int, seed: 
                 sums += _products(times, rows)
         with np.errstate(invalid="ignore"):
             means[first:last] = sums / total
+        if tell is not None:
+            tell(last / n_boot)
     return means
 
 

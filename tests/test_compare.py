@@ -406,7 +406,7 @@ def test_every_sample_of_many_queries_has_the_same_chance(small, monkeypatch):
     monkeypatch.setattr(paired, "_BLOCKS", 5)
     monkeypatch.setattr(paired, "_SHARED", 4)
     plan = paired.Plan(level=0.95, power=0.8, n_boot=16_000, seed=0, small=small)
-    drawn = paired._sample_sums(np.eye(23), plan)
+    drawn = paired._sample_sums(np.eye(23), plan, lambda share: None)
     for at, size in enumerate((11, small)):
         members = drawn[:, at]
         assert set(np.unique(members)) == {0.0, 1.0}
@@ -436,7 +436,7 @@ def test_samples_of_few_queries_and_of_nearly_all_are_drawn_one_by_one(n, small)
     rng = np.random.default_rng(3)
     orders = [rng.permutation(n) for _ in range(20)]
     expected = [[[row[order[:size]].sum() for order in orders] for size in (n // 2, small)] for row in differences]
-    np.testing.assert_array_equal(paired._sample_sums(differences, plan), expected)
+    np.testing.assert_array_equal(paired._sample_sums(differences, plan, lambda share: None), expected)
 
 
 def test_no_sample_holds_more_queries_than_count():
@@ -529,9 +529,9 @@ def test_rows_of_the_same_queries_are_resampled_together(monkeypatch):
     y[:8] = 0  # which empty="skip" leaves out
     drawn = []
 
-    def counted(rows, weights, n_boot, seed):
+    def counted(rows, weights, *options):
         drawn.append(weights.size)
-        return bootstrap_means(rows, weights, n_boot, seed)
+        return bootstrap_means(rows, weights, *options)
 
     monkeypatch.setattr(paired, "bootstrap_means", counted)
     metrics = ["ndcg@10", SPREAD, Metric("ndcg@3", empty="skip")]
@@ -542,11 +542,35 @@ def test_rows_of_the_same_queries_are_resampled_together(monkeypatch):
         assert getattr(together.row("ndcg@3"), name) == pytest.approx(getattr(alone, name), rel=1e-12), name
 
 
+def test_a_bar_is_shown_only_if_asked_for(monkeypatch, capsys):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    y, a, b = scores()
+    for progress in (True, False, "auto"):
+        compare(a, b, y_true=y, group=SIZES, n_boot=20, progress=progress)
+        shown = capsys.readouterr().err
+        assert ("compare" in shown) is (progress is True)
+        assert ("100%" in shown) is (progress is True)
+    with pytest.raises(ValueError, match=r"^compare: progress must be True, False or 'auto'; got 'yes'"):
+        compare(a, b, y_true=y, group=SIZES, progress="yes")
+
+
+@pytest.mark.parametrize("n_queries", [30, 25_000])
+def test_how_much_is_resampled_is_told(n_queries):
+    plan = paired.Plan(level=0.95, power=0.8, n_boot=40, seed=0, small=2)
+    values, shares = [tuple(np.random.default_rng(0).random((2, n_queries)))], []
+    paired.pair_all(values, np.ones(n_queries), plan, shares.append)
+    assert shares == sorted(shares)
+    assert shares[-1] == 1
+    assert len(shares) > plan.n_boot
+
+
 def test_rows_of_as_many_queries_of_other_weights_are_resampled_apart():
-    rng, weights = np.random.default_rng(0), np.arange(1.0, 21.0)
+    rng, weights, shares = np.random.default_rng(0), np.arange(1.0, 21.0), []
     plan = paired.Plan(level=0.95, power=0.8, n_boot=50, seed=0, small=2)
     values = [tuple(np.where(np.arange(20) == left_out, np.nan, rng.random((2, 20)))) for left_out in (0, 19)]
-    for pair, together in zip(values, paired.pair_all(values, weights, plan), strict=True):
-        (alone,) = paired.pair_all([pair], weights, plan)
+    for pair, together in zip(values, paired.pair_all(values, weights, plan, shares.append), strict=True):
+        (alone,) = paired.pair_all([pair], weights, plan, lambda share: None)
         for name in ("weights", "boot", "boot_effect", "samples"):
             np.testing.assert_allclose(getattr(together, name), getattr(alone, name), rtol=1e-12)
+    assert shares == sorted(shares)
+    assert shares[-1] == 1

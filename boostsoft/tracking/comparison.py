@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from ..arguments import Whole, fraction, short, whole_number
-from ..choices import RowKind
+from ..choices import Progress, RowKind
 from ..metrics.hard import twin_in
 from ..metrics.soft import SoftMetric, SomeMetrics
+from ..progress import Tell, bar, shows
 from ..query_means import counted_weights, refuse_infinite
 from ..statistics import check_resamples
 from ..tracks import TreeTrack
@@ -36,6 +37,7 @@ def compare(
     step_b: Whole = -1,
     power: float = 0.8,
     small: int | None = None,
+    progress: Progress = "auto",
 ) -> Comparison:
     r"""Compare two systems on the same queries, in hard and soft metrics side by side.
 
@@ -65,6 +67,9 @@ def compare(
         Chance to find the difference, for ``queries_needed``.
     small : int, optional
         Queries of a small sample: by default a tenth of those with weight, at least 2 if there are as many.
+    progress : "auto", True or False
+        Whether to show how much is resampled, which takes a minute of a million queries: "auto" where stderr is a
+        terminal, True in notebooks and logs too.
 
     Returns
     -------
@@ -124,6 +129,7 @@ def compare(
     >>> [(row.metric, row.kind, round(row.difference, 2)) for row in found.rows]
     [('ndcg@10', 'hard', -0.12), ('ndcg_gaussian@10', 'soft', -0.12), ('ndcg_gaussian@10', 'control', 0.0)]
     """
+    shown = shows(CALLER, progress)
     systems = _systems(a, b, metrics, (y_true, group, qid, query_weight), (step_a, step_b))
     n_queries, n_counted = systems.weights.size, int(np.count_nonzero(systems.weights))
     plan = Plan(
@@ -135,7 +141,8 @@ def compare(
     )
     if plan.small > n_queries:
         raise ValueError(f"{CALLER}: small must be at most the number of queries, {n_queries}; got {plan.small}")
-    rows, notes = _rows(systems, plan)
+    with bar(shown, CALLER) as tell:
+        rows, notes = _rows(systems, plan, tell)
     return Comparison(
         rows, systems.labels, systems.spreads, plan.level, plan.power, plan.n_boot, plan.small, tuple(notes)
     )
@@ -162,12 +169,12 @@ def _systems(a: Any, b: Any, metrics: Any, data: Sequence[Any], steps: tuple[Who
     return from_scores(a, b, metrics, *data)
 
 
-def _rows(systems: Systems, plan: Plan) -> tuple[tuple[ComparedMetric, ...], list[str]]:
+def _rows(systems: Systems, plan: Plan, tell: Tell) -> tuple[tuple[ComparedMetric, ...], list[str]]:
     for metric, a, b in zip(systems.metrics, *systems.values, strict=True):
         refuse_infinite(CALLER, metric.name, np.stack([a, b]), counted_weights(a, systems.weights))
     soft = [metric for metric in systems.metrics if isinstance(metric, SoftMetric)]
     controls = {metric: control for metric in soft if (control := systems.control(metric)) is not None}
-    all_paired = pair_all([*zip(*systems.values, strict=True), *controls.values()], systems.weights, plan)
+    all_paired = pair_all([*zip(*systems.values, strict=True), *controls.values()], systems.weights, plan, tell)
     paired, of_controls = all_paired[: len(systems.metrics)], all_paired[len(systems.metrics) :]
     control_of = dict(zip(controls, of_controls, strict=True))
     rows, notes, missing, by_unit = [], [], [], []

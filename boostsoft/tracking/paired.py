@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,6 +23,7 @@ from ..statistics import without_rounding
 _RANKED = 9  # decimals of the largest difference: .3 - .2 and .1 - 0 have one rank, which rounding would part
 _BLOCKS = 10_000  # at least, where samples are drawn by blocks: twice as many queries and more
 _SHARED = 20  # samples that are drawn by the same blocks
+_RESAMPLING = 0.8  # of the time, about; samples take the rest
 
 
 @dataclass(frozen=True)
@@ -99,10 +100,13 @@ class Paired:
         return float(np.where(sums == 0, 0.5, np.sign(sums) == np.sign(reference)).mean())
 
 
-def pair_all(values: Sequence[tuple[FloatArray, FloatArray]], weights: FloatArray, plan: Plan) -> list[Paired]:
+def pair_all(
+    values: Sequence[tuple[FloatArray, FloatArray]], weights: FloatArray, plan: Plan, tell: Callable[[float], None]
+) -> list[Paired]:
     """Compare pairs of values, each (n_queries,) and NaN in both where a query does not count.
 
-    Drawing takes most of the time, so that pairs in which the same weights count are resampled together.
+    Drawing takes most of the time, so that pairs in which the same weights count are resampled together. ``tell`` hears
+    what share is done.
     """
     counted = [counted_weights(a, weights) for a, _ in values]
     differing = [_differences(a, b, each) for (a, b), each in zip(values, counted, strict=True)]
@@ -110,14 +114,21 @@ def pair_all(values: Sequence[tuple[FloatArray, FloatArray]], weights: FloatArra
     for at, (_, kept) in enumerate(differing):
         alike.setdefault(kept.tobytes(), []).append(at)
     found: dict[int, Paired] = {}
-    for places in alike.values():
+    for done, places in enumerate(alike.values()):
         kept = differing[places[0]][1]
         rows = np.stack([differing[at][0] for at in places])
-        drawn = zip(places, rows, *_resampled(rows, kept, plan), _sample_sums(kept * rows, plan), strict=True)
+        ends = np.array([done, done + _RESAMPLING, done + 1]) / len(alike)
+        resampled = _resampled(rows, kept, plan, _within(tell, *ends[:2]))
+        samples = _sample_sums(kept * rows, plan, _within(tell, *ends[1:]))
+        drawn = zip(places, rows, *resampled, samples, strict=True)
         for at, differences, boot, effect, samples in drawn:
             means = weighted_means(np.stack(values[at]), counted[at])
             found[at] = Paired(means, differences, kept, boot, effect, samples)
     return [found[at] for at in range(len(values))]
+
+
+def _within(tell: Callable[[float], None], begin: float, end: float) -> Callable[[float], None]:
+    return lambda share: tell(begin + share * (end - begin))
 
 
 def sample_sizes(n: int, plan: Plan) -> tuple[int, int]:
@@ -133,37 +144,45 @@ def _differences(a: FloatArray, b: FloatArray, counted: FloatArray) -> tuple[Flo
     return np.where(np.abs(differences) <= STILL * size, 0.0, differences), counted[at]
 
 
-def _resampled(differences: FloatArray, weights: FloatArray, plan: Plan) -> tuple[FloatArray, FloatArray]:
+def _resampled(
+    differences: FloatArray, weights: FloatArray, plan: Plan, tell: Callable[[float], None]
+) -> tuple[FloatArray, FloatArray]:
     """Means of each row over resampled queries, and these over their standard errors but for a factor that all share.
 
     Both (n_rows, n_boot). The error is the root of sum w^2 (d - mean)^2 over the sum of w, as :func:`mean_errors` has
     it; a mean of w x is the sum of w^2 x over the sum of w, whose root is the factor.
     """
     rows = np.concatenate([differences, weights * differences**2, weights * differences, weights[None]])
-    *moments, weight = bootstrap_means(rows, weights, plan.n_boot, plan.seed).T
+    *moments, weight = bootstrap_means(rows, weights, plan.n_boot, plan.seed, tell).T
     mean, squares, cross = np.split(np.array(moments), 3)
     error = np.sqrt(np.maximum(squares - 2 * mean * cross + mean**2 * weight, 0.0))
     with np.errstate(divide="ignore", invalid="ignore"):  # resamples of equal differences
         return mean, mean / error
 
 
-def _sample_sums(shares: FloatArray, plan: Plan) -> FloatArray:
+def _sample_sums(shares: FloatArray, plan: Plan, tell: Callable[[float], None]) -> FloatArray:
     """Sums of each row over samples of :func:`sample_sizes`, drawn without replacement; (n_rows, 2, n_boot)."""
     n_rows, n = shares.shape
     rng, sizes = np.random.default_rng(plan.seed), sample_sizes(n, plan)
     width = n // _BLOCKS
     if width > 1 and max(sizes) < n - n % width:
-        return _block_sums(shares, sizes, width, plan.n_boot, rng)
+        return _block_sums(shares, sizes, width, rng, plan.n_boot, tell)
     sums = np.empty((n_rows, len(sizes), plan.n_boot))
     for draw in range(plan.n_boot):
         drawn = shares.take(rng.permutation(n)[: max(sizes)], axis=1)
         for at, size in enumerate(sizes):
             sums[:, at, draw] = drawn[:, :size].sum(axis=1)
+        tell((draw + 1) / plan.n_boot)
     return sums
 
 
 def _block_sums(
-    shares: FloatArray, sizes: Sequence[int], width: int, n_boot: int, rng: np.random.Generator
+    shares: FloatArray,
+    sizes: Sequence[int],
+    width: int,
+    rng: np.random.Generator,
+    n_boot: int,
+    tell: Callable[[float], None],
 ) -> FloatArray:
     """The same for many queries: those of blocks of ``width``, and of the first of one more block.
 
@@ -183,6 +202,7 @@ def _block_sums(
         drawn = whole.take(order[: max(sizes) // width], axis=1)
         for at, (full, _) in enumerate(parts):
             sums[:, at, draw] = drawn[:, :full].sum(axis=1) + begun[at][:, order[full]]
+        tell((draw + 1) / n_boot)
     return sums
 
 
