@@ -63,6 +63,19 @@ def test_cross_validation(booster, data, routing):
     np.testing.assert_allclose(found["test_score"], by_hand(ranker(booster), data), rtol=1e-12)
 
 
+@both
+def test_a_pipeline_takes_evaluation_sets_through_its_steps(booster, data, routing):
+    asked, valid = {"qid": True, "eval_X": True, "eval_y": True, "eval_qid": True}, task(1)
+    scaler, model = StandardScaler(), ranker(booster, early_stopping_rounds=2)
+    steps = make_pipeline(scaler, model.set_fit_request(**asked), transform_input=["eval_X"])
+    steps.fit(data.X, data.y, qid=data.qid, eval_X=(valid.X,), eval_y=(valid.y,), eval_qid=[valid.qid])
+    by_hand = ranker(booster, early_stopping_rounds=2).fit(
+        scaler.transform(data.X), data.y, qid=data.qid,
+        eval_set=[(scaler.transform(valid.X), valid.y)], eval_qid=[valid.qid],
+    )  # fmt: skip
+    assert steps[-1].evals_result_ == by_hand.evals_result_
+
+
 @left_out(sklearn.__version__, (1, 8), "the Pipeline of scikit-learn before 1.8 asks for weights of its own")
 @both
 def test_cross_validation_of_a_pipeline_with_weights(booster, data, routing):

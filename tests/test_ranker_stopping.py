@@ -277,6 +277,36 @@ def test_evaluation_sets_are_checked(parameters, arguments, message, data, valid
 
 
 @both
+def test_features_and_labels_of_evaluation_sets_apart(booster, data, valid):
+    """As LightGBM has them from 4.7 on: a tuple of each, or one pair."""
+    two, queries = [(valid.X, valid.y), (data.X, data.y)], [valid.qid, data.qid]
+    expected = fit(ranker(booster), data, eval_set=two, eval_qid=queries).evals_result_
+    X, y = zip(*two, strict=True)
+    assert fit(ranker(booster), data, eval_X=X, eval_y=y, eval_qid=queries).evals_result_ == expected
+    alone = fit(ranker(booster), data, eval_X=valid.X, eval_y=valid.y, eval_qid=[valid.qid]).evals_result_
+    assert alone == {"valid_0": expected["valid_0"]}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kind", "message"),
+    [
+        ({"eval_X": ()}, ValueError, "eval_X and eval_y belong together; eval_y is missing"),
+        ({"eval_y": []}, ValueError, "eval_X and eval_y belong together; eval_X is missing"),
+        ({"eval_X": (), "eval_y": (), "eval_set": []}, ValueError, "give eval_set, or eval_X and eval_y, not both"),
+        ({"eval_X": ([[0.0]],), "eval_y": ()}, ValueError, "eval_X and eval_y must be of as many sets; got 1 and 0"),
+        (
+            {"eval_X": ([[0.0]],), "eval_y": [[1]]},
+            TypeError,
+            "eval_X and eval_y must both be tuples, of several sets, or neither; got tuple and list",
+        ),
+    ],
+)
+def test_features_and_labels_apart_are_checked(arguments, kind, message, data):
+    with pytest.raises(kind, match=rf"^SoftRanker\.fit: {message}$"):
+        fit(ranker(), data, **arguments)
+
+
+@both
 def test_a_metric_that_becomes_infinite_is_not_stopped_by(booster, data, valid):
     """pnr is infinite once a query is in perfect order: the first such tree would be kept."""
     evaluated = {"eval_set": [(valid.X, valid.y)], "eval_qid": [valid.qid]}

@@ -23,7 +23,7 @@ from ..queries import weigh
 from ..query_groups import warn_of_one_query
 from .beginning import beginning
 from .callbacks import read_callbacks
-from .evaluation import check_watched, evaluation_sets, hold_out, warn_of_blind_stopping
+from .evaluation import check_watched, evaluation_pairs, evaluation_sets, hold_out, warn_of_blind_stopping
 from .features import Encoder, checked_columns, find_column
 from .fitted import TREES, encoded
 from .foreign import IN_FIT, IN_PARAMETERS, IN_PREDICT, as_parameter, telling
@@ -293,6 +293,8 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         sample_weight: Any = None,
         query_weight: Any = None,
         eval_set: Sequence[Any] | None = None,
+        eval_X: Any = None,
+        eval_y: Any = None,
         eval_group: Sequence[Any] | None = None,
         eval_qid: Sequence[Any] | None = None,
         eval_sample_weight: Sequence[Any] | None = None,
@@ -320,8 +322,11 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
             The same by query, in the order in which their rows first come; in place of ``sample_weight``.
         eval_set : list of (X, y), optional
             What to evaluate after every tree.
+        eval_X, eval_y : two tuples, or what stands for one of them, optional
+            The same apart, ``eval_set=list(zip(eval_X, eval_y))``, as LightGBM has it since 4.7, so that scikit-learn's
+            ``Pipeline(..., transform_input=["eval_X"])`` can take them through its steps.
         eval_group, eval_qid, eval_sample_weight, eval_query_weight : lists, optional
-            The queries of each pair of ``eval_set``, and their weights.
+            The queries of each of these pairs, and their weights.
         init_model : SoftRanker, booster, estimator that holds one (LGBMRanker, XGBRanker) or file, optional
             Trees to continue, those that it predicts with: of an early-stopped estimator (or LightGBM's Booster) up to
             its best iteration. ``n_estimators`` more are grown, and what is drawn for them is drawn anew.
@@ -362,7 +367,8 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
             "eval_sample_weight": eval_sample_weight,
             "eval_query_weight": eval_query_weight,
         }
-        fitted._fit(X, y, (group, qid, sample_weight, query_weight), (eval_set, beside), init_model, callbacks)
+        pairs = evaluation_pairs(eval_set, eval_X, eval_y)
+        fitted._fit(X, y, (group, qid, sample_weight, query_weight), (pairs, beside), init_model, callbacks)
         self.__dict__ = fitted.__dict__
         return self
 

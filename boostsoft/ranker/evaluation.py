@@ -18,9 +18,30 @@ from .settings import FIT, Settings
 _FEW_QUERIES = 5  # to stop by: with 3 .008 of NDCG@10 was lost on MQ2008-agg, with 10 nothing
 
 
-def evaluation_sets(ranker: Any, encoder: Encoder, named: bool, eval_set: Any, beside: Mapping[str, Any]) -> list[Rows]:
-    """The sets that were given to fit, with their queries and weights; ``named``: training knows its queries."""
-    pairs = _pairs(eval_set)
+def evaluation_pairs(eval_set: Any, eval_X: Any, eval_y: Any) -> list[Any]:
+    """Pairs (X, y), given as such or as features and labels apart: a tuple of each, or one pair."""
+    if eval_X is None and eval_y is None:
+        return _pairs(eval_set)
+    if eval_set is not None:
+        raise ValueError(f"{FIT}: give eval_set, or eval_X and eval_y, not both")
+    if eval_X is None or eval_y is None:
+        raise ValueError(
+            f"{FIT}: eval_X and eval_y belong together; {'eval_X' if eval_X is None else 'eval_y'} is missing"
+        )
+    if isinstance(eval_X, tuple) != isinstance(eval_y, tuple):
+        kinds = f"{type(eval_X).__name__} and {type(eval_y).__name__}"
+        raise TypeError(f"{FIT}: eval_X and eval_y must both be tuples, of several sets, or neither; got {kinds}")
+    if not isinstance(eval_X, tuple):
+        return [(eval_X, eval_y)]
+    if len(eval_X) != len(eval_y):
+        raise ValueError(f"{FIT}: eval_X and eval_y must be of as many sets; got {len(eval_X)} and {len(eval_y)}")
+    return list(zip(eval_X, eval_y, strict=True))
+
+
+def evaluation_sets(
+    ranker: Any, encoder: Encoder, named: bool, pairs: list[Any], beside: Mapping[str, Any]
+) -> list[Rows]:
+    """The pairs that were given to fit, with their queries and weights; ``named``: training knows its queries."""
     for argument, given in beside.items():
         if not pairs and given is not None and not _is_empty(given):
             raise ValueError(f"{FIT}: {argument} belongs to eval_set, which is missing")

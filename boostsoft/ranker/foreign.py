@@ -20,7 +20,6 @@ _Method = Callable[Concatenate[_Self, _Given], _Found]
 _START = "trees to start from are init_model=, and scores belong to data of lgb.train(**ranker.train_arguments(...))"
 _MARGIN = "trees to start from are init_model=, and margins belong to data of xgb.train(**ranker.train_arguments(...))"
 _WEIGHTS = "they belong to data of xgb.train(**ranker.train_arguments(...))"
-_PAIRS = "evaluation sets are eval_set=[(X, y)]"
 # arguments of LGBMRanker.fit and XGBRanker.fit, now or once, and what is to be said here
 IN_FIT = {
     "init_score": _START,
@@ -28,8 +27,6 @@ IN_FIT = {
     "base_margin": _MARGIN,
     "base_margin_eval_set": _MARGIN,
     "xgb_model": "trees to start from are init_model=",
-    "eval_X": _PAIRS,
-    "eval_y": _PAIRS,
     "eval_names": "evaluation sets are called valid_0, valid_1 and so on",
     "eval_at": "a metric has its cutoff, as in SoftRanker(eval_metric=['ndcg@5', 'ndcg@10'])",
     "eval_metric": "it is a parameter, SoftRanker(eval_metric=...)",
@@ -64,8 +61,8 @@ IN_PREDICT = {
     "n_jobs": "it is a parameter, SoftRanker(n_jobs=...)",
 }
 _OF_FIT = (
-    "group", "qid", "sample_weight", "query_weight", "eval_set", "eval_group", "eval_qid", "eval_sample_weight",
-    "eval_query_weight", "init_model", "callbacks",
+    "group", "qid", "sample_weight", "query_weight", "eval_set", "eval_X", "eval_y", "eval_group", "eval_qid",
+    "eval_sample_weight", "eval_query_weight", "init_model", "callbacks",
 )  # fmt: skip
 # the same of their constructors, beside what the boosters' modules have for their parameters
 IN_PARAMETERS = {
