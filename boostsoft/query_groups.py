@@ -329,6 +329,11 @@ def _are_altered(kind: Any, values: Sequence[Any]) -> bool:
     return nul in kind().join(values) and any(text.endswith(nul) for text in values)
 
 
+def order_within(groups: QueryGroups, keys: NDArray[Any]) -> IntArray:
+    """The documents by ascending key within each query, those of equal keys in the order of the data."""
+    return np.lexsort((keys, groups.per_document(np.arange(groups.n_queries))))
+
+
 def run_starts(ids: NDArray[Any]) -> IntArray:
     """Where runs of one id begin."""
     return np.flatnonzero(np.append(True, ids[1:] != ids[:-1])[: ids.size])

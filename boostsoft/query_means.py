@@ -26,6 +26,13 @@ _HELD = 8_000_000  # values whose weighted copy is held, 64 MB, while all resamp
 _DRAWN = 2**25  # counts of resamples that are held, 64 MB: the more, the fewer copies and products of the same values
 
 
+def moved(before: FloatArray, after: FloatArray, size: float = 1.0) -> FloatArray:
+    """Differences without those that are rounding: 0 up to 1e-9 of a ``size``."""
+    with np.errstate(invalid="ignore"):  # of infinite values
+        differences = after - before
+    return np.where(np.abs(differences) <= STILL * size, 0.0, differences)
+
+
 def counted_weights(values: FloatArray, weights: FloatArray) -> FloatArray:
     """The weights relative to the largest that counts, (n_queries,): 0 for the queries that are NaN in ``values``."""
     return relative_weights(np.where(np.isnan(values), 0.0, weights))
@@ -52,6 +59,11 @@ def weighted_means(values: FloatArray, counted: FloatArray) -> FloatArray:
             used = np.where(counted > 0, values[begin:end], 0.0)
             means[begin:end] = (counted * used).sum(axis=1) / counted.sum()
     return means
+
+
+def weighted_mean(values: FloatArray, counted: FloatArray) -> float:
+    """:func:`weighted_means` of one row."""
+    return float(weighted_means(values[None], counted)[0])
 
 
 def mean_errors(differences: FloatArray, counted: FloatArray) -> FloatArray:
@@ -81,6 +93,11 @@ def mean_errors(differences: FloatArray, counted: FloatArray) -> FloatArray:
             deviations = weights * (part - means[:, None])
             errors[begin:end] = np.sqrt(correction * (deviations * deviations).sum(axis=1)) / total
     return errors
+
+
+def mean_error(differences: FloatArray, counted: FloatArray) -> float:
+    """:func:`mean_errors` of one row."""
+    return float(mean_errors(differences[None], counted)[0])
 
 
 def change_errors(beginning: FloatArray, values: FloatArray, counted: FloatArray) -> FloatArray:

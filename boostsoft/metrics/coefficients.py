@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arguments import FloatArray, IntArray, as_array, short
-from ..query_groups import QueryGroups
+from ..query_groups import QueryGroups, order_within
 from .registry import REGISTRY
 from .spec import GAINS, TableOption
 
@@ -111,8 +111,7 @@ def from_function(caller: str, argument: str, function: Any, points: FloatArray)
 
 def _ranks_of_labels(labels: FloatArray, groups: QueryGroups) -> tuple[FloatArray, FloatArray]:
     """Place of each label among the distinct ones of its query (0, 1, ...), and its average rank (from 1)."""
-    query: IntArray = groups.per_document(np.arange(groups.n_queries))
-    order = np.lexsort((labels, query))
+    order = order_within(groups, labels)
     firsts: IntArray = groups.per_document(groups.offsets[:-1])  # a query keeps its place in the sorted order
     new_query = np.arange(labels.size) == firsts
     new = new_query | np.append(True, labels[order][1:] != labels[order][:-1])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..arguments import FloatArray, IntArray
-from ..query_groups import QueryGroups
+from ..query_groups import QueryGroups, order_within
 from .registry import REGISTRY
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def _rho(positions: FloatArray, groups: QueryGroups) -> FloatArray:
 def tie_correction(kind: str, scores: FloatArray, groups: QueryGroups) -> FloatArray:
     """SciPy's tau-b or rho of tied scores over the mean of their orders', for each query; 0 if all are equal."""
     queries: IntArray = groups.per_document(np.arange(groups.n_queries))
-    ranked = scores[np.lexsort((scores, queries))]
+    ranked = scores[order_within(groups, scores)]
     new = np.append(True, (ranked[1:] != ranked[:-1]) | (queries[1:] != queries[:-1]))
     starts = np.flatnonzero(new)
     tied = np.diff(np.append(starts, scores.size)).astype(np.float64)

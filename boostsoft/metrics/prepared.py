@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from ..arguments import FloatArray, IntArray, finite_vector, of_type
 from ..kernels.families import PAIRWISE, PLAIN, RETRIEVED
 from ..kernels.shares import Work
-from ..query_groups import QueryGroups
-from ..query_means import relative_weights
+from ..query_groups import QueryGroups, order_within
+from ..query_means import relative_weights, weighted_mean
 from .coefficients import coefficients, from_function
 from .divisors import divisors, unequal_pairs
 from .registry import REGISTRY
@@ -109,8 +109,7 @@ class PreparedQueries:
 
     def sorted_by_gain(self) -> PreparedQueries:
         """The same with its documents sorted, for kernels that would sort them in every iteration."""
-        queries = self.groups.per_document(np.arange(self.groups.n_queries))
-        order = np.lexsort((-self.gains, queries)) - self.groups.per_document(self.groups.offsets[:-1])
+        order = order_within(self.groups, -self.gains) - self.groups.per_document(self.groups.offsets[:-1])
         return replace(self, by_gain=order)
 
     def array(self) -> FloatArray:
@@ -158,10 +157,7 @@ class PreparedQueries:
 
     def mean(self, values: FloatArray, weights: FloatArray) -> float:
         """Weighted mean over the queries that count; NaN if none does."""
-        counted = self.counted(weights)
-        if not counted.any():
-            return float("nan")
-        return float((counted * np.where(counted > 0, values, 0.0)).sum() / counted.sum())
+        return weighted_mean(values, self.counted(weights))
 
     def counted(self, weights: FloatArray) -> FloatArray:
         """The weights, relative to the largest of them, 0 for the queries that do not count."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..arguments import FloatArray, finite_vector, refuse_negative, short
 from ..kernels.curvature import TINY
+from ..metrics.coefficients import falls
 from ..metrics.hard import Metric
 from ..metrics.prepared import PreparedQueries, prepare
 from ..query_groups import QueryGroups, query_weights
@@ -140,6 +141,5 @@ def refuse_rising_discount(caller: str, metric: Metric, queries: PreparedQueries
 
 def refuse_falling_gain(caller: str, metric: Metric, y_true: Any, queries: PreparedQueries) -> None:
     """Raise if a higher label has a lower gain."""
-    order = np.argsort(np.asarray(y_true), kind="stable")
-    if np.any(np.diff(queries.gains[order]) < 0):
+    if falls(np.asarray(y_true), queries.gains):
         raise ValueError(f"{caller}: gain must not fall with the label; got {short(metric.gain)}")

@@ -14,7 +14,7 @@ from ..choices import WorstBy
 from ..drawing import value_range
 from ..json_text import as_plain
 from ..query_groups import QueryGroups
-from ..query_means import STILL, mean_errors
+from ..query_means import STILL, mean_error
 from ..track_plots.bands import BANDS, band_of_means, best_step
 from ..track_plots.changes import change_range, step_kinds
 from ..track_plots.curves import twin_of
@@ -126,7 +126,7 @@ def metric_figures(track: TreeTrack, metric: int, level: float) -> MetricFigures
         effects=effects,
         trouble=trouble,
         value=float(track.mean[-1, metric]),
-        value_error=float(mean_errors(track.per_query[[-1], metric], track.counted(metric))[0]),
+        value_error=mean_error(track.per_query[-1, metric], track.counted(metric)),
         best=best_step(track, metric),
         worst=_worst(track, metric, "value", alike),
         fallen=[query for query in _worst(track, metric, "change", alike) if query.change < -STILL],

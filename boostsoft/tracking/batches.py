@@ -21,15 +21,15 @@ from ..query_means import (
     bootstrap_means,
     counted_weights,
     degrees_of_freedom,
-    mean_errors,
+    mean_error,
+    moved,
     refuse_infinite,
     t_quantile,
-    weighted_means,
+    weighted_mean,
 )
 from ..stages.blocks import refuse_other_width
 from ..statistics import check_resamples
 from ..tracks.builder import as_metrics
-from ..tracks.effects import moved
 from .batch_data import CALLER, Batch, read_batches
 from .batch_growing import Grower, Grown, open_grower, start_name
 from .batch_values import BatchValue, BatchValues
@@ -225,7 +225,7 @@ class _Measure:
 
     def mean(self, values: FloatArray) -> float:
         """Mean over the queries that count."""
-        return float(weighted_means(values[None], self.counted)[0])
+        return weighted_mean(values, self.counted)
 
     def batch(self, batch: Batch, result: Grown | Exception) -> tuple[BatchValue, FloatArray]:
         """The batch's row, but for ``first``, and the change of every query."""
@@ -242,7 +242,7 @@ class _Measure:
             return BatchValue(**known, **missing, n_trees=0, problem=problem), self.soft * np.nan
         after = result.scores if result.n_trees else self.scores  # a tree without a split moves all alike, and rounds
         gain, hard = moved(self.soft, self.per_query(after)), moved(self.hard, self.per_query(after, hard=True))
-        error, hard_error = (float(mean_errors(values[None], self.counted)[0]) for values in (gain, hard))
+        error, hard_error = (mean_error(values, self.counted) for values in (gain, hard))
         change, reach = self.mean(gain), np.inf if np.isnan(error) else self.t * error
         problem = ""
         if result.n_trees == 0:

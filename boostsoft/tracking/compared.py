@@ -59,8 +59,8 @@ class ComparedMetric:
         where there is no such sample: one query alone counts, or fewer than ``small``. The hard metric has the
         advantage of sharing its own noise with that sign.
     identical : bool
-        Whether no query differs by more than rounding (1e-9): then the difference is 0, and what would divide by its
-        standard deviation is NaN.
+        Whether no query differs by more than rounding (1e-9, of values above 1 times the largest): then the difference
+        is 0, and what would divide by its standard deviation is NaN.
     """
 
     metric: str

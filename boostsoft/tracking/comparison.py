@@ -114,9 +114,10 @@ def compare(
     of two libraries or objectives say, the hard metric tells which is better, or both on one scale, such as
     :meth:`boostsoft.SoftBlender.normalize_scores` gives.
 
-    Differences within 1e-9 count as 0. A track knows the scores of its last step only: the control then rescales
-    those of a, or those of b back to a's spread. Where neither step is the last it is 0 for a metric in units of the
-    spread, which rescaled scores leave as it is, and there is none for one in units of the score; a note says so.
+    Differences within 1e-9 count as 0, of values above 1 within 1e-9 of the largest. A track knows the scores of its
+    last step only: the control then rescales those of a, or those of b back to a's spread. Where neither step is the
+    last it is 0 for a metric in units of the spread, which rescaled scores leave as it is, and there is none for one in
+    units of the score; a note says so.
 
     Examples
     --------

@@ -10,12 +10,12 @@ from scipy import special
 
 from ..arguments import FloatArray
 from ..query_means import (
-    STILL,
     bootstrap_means,
     central,
     counted_weights,
     degrees_of_freedom,
-    mean_errors,
+    mean_error,
+    moved,
     weighted_means,
 )
 from ..statistics import without_rounding
@@ -79,7 +79,7 @@ class Paired:
     @property
     def error(self) -> float:
         """Its standard error; NaN with fewer than two queries, exactly 0 if all differ by the same."""
-        error = float(mean_errors(self.differences[None], self.weights)[0])
+        error = mean_error(self.differences, self.weights)
         return 0.0 if error <= 1e-12 * abs(self.difference) else error  # what rounding leaves of equal numbers
 
     @property
@@ -140,8 +140,7 @@ def _differences(a: FloatArray, b: FloatArray, counted: FloatArray) -> tuple[Flo
     """Of the queries that count b - a, 0 where that is rounding, and their weights."""
     at = np.flatnonzero(counted > 0)
     size = max(1.0, float(np.abs([a[at], b[at]]).max(initial=0.0)))
-    differences = b[at] - a[at]
-    return np.where(np.abs(differences) <= STILL * size, 0.0, differences), counted[at]
+    return moved(a[at], b[at], size), counted[at]
 
 
 def _resampled(

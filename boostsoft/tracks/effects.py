@@ -18,6 +18,7 @@ from ..query_means import (
     central,
     change_errors,
     degrees_of_freedom,
+    mean_error,
     mean_errors,
     refuse_infinite,
     t_quantile,
@@ -339,13 +340,6 @@ def first_best(means: FloatArray) -> int:
     return int(np.argmax(means >= means.max() - STILL))
 
 
-def moved(before: FloatArray, after: FloatArray) -> FloatArray:
-    """Differences without those that are rounding."""
-    with np.errstate(invalid="ignore"):  # of infinite values
-        differences = after - before
-    return np.where(np.abs(differences) <= STILL, 0.0, differences)
-
-
 def _check_counted(caller: str, name: str, values: FloatArray, counted: FloatArray) -> int:
     """How many queries count; their values must be finite."""
     queries = np.flatnonzero(counted > 0)
@@ -359,7 +353,7 @@ def _fewest(means: FloatArray, values: FloatArray, counted: FloatArray, best: in
     """The first candidate whose shortfall, and t standard errors of it, are no more than is allowed."""
     shortfall = means[best] - means[:best]
     for candidate in np.flatnonzero(shortfall <= allowed).tolist():
-        reach = t * mean_errors((values[best] - values[candidate])[None], counted)[0]  # NaN, of a single query
+        reach = t * mean_error(values[best] - values[candidate], counted)  # NaN, of a single query
         if shortfall[candidate] + reach <= allowed:
             return int(candidate)
     return best

@@ -15,7 +15,7 @@ from ..metric_lists import as_written, logged_name, refuse_equal_names
 from ..metrics.soft import AnyMetric, SoftMetric
 from ..progress import MetricBar
 from ..query_groups import QueryGroups, query_weights
-from ..query_means import counted_weights, mean_errors, weighted_means
+from ..query_means import counted_weights, mean_error, weighted_mean
 from .builder import TRACKED, TrackBuilder, as_metrics
 from .checks import place_or_first_soft
 from .stopping import StoppingRule, StoppingWatch
@@ -222,8 +222,7 @@ class LiveTrack:
             return
         values, weights = self._now()
         counted = counted_weights(values, weights)
-        mean, error = (float(of(values[None], counted)[0]) for of in (weighted_means, mean_errors))
-        text = f"{mean:.4f} ± {error:.4f}"
+        text = f"{weighted_mean(values, counted):.4f} ± {mean_error(values, counted):.4f}"
         if self._stopping is not None and self._stopping.gain is not None:
             gain = self._stopping.gain
             text += f", last {self._stopping.rule.patience}: {gain.mean:+.4f} ± {gain.error:.4f}"
@@ -259,10 +258,7 @@ class _DataSet:
 
     def means(self) -> list[float]:
         """Of the last values, one for each metric."""
-        return [
-            float(weighted_means(values[None], counted)[0])
-            for values, counted in zip(self.values, self.counted, strict=True)
-        ]
+        return [weighted_mean(values, counted) for values, counted in zip(self.values, self.counted, strict=True)]
 
 
 class Recording:

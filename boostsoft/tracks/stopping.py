@@ -10,9 +10,8 @@ import numpy as np
 
 from ..arguments import FloatArray, fraction, non_negative_number, set_fields, whole_number
 from ..metrics.soft import AnyMetric
-from ..query_means import STILL, counted_weights, degrees_of_freedom, mean_errors, t_quantile, weighted_means
+from ..query_means import STILL, counted_weights, degrees_of_freedom, mean_error, moved, t_quantile, weighted_mean
 from .checks import place_of
-from .effects import moved
 from .tree_track import TreeTrack
 
 
@@ -143,7 +142,7 @@ class StoppingWatch:
         """Whether to stop at this number of trees, which must rise from call to call."""
         if n_trees <= self._seen[-1][0]:
             raise ValueError(f"StoppingRule: the number of trees must rise; got {n_trees} after {self._seen[-1][0]}")
-        mean = float(weighted_means(values[None], self._counted)[0])
+        mean = weighted_mean(values, self._counted)
         if mean == np.inf:  # beside which no other is better
             raise ValueError(
                 f"StoppingRule: what is watched must be finite for every query; with {n_trees} trees query "
@@ -159,6 +158,6 @@ class StoppingWatch:
         before, earlier = self._seen[0]
         if before > since:
             return False
-        change = moved(earlier, values)[None]
-        self.gain = Gain(float(weighted_means(change, self._counted)[0]), float(mean_errors(change, self._counted)[0]))
+        change = moved(earlier, values)
+        self.gain = Gain(weighted_mean(change, self._counted), mean_error(change, self._counted))
         return self.rule.gives_up(self.gain, self._freedom)

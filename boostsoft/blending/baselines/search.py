@@ -9,7 +9,7 @@ import numpy as np
 
 from ...arguments import FloatArray
 from ...query_means import blocks, refuse_infinite
-from ..problem import FIT, Problem, Solution, Stage, unit
+from ..problem import FIT, Problem, Solution, Stage, blended, unit
 
 EVALUATIONS = 16_000  # by default, of searches that go on for as long as they are told
 _CELLS = 4_000_000  # blended scores between two signs of progress
@@ -39,8 +39,7 @@ class HardSearch:
 
     def blend(self, weights: FloatArray) -> FloatArray:
         """The scores of a blend, (n_docs,): rows that are alike stay tied, which BLAS does not promise."""
-        sums: FloatArray = np.einsum("j,jn->n", weights, self.columns)
-        return sums
+        return blended(self.columns.T, weights)
 
     def of_scores(self, scores: FloatArray) -> float:
         """Mean over the queries of the metric of blended scores."""
