@@ -33,6 +33,7 @@ class HasArray(Protocol):
 
 Numbers = Sequence[float] | HasArray  # ArrayLike would take one number, and texts
 
+AUTO = "auto"  # the text of an argument that takes more than texts
 _LARGEST_WHOLE = 2.0**53  # beyond, floats are no whole numbers any more and sums may overflow
 _LISTED = re.compile(r" instead:\narray=.*\.\n(?=Reshape)", re.DOTALL)  # by scikit-learn, whatever its length
 LARGEST_INT32 = 2**31 - 1  # what every booster takes as a whole number, and every generator as a seed
@@ -68,7 +69,7 @@ def refuse_negative(caller: str, argument: str, values: FloatArray | IntArray) -
 
 def finite_number(caller: str, argument: str, value: Any) -> float:
     """Return a finite float."""
-    number = _number(caller, argument, value)
+    number = real_number(caller, argument, value)
     if not np.isfinite(number):
         raise ValueError(f"{caller}: {argument} must be finite; got {short(value)}")
     return number
@@ -76,7 +77,7 @@ def finite_number(caller: str, argument: str, value: Any) -> float:
 
 def positive_number(caller: str, argument: str, value: Any) -> float:
     """Return a finite float above 0."""
-    number = _number(caller, argument, value)
+    number = real_number(caller, argument, value)
     if not 0.0 < number < np.inf:
         raise ValueError(f"{caller}: {argument} must be finite and above 0; got {short(value)}")
     return number
@@ -122,10 +123,10 @@ def one_of(caller: str, argument: str, value: Any, known: Any) -> Any:
     return str(value)
 
 
-def refuse_other_text(caller: str, argument: str, value: str, only: str, otherwise: str) -> None:
-    """Raise if a text is not the only one that an argument, which takes more than texts, knows."""
-    if value != only:
-        raise ValueError(f"{caller}: {argument} must be {only!r} or {otherwise}; got {short(value)}")
+def refuse_other_text(caller: str, argument: str, value: str, otherwise: str) -> None:
+    """Raise if a text is not "auto", the only one that an argument, which takes more than texts, knows."""
+    if value != AUTO:
+        raise ValueError(f"{caller}: {argument} must be {AUTO!r} or {otherwise}; got {short(value)}")
 
 
 def as_flag(caller: str, argument: str, value: Any) -> bool:
@@ -197,7 +198,8 @@ def generator_of(caller: str, random_state: Any) -> np.random.Generator:
     return np.random.default_rng(seed_of(caller, random_state))
 
 
-def _number(caller: str, argument: str, value: Any) -> float:
+def real_number(caller: str, argument: str, value: Any) -> float:
+    """Return a float, which may be infinite or NaN."""
     if isinstance(value, (bool, np.timedelta64)) or not isinstance(value, (int, float, np.integer, np.floating)):
         raise TypeError(f"{caller}: {argument} must be a number; got {short(value)}")
     try:

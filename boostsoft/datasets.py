@@ -12,7 +12,6 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from . import _digits, _letor
 from ._trec.runs import TrecRuns, load_trec_runs, write_trec_run
-from .arguments import as_file, as_flag, whole_number
+from .arguments import as_file, as_flag, real_number, whole_number
 from .choices import Progress
 from .progress import bar_of_files
 from .ranking_data import RankingData
@@ -218,9 +217,10 @@ def _check_letor_arguments(
         raise ValueError(f"load_letor: group must name one file per data file ({len(paths)}); got {len(group_paths)}")
     if n_features is not None:
         whole_number("load_letor", "n_features", n_features, 1)
-    if isinstance(absent, bool) or not isinstance(absent, Real) or math.isinf(absent):
+    value = real_number("load_letor", "absent", absent)
+    if math.isinf(value):
         raise ValueError(f"load_letor: absent must be a finite number or nan; got {absent!r}")
-    if abs(float(absent)) > float(np.finfo(kind).max):
+    if abs(value) > float(np.finfo(kind).max):
         raise ValueError(f"load_letor: absent must be finite as {kind}; got {absent!r}")
 
 

@@ -157,4 +157,4 @@ def _ids_within(estimator: Any, X: Any) -> Any:
         return _ids_within(estimator.steps[-1][1], X)
     if hasattr(estimator, "best_estimator_"):
         return _ids_within(estimator.best_estimator_, X)
-    return query_ids(estimator, X) if hasattr(estimator, "qid_column") else None
+    return query_ids("make_ranking_scorer", estimator, X) if hasattr(estimator, "qid_column") else None

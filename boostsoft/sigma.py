@@ -153,8 +153,8 @@ def choose_sigma(
     Warns
     -----
     UserWarning
-        If neither ``group`` nor ``qid`` is given; with "held-out" also if one query alone has a relevant document, or
-        models rank all documents alike or in opposite orders.
+        If neither ``group`` nor ``qid`` is given; with "held-out" also if models rank all documents alike or in
+        opposite orders.
 
     Notes
     -----
@@ -237,7 +237,7 @@ def _tradeoff(mixed: Mixtures, grid: FloatArray, rng: np.random.Generator, optio
 def _least(values: FloatArray) -> int:
     """The place of the first value that is the least but for rounding."""
     least = values.min()
-    return int(np.flatnonzero(values <= least + 1e-12 * abs(least))[0])
+    return int(np.flatnonzero(values <= least + _ROUNDING * abs(least))[0])
 
 
 def _roughness(curve: FloatArray) -> float:

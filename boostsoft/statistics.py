@@ -16,6 +16,7 @@ from .arguments import FloatArray, fraction, real_numbers, whole_number
 from .metrics.spec import EMPTY
 from .query_means import bootstrap_means, central
 
+N_BOOT = 1000  # resamples of bands and percentiles, unless told
 LEAST_RESAMPLES = 20
 _FEW_PAIRS = 10  # with fewer, and no difference, an interval of percentiles leaves out 0 up to half of the time
 _ROUNDING = 1e-12  # of the largest

@@ -82,6 +82,28 @@ def test_mlflow_logs_the_curves_of_its_own_accord(mlflow, booster, stop):
 
 
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("booster", ["lightgbm", "xgboost"])
+def test_mlflow_logs_the_model_and_not_its_trials(mlflow, booster):
+    """Nor are parameters logged twice, which MLflow refuses: of several boosters the first one's."""
+    flavour = getattr(__import__(f"mlflow.{booster}"), booster)
+    flavour.autolog(log_models=False, log_datasets=False)
+    X, y = (np.concatenate(parts) for parts in zip(*map(ranking, range(6)), strict=True))
+    options = {"n_estimators": 12, "num_leaves": 4, "min_child_samples": 5, "n_jobs": 1}
+    rounds = {}
+    try:
+        for n in (1, 4):
+            with mlflow.start_run() as run:
+                model = bs.SoftRanker(booster, n_boosters=n, **options).fit(X, y, group=6 * SIZES)
+            logged = mlflow.get_run(run.info.run_id).data.params
+            rounds[n] = int(logged["num_boost_round"])
+            rate = next(float(logged[name]) for name in ("learning_rate", "eta") if name in logged)
+            assert rate == pytest.approx(model.learning_rate_ / n)
+    finally:
+        flavour.autolog(disable=True)
+    assert rounds == {1: 12, 4: 12}
+
+
+@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("every", [1, 2])
 @pytest.mark.parametrize("booster", ["lightgbm", "xgboost"])
 def test_tensorboard_shows_the_curves(tmp_path, booster, every):

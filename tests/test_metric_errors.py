@@ -373,10 +373,10 @@ def test_sampled_ranks_have_no_hessian(name):
 
 @pytest.mark.parametrize("name", [name for name, entry in REGISTRY.items() if "pooled" in entry.options])
 def test_what_is_pooled_has_no_value_per_query(name):
-    text = "pooled=True gives one value for all queries together, none per query"
+    text = "pooled=True gives one value for all queries together, none per query; got "
     for metric in (Metric(name, pooled=True), *(SoftMetric(name, pooled=True, ranks=r) for r in ("exact", "sampled"))):
         caller = f"{type(metric).__name__}.per_query"
-        refused(ValueError, f"{caller}: {text}", metric.per_query, [1, 0], [0.1, 0.2], group=[1, 1])
+        refused(ValueError, f"{caller}: {text}{metric.hard!r}", metric.per_query, [1, 0], [0.1, 0.2], group=[1, 1])
 
 
 @pytest.mark.parametrize("build", [Metric, SoftMetric])

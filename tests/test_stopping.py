@@ -167,6 +167,8 @@ def test_what_it_refuses(arguments, error, message):
 
 
 def test_an_unknown_metric_is_refused():
+    with pytest.raises(TypeError, match=r"^StoppingRule\.stop_at: track must be a TreeTrack; got int$"):
+        StoppingRule(1).stop_at(3)
     track = as_track(np.zeros((3, 4)), [1, 2])
     with pytest.raises(ValueError, match=r"^StoppingRule\.stop_at: metric must be one of .*; got 'mrr'"):
         StoppingRule(1).stop_at(track, "mrr")

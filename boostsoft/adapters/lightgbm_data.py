@@ -22,7 +22,7 @@ STOPPING = ("early_stopping_round", "early_stopping_rounds", "early_stopping", "
 LEAVES = ("num_leaves", "num_leaf", "max_leaves", "max_leaf", "max_leaf_nodes")
 LEAST_DOCUMENTS = ("min_data_in_leaf", "min_data_per_leaf", "min_data", "min_child_samples", "min_samples_leaf")
 CATEGORIES = ("categorical_feature", "cat_feature", "categorical_column", "cat_column", "categorical_features")
-_CUSTOM = ("none", "null", "custom", "na")  # what it calls an objective that is not its own
+CUSTOM = ("none", "null", "custom", "na")  # what it calls an objective that is not its own
 _MACHINES = ("num_machines", "num_machine")
 THREADS = ("num_threads", "num_thread", "nthread", "nthreads", "n_jobs")
 MOST_LEAVES = 131_072  # that it takes
@@ -221,7 +221,7 @@ def refuse_dropped_trees(caller: str, params: Mapping[str, Any]) -> None:
     its own objectives that tree has grown by then; under any other it asks itself beforehand, so that what is read
     after the last tree is dropped for good.
     """
-    if is_dart(params) and any(as_read(params.get(name)) in _CUSTOM for name in OBJECTIVE):
+    if is_dart(params) and any(as_read(params.get(name)) in CUSTOM for name in OBJECTIVE):
         raise ValueError(
             f"{caller}: the training data must not be evaluated with boosting='dart' and a custom objective: LightGBM "
             "drops trees to show its scores, and those that it drops after the last tree are lost; evaluate a copy, "

@@ -26,7 +26,7 @@ from .interval import LEVEL, bootstrap_weights
 from .models import model_scores, names_of_models
 from .preparation import Task, prepare_task
 from .problem import FIT, Stage, blended
-from .scores import SHAPE, column_names, refuse_infinite
+from .scores import SHAPE, column_names, refuse_infinite_scores
 from .settings import SOFT, check_settings
 
 
@@ -379,7 +379,7 @@ class SoftBlender(BaseEstimator):  # type: ignore[misc]
                 self, given, reset=reset, dtype=np.float64, order="C", ensure_all_finite=False, ensure_min_samples=least
             )
         names = column_names(S, matrix.shape[1])
-        refuse_infinite(caller, matrix, names)
+        refuse_infinite_scores(caller, matrix, names)
         return matrix, names
 
     def _queries(self, caller: str, n_docs: int, group: Any, qid: Any) -> Queries:

@@ -14,10 +14,9 @@ from ..choices import Auto, Noise, Normalize, Progress, SigmaUnit
 from ..metrics.hard import Metric
 from ..metrics.soft import AnyMetric, SoftMetric
 from ..progress import shows
+from ..statistics import N_BOOT
 from .interval import percentiles
 from .mixtures import largest, read_mixtures, read_resampling
-
-N_BOOT = 1000
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,6 @@ from ..metrics.prepared import PreparedQueries, prepare
 from ..objectives.soft import checked_mix
 from .annealing import counting_queries, room_at_cutoff
 
-AUTO = "auto"
 Mix = tuple[tuple[Metric, float], ...]
 
 _ORDER = "kendall"
@@ -27,7 +26,7 @@ _LEAST_ROOM = 0.5  # longer lists take longer over their whole order than over t
 def check_mix(caller: str, mix: Any) -> Mix | str:
     """The metrics and their weights, or "auto"."""
     if isinstance(mix, str):
-        refuse_other_text(caller, "mix", mix, AUTO, "a mapping from metrics to weights")
+        refuse_other_text(caller, "mix", mix, "a mapping from metrics to weights")
         return mix
     checked = checked_mix(caller, mix)
     for metric, _ in checked:

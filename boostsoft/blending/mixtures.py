@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arguments import FloatArray, Whole, one_of, positive_number, seed_of, whole_number
+from ..arguments import AUTO, FloatArray, Whole, one_of, positive_number, seed_of, whole_number
 from ..kernels.noise import LAWS
 from ..labels import read_labels
 from ..metrics.hard import Metric, refuse_cutoffs_per_query
@@ -23,7 +23,6 @@ from ..query_means import bootstrap_means, refuse_infinite, weighted_means
 from ..statistics import check_resamples
 from .alike import copies, is_rounding, warn_of_constants, warn_of_copies, warn_of_one_that_counts
 from .annealing import automatic_sigma, counting_queries
-from .mix import AUTO
 from .problem import blended
 from .scores import directions, normalized, refuse_unscored, score_matrix
 

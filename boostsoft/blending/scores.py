@@ -35,7 +35,7 @@ def score_matrix(caller: str, S: Any) -> tuple[FloatArray, list[str]]:
     with naming(caller, "S", SHAPE):
         matrix: FloatArray = check_array(given, dtype=np.float64, order="C", ensure_all_finite=False, input_name="S")
     names = column_names(S, matrix.shape[1])
-    refuse_infinite(caller, matrix, names)
+    refuse_infinite_scores(caller, matrix, names)
     return matrix, names
 
 
@@ -45,7 +45,7 @@ def column_names(S: Any, n_columns: int) -> list[str]:
     return [f"column {name!r}" for name in columns]
 
 
-def refuse_infinite(caller: str, matrix: FloatArray, names: Sequence[str]) -> None:
+def refuse_infinite_scores(caller: str, matrix: FloatArray, names: Sequence[str]) -> None:
     """Raise if a score is infinite, naming its place."""
     wrong = np.isinf(matrix)
     if wrong.any():

@@ -14,8 +14,8 @@ from ..choices import Auto, Noise, Normalize, Progress, SigmaUnit
 from ..metrics.hard import Metric
 from ..metrics.soft import AnyMetric, SoftMetric
 from ..progress import shows
+from ..statistics import N_BOOT
 from .baselines.grid import compositions
-from .curve import N_BOOT
 from .interval import percentiles
 from .mixtures import largest, read_mixtures, read_resampling
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import FloatArray, IntArray, as_array, finite_vector, refuse_masked, short
+from ..arguments import FloatArray, IntArray, as_array, finite_vector, refuse_masked, refuse_negative, short
 from ..metrics import Metric
 from ..metrics.prepared import prepare
 from ..objectives import NothingToLearnError, Objective
@@ -271,8 +271,7 @@ def _checked_weights(weight: Any, groups: QueryGroups, weigh_queries: bool) -> F
     if weight is None:
         return np.ones(groups.n_docs)
     rows = finite_vector("weight", "rows", weight, groups.n_docs)
-    if np.any(rows < 0):
-        raise ValueError(f"weight must not be negative; got {rows.min()}")
+    refuse_negative("weight", "rows", rows)
     firsts = groups.per_document(rows[groups.offsets[:-1]])
     if weigh_queries and np.any(rows != firsts):
         at = int(np.argmax(rows != firsts))

@@ -259,7 +259,9 @@ class Metric:
     def refuse_pooled(self, caller: str) -> None:
         """Raise if the metric has no value per query."""
         if self.pooled:
-            raise ValueError(f"{caller}: pooled=True gives one value for all queries together, none per query")
+            raise ValueError(
+                f"{caller}: pooled=True gives one value for all queries together, none per query; got {short(self)}"
+            )
 
     def evaluate(self, prepared: PreparedQueries, scores: FloatArray, weights: FloatArray) -> FloatArray:
         """Values of the queries on checked scores: what the methods above and the boosters' adapters call."""

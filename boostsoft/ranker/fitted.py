@@ -17,13 +17,11 @@ def encoded(caller: str, ranker: Any, X: Any) -> tuple[Trees, Features]:
     return TREES[ranker._trees], ranker._encoder.encode(caller, checked_columns(caller, ranker, X, reset=False))
 
 
-def query_ids(ranker: Any, X: Any) -> Any:
+def query_ids(caller: str, ranker: Any, X: Any) -> Any:
     """The query ids in X if a column of it holds them; ``ranker`` may stand for one, as scikit-learn's frozen ones."""
     _check(ranker)
     column = getattr(getattr(ranker, "_encoder", None), "qid_column", None)
-    return (
-        None if column is None else ids_in("SoftRanker", checked_columns("SoftRanker", ranker, X, reset=False), column)
-    )
+    return None if column is None else ids_in(caller, checked_columns(caller, ranker, X, reset=False), column)
 
 
 def _check(ranker: Any) -> None:

@@ -133,7 +133,8 @@ def _add(found: Grown, trees: Trees, first: Job, member: Member, at: int, share:
     job = _job(its, trees, member.objective(settings.objective), first.train, sets, found.booster)
     if first.shown is not None:
         first.shown.begin(at)
-    more = _train(trees, replace(job, data=first.data, shown=first.shown, share=share, later=True, fitted=fitted))
+    shared = {"data": first.data, "shown": first.shown}
+    more = _train(trees, replace(job, **shared, share=share, later=True, fitted=fitted, noted=False))
     both = replace(found, grown=found.grown + more.grown, curves=_joined(found.curves, more.curves))
     if trees.n_splits(more.booster) == trees.n_splits(found.booster):
         return both

@@ -37,7 +37,6 @@ from . import convex_losses, members, random_trees, rate
 FIT = "SoftRanker.fit"
 Checked = TypeVar("Checked")
 BOOSTERS = get_args(BoosterName)
-AUTO = "auto"
 # LightGBM's beside random_state, of what is drawn for trees; that of the data is drawn by once
 SEEDS = ("bagging_seed", "bagging_fraction_seed", "feature_fraction_seed", "extra_seed")
 WHOLE_ORDER: MetricWeights = {"kendall": 0.3}
@@ -158,7 +157,7 @@ def check_settings(ranker: Any) -> Settings:
     """Check a ranker's parameters and build the objective and the metrics."""
     by_data = isinstance(ranker.losses, str)
     if by_data:
-        refuse_other_text(FIT, "losses", ranker.losses, AUTO, "a mapping from names of losses to weights")
+        refuse_other_text(FIT, "losses", ranker.losses, "a mapping from names of losses to weights")
     objective = read_objective(
         FIT,
         ranker.metric,
@@ -234,7 +233,7 @@ def _unless_auto(
 ) -> Checked | None:
     """The value, checked; None for "auto", which the training data decides."""
     if isinstance(value, str):
-        refuse_other_text(FIT, argument, value, AUTO, otherwise)
+        refuse_other_text(FIT, argument, value, otherwise)
         return None
     return check(FIT, argument, value)
 
@@ -245,7 +244,7 @@ def _mix(ranker: Any) -> MetricWeights | None:
     if not isinstance(mix, str):
         given: MetricWeights | None = mix
         return given
-    refuse_other_text(FIT, "mix", mix, AUTO, "a mapping from metrics to weights")
+    refuse_other_text(FIT, "mix", mix, "a mapping from metrics to weights")
     return chosen_mix(as_metric(FIT, ranker.metric, {}))
 
 

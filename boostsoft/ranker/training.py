@@ -76,6 +76,7 @@ class Job:
     later : there, whether they are not the first: the trees of ``start`` are other boosters', from which none goes on.
     fitted : how far labels, or gains, that the objective fits are apart; of no matter where it is a metric's.
     callbacks : the user's own, of the booster's kind; of a single booster.
+    noted : whether it is what whoever replaces the booster's ``train``, as MLflow's autologging does, is to see.
     """
 
     settings: Settings
@@ -91,6 +92,7 @@ class Job:
     later: bool = False
     fitted: float = 1.0
     callbacks: Sequence[Any] = ()
+    noted: bool = True
 
     @property
     def is_seen(self) -> bool:

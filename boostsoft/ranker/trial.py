@@ -144,7 +144,7 @@ class _Trial:
             random_trees=random,
         )
         job = Job(settings, settings.objective, self._curvature, self._learned, [], None, Watch("", [], None))
-        booster = self.trees.train(replace(job, data=self._data))
+        booster = self.trees.train(replace(job, data=self._data, noted=False))
         self._grown += settings.n_estimators
         self._tell(self._grown)
         return booster

@@ -242,6 +242,7 @@ def train(job: Job) -> Any:
 
 def _train(job: Job) -> Any:
     import xgboost
+    import xgboost.training  # whose function is the one that nobody replaces
 
     settings = job.settings
     data, matrices = job.data
@@ -259,7 +260,8 @@ def _train(job: Job) -> Any:
     # of a later one of several boosters XGBoost would show the scores of all
     before = _margin(job.start, data) if job.later else None
     values = _measured(job, metrics, valid) if job.later else lambda _: recorded.take()
-    booster = xgboost.train(
+    grow = xgboost.train if job.noted else xgboost.training.train
+    booster = grow(
         params,
         data,
         given["num_boost_round"],
@@ -274,7 +276,7 @@ def _train(job: Job) -> Any:
     if job.start is None and n_splits(booster) == 0:
         # trees without a split: their leaves hold what rounding left of gradients that add up to 0
         job.watch.forget()
-        return xgboost.train(params, data, 0)
+        return xgboost.training.train(params, data, 0)
     best = booster.attr("best_iteration") if job.callbacks else None
     job.watch.chosen = None if best is None else int(best) + 1
     return booster

@@ -9,6 +9,7 @@ import numpy as np
 from ..arguments import FloatArray
 from ..choices import BandKind
 from ..query_means import central
+from ..statistics import N_BOOT
 from ..tracks.effects import first_best
 from ..tracks.tree_track import TreeTrack
 
@@ -21,7 +22,7 @@ def best_step(track: TreeTrack, metric: int) -> int:
     return first_best(track.mean[:, metric])
 
 
-def band_of(track: TreeTrack, metric: int, kind: str, level: float, n_boot: int = 1000) -> Band:
+def band_of(track: TreeTrack, metric: int, kind: str, level: float, n_boot: int = N_BOOT) -> Band:
     """Ends of the band at each step, each (n_steps,).
 
     A band of the mean is as wide as queries differ, at every step alike. Steps share their queries, so that the

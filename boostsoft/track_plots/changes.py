@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arguments import IntArray
+from ..arguments import IntArray, of_type
 from ..drawing import BLUE, INK, QUIET, VERMILION, brief, frame, given_axes, inches, letters, literal
 from ..query_means import STILL
 from ..tracks.checks import place_or_first_soft
@@ -16,7 +16,7 @@ from ..tracks.effects import TreeEffects, effects_of
 from ..tracks.tree_track import TreeTrack
 from ..tracks.words import number, per_cent
 from .curves import MetricChoice
-from .labels import MINUS, as_track, remark, signed, tree_axis
+from .labels import MINUS, remark, signed, tree_axis
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -72,7 +72,7 @@ def plot_changes(
     >>> axes.get_title(loc="left"), [text.get_text() for text in axes.texts]
     ('Change of ndcg_gaussian@10 by tree', ['0 help', '2 unsure', '0 hurt (by chance alone 0.05)'])
     """
-    as_track("plot_changes", track)
+    of_type("plot_changes", "track", track, TreeTrack)
     chosen = place_or_first_soft("plot_changes", "metric", track.metrics, metric)
     effects = effects_of("plot_changes", track, chosen, level)
     axes = given_axes("plot_changes", ax, 8.0, 3.6)

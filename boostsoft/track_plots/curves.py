@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arguments import FloatArray, fraction, one_of, short
+from ..arguments import FloatArray, fraction, of_type, one_of, short
 from ..choices import BandKind
 from ..drawing import (
     QUIET,
@@ -27,7 +27,7 @@ from ..drawing import (
 from ..metrics import SoftMetric
 from ..metrics.hard import twin_in
 from ..metrics.soft import AnyMetric
-from ..statistics import check_resamples
+from ..statistics import N_BOOT, check_resamples
 from ..tracks.checks import place_of
 from ..tracks.tree_track import TreeTrack
 from ..tracks.words import amount, number, per_cent
@@ -36,7 +36,6 @@ from .labels import (
     FEW_STEPS,
     Look,
     Tracks,
-    as_track,
     as_tracks,
     look_of,
     track_names,
@@ -92,7 +91,7 @@ def plot_curves(
     *,
     band: BandKind | None = "paired",
     level: float = 0.95,
-    n_boot: int = 1000,
+    n_boot: int = N_BOOT,
     ax: Axes | None = None,
 ) -> Axes:
     """Mean after each tree, of one or several tracks and metrics, with bootstrap bands over queries.
@@ -198,7 +197,7 @@ def plot_hard_soft(
     >>> [text.get_text() for text in axes.texts]
     ['ndcg@10', '0.8000; best with 2 trees', 'ndcg_gaussian@10', '0.7500; best with 2 trees']
     """
-    hard, soft = _hard_and_soft("plot_hard_soft", as_track("plot_hard_soft", track))
+    hard, soft = _hard_and_soft("plot_hard_soft", of_type("plot_hard_soft", "track", track, TreeTrack))
     axes = given_axes("plot_hard_soft", ax, 8.0, 4.6)
     draw_soft_over_hard("plot_hard_soft", axes, track, hard, soft, band, level)
     return axes
@@ -208,7 +207,7 @@ def draw_soft_over_hard(
     caller: str, axes: Axes, track: TreeTrack, hard: int, soft: int, band: BandKind | None, level: float
 ) -> None:
     """A soft metric with its band over the light line of a hard one, by their places in the track."""
-    bands = _band_choice(caller, band, level, 1000)
+    bands = _band_choice(caller, band, level, N_BOOT)
     light = _Curve(track, hard, track.names[hard], QUIET, {"lw": 1.0, "alpha": 0.8}, None)
     _draw(axes, [light, _curve(track, soft, track.names[soft], look_of(0), bands)], bands)
 
@@ -246,7 +245,7 @@ def hard_soft_figure(tracks: Tracks, *, band: BandKind | None = "paired", level:
     ['Hard: the metric itself', 'Soft: its expectation under noise']
     """
     caller = "hard_soft_figure"
-    found, bands = as_tracks(caller, tracks), _band_choice(caller, band, level, 1000)
+    found, bands = as_tracks(caller, tracks), _band_choice(caller, band, level, N_BOOT)
     pairs = [_hard_and_soft(caller, track) for track in found]
     figure = new_figure(11.5, 4.9)
     panels = figure.subplots(1, 2, sharey=True)

@@ -58,13 +58,6 @@ def as_tracks(caller: str, tracks: Any) -> tuple[TreeTrack, ...]:
     return found
 
 
-def as_track(caller: str, track: Any) -> TreeTrack:
-    """The track, if it is one."""
-    if not isinstance(track, TreeTrack):
-        raise TypeError(f"{caller}: track must be a TreeTrack; got {short(track)}")
-    return track
-
-
 def track_names(tracks: Sequence[TreeTrack]) -> tuple[str, ...]:
     """What each track is called; a number where it has no label or shares it.
 

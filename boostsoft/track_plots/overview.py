@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..arguments import of_type
 from ..drawing import INK, brief, head, literal, new_figure
 from ..tracks.checks import place_or_first_soft
 from ..tracks.effects import TreeEffects, effects_of
@@ -14,7 +15,7 @@ from ..tracks.tree_track import TreeTrack
 from ..tracks.words import per_cent
 from .changes import draw_changes
 from .curves import MetricChoice, draw_soft_over_hard, plot_curves, twin_of
-from .labels import PALETTE, as_track, remark
+from .labels import PALETTE, remark
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -58,7 +59,7 @@ def track_figure(track: TreeTrack, metric: MetricChoice | None = None, *, level:
     >>> [axes.get_title(loc="left") for axes in figure.axes]
     ['Keep all 2 trees: with fewer, more than 0.0015 may be given up', 'Change of ndcg@10 by tree']
     """
-    as_track("track_figure", track)
+    of_type("track_figure", "track", track, TreeTrack)
     chosen = place_or_first_soft("track_figure", "metric", track.metrics, metric)
     effects = effects_of("track_figure", track, chosen, level)
     figure = new_figure(10.0, 7.4)

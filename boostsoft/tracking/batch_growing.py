@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from ..adapters.lightgbm_data import CATEGORIES, OBJECTIVE, STOPPING, is_forest, refuse_classes
+from ..adapters.lightgbm_data import CATEGORIES, CUSTOM, OBJECTIVE, STOPPING, is_forest, refuse_classes
 from ..adapters.xgboost_data import refuse_other_kinds, refuse_several_scores
 from ..arguments import FloatArray, short
 from ..ranker.lightgbm_trees import TAKEN
@@ -130,7 +130,7 @@ class LightGBMGrower:
                 found.setdefault("objective", found.pop(name))
         if is_forest(found) or staged_lightgbm.is_averaged(self.booster):
             raise ValueError(f"{CALLER}: model must be boosted: a random forest's trees do not continue one another")
-        if params is None and found.get("objective") in (None, "none", "custom"):
+        if params is None and found.get("objective") in (None, *CUSTOM):
             objective = getattr(model, "objective", None)
             if not callable(objective):
                 raise ValueError(

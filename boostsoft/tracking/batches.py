@@ -28,7 +28,7 @@ from ..query_means import (
     weighted_mean,
 )
 from ..stages.blocks import refuse_other_width
-from ..statistics import check_resamples
+from ..statistics import N_BOOT, check_resamples
 from ..tracks.builder import as_metrics
 from .batch_data import CALLER, Batch, read_batches
 from .batch_growing import Grower, Grown, open_grower, start_name
@@ -53,7 +53,7 @@ def marginal_value(
     base_margin: Any = None,
     query_weight: Any = None,
     level: float = 0.95,
-    n_boot: int = 1000,
+    n_boot: int = N_BOOT,
     seed: int = 0,
     progress: Progress = "auto",
 ) -> BatchValues:

@@ -92,23 +92,23 @@ def find_queries(
     """The queries by ``group``, by ``qid`` or by a SoftRanker's column of X, and what the user calls each."""
     if group is None and qid is None:
         ranker = soft_ranker(model)
-        qid = query_ids(ranker, X) if hasattr(ranker, "booster_") else None
+        qid = query_ids(caller, ranker, X) if hasattr(ranker, "booster_") else None
         if qid is None:
             raise ValueError(f"{caller}: group= (documents per query) or qid= (one id per document) must be given")
     groups = resolve_groups(caller, n_docs, group, qid)
     return groups, None if qid is None else read_ids(caller, qid)[groups.offsets[:-1]]
 
 
-def threads_of(model: Any) -> int | None:
+def threads_of(caller: str, model: Any) -> int | None:
     """The threads that a SoftRanker was given, None for its default and other models."""
     ranker = soft_ranker(model)
-    return None if ranker is None else check_threads("track_trees", ranker.n_jobs)
+    return None if ranker is None else check_threads(caller, ranker.n_jobs)
 
 
 def _of_ranker(caller: str, ranker: Any, X: Any) -> tuple[int, Iterator[FloatArray]]:
     """The ranker's booster on the features that it makes of X."""
     trees, features = encoded(caller, ranker, X)
-    threads = threads_of(ranker)
+    threads = threads_of(caller, ranker)
     if trees.NAME == "lightgbm":
         return staged_lightgbm.stages(caller, ranker.booster_, features.matrix, None, threads)
     return staged_xgboost.stages(caller, ranker.booster_, xgboost_trees.as_dmatrix(features, threads), None)

@@ -136,7 +136,7 @@ def track_trees(
     stages = open_model(CALLER, model, X, groups.n_docs, init_score=init_score, base_margin=base_margin)
     if stages.n_trees is not None:
         _refuse_late_start(start, stages.n_trees)
-    with at_most(threads_of(model)):
+    with at_most(threads_of(CALLER, model)):
         _measure(builder, stages, start, every, shown)
     return builder.track()
 

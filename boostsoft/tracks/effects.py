@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arguments import FloatArray, IntArray, fraction, non_negative_number, whole_number
+from ..arguments import FloatArray, IntArray, fraction, non_negative_number, of_type, whole_number
 from ..choices import Frame
 from ..frames import as_frame
 from ..metrics.soft import AnyMetric
@@ -24,7 +24,7 @@ from ..query_means import (
     t_quantile,
     weighted_means,
 )
-from ..statistics import check_resamples
+from ..statistics import N_BOOT, check_resamples
 from .checks import place_of
 from .tree_track import TreeTrack
 from .words import amount, number, per_cent
@@ -216,7 +216,7 @@ class TreeEffects:
 
 
 def tree_effects(
-    track: TreeTrack, metric: int | str | AnyMetric = 0, *, level: float = 0.95, n_boot: int = 1000, seed: int = 0,
+    track: TreeTrack, metric: int | str | AnyMetric = 0, *, level: float = 0.95, n_boot: int = N_BOOT, seed: int = 0,
     margin: float = 0.005,
 ) -> TreeEffects:  # fmt: skip
     """What each step did to a metric, which steps hurt, and how many trees to keep.
@@ -280,13 +280,12 @@ def tree_effects(
     array([3])
     """
     caller = "tree_effects"
-    if not isinstance(track, TreeTrack):
-        raise TypeError(f"{caller}: track must be a TreeTrack; got {type(track).__name__}")
+    of_type(caller, "track", track, TreeTrack)
     return effects_of(caller, track, place_of(caller, "metric", track.metrics, metric), level, n_boot, seed, margin)
 
 
 def effects_of(
-    caller: str, track: TreeTrack, at: int, level: float, n_boot: int = 1000, seed: int = 0, margin: float = 0.005,
+    caller: str, track: TreeTrack, at: int, level: float, n_boot: int = N_BOOT, seed: int = 0, margin: float = 0.005,
     resampled: FloatArray | None = None,
 ) -> TreeEffects:  # fmt: skip
     """The same for whoever is named in errors; from means of :func:`resampled_steps` where they are known already."""
@@ -322,9 +321,9 @@ def effects_of(
     )  # fmt: skip
 
 
-def resampled_steps(track: TreeTrack, at: int, n_boot: int = 1000, seed: int = 0) -> FloatArray:
-    """Means of a metric over resampled queries, (n_boot, 1 + n_steps), that at the beginning first."""
-    return bootstrap_means(_all_steps(track, at), track.counted(at), n_boot, seed)
+def resampled_steps(track: TreeTrack, at: int) -> FloatArray:
+    """Means of a metric over resampled queries, those of :func:`effects_of`, that at the beginning first."""
+    return bootstrap_means(_all_steps(track, at), track.counted(at), N_BOOT, 0)
 
 
 def _all_steps(track: TreeTrack, at: int) -> FloatArray:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..arguments import FloatArray, fraction, non_negative_number, set_fields, whole_number
+from ..arguments import FloatArray, fraction, non_negative_number, of_type, set_fields, whole_number
 from ..metrics.soft import AnyMetric
 from ..query_means import STILL, counted_weights, degrees_of_freedom, mean_error, moved, t_quantile, weighted_mean
 from .checks import place_of
@@ -105,6 +105,7 @@ class StoppingRule:
         metric : int, str or metric
             By position, name or value; another raises, as in :meth:`TreeTrack.index`.
         """
+        of_type("StoppingRule.stop_at", "track", track, TreeTrack)
         at = place_of("StoppingRule.stop_at", "metric", track.metrics, metric)
         watch = self.begin(track.start, track.beginning[at], track.query_weight)
         for n_trees, values in zip(track.steps.tolist(), track.per_query[:, at], strict=True):

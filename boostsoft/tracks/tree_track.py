@@ -17,7 +17,7 @@ from ..frames import Repeated, as_frame
 from ..metrics.soft import AnyMetric
 from ..query_groups import QueryGroups
 from ..query_means import bootstrap_means, central, change_errors, counted_weights, weighted_means
-from ..statistics import check_resamples
+from ..statistics import N_BOOT, check_resamples
 from . import files
 from .checks import check_step, checked, place_of, read_only
 
@@ -202,7 +202,7 @@ class TreeTrack:
         """
         return counted_weights(self.beginning[self.index(metric)], self.query_weight)
 
-    def band(self, level: float = 0.95, n_boot: int = 1000, seed: int = 0) -> tuple[FloatArray, FloatArray]:
+    def band(self, level: float = 0.95, n_boot: int = N_BOOT, seed: int = 0) -> tuple[FloatArray, FloatArray]:
         """Confidence band of the mean: percentiles over resampled queries.
 
         Parameters
@@ -238,7 +238,7 @@ class TreeTrack:
                 found[:, :, metric] = [[-np.inf], [np.inf]]
         return found[0], found[1]
 
-    def resampled(self, metric: int | str | AnyMetric = 0, n_boot: int = 1000, seed: int = 0) -> FloatArray:
+    def resampled(self, metric: int | str | AnyMetric = 0, n_boot: int = N_BOOT, seed: int = 0) -> FloatArray:
         """Means over resampled queries, (n_boot, n_steps): the same resamples for all steps.
 
         ``metric`` is as in :meth:`index`; ``n_boot``, 1 at least, is the number of resamples, and ``seed`` draws them.
