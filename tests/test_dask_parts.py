@@ -181,9 +181,7 @@ def test_scores_and_weights_must_be_finite():
         bd.evaluate("ndcg", y, holes, qid)
     with pytest.raises(ValueError, match=r"evaluate: partition 1: weight: rows must be finite; got nan at position 1"):
         bd.evaluate("ndcg", y, y, qid, weight=holes)
-    with pytest.raises(
-        ValueError, match=r"evaluate: partition 0: weight: rows must not be negative; got -1\.0"
-    ):
+    with pytest.raises(ValueError, match=r"evaluate: partition 0: weight: rows must not be negative; got -1\.0"):
         bd.evaluate("ndcg", y, y, qid, weight=-1.0 * y)
     with pytest.raises(ValueError, match=r"evaluate: partition 1: y_true must be finite; got nan at position 1"):
         bd.evaluate("ndcg", holes, y, qid)

@@ -143,7 +143,7 @@ def test_query_ids_in_a_column_are_found_within(data):
     assert scorer(FrozenEstimator(fitted), X, data.y) == scorer(fitted, X, data.y)
     with pytest.raises(NotFittedError, match="This SoftRanker instance is not fitted"):
         scorer(make_pipeline(FunctionTransformer(), ranker(qid_column=0)), X, data.y)
-    with pytest.raises(ValueError, match="^make_ranking_scorer: X: X has 1 features"):
+    with pytest.raises(ValueError, match=r"^make_ranking_scorer: X: X has 1 features"):
         scorer(ranker(qid_column=0, n_estimators=3).fit(X, data.y), X[:, :1], data.y)
     with pytest.raises(ValueError, match=r"qid is missing: .* or a SoftRanker with qid_column"):
         scorer(make_pipeline(FunctionTransformer(), Ridge()).fit(data.X, data.y), data.X, data.y)
