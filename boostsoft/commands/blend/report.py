@@ -18,7 +18,7 @@ from ...statistics import PairedInterval, counted_mean
 from ...tracks.words import amount
 from ..terminal import ResultTable
 from .scores import Scores
-from .work import RIVAL, Blend
+from .work import BEST, RIVAL, Blend
 
 _GAIN = " And its gain is the label, where here it is 2^label - 1 (--gain linear is as there)."
 
@@ -54,7 +54,7 @@ def report(blend: Blend, scores: Scores, settings: Mapping[str, Any], folds: int
         parts += [
             Text(f"{title} on held-out queries, {min(folds, blend.queries)} folds", style="italic"),
             _held_out_table(blend),
-            Text(_verdict(blend.leads[RIVAL]), style="bold"),
+            Text(_verdict(blend.leads), style="bold"),
         ]
     return Group(*parts)
 
@@ -90,14 +90,20 @@ def _held_out_table(blend: Blend) -> ResultTable:
     return table
 
 
-def _verdict(found: PairedInterval) -> str:
-    """Whether blending was worth it, by its lead over the best that needs no blend or no training."""
-    rival = f"the {RIVAL}"
+def _verdict(leads: Mapping[str, PairedInterval]) -> str:
+    """Whether blending was worth it: by its least lead over what needs no blend or no training.
+
+    The one that was best in training is no measure alone: what is lucky on all queries but those held out is unlucky on
+    these, so that it can stay behind all three that it is chosen among.
+    """
+    name, found = min(leads.items(), key=lambda item: (item[1].sign >= 0, item[1].low))
+    rival = f"the {name}" if name in (BEST, RIVAL) else name
     if found.sign:
         place, side = ("higher", "above") if found.sign > 0 else ("lower", "below")
+        among = "all of these" if found.sign > 0 else rival
         if found.too_few:
-            return f"The blend is {place} than {rival} {found.too_few}."
-        return f"The blend is {place} than {rival}: the whole interval is {side} 0."
+            return f"The blend is {place} than {among} {found.too_few}."
+        return f"The blend is {place} than {among}: {'every' if found.sign > 0 else 'the whole'} interval is {side} 0."
     lead = f"between {found.low:+.4f} and {found.high:+.4f}"
     return f"The blend is not told from {rival} by {found.n} queries: its lead is {lead}."
 

@@ -24,7 +24,7 @@ from ...statistics import PairedInterval, counted_mean, paired_interval
 from .scores import Scores
 
 BLEND, BEST, EQUAL, FUSION = "blend", "best model", "equal weights", "reciprocal rank fusion"
-RIVAL = "best of these three"  # by the training queries: by the held-out ones it would be too good
+RIVAL = "best of them in training"  # of the three: by the held-out queries it would be too good
 _LEAST_QUERIES = 2
 _COLUMN = re.compile(r"column (\d+)")
 _STEPS = 51  # points of the curve
