@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -15,11 +16,12 @@ import numpy as np
 
 from .arguments import short
 
-_WIDTH = 24
+_WIDTH, _NARROW = 24, 50  # columns of a bar, and of a page that has room for the numbers alone
 PAGE = 110  # columns, where nothing says how many there are
 _PAUSE = 0.1  # seconds between two looks
 _LONG = 20_000_000  # bytes, which take a second or two to read
 _PATIENCE = 0.3  # seconds before a bar on a terminal is worth a look
+_open: list[str] = []  # what the bar that is shown is of: another one would write over it
 
 Item = TypeVar("Item")
 
@@ -42,7 +44,10 @@ def shows(caller: str, progress: Any) -> bool:
 
 
 def _on_terminal() -> bool:
-    return sys.stderr is not None and sys.stderr.isatty()  # without a console there is no such stream
+    """Whether a line can be written over where somebody looks; an editor's shell only adds to what is there."""
+    if sys.stderr is None or not sys.stderr.isatty():  # without a console there is no such stream
+        return False
+    return os.environ.get("TERM", "").lower() not in ("dumb", "unknown")
 
 
 def _is_alone() -> bool:
@@ -51,18 +56,28 @@ def _is_alone() -> bool:
 
 @contextmanager
 def bar(shown: bool, text: str, total: float | None = 1.0, counts: bool = False) -> Iterator[Tell]:
-    """What to tell how much of the total is done, a share or a count; shows a bar if it is to be ``shown``."""
-    if not shown:
+    """What to tell how much of the total is done, a share or a count; shows a bar if it is to be ``shown``.
+
+    One within another is silent.
+    """
+    if not shown or _open:
         yield lambda done, words="": None
-    elif _on_terminal():
-        with _terminal_bar(text, total, counts) as tell:
+        return
+    _open.append(text)
+    try:
+        with (_terminal_bar if _on_terminal() else _bar_in_lines)(text, total, counts) as tell:
             yield tell
-    else:
-        line = Line()
-        try:
-            yield lambda done, words="": line.write_if_due(done, total, counts, f"{text} {words}".rstrip())
-        finally:
-            line.close()
+    finally:
+        _open.clear()
+
+
+@contextmanager
+def _bar_in_lines(text: str, total: float | None, counts: bool) -> Iterator[Tell]:
+    line = Line()
+    try:
+        yield lambda done, words="": line.write_if_due(done, total, counts, f"{text} {words}".rstrip())
+    finally:
+        line.close()
 
 
 @contextmanager
@@ -117,12 +132,12 @@ def bar_of_files(caller: str, paths: Sequence[Path], progress: Any) -> Iterator[
 class Line:
     """A line that is written over: a bar, how much is done, and words.
 
-    It holds no cursor and no thread and redirects nothing: work that ends by an exception leaves nothing behind but the
-    line.
+    It holds no cursor and no thread and redirects nothing: work that ends by an exception, as LightGBM's early stopping
+    is, leaves nothing behind but the line, and two spaces before what comes next.
     """
 
     def __init__(self) -> None:
-        self._next = 0.0
+        self._next, self._length = 0.0, 0
         self._console: Any = None
 
     @property
@@ -143,28 +158,36 @@ class Line:
     def write(self, share: float | None, done: str, name: str, value: str = "") -> None:
         """Write the line anew; without a share, which is not known then, there is no bar."""
         from rich.console import Console
-        from rich.control import Control
-        from rich.segment import ControlType
         from rich.text import Text
 
         if self._console is None:
             width = None if _on_terminal() else PAGE
             self._console = Console(stderr=True, force_terminal=True, force_jupyter=False, width=width)
-        full = round(_WIDTH * (share or 0.0))
+        console, room = self._console, self._console.width - 3
+        ascii_only = console.options.ascii_only
+        mark = "-" if ascii_only else "━"
+        left = " " if console.no_color or console.color_system is None else mark  # colour alone tells them apart
+        width = 0 if share is None or console.width < _NARROW else _WIDTH
+        full = round(width * (share or 0.0))
         line = Text.assemble(
-            ("━" * full, "green"), ("━" * (0 if share is None else _WIDTH - full), "bright_black"),
-            f" {done} ".lstrip() if share is None else f" {done} ", (name, "cyan"), f" {value}",
+            (mark * full, "green"), (left * (width - full), "bright_black"),
+            f" {done} " if width else f"{done} ".lstrip(), (name, "cyan"), f" {value}",
         )  # fmt: skip
-        line.truncate(self._console.width - 1, overflow="ellipsis", pad=True)
-        self._console.control(Control(ControlType.CARRIAGE_RETURN))
-        self._console.print(line, end="", soft_wrap=True, highlight=False)
+        if ascii_only:
+            line = Text(line.plain.replace("±", "+-"), spans=line.spans)
+        line.truncate(room, overflow="crop" if ascii_only else "ellipsis")
+        length = line.cell_len
+        line.pad_right(max(self._length - length, 0) + 2)
+        self._length = length
+        console.file.write("\r")  # Rich writes none where the terminal is said to be dumb
+        console.print(line, end="", soft_wrap=True, highlight=False)
         self._next = time.monotonic() + _PAUSE
 
     def close(self) -> None:
         """End the line."""
         if self._console is not None:
             self._console.print()
-            self._console = None
+            self._console, self._length = None, 0
 
 
 class MetricBar:
@@ -185,7 +208,7 @@ class MetricBar:
 
     def due(self, last: bool) -> bool:
         """Whether to show the next value; ``last`` ones are shown whenever they come."""
-        return shows(self._caller, self._wanted) and (last or self._line.due)
+        return not _open and shows(self._caller, self._wanted) and (last or self._line.due)
 
     def show(self, done: int, total: int | None, name: str, value: str) -> None:
         """Write the line anew."""

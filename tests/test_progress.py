@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import re
+import sys
 import threading
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -134,8 +137,70 @@ def test_a_share_elsewhere(counted, capsys, monkeypatch):
     assert second.endswith("…")
     green, rest = re.search(r"\x1b\[32m(━+)\x1b\[0m\x1b\[90m(━+)", err).groups()
     assert (len(green), len(rest)) == (12, 12)  # 49 % of 24, rounded
-    widths = {len(line) for line in re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", err).strip("\r\n").split("\r")}
-    assert widths == {progress.PAGE - 1}
+    widths = [len(line) for line in written(err)]
+    assert widths[1] == progress.PAGE - 1
+
+
+def written(err):
+    """What stands in the line at each time, spaces behind it included."""
+    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", err).strip("\r\n").split("\r")
+
+
+def test_a_line_covers_the_one_before_and_keeps_apart_from_what_comes_next(counted, capsys):
+    line = progress.Line()
+    line.write(None, "9 trees", "ndcg@10", "0.5000")
+    line.write(None, "10 trees", "map")
+    first, second = written(capsys.readouterr().err)
+    assert first == "9 trees ndcg@10 0.5000  "
+    assert second == "10 trees map ".ljust(len(first))
+
+
+@pytest.mark.parametrize(
+    ("environment", "encoding", "expected"),
+    [
+        ({}, "utf-8", "━" * 24 + " 1/4 ndcg@10 0.5 ± 0.1"),
+        ({"NO_COLOR": "1"}, "utf-8", "━" * 6 + " " * 18 + " 1/4 ndcg@10 0.5 ± 0.1"),
+        ({"TERM": "dumb"}, "utf-8", "━" * 6 + " " * 18 + " 1/4 ndcg@10 0.5 ± 0.1"),
+        ({}, "ascii", "-" * 24 + " 1/4 ndcg@10 0.5 +- 0.1"),
+        ({"NO_COLOR": "1"}, "latin-1", "-" * 6 + " " * 18 + " 1/4 ndcg@10 0.5 +- 0.1"),
+        ({"COLUMNS": "49"}, "utf-8", "1/4 ndcg@10 0.5 ± 0.1"),
+        ({"COLUMNS": "22"}, "utf-8", "1/4 ndcg@10 0.5 ± …"),
+        ({"COLUMNS": "20"}, "ascii", "1/4 ndcg@10 0.5 +"),
+    ],
+)
+def test_a_line_suits_the_terminal(environment, encoding, expected, terminal, monkeypatch):
+    raw = io.BytesIO()
+    monkeypatch.setattr(sys, "stderr", io.TextIOWrapper(raw, encoding))
+    monkeypatch.delenv("FORCE_COLOR")
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    line = progress.Line()
+    line.write(0.25, "1/4", "ndcg@10", "0.5 ± 0.1")
+    line.write(0.25, "1/4", "ndcg@10", "0.5 ± 0.1")
+    sys.stderr.flush()
+    shown = raw.getvalue().decode(encoding)
+    assert shown.startswith("\r")
+    assert written(shown) == [expected + "  "] * 2
+
+
+def test_an_editors_shell_is_no_terminal(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", SimpleNamespace(isatty=lambda: True))
+    for term, found in (("xterm", True), ("dumb", False), ("", True)):
+        monkeypatch.setenv("TERM", term)
+        assert shows("fit", "auto") is found
+
+
+@pytest.mark.usefixtures("counted")
+def test_a_bar_within_another_is_silent(capsys):
+    inner = progress.MetricBar("track", True)
+    assert inner.due(last=True)
+    with bar(True, "outer", 2, counts=True) as tell:
+        with bar(True, "inner", 2, counts=True) as tell_inner:
+            tell_inner(2)
+        assert not inner.due(last=True)
+        tell(2)
+    assert inner.due(last=True)
+    assert lines(capsys.readouterr().err) == ["2/2 outer"]
 
 
 @pytest.mark.usefixtures("counted")
