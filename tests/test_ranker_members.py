@@ -565,7 +565,8 @@ def test_later_boosters_are_trained_on_the_data_of_the_first_and_shown_no_valida
         shown.append(len(options["valid_sets" if booster == "lightgbm" else "evals"]))
         return train(params, given, *rest, **options)
 
-    monkeypatch.setattr(f"{booster}.train", watched)
+    for name in ("train", {"lightgbm": "engine.train", "xgboost": "training.train"}[booster]):
+        monkeypatch.setattr(f"{booster}.{name}", watched)
     fit(ranker(booster, n_boosters=3, **OPTIONS), data, eval_set=[(valid.X, valid.y)], eval_qid=[valid.qid])
     assert shown == [1, 0, 0]
     assert all(given is trained[0] for given in trained)
