@@ -14,6 +14,7 @@ import xgboost as xgb
 from scipy import sparse
 
 from boostsoft import Metric, SoftBlender, SoftRanker, blend_curve, track_trees
+from boostsoft.ranker.features import Features, are_mostly_rare
 from boostsoft.ranker.fitted import encoded
 
 from . import ranker_cases
@@ -458,6 +459,43 @@ def test_names_that_a_booster_cannot_keep_are_counted(booster, data, names):
         model.predict(frame), ranker(booster).fit(data.X, data.y, qid=data.qid).predict(data.X)
     )
     ranker(booster).fit(frame, data.y, qid=data.qid, init_model=model)
+
+
+def words(n_docs, common, rare, seed=0):
+    """A sparse matrix of columns that half of the documents have, and of such as hardly any has."""
+    rng = np.random.default_rng(seed)
+    often = sparse.csr_matrix(rng.integers(0, 2, (n_docs, common)).astype(float))
+    return sparse.hstack([often, sparse.random(n_docs, rare, density=2 / n_docs, random_state=seed)]).tocsr()
+
+
+def test_columns_that_no_leaf_is_split_by_are_left_out_where_most_are_such(data):
+    X = words(len(data.y), 5, 1200)
+    given = {"n_estimators": 5, "min_child_samples": 8, "random_trees": False, "n_boosters": 1}
+    model = ranker(**given).fit(X, data.y, qid=data.qid)
+    assert "[feature_pre_filter: 1]" in model.booster_.model_to_string()
+    assert ranker(**given).train_arguments(data.y, X=X, qid=data.qid)["params"]["feature_pre_filter"]
+    without = ranker(**given).fit(X[:, :5], data.y, qid=data.qid)
+    assert np.unique(model.predict(X)).size > 5
+    np.testing.assert_array_equal(model.predict(X), without.predict(X[:, :5]))
+    dense = ranker(**given).fit(data.X, data.y, qid=data.qid)
+    assert "[feature_pre_filter: 0]" in dense.booster_.model_to_string()
+
+
+@pytest.mark.parametrize(
+    ("common", "rare", "stored", "expected"),
+    [(1, 1200, 1.0, True), (1, 900, 1.0, False), (700, 600, 1.0, False), (0, 1200, 1.0, False), (1, 1200, 0.0, False)],
+)
+def test_when_most_columns_are_rare(common, rare, stored, expected):
+    """Not if no column is sure to be split by: LightGBM would end in an error."""
+    X = words(300, common, rare)
+    X.data[X.indices < common] *= stored
+    assert are_mostly_rare(Features(X, None, (), from_sparse=True), 8) is expected
+    assert not are_mostly_rare(Features(X.toarray(), None, (), from_sparse=False), 8)
+
+
+def test_columns_that_are_all_rare_are_no_error(data):
+    X = words(len(data.y), 0, 1200)
+    assert ranker(n_estimators=3, n_boosters=1).fit(X, data.y, qid=data.qid).n_iter_ == 3
 
 
 @both

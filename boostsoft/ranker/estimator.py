@@ -114,7 +114,9 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         line, on several machines or where it predicts. XGBoost warns of what it does not know. Features are counted
         without the ``qid_column``.
         LightGBM's ``goss`` begins behind 1 / rate trees of each booster, and of n boosters the rate is an n-th;
-        its forced splits need a leaf more than they are, which smaller boosters have then.
+        its forced splits need a leaf more than they are, which smaller boosters have then. Its ``feature_pre_filter``
+        is on by default where X is sparse and most of 1,000 columns or more have values in fewer documents than
+        ``min_child_samples``: without them, words say, training took a fifth of the time, and ranked as well.
     eval_metric : str, Metric, SoftMetric or a list of them, optional
         What is evaluated after every tree. The first of them is watched. By default ``metric`` under the same noise of
         a fifth of the scores' spread is evaluated and, where ``mix`` has it, Kendall's tau under that noise, and their

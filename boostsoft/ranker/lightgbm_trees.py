@@ -161,7 +161,7 @@ def parameters(settings: Settings, curvature: float, unit: float = STOCK_UNIT) -
         # histograms are then added up in the same order, whatever the machine and its load
         "deterministic": True,
         # without features that may be split at all, LightGBM stops with an error in place of no tree
-        "feature_pre_filter": False,
+        "feature_pre_filter": settings.rare and not n_forced(settings.more),
         # what it adds to the curvature of a category, 10, is made for some .25 per document; with it as it is, small
         # data is never split by category
         "cat_l2": STOCK_CATEGORY_L2 / unit,

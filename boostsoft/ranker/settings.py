@@ -61,6 +61,7 @@ class Settings:
     mix_by_data : whether the order of the list stands in the objective unless the labels say otherwise: if a higher one
         of them is worth less by the user's function.
     sampled : whether random trees are so by the rows and features that they see where thresholds could be random too.
+    rare : whether most features are in too few documents to split by, if the training data has told.
     n_boosters : how many boosters there are; None until the training data is known.
     more : the booster's own further parameters.
     early_stopping_rounds, validation_fraction : as given.
@@ -93,6 +94,7 @@ class Settings:
     by_data: bool = False
     mix_by_data: bool = False
     sampled: bool = False
+    rare: bool = False
 
     @property
     def draws_trees(self) -> bool:

@@ -23,6 +23,7 @@ from ..progress import Tell, bar
 from ..queries import n_relevant, split_queries
 from ..query_means import mean_errors, weighted_means
 from . import rate
+from .features import are_mostly_rare
 from .regularization import first_curvature
 from .rows import Rows
 from .settings import FIT, Settings
@@ -47,6 +48,7 @@ def settle(settings: Settings, trees: Trees, rows: Rows, continued: bool = False
 
     How long trees from zero go on learning says nothing of those that continue others.
     """
+    settings = replace(settings, rare=are_mostly_rare(rows.features, settings.min_child_samples))
     found = settings.on(rows.labels, rows.groups, continued)
     random = bool(found.random_trees)
     tries_kind = found.by_data and random
@@ -124,7 +126,9 @@ class _Trial:
 
     def __init__(self, settings: Settings, trees: Trees, learned: Rows, judged: Rows, tell: Tell) -> None:
         # as of several boosters: LightGBM 4.3 trains but once on what does not keep its features
-        self._settings = replace(settings, objective=changed(settings.objective, losses=()), n_boosters=2)
+        rare = are_mostly_rare(learned.features, settings.min_child_samples)
+        objective = changed(settings.objective, losses=())
+        self._settings = replace(settings, objective=objective, n_boosters=2, rare=rare)
         self.trees, self._learned, self._judged = trees, learned, judged
         self._tell, self._grown = tell, 0
         with as_booster(settings.n_jobs):
