@@ -57,7 +57,23 @@ def finite_vector(caller: str, argument: str, values: Any, n: int | None = None,
     if not np.isfinite(vector).all():
         at = int(np.argmin(np.isfinite(vector)))
         raise ValueError(f"{caller}: {argument} must be finite; got {array[at]} at position {at}")
+    if array.dtype.kind in "iu" and array.dtype.itemsize == vector.itemsize:
+        _refuse_merged(caller, argument, array, vector)
     return vector
+
+
+def _refuse_merged(caller: str, argument: str, whole: NDArray[Any], vector: FloatArray) -> None:
+    """Raise if whole numbers beyond 2^53 are equal as floats and otherwise not: they would be ties."""
+    if max(abs(int(whole.max())), abs(int(whole.min()))) <= _LARGEST_WHOLE:
+        return
+    order = np.argsort(whole)
+    merged = (np.diff(vector[order]) == 0) & (whole[order[1:]] != whole[order[:-1]])
+    if merged.any():
+        at = order[int(np.argmax(merged)) :][:2]
+        raise ValueError(
+            f"{caller}: {argument} must differ as float64 where they differ, which beyond 2^53 whole numbers may not: "
+            f"subtract the least of them; got {whole[at[0]]} and {whole[at[1]]}"
+        )
 
 
 def refuse_negative(caller: str, argument: str, values: FloatArray | IntArray) -> None:

@@ -35,8 +35,8 @@ from .choices import Accuracy, Hessian, Noise, Progress, Reference
 from .metric_lists import MetricList
 from .metrics.hard import Metric
 from .metrics.soft import AnyMetric, MetricWeights
-from .objectives import SoftObjective
 from .objectives import reference_objective as _reference
+from .objectives.soft import read_objective
 from .tracks.live import LiveTrack
 from .tracks.stopping import StoppingRule
 
@@ -142,7 +142,8 @@ def objective(
     3
     """
     return LightGBMObjective(
-        SoftObjective(
+        read_objective(
+            "boostsoft.lightgbm.objective",
             metric,
             mix=mix,
             losses=losses,
@@ -215,7 +216,8 @@ def sklearn_objective(
     3
     """
     return SklearnObjective(
-        SoftObjective(
+        read_objective(
+            "boostsoft.lightgbm.sklearn_objective",
             metric,
             mix=mix,
             losses=losses,

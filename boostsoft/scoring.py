@@ -98,7 +98,8 @@ class RankingScorer:
         qid : (n_docs,)
             Query id of each row, in any order.
         sample_weight : (n_docs,), optional
-            Weight of each row's query, equal within a query.
+            Weight of each row's query, equal within a query. (One number per query, as metrics take them, is none that
+            scikit-learn could split.)
         """
         caller = "make_ranking_scorer"
         if qid is None:

@@ -41,6 +41,7 @@ from .metrics.registry import REGISTRY
 from .metrics.soft import AnyMetric, MetricWeights, SoftMetric, SomeMetrics, watched_soft
 from .objectives import SoftObjective
 from .objectives import reference_objective as _reference
+from .objectives.soft import read_objective
 
 if TYPE_CHECKING:
     from xgboost import Booster
@@ -133,7 +134,8 @@ def objective(
     >>> xgb.train(params, train, 3, obj=bx.objective("ndcg@10", sigma=0.5)).num_boosted_rounds()
     3
     """
-    rule = SoftObjective(
+    rule = read_objective(
+        "boostsoft.xgboost.objective",
         metric,
         mix=mix,
         losses=losses,

@@ -542,6 +542,14 @@ def test_rows_of_the_same_queries_are_resampled_together(monkeypatch):
         assert getattr(together.row("ndcg@3"), name) == pytest.approx(getattr(alone, name), rel=1e-12), name
 
 
+@pytest.mark.parametrize("bad", [np.nan, [[np.nan, 1.0], [0.0, 1.0]]])
+def test_scores_of_another_shape_are_named_whatever_they_hold(bad):
+    good = np.array([1.0, 2.0])
+    for name, pair in (("a", (bad, good)), ("b", (good, bad))):
+        with pytest.raises(ValueError, match=rf"^compare: {name} must be one-dimensional; got shape"):
+            compare(*pair, y_true=[0, 1], group=[2])
+
+
 def test_a_bar_is_shown_only_if_asked_for(monkeypatch, capsys):
     monkeypatch.setenv("FORCE_COLOR", "1")
     y, a, b = scores()

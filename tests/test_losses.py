@@ -196,10 +196,10 @@ def test_it_is_a_value():
 @pytest.mark.parametrize(
     ("losses", "error", "says"),
     [
-        ("xendcg", TypeError, "objective: losses must be a mapping from names of losses to weights; got 'xendcg'"),
-        ({"xendcg": 0.0}, ValueError, r"objective: losses\['xendcg'\] must be .*; got 0.0"),
-        ({"xendgc": 1.0}, ValueError, "objective: losses must be .*xendcg.*; got 'xendgc'"),
-        ({3: 1.0}, (TypeError, ValueError), "objective: losses .*got 3"),
+        ("xendcg", TypeError, "SoftObjective: losses must be a mapping from names of losses to weights; got 'xendcg'"),
+        ({"xendcg": 0.0}, ValueError, r"SoftObjective: losses\['xendcg'\] must be .*; got 0.0"),
+        ({"xendgc": 1.0}, ValueError, "SoftObjective: losses must be .*xendcg.*; got 'xendgc'"),
+        ({3: 1.0}, (TypeError, ValueError), "SoftObjective: losses .*got 3"),
     ],
 )
 def test_errors(losses, error, says):

@@ -69,7 +69,10 @@ def test_whoever_is_given_a_metric_is_named():
         "boostsoft.lightgbm.sklearn_eval_metric": bl.sklearn_eval_metric,
         "boostsoft.lightgbm.track_callback": bl.track_callback,
         "boostsoft.xgboost.custom_metric": bx.custom_metric,
-        "objective": bl.objective,
+        "boostsoft.lightgbm.objective": bl.objective,
+        "boostsoft.lightgbm.sklearn_objective": bl.sklearn_objective,
+        "boostsoft.xgboost.objective": bx.objective,
+        "SoftObjective": SoftObjective,
         "SoftRanker.fit": lambda spec: bs.SoftRanker(metric=spec).fit(S, y, group=[6, 6]),
         "SoftBlender.fit": lambda spec: bs.SoftBlender(spec).fit(S, y, group=[6, 6]),
         "blend_curve": lambda spec: bs.blend_curve(S, y, group=[6, 6], metric=spec),
@@ -77,6 +80,21 @@ def test_whoever_is_given_a_metric_is_named():
     for caller, call in calls.items():
         refused(ValueError, f"{caller}: unknown metric 'ndgc'; ", call, "ndgc")
     refused(TypeError, "make_ranking_scorer: ndcg takes the options ", bs.make_ranking_scorer, "ndcg", spec="mrr")
+
+
+def test_whole_numbers_that_floats_do_not_tell_apart_are_refused():
+    """Instants in nanoseconds, say: they would be ties."""
+    now = 1764520000000000000
+    scores = np.array([now + 100, 5, now])
+    text = (
+        "Metric: y_score must differ as float64 where they differ, which beyond 2^53 whole numbers may not: "
+        f"subtract the least of them; got {now} and {now + 100}"
+    )
+    refused(ValueError, text, Metric("ndcg"), [1, 2, 0], scores, group=[3])
+    apart = np.array([now + 512, -now, now, now, np.iinfo(np.int64).min])
+    ranks = Metric("mrr")([1, 0, 0, 0, 0], apart, group=[5])
+    assert ranks == Metric("mrr")([1, 0, 0, 0, 0], [4, 1, 3, 3, 0], group=[5])
+    assert Metric("mrr")([0, 1], np.array([2**64 - 1, 2**63], np.uint64), group=[2]) == 0.5
 
 
 def test_whoever_scores_is_named():

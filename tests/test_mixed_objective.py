@@ -78,12 +78,12 @@ def test_it_is_a_value():
 @pytest.mark.parametrize(
     ("mix", "error", "says"),
     [
-        ("kendall", TypeError, "objective: mix must be a mapping from metrics to weights; got 'kendall'"),
-        ({"kendall": 0.0}, ValueError, r"objective: mix\['kendall'\] must be .*; got 0.0"),
-        ({"kendall": float("nan")}, ValueError, r"objective: mix\['kendall'\]"),
+        ("kendall", TypeError, "SoftObjective: mix must be a mapping from metrics to weights; got 'kendall'"),
+        ({"kendall": 0.0}, ValueError, r"SoftObjective: mix\['kendall'\] must be .*; got 0.0"),
+        ({"kendall": float("nan")}, ValueError, r"SoftObjective: mix\['kendall'\]"),
         ({"kendal": 1.0}, ValueError, "unknown metric 'kendal'"),
         ({"bpref": 1.0}, ValueError, "bpref"),
-        ({3: 1.0}, TypeError, "objective: .*3"),
+        ({3: 1.0}, TypeError, "SoftObjective: .*3"),
     ],
 )
 def test_errors(mix, error, says):

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import boostsoft as bs
+import boostsoft.lightgbm as bl
 from boostsoft import QueryGroups
 from boostsoft.kernels.curvature import CURVATURES
 from boostsoft.metrics.registry import REGISTRY
@@ -384,11 +385,16 @@ def test_one_query_to_learn_from_is_enough(metric, labels):
 
 @pytest.mark.parametrize("discount", [[0.1, 0.5, 0.6], [1.0, 0.5, -0.1], [1.0, 0.0, 0.5]])
 def test_a_discount_that_rises_or_is_negative_is_refused(discount):
-    metric = bs.Metric("dcg@3", discount=discount)
-    with pytest.raises(
-        ValueError, match=r"^SoftObjective\.prepare: the discount must not rise with the rank nor be negative; got \["
-    ):
-        SoftObjective(metric).prepare([0, 1, 2, 0], QueryGroups.from_sizes([4]))
+    """A table at once, a function where the ranks are known."""
+    told = ": the discount must not rise with the rank nor be negative; got \\["
+    for metric in (bs.Metric("dcg@3", discount=discount), bs.Metric("dcg", k=[1, 3], discount=discount)):
+        with pytest.raises(ValueError, match="^SoftObjective" + told):
+            SoftObjective(metric)
+        with pytest.raises(ValueError, match=r"^boostsoft\.lightgbm\.objective: mix" + told):
+            bl.objective("ndcg@3", mix={metric: 0.3})
+    late = bs.Metric("dcg@3", discount=lambda rank: np.array(discount)[rank.astype(int) - 1])
+    with pytest.raises(ValueError, match=r"^SoftObjective\.prepare" + told):
+        SoftObjective(late).prepare([0, 1, 2, 0], QueryGroups.from_sizes([4]))
 
 
 def test_a_discount_is_judged_by_the_ranks_that_count():
@@ -416,18 +422,18 @@ def test_bad_labels_and_weights_are_named(labels, options, message):
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"metric": "ndgc@10"}, ValueError, "^objective: unknown metric 'ndgc@10'"),
-        ({"metric": 3}, TypeError, "objective: metric must be a string such as 'ndcg@10' or a Metric; got 3$"),
+        ({"metric": "ndgc@10"}, ValueError, "^SoftObjective: unknown metric 'ndgc@10'"),
+        ({"metric": 3}, TypeError, "SoftObjective: metric must be a string such as 'ndcg@10' or a Metric; got 3$"),
         (
             {"metric": bs.SoftMetric("ndcg@10")},
             TypeError,
             r"or a Metric; got SoftMetric.*; give its hard twin, \.hard,",
         ),
-        ({"noise": "cauchy"}, ValueError, "objective: noise must be one of 'gaussian'"),
-        ({"hessian": "newton"}, ValueError, "objective: hessian must be one of 'flow'"),
-        ({"sigma": 0.0}, ValueError, "objective: sigma must be finite and above 0"),
-        ({"sigma": "1"}, TypeError, "objective: sigma must be a number"),
-        ({"query_weight": [1.0, np.inf]}, ValueError, "objective: query_weight must be finite"),
+        ({"noise": "cauchy"}, ValueError, "SoftObjective: noise must be one of 'gaussian'"),
+        ({"hessian": "newton"}, ValueError, "SoftObjective: hessian must be one of 'flow'"),
+        ({"sigma": 0.0}, ValueError, "SoftObjective: sigma must be finite and above 0"),
+        ({"sigma": "1"}, TypeError, "SoftObjective: sigma must be a number"),
+        ({"query_weight": [1.0, np.inf]}, ValueError, "SoftObjective: query_weight must be finite"),
     ],
 )
 def test_bad_options_are_named_at_once(options, error, message):

@@ -206,6 +206,6 @@ def test_without_a_spread_the_value_is_the_hard_one(name):
     wanted = Metric(name, pooled=True)(labels, scores, group=SIZES, query_weight=WEIGHTS)
     assert soft(labels, scores, group=SIZES, query_weight=WEIGHTS) == wanted
     queries = prepare(soft.hard, "example", labels, QueryGroups.from_sizes(SIZES))
-    value, gradient = soft.value_and_gradient(queries, np.array(scores), WEIGHTS)
+    value, gradient = soft.evaluate_with_gradient(queries, np.array(scores), WEIGHTS)
     assert value == wanted
     assert not gradient.any()

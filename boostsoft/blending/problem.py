@@ -79,11 +79,11 @@ class Problem:
     def soft_value_gradient(self, weights: FloatArray, sigma: float) -> tuple[float, float, FloatArray]:
         """The metric's expectation under noise of sigma spreads, the same with the mix's, and the latter's gradient."""
         blend = self.blend(weights)
-        value, slopes = self._soft(self.metric, sigma).value_and_gradient(self.prepared, blend, self.query_weight)
+        value, slopes = self._soft(self.metric, sigma).evaluate_with_gradient(self.prepared, blend, self.query_weight)
         total = value
         for (metric, share), further in zip(self.mix, self.prepared.further, strict=True):
             if further.counted(self.query_weight).any():
-                more, rising = self._soft(metric, sigma).value_and_gradient(further, blend, self.query_weight)
+                more, rising = self._soft(metric, sigma).evaluate_with_gradient(further, blend, self.query_weight)
                 total, slopes = total + share * more, slopes + share * rising
         return value, total, np.einsum("ij,i->j", self.scores, slopes)
 

@@ -259,7 +259,7 @@ class SoftMetric:
         queries = prepared.weigh(weights)
         return queries.finish(self._sums(queries, scores, sigma, derive=0).values)
 
-    def value_and_gradient(
+    def evaluate_with_gradient(
         self, prepared: PreparedQueries, scores: FloatArray, weights: FloatArray
     ) -> tuple[float, FloatArray]:
         """The mean and its gradient on checked scores: what a search over blends calls."""

@@ -129,9 +129,8 @@ def prepare_labels(
     return queries
 
 
-def refuse_rising_discount(caller: str, metric: Metric, queries: PreparedQueries) -> None:
+def refuse_rising_discount(caller: str, metric: Metric, discount: FloatArray) -> None:
     """Raise unless the discount falls with the rank, down to 0 at most."""
-    discount = queries.discount[:-1]  # the last one is behind the deepest rank
     if np.any(np.diff(discount) > 0) or discount[-1] < 0:
         raise ValueError(
             f"{caller}: the discount must not rise with the rank nor be negative; "

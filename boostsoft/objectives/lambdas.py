@@ -27,7 +27,7 @@ from ..query_groups import QueryGroups
 from .base import CALLER, Objective, kept_weights, prepare_labels, refuse_falling_gain, weighted
 
 LAMBDA_KINDS = get_args(LambdaKind)
-_WHOLE_LIST = 2**53
+_NO_TRUNCATION = 2**53
 
 
 @dataclass(frozen=True, init=False, eq=True, repr=False)
@@ -231,7 +231,7 @@ class LambdaLossObjective(Objective):
 
     @property
     def _depth(self) -> int:
-        return _WHOLE_LIST if self.truncation_level is None else self.truncation_level
+        return _NO_TRUNCATION if self.truncation_level is None else self.truncation_level
 
     def unchecked(
         self, queries: PreparedQueries, scores: FloatArray, row_weight: FloatArray | None = None
@@ -322,13 +322,13 @@ def _all_pairs(
 
     def run_left(ranges: Ranges) -> None:
         lambda_queries(
-            RANKNET, scores, gains, offsets, one, nothing, 0.0, _WHOLE_LIST, False, sigmoid, left, ranges, gradient,
+            RANKNET, scores, gains, offsets, one, nothing, 0.0, _NO_TRUNCATION, False, sigmoid, left, ranges, gradient,
             curvature,
         )  # fmt: skip
 
     sweep(run, work)
     if left.any():
-        costs = np.where(left, lambda_costs(queries, _WHOLE_LIST), 0.0)
+        costs = np.where(left, lambda_costs(queries, _NO_TRUNCATION), 0.0)
         refuse_slow(f"{queries.caller}: ranknet goes through too many pairs", queries, costs, "lambdarank")
         sweep(run_left, Work(costs))
     return gradient, curvature, left

@@ -128,7 +128,7 @@ class SoftObjective(Objective):
         query_weight: Any = None,
         accuracy: Accuracy = "fast",
     ) -> None:
-        set_fields(self, _checked("objective", metric, mix, losses, noise, sigma, hessian, query_weight, accuracy))
+        set_fields(self, _checked("SoftObjective", metric, mix, losses, noise, sigma, hessian, query_weight, accuracy))
 
     def _arguments(self) -> dict[str, Any]:
         return {**super()._arguments(), "mix": dict(self.mix) or None, "losses": dict(self.losses) or None}
@@ -246,11 +246,20 @@ class SoftObjective(Objective):
 
 
 def read_objective(
-    caller: str, metric: Any, *, mix: Any, losses: Any, noise: Any, sigma: Any, hessian: Any
+    caller: str,
+    metric: Any,
+    *,
+    mix: Any,
+    losses: Any,
+    noise: Any,
+    sigma: Any,
+    hessian: Any,
+    query_weight: Any = None,
+    accuracy: Any = "fast",
 ) -> SoftObjective:
     """The objective of what was given to ``caller``, whom errors name."""
     objective = SoftObjective.__new__(SoftObjective)
-    set_fields(objective, _checked(caller, metric, mix, losses, noise, sigma, hessian, None, "fast"))
+    set_fields(objective, _checked(caller, metric, mix, losses, noise, sigma, hessian, query_weight, accuracy))
     return objective
 
 
@@ -298,6 +307,9 @@ def _add(
 def _trainable(caller: str, metric: Any) -> Metric:
     hard = as_metric(caller, metric, {})
     refuse_inexact(caller, hard, "train on another metric, ndcg or map say, and watch this one")
+    if isinstance(hard.discount, tuple):  # of a function only the data's ranks tell
+        deepest = max(hard.k) if isinstance(hard.k, tuple) else hard.k
+        refuse_rising_discount(caller, hard, np.array(hard.discount[:deepest]))
     return hard
 
 
@@ -316,7 +328,7 @@ def checked_mix(caller: str, mix: Any) -> tuple[tuple[Metric, float], ...]:
 
 def _prepared(caller: str, metric: Metric, y_true: Any, groups: QueryGroups) -> PreparedQueries:
     queries = prepare(metric, caller, y_true, groups)
-    refuse_rising_discount(caller, metric, queries)
+    refuse_rising_discount(caller, metric, queries.discount[:-1])  # the last one is behind the deepest rank
     return queries.sorted_by_gain() if queries.pairwise else queries
 
 

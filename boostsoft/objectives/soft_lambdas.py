@@ -130,7 +130,7 @@ class SoftLambdaObjective(Objective):
             ``query_weight`` does not suit the queries.
         """
         queries = prepare_labels(self.metric, caller, y_true, groups, self.query_weight, part)
-        refuse_rising_discount(caller, self.metric, queries)
+        refuse_rising_discount(caller, self.metric, queries.discount[:-1])
         refuse_long_pairs(caller, queries)
         return queries
 

@@ -67,7 +67,7 @@ class Systems:
 
 def _finite_scores(argument: str, scores: Any, n: int | None = None) -> FloatArray:
     vector = real_numbers(CALLER, argument, scores)
-    if np.isnan(vector).any():
+    if vector.ndim == 1 and np.isnan(vector).any():
         at = int(np.argmax(np.isnan(vector)))
         raise ValueError(
             f"{CALLER}: {argument} must be finite; got {vector[at]} at position {at}: "
