@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from multiprocessing import parent_process
 from pathlib import Path
@@ -111,8 +111,12 @@ def _terminal_bar(text: str, total: float | None, counts: bool) -> Iterator[Tell
             progress.stop()
 
 
-def watched(items: Iterable[Item], total: int | None, text: str, shown: bool) -> Iterator[Item]:
-    """Go through the items with a bar; ``total`` is None if only their end will tell."""
+def watched(items: Iterable[Item], total: int | None, text: str, shown: bool) -> Generator[Item, None, None]:
+    """Go through the items with a bar; ``total`` is None if only their end will tell.
+
+    To be gone through by a for statement, or closed: under a name, or in a comprehension, it outlives an error whose
+    traceback is kept, and the bar with it.
+    """
     with bar(shown, text, total, counts=True) as tell:
         for done, item in enumerate(items, 1):
             yield item

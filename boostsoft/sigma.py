@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
@@ -213,13 +214,14 @@ def _tradeoff(mixed: Mixtures, grid: FloatArray, rng: np.random.Generator, optio
     t = np.linspace(0.0, 1.0, _CURVE)
     found = []
     for i, j in _pairs(mixed, rng):
-        sigmas = watched(grid, grid.size, f"choose_sigma, models {i} and {j}", options["shown"])
         mixtures = np.zeros((_CURVE, mixed.scores.shape[1]))
         mixtures[:, i], mixtures[:, j] = 1.0 - t, t
         hard = mixed.mean(mixed.values(mixed.soft.hard, mixtures))
         if _is_constant(hard):
             continue
-        curves = [mixed.mean(mixed.values(_at(mixed, sigma), mixtures)) for sigma in sigmas]
+        text = f"choose_sigma, models {i} and {j}"
+        with closing(watched(grid, grid.size, text, options["shown"])) as sigmas:
+            curves = [mixed.mean(mixed.values(_at(mixed, sigma), mixtures)) for sigma in sigmas]
         rough = _roughness(hard)
         found.append(
             [

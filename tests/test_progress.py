@@ -9,10 +9,11 @@ import threading
 import time
 from types import SimpleNamespace
 
+import lightgbm as lgb
 import numpy as np
 import pytest
 
-from boostsoft import progress
+from boostsoft import Metric, SoftBlender, SoftMetric, blend_curve, choose_sigma, marginal_value, progress
 from boostsoft.progress import bar, shows, watched
 
 from . import ranker_cases
@@ -201,6 +202,43 @@ def test_a_bar_within_another_is_silent(capsys):
         tell(2)
     assert inner.due(last=True)
     assert lines(capsys.readouterr().err) == ["2/2 outer"]
+
+
+def lgb_model(X, y):
+    params = {"objective": "lambdarank", "verbose": -1, "num_leaves": 4, "min_data_in_leaf": 2, "num_threads": 1}
+    return lgb.train(params, lgb.Dataset(X, y, group=[10] * 6), 2)
+
+
+@pytest.mark.usefixtures("counted")
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda S, y, **given: blend_curve(S, y, n_boot=20, **given),
+        lambda S, y, **given: choose_sigma(S, y, method="tradeoff", sigmas=[0.1, 0.5], **given),
+        lambda S, y, **given: choose_sigma(S, y, method="held-out", sigmas=[0.1, 0.5], **given),
+        lambda S, y, **given: marginal_value(lgb_model(S, y), {"new": (S, y, [10] * 6)}, S, y, **given),
+        lambda S, y, **given: SoftBlender(progress=given["progress"]).fit(S, y, group=given["group"]),
+    ],
+)
+def test_a_bar_ends_with_an_error_though_its_traceback_is_kept(call, monkeypatch, capsys):
+    """As an interactive session keeps it: another bar would be silent."""
+    rng = np.random.default_rng(0)
+    S, y = rng.normal(size=(60, 2)), rng.integers(0, 3, 60)
+
+    def interrupting(method):
+        def interrupted(*given):
+            if progress._open:
+                raise KeyboardInterrupt
+            return method(*given)
+
+        return interrupted
+
+    for kind, name in ((Metric, "evaluate"), (SoftMetric, "evaluate"), (SoftMetric, "evaluate_with_gradient")):
+        monkeypatch.setattr(kind, name, interrupting(getattr(kind, name)))
+    with pytest.raises(KeyboardInterrupt) as kept:
+        call(S, y, group=[10] * 6, progress=True)
+    assert kept.tb is not None
+    assert progress._open == []
 
 
 @pytest.mark.usefixtures("counted")

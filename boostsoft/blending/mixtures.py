@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,7 +65,8 @@ class Mixtures:
     def watched_values(self, metric: AnyMetric, mixtures: FloatArray, shown: bool) -> FloatArray:
         """The same with a bar, if one may be shown."""
         text = f"{self.prepared.caller}, {metric.name}"
-        return self.values(metric, watched(mixtures, len(mixtures), text, shown))
+        with closing(watched(mixtures, len(mixtures), text, shown)) as rows:
+            return self.values(metric, rows)
 
     def refuse_infinite(self, metric: AnyMetric, values: FloatArray) -> None:
         """Raise if a query that counts has an infinite value: no mixture could be told from another by the mean."""

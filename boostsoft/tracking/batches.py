@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -163,7 +164,8 @@ def marginal_value(
     for batch in found:
         refuse_other_width(f"{CALLER}: batches[{batch.name!r}]", batch.X, grower.n_features)
     measure = _Measure(pool, grower.before, level)
-    grown = [_grow(grower, batch, measure) for batch in watched(found, len(found), CALLER, shown)]
+    with closing(watched(found, len(found), CALLER, shown)) as all_batches:
+        grown = [_grow(grower, batch, measure) for batch in all_batches]
     if all(isinstance(result, Exception) for result in grown):
         raise next(result for result in grown if isinstance(result, Exception))
     return _values(found, grown, measure, n_boot, seed)
