@@ -326,7 +326,7 @@ def test_labels_and_weights_are_checked_before_training(client, frame):
     X, y, qid, weight = frame[FEATURES], frame["y"], frame["qid"], frame["weight"]
     with pytest.raises(ValueError, match=r"fit_lightgbm: partition 0: objective: y_true must be finite; got nan"):
         bd.fit_lightgbm(ranker(), X, y.where(y > 0, np.nan), qid)
-    with pytest.raises(ValueError, match=r"fit_lightgbm: partition 0: weight: rows must not be negative; got -3.0 at"):
+    with pytest.raises(ValueError, match=r"fit_lightgbm: partition 0: weight: rows must not be negative; got -1.0 at"):
         bd.fit_lightgbm(ranker(), X, y, qid, sample_weight=-weight)
     with pytest.raises(
         ValueError, match=r"train_xgboost: partition 0: weight must be the same for all rows of a query"
