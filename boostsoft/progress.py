@@ -162,26 +162,14 @@ class Line:
     def write(self, share: float | None, done: str, name: str, value: str = "") -> None:
         """Write the line anew; without a share, which is not known then, there is no bar."""
         from rich.console import Console
-        from rich.text import Text
 
         if self._console is None:
-            width = None if _on_terminal() else PAGE
-            self._console = Console(stderr=True, force_terminal=True, force_jupyter=False, width=width)
+            page = None if _on_terminal() else PAGE
+            self._console = Console(stderr=True, force_terminal=True, force_jupyter=False, width=page)
         console, room = self._console, self._console.width - 3
-        ascii_only = console.options.ascii_only
-        mark = "-" if ascii_only else "━"
-        left = " " if console.no_color or console.color_system is None else mark  # colour alone tells them apart
-        width = 0 if share is None or console.width < _NARROW else _WIDTH
-        full = round(width * (share or 0.0))
-        line = Text.assemble(
-            (mark * full, "green"), (left * (width - full), "bright_black"),
-            f" {done} " if width else f"{done} ".lstrip(), (name, "cyan"), f" {value}",
-        )  # fmt: skip
-        if ascii_only:
-            line = Text(line.plain.replace("±", "+-"), spans=line.spans)
-        line.truncate(room, overflow="crop" if ascii_only else "ellipsis")
+        line = _styled(console, room, share, done, name, value)
         length = line.cell_len
-        line.pad_right(max(self._length - length, 0) + 2)
+        line.pad_right(max(min(self._length, room) - length, 0) + 2)  # the window may have become narrower
         self._length = length
         console.file.write("\r")  # Rich writes none where the terminal is said to be dumb
         console.print(line, end="", soft_wrap=True, highlight=False)
@@ -192,6 +180,25 @@ class Line:
         if self._console is not None:
             self._console.print()
             self._console, self._length = None, 0
+
+
+def _styled(console: Any, room: int, share: float | None, done: str, name: str, value: str) -> Any:
+    """The text of a line, in characters and colours that the console has."""
+    from rich.text import Text
+
+    ascii_only = console.options.ascii_only
+    mark = "-" if ascii_only else "━"
+    left = " " if console.no_color or console.color_system is None else mark  # colour alone tells them apart
+    width = 0 if share is None or console.width < _NARROW else _WIDTH
+    full = round(width * (share or 0.0))
+    line = Text.assemble(
+        (mark * full, "green"), (left * (width - full), "bright_black"),
+        f" {done} " if width else f"{done} ".lstrip(), (name, "cyan"), f" {value}",
+    )  # fmt: skip
+    if ascii_only:
+        line = Text(line.plain.replace("±", "+-"), spans=line.spans)
+    line.truncate(room, overflow="crop" if ascii_only else "ellipsis")
+    return line
 
 
 class MetricBar:
