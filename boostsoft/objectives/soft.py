@@ -245,21 +245,10 @@ class SoftObjective(Objective):
         return Curvature(CURVATURES[self.hessian], FLOW_SCALE, self.sigma, share, weights, least)
 
 
-def read_objective(
-    caller: str,
-    metric: Any,
-    *,
-    mix: Any,
-    losses: Any,
-    noise: Any,
-    sigma: Any,
-    hessian: Any,
-    query_weight: Any = None,
-    accuracy: Any = "fast",
-) -> SoftObjective:
-    """The objective of what was given to ``caller``, whom errors name."""
+def read_objective(caller: str, metric: Any, **options: Any) -> SoftObjective:
+    """The objective of what was given to ``caller``, whom errors name; options as of :class:`SoftObjective`."""
     objective = SoftObjective.__new__(SoftObjective)
-    set_fields(objective, _checked(caller, metric, mix, losses, noise, sigma, hessian, query_weight, accuracy))
+    set_fields(objective, _checked(caller, metric, **options))
     return objective
 
 
@@ -271,8 +260,8 @@ def _checked(
     noise: Any,
     sigma: Any,
     hessian: Any,
-    query_weight: Any,
-    accuracy: Any,
+    query_weight: Any = None,
+    accuracy: Any = "fast",
 ) -> dict[str, Any]:
     return {
         "metric": _trainable(caller, metric),
