@@ -155,6 +155,9 @@ def test_features_of_half_the_size(write, monkeypatch, chunk_lines):
     assert (wide.X.dtype, narrow.X.dtype, narrow.y.dtype) == (np.float64, np.float32, np.float64)
     np.testing.assert_array_equal(narrow.X, wide.X.astype(np.float32))
     assert narrow.y[0] == 0.1
+    read = reader.Reader("test", with_qid=True, n_features=None, comments=False, dtype=np.float32)
+    read.read(path)
+    assert {block.values.dtype for block in read.blocks + read.chunks} == {np.dtype(np.float32)}  # not at the end only
 
 
 def test_document_without_features(write):

@@ -13,7 +13,8 @@ import pytest
 import xgboost as xgb
 from scipy import sparse
 
-from boostsoft import Metric, SoftBlender, SoftRanker, blend_curve, track_trees
+from boostsoft import Metric, QueryGroups, SoftBlender, SoftRanker, blend_curve, track_trees
+from boostsoft.queries import split_queries
 from boostsoft.ranker.features import Features, are_mostly_rare
 from boostsoft.ranker.fitted import encoded
 
@@ -491,6 +492,29 @@ def test_when_most_columns_are_rare(common, rare, stored, expected):
     X.data[X.indices < common] *= stored
     assert are_mostly_rare(Features(X, None, (), from_sparse=True), 8) is expected
     assert not are_mostly_rare(Features(X.toarray(), None, (), from_sparse=False), 8)
+    everywhere = sparse.hstack([np.ones((300, 1)), words(300, 0, 1200)]).tocsr()
+    assert not are_mostly_rare(Features(everywhere, None, (), from_sparse=True), 8)
+
+
+def test_half_of_the_queries_may_have_rare_columns_only(data):
+    """The trial's half: LightGBM would end in an error there."""
+    _, judged = split_queries("test", QueryGroups.from_query_ids(data.qid), 0.5, 0)
+    X = words(len(data.y), 0, 1200)
+    told = np.isin(data.qid, np.unique(data.qid)[judged]) & (np.arange(len(data.y)) % 3 > 0)
+    X = sparse.hstack([told[:, None].astype(float), X]).tocsr()
+    model = SoftRanker(n_estimators=3, min_child_samples=8, n_jobs=1, random_state=0).fit(X, data.y, qid=data.qid)
+    assert "[feature_pre_filter: 1]" in model.booster_.model_to_string()
+
+
+def test_forced_splits_keep_all_columns(data, tmp_path):
+    file = tmp_path / "forced.json"
+    file.write_text('{"feature": 900, "threshold": 0.5}')
+    given = {"min_child_samples": 8, "booster_params": {"forcedsplits_filename": str(file)}}
+    for more, expected in (({}, True), (given, False)):
+        options = {**given, "booster_params": {}, **more}
+        X = words(len(data.y), 5, 1200)
+        found = ranker(random_trees=False, learning_rate=0.1, **options).train_arguments(data.y, X=X, qid=data.qid)
+        assert found["params"]["feature_pre_filter"] is expected
 
 
 def test_columns_that_are_all_rare_are_no_error(data):
