@@ -320,7 +320,7 @@ def train(
     of_type("boostsoft.xgboost.train", "dtrain", dtrain, xgboost.DMatrix)
     rule = trained_objective(obj)
     watched = watched_metrics(custom_metric, rule)
-    settled, evals = settle(params, arguments.get("xgb_model")), as_evals(evals)
+    settled, evals = settled_params(params, arguments.get("xgb_model")), as_evals(evals)
     refuse_metrics_of_documents(settled, arguments.get("xgb_model"), evals)
     if maximize is not None and not as_flag("boostsoft.xgboost.train", "maximize", maximize):
         raise ValueError("boostsoft.xgboost.train: maximize must be True: every metric here is to be maximised")
@@ -357,7 +357,7 @@ def __dir__() -> list[str]:
     return __all__  # completion is not to offer what is imported here
 
 
-def settle(params: Mapping[str, Any], start: Any, caller: str = "boostsoft.xgboost.train") -> dict[str, Any]:
+def settled_params(params: Mapping[str, Any], start: Any, caller: str = "boostsoft.xgboost.train") -> dict[str, Any]:
     """The parameters with what a custom objective needs in front of the user's own.
 
     A model to continue, ``start``, has its ``base_score``, in units of its own link: under some 0 is minus infinity.

@@ -161,7 +161,7 @@ def test_the_mean_of_the_best(split, tmp_path):
 
 def test_a_model_that_says_nothing_does_not_spoil_the_mean(split):
     valid = data.load_letor(split / "vali.txt")
-    scores = watch.mean_of([Model(2, lambda X: X[:, 0]), Model(1, lambda X: np.full(len(X), 7.0))], valid)
+    scores = watch.mean_model([Model(2, lambda X: X[:, 0]), Model(1, lambda X: np.full(len(X), 7.0))], valid)
     assert scores.trees == 3
     np.testing.assert_array_equal(np.argsort(scores.predict(valid.X)), np.argsort(valid.X[:, 0]))
 
@@ -396,7 +396,7 @@ def test_processes_share_the_threads(monkeypatch):
     monkeypatch.delenv("OMP_WAIT_POLICY", raising=False)
     wanted = {"NUMBA_NUM_THREADS": "3", "OMP_NUM_THREADS": "3", "OMP_WAIT_POLICY": "passive"}
     assert workers._settings(3) == wanted
-    assert workers.threads_of(1_000_000) == 1
+    assert workers.threads_per_job(1_000_000) == 1
 
 
 def test_quick_runs_from_the_command(folder, tmp_path, capsys):

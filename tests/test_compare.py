@@ -405,7 +405,7 @@ def test_every_sample_of_many_queries_has_the_same_chance(small, monkeypatch):
     """Five blocks of four of 23 queries; each query's row is 1 for itself, so that sums tell who was drawn."""
     monkeypatch.setattr(paired, "_BLOCKS", 5)
     monkeypatch.setattr(paired, "_SHARED", 4)
-    plan = paired.Plan(level=0.95, power=0.8, n_boot=16_000, seed=0, small=small)
+    plan = paired.Resampling(level=0.95, power=0.8, n_boot=16_000, seed=0, small=small)
     drawn = paired._sample_sums(np.eye(23), plan, lambda share: None)
     for at, size in enumerate((11, small)):
         members = drawn[:, at]
@@ -432,7 +432,7 @@ def test_agreement_of_many_queries_is_that_of_a_normal_law():
 
 @pytest.mark.parametrize(("n", "small"), [(2_500, 7), (20_001, 20_000)])
 def test_samples_of_few_queries_and_of_nearly_all_are_drawn_one_by_one(n, small):
-    differences, plan = np.random.default_rng(0).normal(size=(2, n)), paired.Plan(0.95, 0.8, 20, 3, small)
+    differences, plan = np.random.default_rng(0).normal(size=(2, n)), paired.Resampling(0.95, 0.8, 20, 3, small)
     rng = np.random.default_rng(3)
     orders = [rng.permutation(n) for _ in range(20)]
     expected = [[[row[order[:size]].sum() for order in orders] for size in (n // 2, small)] for row in differences]
@@ -564,7 +564,7 @@ def test_a_bar_is_shown_only_if_asked_for(monkeypatch, capsys):
 
 @pytest.mark.parametrize("n_queries", [30, 25_000])
 def test_how_much_is_resampled_is_told(n_queries):
-    plan = paired.Plan(level=0.95, power=0.8, n_boot=40, seed=0, small=2)
+    plan = paired.Resampling(level=0.95, power=0.8, n_boot=40, seed=0, small=2)
     values, shares = [tuple(np.random.default_rng(0).random((2, n_queries)))], []
     paired.pair_all(values, np.ones(n_queries), plan, shares.append)
     assert shares == sorted(shares)
@@ -574,7 +574,7 @@ def test_how_much_is_resampled_is_told(n_queries):
 
 def test_rows_of_as_many_queries_of_other_weights_are_resampled_apart():
     rng, weights, shares = np.random.default_rng(0), np.arange(1.0, 21.0), []
-    plan = paired.Plan(level=0.95, power=0.8, n_boot=50, seed=0, small=2)
+    plan = paired.Resampling(level=0.95, power=0.8, n_boot=50, seed=0, small=2)
     values = [tuple(np.where(np.arange(20) == left_out, np.nan, rng.random((2, 20)))) for left_out in (0, 19)]
     for pair, together in zip(values, paired.pair_all(values, weights, plan, shares.append), strict=True):
         (alone,) = paired.pair_all([pair], weights, plan, lambda share: None)

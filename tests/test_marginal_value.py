@@ -281,7 +281,7 @@ def test_a_model_whose_scores_are_all_equal_has_no_control():
 
 
 def test_a_batch_that_leaves_no_spread_has_no_control(monkeypatch):
-    monkeypatch.setattr(module, "_grow", lambda *_: module.Grown(np.zeros(LABELS.size), 1))
+    monkeypatch.setattr(module, "_grow", lambda *_: module.NewTrees(np.zeros(LABELS.size), 1))
     found = value(lightgbm_model(), [(*documents(1), SIZES)]).best
     assert found.change < 0
     assert math.isnan(found.control)

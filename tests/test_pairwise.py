@@ -18,7 +18,7 @@ from boostsoft.kernels.noise import LAWS
 from boostsoft.kernels.pair_grid import all_distances, dense_levels, grid_discordance, grid_pays
 from boostsoft.kernels.pair_law import law_reach, pair_law
 from boostsoft.kernels.pair_levels import soft_level_pairs
-from boostsoft.kernels.shares import as_array
+from boostsoft.kernels.shares import as_ranges
 from boostsoft.kernels.simd import load, store
 from boostsoft.metrics.expectation import expectation
 from boostsoft.metrics.prepared import prepare
@@ -45,7 +45,7 @@ def goes_by_level(queries, law, scores, sigma, exact=False):
     weights, offsets = queries.weights, queries.groups.offsets
     soft_level_pairs(
         law, queries.family, scores, queries.gains, weights, offsets, sigma, exact, queries.by_gain, 1, NO_CURVATURE,
-        as_array([(0, 1)]), *out, left,
+        as_ranges([(0, 1)]), *out, left,
     )  # fmt: skip
     return not left[0]
 

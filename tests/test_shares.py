@@ -10,7 +10,7 @@ import pytest
 
 from boostsoft.kernels import shares, threads
 from boostsoft.kernels.compile import kernel
-from boostsoft.kernels.shares import Work, as_array, claim, has_left, shared_out
+from boostsoft.kernels.shares import Work, as_ranges, claim, has_left, shared_out
 
 from .cases import on_threads
 
@@ -92,7 +92,7 @@ def test_kernels_take_every_range_once(n_threads, monkeypatch):
         with lock:
             by_thread.append(mine)
 
-    threads.sweep(run, Work(np.full(n, 1e4)))
+    threads.on_every_thread(run, Work(np.full(n, 1e4)))
     assert taken.tolist() == [1] * n
     assert np.sum(by_thread, axis=0).tolist() == [1] * n
 
@@ -107,13 +107,13 @@ def test_each_kind_is_its_own_sweep(monkeypatch):
         take(ranges, taken, mine)
         wrong.extend(np.flatnonzero(mine & (kinds != kind)))
 
-    threads.sweep_kinds(run, Work(np.full(400, 1e5), kinds))
+    threads.on_every_thread_by_kind(run, Work(np.full(400, 1e5), kinds))
     assert taken.tolist() == [1] * 400
     assert wrong == []
 
 
 def test_an_array_of_ranges():
-    ranges = as_array([(3, 9), (0, 3)])
+    ranges = as_ranges([(3, 9), (0, 3)])
     taken, mine = np.zeros(9, np.int64), np.zeros(9, np.bool_)
     assert has_left(ranges)
     take(ranges, taken, mine)
@@ -145,6 +145,6 @@ def test_an_error_ends_a_sweep(monkeypatch):
         raise ZeroDivisionError("once")
 
     with pytest.raises(ZeroDivisionError, match="once"):
-        threads.sweep(run, Work(np.full(100, 1e9)))
+        threads.on_every_thread(run, Work(np.full(100, 1e9)))
     assert len(calls) <= 2
     assert threads._crew()._running == 0

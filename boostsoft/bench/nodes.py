@@ -14,7 +14,7 @@ from ..kernels.blocks import block_address
 from ..kernels.curvature import NO_CURVATURE
 from ..kernels.expected import ACCURACY, expect_queries
 from ..kernels.noise import LAWS
-from ..kernels.shares import as_array
+from ..kernels.shares import as_ranges
 from ..kernels.simd import LANES
 from ..kernels.workspace import ODDS, SHORT, TALLY, workspace
 from ..metrics.hard import Metric
@@ -53,7 +53,7 @@ def count_cells(pool: Pool, metric: str, noise: str, sigma: float) -> Count:
     expect_queries(
         block_address(ODDS), block_address(SHORT), ODDS, LAWS[noise], queries.family, scores, queries.gains,
         pool.groups.offsets, queries.cutoffs, queries.smooth, queries.discount, 1.0, step, tol, 1, NO_CURVATURE,
-        as_array([(0, pool.n_queries)]), *out, longest + LANES - 1, *room,
+        as_ranges([(0, pool.n_queries)]), *out, longest + LANES - 1, *room,
     )  # fmt: skip
     numbers, at = room[0], room[1]
     nodes, plain, picked, rows, seen, faint = numbers[at[TALLY] : at[TALLY] + 6] / pool.n_queries

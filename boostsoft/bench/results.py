@@ -113,10 +113,10 @@ def significant(value: float) -> str:
     return text.rstrip("0").rstrip(".") if float(text) == round(float(text)) else text
 
 
-def signed(interval: PairedInterval) -> str:
+def signed_interval(interval: PairedInterval) -> str:
     """A difference with its interval.
 
-    >>> signed(PairedInterval(0.00123, -0.001, 0.0041, 9, 0.95))
+    >>> signed_interval(PairedInterval(0.00123, -0.001, 0.0041, 9, 0.95))
     '+0.0012 [-0.0010, +0.0041]'
     """
     return f"{interval.mean:+.4f} [{interval.low:+.4f}, {interval.high:+.4f}]"
@@ -124,7 +124,7 @@ def signed(interval: PairedInterval) -> str:
 
 def difference_cells(interval: PairedInterval, numbers: str, text: str) -> dict[str, Any]:
     """The cells of a difference, under these keys: mean and ends as numbers, and all of it as text."""
-    return {numbers: [interval.mean, interval.low, interval.high], text: signed(interval)}
+    return {numbers: [interval.mean, interval.low, interval.high], text: signed_interval(interval)}
 
 
 def seed_cells(means: FloatArray) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from ..metrics.hard import Metric
 from ..metrics.soft import SomeMetrics
 from ..objectives import Objective
 from ..pooling import refuse_undivided
-from ..xgboost import settle, trained_objective, watched_metrics
+from ..xgboost import settled_params, trained_objective, watched_metrics
 from .parts import check_parts, client_of, keep, numbers_of, refuse_recording, refuse_undivided_rule
 from .watch import run_watched
 
@@ -132,7 +132,7 @@ def train_xgboost(
 
     if isinstance(arguments.get("xgb_model"), Mapping):  # as this function returned it
         arguments["xgb_model"] = arguments["xgb_model"]["booster"]
-    settled = settle(params, arguments.get("xgb_model"), _CALLER)
+    settled = settled_params(params, arguments.get("xgb_model"), _CALLER)
     threads = first_whole(params, THREADS)
 
     def run() -> Any:

@@ -124,10 +124,10 @@ class Work:
             by_kind: dict[int, list[tuple[int, int]]] = {}
             for range_ in ranges:
                 by_kind.setdefault(0 if self.kinds is None else int(self.kinds[range_[0]]), []).append(range_)
-            found += [(kind, as_array(own)) for kind, own in by_kind.items()]
+            found += [(kind, as_ranges(own)) for kind, own in by_kind.items()]
         return found
 
 
-def as_array(ranges: list[tuple[int, int]]) -> Ranges:
+def as_ranges(ranges: list[tuple[int, int]]) -> Ranges:
     """Ranges for a kernel, none of them taken."""
     return np.array([0, *itertools.chain.from_iterable(ranges)], np.int64)

@@ -118,12 +118,12 @@ def over_queries(run: Callable[[int, int], None], costs: NDArray[np.float64]) ->
     warn_if_not_kept()
 
 
-def sweep(run: Callable[[Ranges], None], work: Work) -> None:
+def on_every_thread(run: Callable[[Ranges], None], work: Work) -> None:
     """Call ``run(ranges)`` on every thread, for a kernel that takes ranges from there (``shares.claim``)."""
-    sweep_kinds(lambda _, ranges: run(ranges), work)
+    on_every_thread_by_kind(lambda _, ranges: run(ranges), work)
 
 
-def sweep_kinds(run: Callable[[int, Ranges], None], work: Work) -> None:
+def on_every_thread_by_kind(run: Callable[[int, Ranges], None], work: Work) -> None:
     """Call ``run(kind, ranges)`` on every thread for each kind of query."""
     if work.costs.size == 0:
         return

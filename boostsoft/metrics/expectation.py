@@ -21,7 +21,7 @@ from ..kernels.sampled import hard_draws, plackett_luce_gradient
 from ..kernels.shares import Ranges, Work
 from ..kernels.simd import LANES
 from ..kernels.softrank import softrank_queries
-from ..kernels.threads import over_queries, sweep, sweep_kinds
+from ..kernels.threads import on_every_thread, on_every_thread_by_kind, over_queries
 from ..kernels.workspace import (
     ABSORBED,
     CASCADES,
@@ -104,7 +104,7 @@ def expectation(
                 curvature, ranges, found.values, found.gradient, found.push, found.hessian, longest + LANES - 1, *room,
             )  # fmt: skip
 
-    sweep_kinds(run, plan.work)
+    on_every_thread_by_kind(run, plan.work)
     return found
 
 
@@ -136,7 +136,7 @@ def _pairs(
         )  # fmt: skip
 
     if derive < 2:
-        sweep(by_level, work)
+        on_every_thread(by_level, work)
     pairs_in_order(prepared, law, scores, sigma, derive > 0, curvature, work, left, found)
 
 
@@ -160,7 +160,7 @@ def pairs_in_order(
         )  # fmt: skip
 
     if left.any():
-        sweep(run, Work(np.where(left, work.costs, 0.0)))
+        on_every_thread(run, Work(np.where(left, work.costs, 0.0)))
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from ..choices import DiscountName, Empty, GainName, Normalizer, ProbabilityName
 from ..kernels.hard import EXPECTED, TIES, hard_queries
 from ..kernels.pairwise import hard_pairs
 from ..kernels.shares import Ranges
-from ..kernels.threads import sweep
+from ..kernels.threads import on_every_thread
 from ..query_groups import QueryGroups, query_weights, resolve_groups
 from .costs import hard_costs
 from .divisors import tie_correction
@@ -277,7 +277,7 @@ class Metric:
                     queries.family, scores, queries.gains, offsets, queries.cutoffs, queries.discount, ties, ranges, raw
                 )
 
-        sweep(run, queries.work(hard_costs))
+        on_every_thread(run, queries.work(hard_costs))
         if self.ties != "corrected":
             return queries.finish(raw)
         return queries.finish(raw, tie_correction(REGISTRY[self.metric].divisor, scores, queries.groups))

@@ -16,7 +16,7 @@ from ..kernels.lambdas import LAMBDALOSS, LAMBDARANK, RANKNET, lambda_queries
 from ..kernels.noise import GUMBEL
 from ..kernels.pair_levels import ranknet_level_queries
 from ..kernels.shares import Ranges, Work
-from ..kernels.threads import sweep
+from ..kernels.threads import on_every_thread
 from ..metrics.costs import lambda_costs, ranknet_costs, refuse_slow
 from ..metrics.expectation import pairs_in_order, places_for
 from ..metrics.hard import Metric
@@ -326,11 +326,11 @@ def _all_pairs(
             curvature,
         )  # fmt: skip
 
-    sweep(run, work)
+    on_every_thread(run, work)
     if left.any():
         costs = np.where(left, lambda_costs(queries, _NO_TRUNCATION), 0.0)
         refuse_slow(f"{queries.caller}: ranknet goes through too many pairs", queries, costs, "lambdarank")
-        sweep(run_left, Work(costs))
+        on_every_thread(run_left, Work(costs))
     return gradient, curvature, left
 
 
@@ -348,5 +348,5 @@ def _pairs(
             sigmoid, every, ranges, gradient, curvature,
         )  # fmt: skip
 
-    sweep(run, queries.work(lambda_costs, depth))
+    on_every_thread(run, queries.work(lambda_costs, depth))
     return gradient, curvature

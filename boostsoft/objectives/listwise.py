@@ -12,7 +12,7 @@ from ..choices import Gamma
 from ..kernels.curvature import TINY
 from ..kernels.listwise import softmax_queries, squares_queries
 from ..kernels.shares import Ranges
-from ..kernels.threads import sweep
+from ..kernels.threads import on_every_thread
 from ..metrics.costs import listwise_costs
 from ..metrics.hard import Metric
 from ..metrics.prepared import PreparedQueries
@@ -333,7 +333,7 @@ class QueryRMSEObjective(_OfGains):
         def run(ranges: Ranges) -> None:
             squares_queries(scores, queries.gains, rows, queries.groups.offsets, ranges, gradient)
 
-        sweep(run, queries.work(listwise_costs))
+        on_every_thread(run, queries.work(listwise_costs))
         return weighted((gradient, rows), queries, self.query_weight, None)
 
 
@@ -372,5 +372,5 @@ def _cross_entropy(
     def run(ranges: Ranges) -> None:
         softmax_queries(scores, targets, more, queries.groups.offsets, terms, ranges, gradient, curvature)
 
-    sweep(run, queries.work(listwise_costs))
+    on_every_thread(run, queries.work(listwise_costs))
     return gradient, curvature

@@ -16,7 +16,7 @@ from ..kernels.families import PLAIN
 from ..kernels.noise import LAWS
 from ..kernels.shares import Ranges
 from ..kernels.sums import add_part
-from ..kernels.threads import sweep
+from ..kernels.threads import on_every_thread
 from ..metrics.costs import sum_costs
 from ..metrics.expectation import expectation
 from ..metrics.hard import Metric
@@ -289,7 +289,7 @@ def _add(
     def run(ranges: Ranges) -> None:
         add_part(gradient, curvature, slopes, bends, weight, bend_weight, queries.groups.offsets, ranges)
 
-    sweep(run, queries.work(sum_costs))
+    on_every_thread(run, queries.work(sum_costs))
     queries.hand_back(slopes, bends)
 
 

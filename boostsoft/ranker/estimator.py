@@ -32,7 +32,7 @@ from .rows import find_queries, read_rows
 from .settings import FIT, Settings, check_settings, check_threads
 from .train_arguments import train_arguments
 from .training import Trees, shares_of
-from .trial import settle
+from .trial import settings_by_trial
 
 
 class SoftRanker(BaseEstimator):  # type: ignore[misc]
@@ -555,7 +555,7 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         check_watched(settings, sets)
         warn_of_blind_stopping(settings, sets)
         train, sets = train.in_their_mean(), [rows.of_usual_size() for rows in sets]
-        settings = settle(settings, trees, train, continued=start is not None)
+        settings = settings_by_trial(settings, trees, train, continued=start is not None)
         callbacks = read_callbacks(settings, trees, callbacks)
         self.losses_ = dict(settings.objective.losses)
         found = grow(settings, trees, train, sets, start, callbacks)

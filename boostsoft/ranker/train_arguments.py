@@ -17,7 +17,7 @@ from .regularization import first_curvature
 from .rows import Rows
 from .settings import Settings
 from .training import Trees
-from .trial import settle
+from .trial import settings_by_trial
 
 CALLER = "SoftRanker.train_arguments"
 
@@ -48,7 +48,9 @@ def train_arguments(
     groups = resolve_groups(CALLER, n_docs, group, qid)
     queries, weights = weigh(CALLER, Queries(groups, None, None, named=True), sample_weight, query_weight)
     rows = Rows(_features(ranker, X, column, n_docs), labels, queries.groups, weights).that_weigh()
-    chosen = settings.on(rows.labels, rows.groups) if X is None else settle(settings, trees, rows.in_their_mean())
+    chosen = (
+        settings.on(rows.labels, rows.groups) if X is None else settings_by_trial(settings, trees, rows.in_their_mean())
+    )
     with as_booster(chosen.n_jobs):
         curvature = first_curvature(chosen.objective, rows, trees, CALLER)
     return trees.arguments(chosen, chosen.objective, curvature)

@@ -43,7 +43,7 @@ _SHARE, _ERRORS, _DOUBTFUL = 0.95, 3.0, 1.0
 _FAST, _GROWTH, _LONG = 0.45, 1.02, ((20, 2.0), (40, _ERRORS))
 
 
-def settle(settings: Settings, trees: Trees, rows: Rows, continued: bool = False) -> Settings:
+def settings_by_trial(settings: Settings, trees: Trees, rows: Rows, continued: bool = False) -> Settings:
     """Settings for training data whose features are known, too; ``continued`` as :meth:`Settings.on`.
 
     How long trees from zero go on learning says nothing of those that continue others.

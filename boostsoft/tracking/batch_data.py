@@ -10,7 +10,7 @@ import numpy as np
 
 from ..arguments import FloatArray, finite_vector
 from ..query_groups import QueryGroups, query_weights
-from .staged import feature_matrix, find_queries
+from .staged import feature_matrix, model_queries
 
 CALLER = "marginal_value"
 _KEYS = ("X", "y", "group", "qid", "query_weight", "init_score", "base_margin")
@@ -59,7 +59,7 @@ def _read(name: Any, batch: Any, model: Any, start: str) -> Batch:
     caller = f"{CALLER}: batches[{name!r}]"
     parts = _parts(caller, batch)
     labels = finite_vector(caller, "y", parts["y"])
-    groups, _ = find_queries(caller, model, parts["X"], labels.size, parts.get("group"), parts.get("qid"))
+    groups, _ = model_queries(caller, model, parts["X"], labels.size, parts.get("group"), parts.get("qid"))
     weights = parts.get("query_weight")
     for other in ("init_score", "base_margin"):
         if parts.get(other) is not None and other != start:

@@ -28,7 +28,7 @@ _GROWS = {"booster": "gbtree", "process_type": "default"}  # with others XGBoost
 _RANKING = ("lambdarank", "rank_xendcg", "xendcg", "xe_ndcg", "xe_ndcg_mart", "xendcg_mart")
 
 
-class Grown(NamedTuple):
+class NewTrees(NamedTuple):
     """Scores on the pool after the new trees, how many of these have a split, and whether there was what to learn."""
 
     scores: FloatArray
@@ -50,7 +50,7 @@ class Grower(Protocol):
     n_features: int
     by_order: bool
 
-    def grow(self, batch: Batch) -> Grown:
+    def grow(self, batch: Batch) -> NewTrees:
         """Continue the model on a batch, from where it stood at first."""
         ...
 
@@ -103,7 +103,7 @@ class LightGBMGrower:
             self.before = self.before + start
         self.categorical = _categories(self.booster)
 
-    def grow(self, batch: Batch) -> Grown:
+    def grow(self, batch: Batch) -> NewTrees:
         """Train new trees on the batch."""
         import lightgbm
 
@@ -118,7 +118,7 @@ class LightGBMGrower:
             categorical_feature=self.categorical or "auto",
         )
         booster = lightgbm.train(self.params, data, self.n_trees)
-        return Grown(self.before + self._raw(booster, self.pool), _splits(booster, 0))
+        return NewTrees(self.before + self._raw(booster, self.pool), _splits(booster, 0))
 
     def _raw(self, booster: Any, X: Any) -> FloatArray:
         return np.asarray(booster.predict(X, raw_score=True), dtype=np.float64)
@@ -168,7 +168,7 @@ class XGBoostGrower:
         self.pool.set_base_margin(scores)
         self.before = scores.astype(np.float64)
 
-    def grow(self, batch: Batch) -> Grown:
+    def grow(self, batch: Batch) -> NewTrees:
         """Train new rounds on the batch."""
         import xgboost
 
@@ -187,7 +187,7 @@ class XGBoostGrower:
         )
         first, last = self.booster.num_boosted_rounds(), booster.num_boosted_rounds()
         scores = booster.predict(self.pool, output_margin=True, iteration_range=(first, last))
-        return Grown(scores.astype(np.float64), _splits(booster, first))
+        return NewTrees(scores.astype(np.float64), _splits(booster, first))
 
 
 class RankerGrower:
@@ -202,12 +202,12 @@ class RankerGrower:
         self.ranker = clone(model).set_params(early_stopping_rounds=None, validation_fraction=None, n_boosters=1)
         self.ranker.set_params(**{**(params or {}), "n_estimators": n_trees})
 
-    def grow(self, batch: Batch) -> Grown:
+    def grow(self, batch: Batch) -> NewTrees:
         """Fit on the batch, from the fitted trees."""
         rows = None if batch.weights is None else batch.groups.per_document(batch.weights)
         queries = {} if self.ranker.qid_column is not None else {"group": batch.groups}
         self.ranker.fit(batch.X, batch.labels, sample_weight=rows, init_model=self.model, **queries)
-        return Grown(self.ranker.predict(self.pool), _splits(self.ranker.booster_, self.model.best_iteration_))
+        return NewTrees(self.ranker.predict(self.pool), _splits(self.ranker.booster_, self.model.best_iteration_))
 
 
 def _check_params(params: Mapping[str, Any]) -> None:

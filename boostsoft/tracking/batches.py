@@ -32,9 +32,9 @@ from ..stages.blocks import refuse_other_width
 from ..statistics import N_BOOT, check_resamples
 from ..tracks.builder import as_metrics
 from .batch_data import CALLER, Batch, read_batches
-from .batch_growing import Grower, Grown, open_grower, start_name
+from .batch_growing import Grower, NewTrees, open_grower, start_name
 from .batch_values import BatchValue, BatchValues
-from .staged import feature_matrix, find_queries
+from .staged import feature_matrix, model_queries
 
 WATCHED = watched_soft("ndcg@10")
 
@@ -186,21 +186,21 @@ def _pool(model: Any, X: Any, y: Any, group: Any, qid: Any, metric: Any, query_w
     if len(measured) != 1:
         raise ValueError(f"{CALLER}: metric must be one metric, for batches to be ranked by; got {len(measured)}")
     labels = finite_vector(CALLER, "y", y)
-    groups, _ = find_queries(CALLER, model, X, labels.size, group, qid)
+    groups, _ = model_queries(CALLER, model, X, labels.size, group, qid)
     queries = prepare(measured[0].hard, CALLER, labels, groups)
     return _Pool(measured[0], labels, queries, query_weights(CALLER, query_weight, groups))
 
 
-def _grow(grower: Grower, batch: Batch, measure: _Measure) -> Grown | Exception:
+def _grow(grower: Grower, batch: Batch, measure: _Measure) -> NewTrees | Exception:
     """What the model scores after the batch, or what went wrong: one batch must not lose the others."""
     if grower.by_order and not batch.ordered:
-        return Grown(grower.before, 0, taught=False)
+        return NewTrees(grower.before, 0, taught=False)
     try:
         grown = grower.grow(batch)
         caller = f"{CALLER}: batches[{batch.name!r}]"
         finite = finite_vector(caller, "scores", grown.scores)
         measure.refuse_infinite(caller, measure.per_query(finite))
-        return Grown(finite, grown.n_trees)
+        return NewTrees(finite, grown.n_trees)
     except Exception as error:
         return error
 
@@ -229,7 +229,7 @@ class _Measure:
         """Mean over the queries that count."""
         return weighted_mean(values, self.counted)
 
-    def batch(self, batch: Batch, result: Grown | Exception) -> tuple[BatchValue, FloatArray]:
+    def batch(self, batch: Batch, result: NewTrees | Exception) -> tuple[BatchValue, FloatArray]:
         """The batch's row, but for ``first``, and the change of every query."""
         known: dict[str, Any] = {
             "name": batch.name,
@@ -269,7 +269,7 @@ class _Measure:
 
 
 def _values(
-    batches: list[Batch], grown: list[Grown | Exception], measure: _Measure, n_boot: int, seed: int
+    batches: list[Batch], grown: list[NewTrees | Exception], measure: _Measure, n_boot: int, seed: int
 ) -> BatchValues:
     rows, changes = zip(*(measure.batch(*pair) for pair in zip(batches, grown, strict=True)), strict=True)
     firsts = _firsts(np.stack(changes), measure.counted, n_boot, seed)

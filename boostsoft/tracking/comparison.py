@@ -17,7 +17,7 @@ from ..query_means import counted_weights, refuse_infinite
 from ..statistics import check_resamples
 from ..tracks import TreeTrack
 from .compared import ComparedMetric, Comparison
-from .paired import Paired, Plan, gain, interval, pair_all, queries_needed, sample_sizes, significance
+from .paired import Paired, Resampling, gain, interval, pair_all, queries_needed, sample_sizes, significance
 from .systems import CALLER, Systems, from_scores, from_tracks
 
 
@@ -133,7 +133,7 @@ def compare(
     shown = shows(CALLER, progress)
     systems = _systems(a, b, metrics, (y_true, group, qid, query_weight), (step_a, step_b))
     n_queries, n_counted = systems.weights.size, int(np.count_nonzero(systems.weights))
-    plan = Plan(
+    plan = Resampling(
         level=fraction(CALLER, "level", level),
         power=fraction(CALLER, "power", power),
         n_boot=check_resamples(CALLER, n_boot),
@@ -170,7 +170,7 @@ def _systems(a: Any, b: Any, metrics: Any, data: Sequence[Any], steps: tuple[Who
     return from_scores(a, b, metrics, *data)
 
 
-def _rows(systems: Systems, plan: Plan, tell: Tell) -> tuple[tuple[ComparedMetric, ...], list[str]]:
+def _rows(systems: Systems, plan: Resampling, tell: Tell) -> tuple[tuple[ComparedMetric, ...], list[str]]:
     for metric, a, b in zip(systems.metrics, *systems.values, strict=True):
         refuse_infinite(CALLER, metric.name, np.stack([a, b]), counted_weights(a, systems.weights))
     soft = [metric for metric in systems.metrics if isinstance(metric, SoftMetric)]
@@ -205,7 +205,7 @@ def _rows(systems: Systems, plan: Plan, tell: Tell) -> tuple[tuple[ComparedMetri
     return tuple(rows), notes
 
 
-def _row(name: str, kind: RowKind, paired: Paired, twin: Paired | None, plan: Plan) -> ComparedMetric:
+def _row(name: str, kind: RowKind, paired: Paired, twin: Paired | None, plan: Resampling) -> ComparedMetric:
     low, high = interval(paired, plan.level)
     t, p_t, p_wilcoxon = significance(paired)
     ratio = (np.nan, np.nan, np.nan) if twin is None or kind == "hard" else gain(paired, twin, plan.level)

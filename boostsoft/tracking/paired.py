@@ -27,7 +27,7 @@ _RESAMPLING = 0.8  # of the time, about; samples take the rest
 
 
 @dataclass(frozen=True)
-class Plan:
+class Resampling:
     """What all rows of a table share.
 
     Attributes
@@ -101,7 +101,10 @@ class Paired:
 
 
 def pair_all(
-    values: Sequence[tuple[FloatArray, FloatArray]], weights: FloatArray, plan: Plan, tell: Callable[[float], None]
+    values: Sequence[tuple[FloatArray, FloatArray]],
+    weights: FloatArray,
+    plan: Resampling,
+    tell: Callable[[float], None],
 ) -> list[Paired]:
     """Compare pairs of values, each (n_queries,) and NaN in both where a query does not count.
 
@@ -131,7 +134,7 @@ def _within(tell: Callable[[float], None], begin: float, end: float) -> Callable
     return lambda share: tell(begin + share * (end - begin))
 
 
-def sample_sizes(n: int, plan: Plan) -> tuple[int, int]:
+def sample_sizes(n: int, plan: Resampling) -> tuple[int, int]:
     """Queries of both kinds of samples of n queries; one that is larger than n cannot be drawn."""
     return n // 2, plan.small
 
@@ -144,7 +147,7 @@ def _differences(a: FloatArray, b: FloatArray, counted: FloatArray) -> tuple[Flo
 
 
 def _resampled(
-    differences: FloatArray, weights: FloatArray, plan: Plan, tell: Callable[[float], None]
+    differences: FloatArray, weights: FloatArray, plan: Resampling, tell: Callable[[float], None]
 ) -> tuple[FloatArray, FloatArray]:
     """Means of each row over resampled queries, and these over their standard errors but for a factor that all share.
 
@@ -159,7 +162,7 @@ def _resampled(
         return mean, mean / error
 
 
-def _sample_sums(shares: FloatArray, plan: Plan, tell: Callable[[float], None]) -> FloatArray:
+def _sample_sums(shares: FloatArray, plan: Resampling, tell: Callable[[float], None]) -> FloatArray:
     """Sums of each row over samples of :func:`sample_sizes`, drawn without replacement; (n_rows, 2, n_boot)."""
     n_rows, n = shares.shape
     rng, sizes = np.random.default_rng(plan.seed), sample_sizes(n, plan)

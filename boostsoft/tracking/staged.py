@@ -86,7 +86,7 @@ def other_model(caller: str, known: str, model: Any) -> TypeError:
     return TypeError(f"{caller}: model must be {known}; got {type(model).__name__}{read}")
 
 
-def find_queries(
+def model_queries(
     caller: str, model: Any, X: Any, n_docs: int, group: Any, qid: Any
 ) -> tuple[QueryGroups, NDArray[Any] | None]:
     """The queries by ``group``, by ``qid`` or by a SoftRanker's column of X, and what the user calls each."""

@@ -15,7 +15,7 @@ from ..progress import shows, watched
 from ..query_groups import query_weights
 from ..tracks.builder import TRACKED, TrackBuilder, as_metrics
 from ..tracks.tree_track import TreeTrack
-from .staged import Stages, feature_matrix, find_queries, open_model, soft_ranker, threads_of
+from .staged import Stages, feature_matrix, model_queries, open_model, soft_ranker, threads_of
 
 CALLER = "track_trees"
 
@@ -129,7 +129,7 @@ def track_trees(
     every, start = whole_number(CALLER, "every", every, 1), whole_number(CALLER, "start", start, 0)
     n_docs = finite_vector(CALLER, "y", y).size
     feature_matrix(CALLER, X, n_docs)  # before the queries, which would be blamed for labels that are too many
-    groups, ids = find_queries(CALLER, model, X, n_docs, group, qid)
+    groups, ids = model_queries(CALLER, model, X, n_docs, group, qid)
     weights = query_weights(CALLER, query_weight, groups)
     builder = TrackBuilder(CALLER, measured, y, groups, weights, qid=ids, label=label)
     _warn_of_several_boosters(model)

@@ -11,7 +11,7 @@ from .methods import METHODS, Setting
 from .options import Options
 from .space import draw
 from .tasks import TEST, TUNE, Place, Task
-from .workers import threads_of
+from .workers import threads_per_job
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Comparison:
     @property
     def threads(self) -> int:
         """Threads of a run."""
-        return threads_of(self.options.jobs)
+        return threads_per_job(self.options.jobs)
 
     @property
     def places(self) -> list[Place]:

@@ -15,7 +15,7 @@ from ..folds import FoldFiles
 from ..timing import first_line
 from . import data, train_catboost, train_lightgbm, train_ranker, train_xgboost
 from .methods import METHODS, RANKER, Setting
-from .watch import Job, Model, hard_ndcg, judged, mean_of
+from .watch import Job, Model, hard_ndcg, judged, mean_model
 
 TUNE, TEST = "tune", "test"
 TRAINERS: dict[str, Callable[[Job], Model]] = {
@@ -108,7 +108,7 @@ def _run(task: Task) -> Outcome:
     if others:
         record["next"] = others
     try:
-        model = mean_of([TRAINERS[method.trainer](job(setting)) for setting in task.settings], valid)
+        model = mean_model([TRAINERS[method.trainer](job(setting)) for setting in task.settings], valid)
         seconds = time.perf_counter() - started
         scores = [model.predict(part.X) for part in parts]
     except MemoryError:  # of the machine at the time, whatever the method

@@ -69,7 +69,7 @@ class Model:
     predict: Callable[[FloatArray], FloatArray]
 
 
-def mean_of(models: Sequence[Model], valid: RankingData) -> Model:
+def mean_model(models: Sequence[Model], valid: RankingData) -> Model:
     """The mean of models: scores in units of their spread on the validation part; its trees are those of all."""
     if len(models) == 1:
         return models[0]

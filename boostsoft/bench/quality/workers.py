@@ -18,7 +18,7 @@ from .tasks import Outcome, Task, run_task
 Runner = Callable[[Sequence[Task]], Iterator[Outcome]]
 
 
-def threads_of(jobs: int) -> int:
+def threads_per_job(jobs: int) -> int:
     """Threads of each of so many processes."""
     return max(1, n_threads() // jobs)
 
@@ -30,7 +30,7 @@ def workers(jobs: int) -> Iterator[Runner]:
         yield lambda tasks: map(run_task, tasks)
         return
     others = set(active_children())
-    with _environment(_settings(threads_of(jobs))):
+    with _environment(_settings(threads_per_job(jobs))):
         # fresh interpreters: OpenMP's and Numba's threads do not survive a fork
         pool = ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_follow_the_parent)
         try:
