@@ -208,6 +208,15 @@ def literal(text: str) -> str:
     return text.replace("$", r"\$")
 
 
+def as_sentence(words: str) -> str:
+    """Words that begin a line: a capital, and one sign before errors; ends as they do.
+
+    >>> print(as_sentence("keep 3 trees: +0.2 (+-0.1)"))
+    Keep 3 trees: +0.2 (\N{PLUS-MINUS SIGN}0.1)
+    """
+    return words[:1].upper() + words[1:].replace("+-", "\N{PLUS-MINUS SIGN}")
+
+
 def metric_title(spec: str) -> str:
     """How a metric is written in prose.
 

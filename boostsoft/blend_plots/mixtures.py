@@ -11,7 +11,7 @@ import numpy as np
 from ..arguments import FloatArray, of_type, one_of
 from ..blending import BlendCurve, BlendSurface
 from ..choices import CurveKind
-from ..drawing import BLUE, INK, QUIET, VERMILION, frame, given_axes, head, letters, new_figure
+from ..drawing import BLUE, INK, QUIET, VERMILION, as_sentence, frame, given_axes, head, letters, new_figure
 from .shared import HARD, SOFT, model_names, noise_words, title
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def plot_blend_curve(
     axes.set_ylabel(f"{title(curve)}, mean over queries", color=QUIET)
     if np.isfinite(band).all():  # one query alone has none
         words += "; band and bars: 95 % over queries"
-    words = textwrap.fill(words[0].upper() + words[1:], letters(axes))
+    words = textwrap.fill(as_sentence(words), letters(axes))
     axes.set_title(words, loc="left", fontsize=9.5, color=QUIET)
     return axes
 

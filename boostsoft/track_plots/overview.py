@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..arguments import of_type
-from ..drawing import INK, brief, head, literal, new_figure
+from ..drawing import INK, as_sentence, brief, head, literal, new_figure
 from ..tracks.checks import place_or_first_soft
 from ..tracks.effects import TreeEffects, effects_of
 from ..tracks.tree_track import TreeTrack
@@ -70,10 +70,9 @@ def track_figure(track: TreeTrack, metric: MetricChoice | None = None, *, level:
     else:
         draw_soft_over_hard("track_figure", top, track, twin, chosen, "paired", level)
     draw_changes(bottom, effects)
-    advice = literal(effects.advice.replace("+-", "\N{PLUS-MINUS SIGN}"))
     heading = literal(*brief([track.label or "What each tree adds"], _LETTERS))
     head(figure, heading)
-    said = fill(f"{advice[:1].upper()}{advice[1:]}", _LETTERS_OF_ADVICE)
+    said = fill(literal(as_sentence(effects.advice)), _LETTERS_OF_ADVICE)
     top.set_title(said, loc="left", fontsize=10.5, color=INK, pad=18)  # over the name of a line that ends at the top
     if effects.queries > 1 and track.n_steps > 1:  # one query alone gives no interval, one step no choice
         _mark_best(top, effects, PALETTE[0])

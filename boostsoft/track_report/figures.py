@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..arguments import FloatArray
 from ..choices import WorstBy
-from ..drawing import value_range
+from ..drawing import as_sentence, value_range
 from ..json_text import as_plain
 from ..query_groups import QueryGroups
 from ..query_means import STILL, mean_error
@@ -67,8 +67,7 @@ class MetricFigures:
         """How many trees to keep, as a sentence."""
         if self.effects is None:
             return f"No advice: {self.trouble}"
-        advice = self.effects.advice.replace("+-", "\N{PLUS-MINUS SIGN}")
-        return f"{advice[:1].upper()}{advice[1:]}."
+        return f"{as_sentence(self.effects.advice)}."
 
     @property
     def value_at_best(self) -> float:
