@@ -455,6 +455,21 @@ def test_the_gain_may_be_linear_as_in_trec_eval(files, tmp_path, capsys):
     assert capsys.readouterr().err == "boostsoft: --gain: map has none\n"
 
 
+def test_documents_may_be_relevant_from_a_higher_label_on(files, tmp_path, capsys):
+    runs, qrels = files
+    options = ["--qrels", qrels, "--metric", "map", "--folds", "0", "--method", "equal"]
+    found = blend(tmp_path, *runs, *options, "--relevant-from", "2")
+    assert "Weights for MAP of labels from 2 on" in " ".join(capsys.readouterr().out.split())
+    assert (found["settings"]["metric"], found["settings"]["relevant_from"]) == ("map", 2)
+    data = load_trec_runs(runs, qrels=qrels)
+    wanted = Metric("map", relevant_from=2)(data.y, data.S[:, 0], group=data.sizes)
+    assert found["models"][0]["alone"] == pytest.approx(wanted, abs=1e-12)
+    assert "of labels from" not in (blend(tmp_path, *runs, *options), capsys.readouterr().out)[1]
+    out = ["--out", str(tmp_path / "new")]
+    assert cli.main(["blend", *runs, "--qrels", qrels, "--relevant-from", "2", *out]) == 2
+    assert capsys.readouterr().err == "boostsoft: --relevant-from: ndcg@10 has none\n"
+
+
 def test_judged_topics_that_no_run_answers_are_said(tmp_path, capsys):
     runs, qrels = write_runs(tmp_path)
     blend(tmp_path, *runs, "--qrels", qrels, "--folds", "0", "--method", "equal")

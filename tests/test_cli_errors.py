@@ -137,6 +137,12 @@ def test_a_part_there_twice_is_refused(tmp_path, capsys):
     assert "both are there" in capsys.readouterr().err
 
 
+def test_folders_of_folds_are_told_how_to_be_given(tmp_path, capsys):
+    (tmp_path / "Fold1").mkdir()
+    assert cli.main(["train", "--folds", str(tmp_path)]) == 2
+    assert capsys.readouterr().err.endswith("; for the parts of Fold1 give --train, --valid and --test\n")
+
+
 def test_parts_without_any_feature_are_refused(tmp_path, capsys):
     assert cli.main(five_parts(tmp_path, [f"1 qid:{i}\n0 qid:{i}\n" for i in range(5)])) == 2
     assert capsys.readouterr().err == f"boostsoft: train: no line of {tmp_path} has a feature, index:value\n"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import log2
+from math import log, log2
 
 import numpy as np
 import pytest
@@ -23,13 +23,29 @@ def test_dcg_of_six_grades_with_exponential_gain():
     assert in_order("ndcg@6", [3, 2, 3, 0, 1, 2]) == pytest.approx(wanted / best, rel=1e-15)
 
 
-def test_dcg_as_first_defined():
+def test_dcg_as_its_authors_define_it():
     """Järvelin and Kekäläinen 2002: b = 2, and the gains of their G' with the DCG that they print for it."""
     labels = [3, 2, 3, 0, 0, 1, 2, 2, 3, 0]
     printed = [3, 5, 6.89, 6.89, 6.89, 7.28, 7.99, 8.66, 9.61, 9.61]
     for k, value in enumerate(printed, 1):
         found = in_order("dcg", labels, k=k, gain="linear", discount=lambda r: 1 / np.maximum(1, np.log2(r)))
         assert round(found, 2) == value
+
+
+def test_ndcg_of_the_scripts_that_come_with_letor():
+    """Gains 2^label - 1; the second place counts as the first, the third by log 2 / log 3, and so on."""
+    labels, count = [1, 0, 2, 2, 0, 1], 5
+
+    def script(order):
+        total = 0.0
+        for place, label in enumerate(order[:count]):
+            gain = 2**label - 1
+            total += gain if place < 2 else gain * log(2) / log(place + 1)
+        return total
+
+    found = in_order("ndcg", labels, k=count, discount=lambda r: 1 / np.log2(np.maximum(r, 2)))
+    assert found == pytest.approx(script(labels) / script(sorted(labels, reverse=True)), rel=1e-15)
+    assert abs(found - in_order("ndcg", labels, k=count)) > 0.03
 
 
 def test_average_precision_of_two_rankings():

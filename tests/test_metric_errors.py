@@ -27,7 +27,7 @@ from .cases import every_metric, refused
         ("NDCG@10", "ndcg@10"), ("ndcg10", "ndcg@10"), ("ndcg_cut_10", "ndcg@10"), ("ndcg:10", "ndcg@10"),
         ("ndcg_score", "ndcg"), ("ndgc", "ndcg"), ("MAP", "map"), ("ap@5", "map@5"), ("P_5", "precision@5"),
         ("pre@3", "precision@3"), ("recip_rank", "mrr"), ("R@100", "recall@100"), ("tau", "kendall"),
-        ("AUC@5", "auc"),
+        ("AUC@5", "auc"), ("ndcg_cut.10", "ndcg@10"), ("P.10", "precision@10"),
     ],
 )  # fmt: skip
 def test_what_is_called_otherwise_elsewhere_is_asked_for(spec, meant):

@@ -106,7 +106,7 @@ def test_judged_topics_with_judged_documents(files):
 def test_retrieved_documents_only(files):
     data = load_trec_runs(files[0], qrels=files[1], pool="retrieved", unjudged=-1)
     assert data.docid.tolist() == ["d1", "d2", "d3", "d9"]
-    assert data.y.tolist() == [2.0, 0.0, -1.0, 0.0]
+    assert data.y.tolist() == [2.0, 0.0, -1.0, -1.0]  # the last was judged to be spam
 
 
 def test_what_is_left_out_may_be_last(write):

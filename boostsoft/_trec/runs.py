@@ -83,7 +83,7 @@ def load_trec_runs(
     path, *more_paths : str or path, or one list of them
         The runs, one a file: a column of S each.
     qrels : str or path, optional
-        The judgements. A negative one (spam) counts as 0.
+        The judgements. A negative one (spam) counts as 0, or as ``unjudged`` if that is below 0.
     pool : "judged" or "retrieved"
         Whether a topic has all documents that a run has retrieved or somebody has judged, or the former only. With
         "judged", relevant documents that no run has found are among those that a metric's divisor counts, as in
@@ -92,7 +92,8 @@ def load_trec_runs(
         With qrels: the topics that have a judgement, or all of the runs. Topics without any document in a run are
         left out.
     unjudged : float
-        Label of the documents that nobody has judged, in a topic with judgements. bpref ignores labels below 0.
+        Label of the documents that nobody has judged, in a topic with judgements. bpref ignores labels below 0: with
+        -1 it is trec_eval's.
     progress : "auto", True or False
         Whether to show how far it is, file by file: "auto" where stderr is a terminal and the files have 20 MB
         together, True in notebooks and logs too.
@@ -117,10 +118,12 @@ def load_trec_runs(
     The metric of a column of S, its missing scores below all others, is not always what trec_eval gives. Documents that
     the run has not retrieved are in the list, and at their places earn gain, as in MAP or in the NDCG of a short list;
     trec_eval leaves them out, so that a topic that the run has not answered is worth 0 there or is left out of the
-    mean. A cutoff per topic, ``k=`` the number of documents that the run has there, leaves them out here, too; NDCG's
-    best order is then cut as well. Of equal scores trec_eval takes the documents by falling id, where the rows here are
-    in rising order: reverse the rows for ``ties="order"`` to agree. It reads scores as 32-bit floats, so that more of
-    them are equal.
+    mean. A cutoff per topic, ``k=`` the number of documents that the run has there, leaves them out here, too: at least
+    1, so that a topic without any is to be left out by hand. NDCG's best order is then cut as well; that of the whole
+    list is ``Metric("dcg").per_query(y, y, ...)``. Of equal scores trec_eval takes the documents by falling id, where
+    the rows here are in rising order: reverse the rows for ``ties="order"`` to agree. It reads scores as 32-bit floats,
+    so that more of them are equal. ``np.where(np.isnan(S), np.nanmin(S, axis=0) - 1, S)`` puts missing scores below all
+    others.
 
     Examples
     --------
@@ -157,8 +160,8 @@ def write_trec_run(
 ) -> None:
     """Write scores as a TREC run: the documents of each topic from the best down, with ranks from 1.
 
-    Documents of equal score come by falling id, as trec_eval takes them. The file is written under another name first,
-    so that it is never half there.
+    Documents of equal score come by falling id, as trec_eval takes them, to which scores that differ in their eighth
+    digit are equal, too. The file is written under another name first, so that it is never half there.
 
     Parameters
     ----------

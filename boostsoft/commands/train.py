@@ -334,7 +334,8 @@ def _read_folder(folder: Path) -> tuple[RankingData, ...]:
     files = []
     for number, file in enumerate(five_files("--folds", folder, "S"), 1):
         if file is None:
-            raise ValueError(f"--folds: {folder} must have S{number}.txt or S{number}.txt.gz; neither is there")
+            other = "; for the parts of Fold1 give --train, --valid and --test" if (folder / "Fold1").is_dir() else ""
+            raise ValueError(f"--folds: {folder} must have S{number}.txt or S{number}.txt.gz; neither is there{other}")
         files.append(file)
     parts = equally_wide([load_letor(file) for file in files])
     _check_features(parts[0], folder)

@@ -84,7 +84,7 @@ _NAMES_ELSEWHERE = {
     "rr": "mrr", "recip_rank": "mrr", "reciprocal_rank": "mrr", "tau": "kendall",
 }  # fmt: skip
 _HIT_RATES = ("hit", "hit_rate", "hitrate", "hr", "success")  # elsewhere
-_ELSEWHERE = re.compile(r"([a-z][a-z_]*?)(?:(?:_cut)?[@:_-]?([1-9][0-9]*))?(?:_score)?")
+_ELSEWHERE = re.compile(r"([a-z][a-z_]*?)(?:(?:_cut)?[@:._-]?([1-9][0-9]*))?(?:_score)?")
 _SPEC = re.compile(r"([A-Za-z_][A-Za-z_0-9]*)(?:@(.*))?", re.DOTALL)
 
 

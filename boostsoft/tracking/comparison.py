@@ -105,6 +105,9 @@ def compare(
     few differ, by skewed amounts: with 5 of 100 that did (exponential, of one sign) 83 % of percentiles and 81 % of
     Student's intervals held it, with 15 of 300 91 % and 90 %, with 50 of 1,000 94 % and 94 %.
 
+    Intervals and p-values are of one row: of m rows or pairs of systems, the least p-value is to be held against
+    (1 - ``level``) / m.
+
     ``queries_needed`` takes the effect that was found for the true one. Where \|t\| is below 2, so many other queries
     found it about half the time (pairs of rankers of MQ2007-agg, power .8), above 3 .6 to .75 of it. The samples of
     ``agrees_half`` are of these queries, and agree more than others do: .91 where halves of others agreed .74.

@@ -71,7 +71,8 @@ def _finite_scores(argument: str, scores: Any, n: int | None = None) -> FloatArr
         at = int(np.argmax(np.isnan(vector)))
         raise ValueError(
             f"{CALLER}: {argument} must be finite; got {vector[at]} at position {at}: "
-            "SoftBlender.normalize_scores gives the documents that a run leaves out a score"
+            "documents that a run leaves out need a score below its others, or that of a fitted SoftBlender's "
+            "normalize_scores"
         )
     return finite_vector(CALLER, argument, vector, n)
 

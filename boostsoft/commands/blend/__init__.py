@@ -13,7 +13,6 @@ from ..._trec.runs import run_text
 from ...blending.baselines import METHODS
 from ...blending.scores import NORMALIZATIONS
 from ...blending.settings import CONSTRAINTS, SOFT
-from ...choices import GainName
 from ...drawing import png
 from ...kernels.noise import LAWS
 from ...metrics import Metric
@@ -84,6 +83,8 @@ def _add_weights(parser: argparse.ArgumentParser) -> None:
     add("--metric", type=metric_name, default="ndcg@10", metavar="NAME@K", help="what to maximise (ndcg@10)")
     words = "of a label, in dcg and ndcg: exp2 (2^label - 1) or linear, as trec_eval's (exp2)"
     add("--gain", choices=list(GAINS), help=words)
+    words = "least label of a relevant document, in map, mrr, precision and others: trec_eval's -l (1)"
+    add("--relevant-from", type=positive, metavar="LABEL", help=words)
     add("--normalize", choices=NORMALIZATIONS, default="rank", help="scale of the scores in each query (rank)")
     add("--constraint", choices=CONSTRAINTS, default="simplex", help="of the weights (simplex)")
     add("--method", choices=[SOFT, *METHODS], default="soft", help="how to find them (soft)")
@@ -106,11 +107,12 @@ def blend(options: argparse.Namespace) -> None:
     check_folder(options.out, *_FILES)
     if len(options.name.split()) != 1 or written(options.name) != options.name:
         raise ValueError(f"--name: must be one word of text without blanks; got {options.name!r}")
+    metric = _metric(options.metric, gain=options.gain, relevant_from=options.relevant_from)
     scores = _read(options)
     settings: dict[str, Any] = {
         name: getattr(options, name) for name in ("normalize", "constraint", "method", "noise", "sigma")
     }
-    settings["metric"] = _metric(options.metric, options.gain)
+    settings["metric"] = metric
     settings["n_boot"] = options.resamples
     settings["lower_is_better"] = _lower(options.lower_is_better, scores.models)
     from .report import as_json, report  # with scikit-learn, which other commands do without
@@ -124,13 +126,13 @@ def blend(options: argparse.Namespace) -> None:
         (options.out / name).unlink(missing_ok=True)
 
 
-def _metric(spec: str, gain: GainName | None) -> Metric:
-    metric = Metric(spec)
-    if gain is None:
-        return metric
-    if "gain" not in metric.options:
-        raise ValueError(f"--gain: {spec} has none")
-    return Metric(spec, gain=gain)
+def _metric(spec: str, **options: Any) -> Metric:
+    """The metric with those of its options that are given."""
+    given = {name: value for name, value in options.items() if value is not None}
+    for name in given:
+        if name not in Metric(spec).options:
+            raise ValueError(f"--{name.replace('_', '-')}: {spec} has none")
+    return Metric(spec, **given)
 
 
 def _read(options: argparse.Namespace) -> Scores:

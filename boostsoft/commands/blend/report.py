@@ -60,9 +60,10 @@ def report(blend: Blend, scores: Scores, settings: Mapping[str, Any], folds: int
 
 
 def _title(metric: Metric) -> str:
-    """The metric in prose, with its gain where that is not the default."""
-    gain = metric.options.get("gain", "exp2")
-    return metric_title(metric.spec) + ("" if gain == "exp2" else f" with {gain} gain")
+    """The metric in prose, with its gain and its least relevant label where they are not the default."""
+    gain, least = metric.options.get("gain", "exp2"), metric.options.get("relevant_from", 1)
+    title = metric_title(metric.spec) + ("" if gain == "exp2" else f" with {gain} gain")
+    return title + ("" if least == 1 else f" of labels from {least:g} on")
 
 
 def _weights_table(blend: Blend, scores: Scores, title: str) -> ResultTable:
@@ -138,9 +139,9 @@ def as_json(blend: Blend, scores: Scores, settings: Mapping[str, Any], seed: int
     return json_text(document).encode()
 
 
-def _in_json(metric: Metric) -> dict[str, str]:
-    gain = {"gain": str(metric.gain)} if "gain" in metric.options else {}
-    return {"metric": metric.spec, **gain}
+def _in_json(metric: Metric) -> dict[str, Any]:
+    chosen = {name: value for name, value in metric.options.items() if name in ("gain", "relevant_from")}
+    return {"metric": metric.spec, **chosen}
 
 
 def _difference(found: PairedInterval) -> dict[str, float]:
