@@ -5,11 +5,12 @@ from __future__ import annotations
 from inspect import signature
 from typing import Any
 
-import numpy as np
+from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import UNCHANGED, MetadataRequest, get_routing_for_object
 
 from .arguments import FloatArray, finite_vector
+from .decisions import decisions
 from .labels import read_labels
 from .metrics.hard import Metric, mean_of, refuse_cutoffs_per_query
 from .metrics.soft import as_metric
@@ -140,11 +141,9 @@ class RankingScorer:
 
 def _predict(estimator: Any, X: Any, qid: Any) -> Any:
     """The predictions, with the query ids if they need them, as a SoftBlender's do; of two classes, how sure it is."""
-    if np.size(getattr(estimator, "classes_", 0)) == 2:
-        if hasattr(estimator, "decision_function"):
-            return estimator.decision_function(X)
-        if hasattr(estimator, "predict_proba"):
-            return estimator.predict_proba(X)[:, 1]
+    decided = decisions(estimator, X)
+    if decided is not None:
+        return decided
     model = getattr(estimator, "best_estimator_", estimator)
     last = model.steps[-1][1] if isinstance(model, Pipeline) else model
     return model.predict(X, qid=qid) if "qid" in signature(last.predict).parameters else model.predict(X)
@@ -158,4 +157,6 @@ def _ids_within(estimator: Any, X: Any) -> Any:
         return _ids_within(estimator.steps[-1][1], X)
     if hasattr(estimator, "best_estimator_"):
         return _ids_within(estimator.best_estimator_, X)
+    if isinstance(estimator, FrozenEstimator):
+        return _ids_within(estimator.estimator, X)
     return query_ids("make_ranking_scorer", estimator, X) if hasattr(estimator, "qid_column") else None

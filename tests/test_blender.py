@@ -11,8 +11,9 @@ import pytest
 import sklearn
 from scipy.stats import norm
 from sklearn.exceptions import NotFittedError
-from sklearn.linear_model import LinearRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import GroupKFold, cross_val_score
+from sklearn.naive_bayes import GaussianNB
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from boostsoft import Metric, QueryGroups, load_letor
@@ -473,3 +474,13 @@ def test_a_model_that_is_not_fitted_is_named(data):
     S, y, sizes = data
     with pytest.raises(NotFittedError, match=r"^SoftBlender.fit: models\[1\] must have been fitted; This LinearReg"):
         SoftBlender(models=[LinearRegression().fit(S, y), LinearRegression()]).fit(S, y, group=sizes)
+
+
+def test_classifiers_of_two_classes_are_blended_by_how_sure_they_are(data):
+    S, y, sizes = data
+    linear, bayes = LogisticRegression().fit(S, y > 0), GaussianNB().fit(S, y > 0)
+    blender = SoftBlender(models=[linear, bayes]).fit(S, y, group=sizes)
+    sure = np.column_stack([linear.decision_function(S), bayes.predict_proba(S)[:, 1]])
+    wanted = SoftBlender().fit(sure, y, group=sizes)
+    np.testing.assert_array_equal(blender.weights_, wanted.weights_)
+    np.testing.assert_array_equal(blender.predict(S, group=sizes), wanted.predict(sure, group=sizes))

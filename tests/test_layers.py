@@ -21,7 +21,7 @@ LAYERS = [
     ("atomic", "choices"),
     ("arguments",),
     ("extras", "progress"),
-    ("frames", "labels"),
+    ("frames", "labels", "decisions"),
     ("query_groups", "query_means"),
     ("pictures",),
     ("drawing",),

@@ -13,6 +13,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.inspection import permutation_importance
 from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier
+from sklearn.metrics import make_scorer
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score, cross_validate
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
@@ -141,6 +142,8 @@ def test_query_ids_in_a_column_are_found_within(data):
     assert scorer(turned, X, data.y) == pytest.approx(scorer(turned, X, data.y, qid=data.qid), abs=1e-15)
     fitted = model.fit(X, data.y)
     assert scorer(FrozenEstimator(fitted), X, data.y) == scorer(fitted, X, data.y)
+    for piped in (make_pipeline(FunctionTransformer(), model).fit(X, data.y), turned):
+        assert scorer(FrozenEstimator(piped), X, data.y) == scorer(piped, X, data.y)
     with pytest.raises(NotFittedError, match="This SoftRanker instance is not fitted"):
         scorer(make_pipeline(FunctionTransformer(), ranker(qid_column=0)), X, data.y)
     with pytest.raises(ValueError, match=r"^make_ranking_scorer: X: X has 1 features"):
@@ -192,6 +195,19 @@ def test_a_search_over_a_pipeline_that_ends_in_a_blender(data):
             scoring=make_ranking_scorer("map").set_score_request(qid=True), error_score="raise",
         )  # fmt: skip
     assert np.isfinite(nested).all()
+
+
+@pytest.mark.parametrize("metric", [Metric("map"), SoftMetric("map", sigma=0.1)])
+def test_metrics_are_functions_to_scikit_learns_scorers(metric, data):
+    order = np.argsort(data.qid, kind="stable")
+    X, y, qid = data.X[order], data.y[order], data.qid[order]
+    with sklearn.config_context(enable_metadata_routing=True):
+        scorer = make_scorer(metric).set_score_request(qid=True)
+        assert metric.name in repr(scorer)
+        found = cross_val_score(Ridge(), X, y, scoring=scorer, cv=GroupKFold(3), params={"qid": qid, "groups": qid})
+        assert np.isfinite(found).all()
+        model = Ridge().fit(X, y)
+        assert scorer(model, X, y, qid=qid) == metric(y, model.predict(X), qid=qid)
 
 
 def test_two_classes_rank_by_how_sure_the_classifier_is(data):

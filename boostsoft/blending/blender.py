@@ -83,8 +83,9 @@ class SoftBlender(BaseEstimator):  # type: ignore[misc]
         Resamples of the queries behind ``weights_interval_``, 20 at least, of which fewer than 39 have no ends of 95 %
         but those of all of them; 0 for none.
     models : list of fitted models, optional
-        Their predictions for S, which then holds features, are the scores to blend. In a cross-validation, wrap
-        estimators in ``sklearn.frozen.FrozenEstimator``, or they are cloned unfitted.
+        Their predictions for S, which then holds features, are the scores to blend; of a classifier of two classes its
+        ``decision_function``, or else the probability of the second. In a cross-validation, wrap estimators in
+        ``sklearn.frozen.FrozenEstimator``, or they are cloned unfitted.
     progress : "auto", True or False
         Whether to show how far it is: "auto" where stderr is a terminal, True in notebooks and logs too.
     random_state : int, RandomState or Generator, optional

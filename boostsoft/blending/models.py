@@ -7,13 +7,15 @@ from typing import Any
 import numpy as np
 
 from ..arguments import FloatArray, finite_vector, short
+from ..decisions import decisions
 
 
 def model_scores(caller: str, models: Any, X: Any) -> FloatArray:
     """The prediction of each model for the rows of X, as columns.
 
     A model is anything with ``predict(X)`` that returns one score per row: a Booster or an estimator of LightGBM, an
-    estimator of XGBoost or scikit-learn, a SoftRanker; or a Booster of XGBoost.
+    estimator of XGBoost or scikit-learn, a SoftRanker; or a Booster of XGBoost. Of a classifier of two classes it is
+    how sure it is of the second.
     """
     return np.column_stack([_scores(caller, at, model, X) for at, model in enumerate(models)])
 
@@ -45,5 +47,7 @@ def _scores(caller: str, at: int, model: Any, X: Any) -> FloatArray:
 
 
 def _predict(model: Any, X: Any) -> Any:
-    # a Booster of XGBoost predicts from a DMatrix only, but for this method of its own
-    return model.inplace_predict(X) if hasattr(model, "inplace_predict") else model.predict(X)
+    if hasattr(model, "inplace_predict"):  # a Booster of XGBoost predicts from a DMatrix only, but for this method
+        return model.inplace_predict(X)
+    decided = decisions(model, X)
+    return model.predict(X) if decided is None else decided

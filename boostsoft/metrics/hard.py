@@ -149,6 +149,8 @@ class Metric:
     in trec_eval and ranx, if ``k`` is no more than the documents that the query's run has; ndcg's best order is then
     that of the first k, too, where theirs is of all.
 
+    ``scoring=`` of scikit-learn's tools takes a scorer, which :func:`boostsoft.make_ranking_scorer` makes of a metric.
+
     Examples
     --------
     >>> from boostsoft import Metric
@@ -177,7 +179,7 @@ class Metric:
     def __init__(
         self, spec: str, *, k: ArrayLike | None = None, name: str | None = None, **options: Unpack[MetricOptions]
     ) -> None:
-        set_fields(self, _checked(type(self).__name__, spec, {"k": k, "name": name, **options}))
+        set_fields(self, _checked("Metric", spec, {"k": k, "name": name, **options}))
 
     @classmethod
     def parse(cls, text: str) -> Metric:
@@ -218,6 +220,11 @@ class Metric:
     def hard(self) -> Metric:
         """The metric itself: the counterpart of :attr:`SoftMetric.hard`."""
         return self
+
+    @property
+    def __name__(self) -> str:
+        """The name, for those who ask functions for theirs, as ``sklearn.metrics.make_scorer`` does."""
+        return self.name
 
     def __repr__(self) -> str:
         options = self.options

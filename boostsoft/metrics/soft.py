@@ -187,6 +187,11 @@ class SoftMetric:
         """Every metric here is to be maximised."""
         return True
 
+    @property
+    def __name__(self) -> str:
+        """The name, for those who ask functions for theirs, as ``sklearn.metrics.make_scorer`` does."""
+        return self.name
+
     def __repr__(self) -> str:
         named = "" if self.custom_name is None else f", name={self.custom_name!r}"
         if self.ranks == "sampled":

@@ -128,7 +128,8 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         Share of the queries, drawn at random, to evaluate on in place of ``eval_set``.
     qid_column : str or int, optional
         Column of X that holds the query ids and is no feature. In an array, which is read as floats, ids must be below
-        2^53 (float32: 2^24), in a frame anything.
+        2^53 (float32: 2^24), in a frame anything. Tools that choose or shuffle columns (RFE, SelectFromModel,
+        permutation_importance, a Bagging with ``max_features``) do so with it too: hand them ``qid`` instead.
     n_jobs : int, optional
         Threads of the booster, counted as joblib does; None leaves it to the booster. Objective and metrics run on
         Numba's (``NUMBA_NUM_THREADS``), and on no more than these.
@@ -442,8 +443,8 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         queries = find_queries(caller, self._encoder, checked_columns(caller, self, X, reset=False), group, qid)
         if self._named and not queries.named:
             raise ValueError(
-                f"{caller}: qid (or group) must be given, as it was to fit; a cross-validation hands it on after "
-                "set_score_request(qid=True)"
+                f"{caller}: qid (or group) must be given, as it was to fit; a cross-validation or a pipeline hands it "
+                "on after set_score_request(qid=True), with sklearn.set_config(enable_metadata_routing=True)"
             )
         queries, weights = weigh(caller, queries, sample_weight, query_weight)
         scores = self.predict(X)
@@ -493,7 +494,8 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
             ``params``, ``num_boost_round``, and what to evaluate: of LightGBM ``feval``, the first metric of
             ``eval_metric`` first, for ``lgb.early_stopping(n, first_metric_only=True)``; of XGBoost ``obj``, and
             ``custom_metric`` and ``maximize``, the first metric last, which ``early_stopping_rounds`` watches. (That
-            leaves out tau, which ``fit`` watches too by default.)
+            leaves out tau, which ``fit`` watches too by default.) Optuna's LightGBMTuner minimises every metric that is
+            not one of LightGBM's: search with a study of ``direction="maximize"``.
 
         Raises
         ------
