@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,21 +13,25 @@ from uuid import uuid4
 
 _KEPT = 40  # characters of a file's name in its temporary one, which may not have more than 255 bytes
 
+# what a file is to hold, or what makes it when its turn comes
+Content = bytes | Callable[[], bytes]
+
 
 def write_whole(path: Path, write: Callable[[Path], object]) -> None:
     """Let ``write`` make the file, and give it its name once it is complete; a link leads to the file as ever."""
     _write_all([(path, write)])
 
 
-def write_files(folder: Path, files: Mapping[str, bytes]) -> None:
+def write_files(folder: Path, files: Mapping[str, Content]) -> None:
     """Write files by name into a folder, made if it is not there; none has its name before all are complete.
 
-    Pictures come last, by themselves: for want of room for one nothing else is lost.
+    Pictures come last, by themselves: if one cannot be drawn, or for want of room, nothing else is lost.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    given = [(folder / name, methodcaller("write_bytes", content)) for name, content in files.items()]
     for pictures in (False, True):
-        _write_all([(path, write) for path, write in given if (path.suffix == ".png") == pictures])
+        chosen = {folder / name: content for name, content in files.items() if name.endswith(".png") == pictures}
+        made = {path: content() if callable(content) else content for path, content in chosen.items()}
+        _write_all([(path, methodcaller("write_bytes", content)) for path, content in made.items()])
 
 
 def _write_all(files: Sequence[tuple[Path, Callable[[Path], object]]]) -> None:
@@ -34,7 +39,7 @@ def _write_all(files: Sequence[tuple[Path, Callable[[Path], object]]]) -> None:
     try:
         for path, write in files:
             with _named(path):
-                if path.exists() and not path.is_file():  # a file would take the place of a device or a pipe
+                if _is_stream(path):  # whose place a file would take
                     write(path)
                     continue
                 target = Path(os.path.realpath(path))
@@ -46,10 +51,29 @@ def _write_all(files: Sequence[tuple[Path, Callable[[Path], object]]]) -> None:
             with _named(path):
                 if target.exists():  # who may read it stays as it is
                     shutil.copymode(target, temporary)
-                os.replace(temporary, target)
+                _rename(temporary, target)
     finally:
         for _, _, temporary in begun:
-            temporary.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                temporary.chmod(0o600)  # Windows keeps files that are to be read only
+                temporary.unlink()
+
+
+def _is_stream(path: Path) -> bool:
+    """Whether a path is a device, a pipe, or what a process has open, as /dev/stdout is, to a file too."""
+    if path.exists() and not path.is_file():
+        return True
+    parent = os.path.realpath(path.parent)
+    return path.is_symlink() and (parent == "/dev" or (parent.startswith("/proc/") and parent.endswith("/fd")))
+
+
+def _rename(temporary: Path, target: Path) -> None:
+    try:
+        os.replace(temporary, target)
+    except OSError as error:
+        if error.errno != errno.EBUSY:
+            raise
+        shutil.copyfile(temporary, target)  # a file that is mounted by itself, as into a container
 
 
 @contextlib.contextmanager

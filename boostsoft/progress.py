@@ -45,7 +45,10 @@ def shows(caller: str, progress: Any) -> bool:
 
 def _on_terminal() -> bool:
     """Whether a line can be written over where somebody looks; an editor's shell only adds to what is there."""
-    if sys.stderr is None or not sys.stderr.isatty():  # without a console there is no such stream
+    try:
+        if not sys.stderr.isatty():
+            return False
+    except (AttributeError, ValueError):  # no such stream, as without a console; a stand-in for one; one that is closed
         return False
     return os.environ.get("TERM", "").lower() not in ("dumb", "unknown")
 

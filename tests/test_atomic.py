@@ -7,6 +7,7 @@ import os
 import re
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -63,6 +64,53 @@ def test_no_file_takes_the_place_of_a_pipe_or_a_folder(tmp_path):
     (tmp_path / "folder").mkdir()
     with pytest.raises(IsADirectoryError, match=r"folder'$"):
         write_files(tmp_path, {"folder": b"text"})
+
+
+def test_what_a_process_has_open_is_written_to(tmp_path):
+    """/dev/stdout is a link to a file where the shell has led it into one."""
+    with (tmp_path / "file").open("w+b") as file:
+        (tmp_path / "fd").mkdir()
+        write_files(Path(f"/proc/{os.getpid()}/fd"), {str(file.fileno()): b"text"})
+        assert file.read() == b"text"
+
+
+def test_a_file_that_is_mounted_is_written_in_its_place(tmp_path, monkeypatch):
+    def busy(*_):
+        raise OSError(errno.EBUSY, "Device or resource busy")
+
+    (tmp_path / "file").write_bytes(b"old")
+    monkeypatch.setattr(os, "replace", busy)
+    write_files(tmp_path, {"file": b"new"})
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"file": b"new"}
+
+
+def test_a_file_to_be_read_only_leaves_nothing_behind_on_windows(tmp_path, monkeypatch):
+    real = os.unlink
+
+    def unlink(path, **_):
+        if not os.stat(path).st_mode & 0o200:
+            raise PermissionError(errno.EACCES, "Access is denied", path)
+        real(path)
+
+    def replace(_, target):
+        raise PermissionError(errno.EACCES, "Access is denied", target)
+
+    (tmp_path / "file").write_bytes(b"old")
+    (tmp_path / "file").chmod(0o400)
+    monkeypatch.setattr(os, "unlink", unlink)
+    monkeypatch.setattr(os, "replace", replace)
+    with pytest.raises(PermissionError, match=re.escape(f"'{tmp_path / 'file'}'")):
+        write_files(tmp_path, {"file": b"new"})
+    assert os.listdir(tmp_path) == ["file"]
+
+
+def test_a_picture_that_cannot_be_drawn_costs_itself(tmp_path):
+    def draw():
+        raise RuntimeError("no LaTeX")
+
+    with pytest.raises(RuntimeError, match="no LaTeX"):
+        write_files(tmp_path, {"a.png": draw, "b.txt": b"text", "c.txt": lambda: b"made"})
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"b.txt": b"text", "c.txt": b"made"}
 
 
 def test_an_error_names_the_file(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 import sys
 
 import numpy as np
@@ -50,6 +51,13 @@ def test_a_table_by_hand(write, name):
     tabs = name.lower().endswith((".tsv", ".tsv.gz"))
     text = TEXT.replace(",", "\t") if tabs else TEXT
     assert_text(read_table(write(text, name), Names()))
+
+
+def test_a_parquet_file_may_have_a_name_that_is_no_text(tmp_path):
+    path = tmp_path / os.fsdecode(b"\xff.parquet")
+    with path.open("wb") as file:
+        pd.DataFrame({"qid": [1, 1], "label": [0, 1], "bm25": [0.5, 0.25]}).to_parquet(file)
+    assert read_table(path, Names()).S.tolist() == [[0.5], [0.25]]
 
 
 def test_marks_blank_lines_and_spaces(write):

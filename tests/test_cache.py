@@ -157,6 +157,30 @@ def test_nothing_can_be_written_anywhere(small):
     assert "NUMBA_CACHE_DIR" in error
 
 
+def test_a_folder_whose_name_is_no_text(tmp_path):
+    """Numba encodes it, for its name in other folders."""
+    folder = tmp_path / os.fsdecode(b"latin \xe9")
+    try:
+        folder.mkdir()
+    except (OSError, UnicodeError):
+        pytest.skip("this file system names by text only")
+    value, hits, error = call(write_small(folder), NUMBA_CACHE_DIR=str(tmp_path / "cache"))
+    assert (value, hits) == (41, 0)
+    assert error.count("compiled kernels cannot be kept") == 1
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere Numba looks for it in another way")
+@pytest.mark.parametrize("kept", ["del os.environ['XDG_CACHE_HOME']", ""])
+def test_without_a_home_folder_none_is_made(kept, small):
+    """Numba would make one where the process happens to be, ~ or numba."""
+    make_read_only(small)
+    homeless = f"import os\nos.path.expanduser = lambda path: path\n{kept}\n"
+    (value, _), error = ended(start(homeless + CALL, small.parent, XDG_CACHE_HOME=""))
+    assert value == "41"
+    assert error.count("cannot be kept, and every process compiles them anew") == 1
+    assert os.listdir(small.parent) == ["small"]
+
+
 def test_the_package_works_where_nothing_can_be_written(tmp_path):
     """A container with a read-only installation and no home folder."""
     ignored = shutil.ignore_patterns("__pycache__", "compiled")

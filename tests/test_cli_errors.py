@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from pathlib import Path
 from types import SimpleNamespace
 
 import lightgbm as lgb
@@ -17,7 +18,7 @@ import pytest
 
 from boostsoft import cli
 from boostsoft.atomic import write_files
-from boostsoft.commands import terminal
+from boostsoft.commands import options, terminal
 from boostsoft.commands import train as train_command
 from boostsoft.commands.options import stop
 
@@ -222,6 +223,44 @@ def test_results_are_shown_if_they_cannot_be_written(parts, tmp_path, capsys, mo
     assert "Trees kept: boostsoft" in " ".join(shown.out.split())
     assert "Written to" not in shown.out
     assert shown.err == "boostsoft: [Errno 28] No space left on device: 'somewhere'\n"
+
+
+def test_a_picture_that_cannot_be_drawn_costs_nothing_else(parts, tmp_path, capsys, monkeypatch):
+    def draw(_):
+        raise RuntimeError("latex could not be found")
+
+    monkeypatch.setattr(train_command, "curves_figure", draw)
+    with pytest.raises(RuntimeError, match="latex could not be found"):
+        cli.main([*split_arguments(parts), "--out", str(tmp_path), *SMALL_TREES])
+    assert sorted(os.listdir(tmp_path)) == ["curve.csv", "model.txt"]
+    assert "Trees kept: boostsoft" in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_result_that_is_locked_is_refused_before_the_work(parts, tmp_path, capsys, monkeypatch):
+    """As Windows has it of a file that is open elsewhere; here of one that nobody may write to."""
+    (tmp_path / "model.txt").write_text("old")
+    monkeypatch.setattr(options, "_REPLACES", False)
+    real = Path.open
+
+    def locked(path, mode="r", *rest, **named):
+        if path.name == "model.txt" and "+" in mode:
+            raise PermissionError(13, "Permission denied", str(path))
+        return real(path, mode, *rest, **named)
+
+    monkeypatch.setattr(Path, "open", locked)
+    assert cli.main([*split_arguments(parts), "--out", str(tmp_path), *SMALL_TREES]) == 2
+    assert capsys.readouterr().err == f"boostsoft: --out: cannot write to {tmp_path / 'model.txt'}: Permission denied\n"
+
+
+def test_an_earlier_runs_picture_goes_though_the_report_cannot_be_shown(tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    (tmp_path / "curve.png").write_bytes(b"old")
+    monkeypatch.setattr(terminal, "page", lambda: SimpleNamespace(print=full))
+    with pytest.raises(OSError, match="No space left"):
+        terminal.finish("report", tmp_path, {"weights.json": b"new"}, ("weights.json", "curve.png"))
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"weights.json": b"new"}
 
 
 def test_a_value_that_lightgbm_refuses_is_one_line(parts, tmp_path, capfd):

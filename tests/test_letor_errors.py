@@ -175,6 +175,12 @@ def test_the_memory_that_is_available():
         assert whole / 500 < found <= whole
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="control groups are Linux's")
+def test_the_memory_of_a_container(monkeypatch):
+    monkeypatch.setattr(reader, "granted_memory", lambda _: 2**20)
+    assert reader.available_memory() == 2**20
+
+
 def test_the_memory_where_the_kernel_estimates_nothing(monkeypatch):
     def unreadable(*_, **__):
         raise FileNotFoundError

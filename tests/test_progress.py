@@ -191,6 +191,14 @@ def test_an_editors_shell_is_no_terminal(monkeypatch):
         assert shows("fit", "auto") is found
 
 
+def test_what_stands_in_for_a_terminal_need_not_know_what_it_is(monkeypatch):
+    closed = io.StringIO()
+    closed.close()
+    for stream in (None, SimpleNamespace(write=str), closed):
+        monkeypatch.setattr(sys, "stderr", stream)
+        assert shows("fit", "auto") is False
+
+
 @pytest.mark.usefixtures("counted")
 def test_a_bar_within_another_is_silent(capsys):
     inner = progress.MetricBar("track", True)

@@ -91,10 +91,22 @@ def test_a_containers_quota(files, share, tmp_path, monkeypatch):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text, encoding="ascii")
     assert processors.quota(tmp_path) == share
-    monkeypatch.setattr(processors, "_CGROUPS", tmp_path)
+    monkeypatch.setattr(processors, "CGROUPS", tmp_path)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: range(7), raising=False)
     assert processors.processors() == (7 if share == np.inf else np.ceil(share))
     assert processors.processors(5) == (5 if share == np.inf else np.ceil(share))
+
+
+def test_a_containers_memory(tmp_path):
+    assert processors.granted_memory(tmp_path) == sys.maxsize
+    (tmp_path / "memory.max").write_text("max\n", encoding="ascii")
+    assert processors.granted_memory(tmp_path) == sys.maxsize
+    (tmp_path / "memory.max").write_text("1048576\n", encoding="ascii")
+    assert processors.granted_memory(tmp_path) == 2**20
+    (tmp_path / "memory.max").unlink()
+    (tmp_path / "memory").mkdir()
+    (tmp_path / "memory" / "memory.limit_in_bytes").write_text("4096\n", encoding="ascii")
+    assert processors.granted_memory(tmp_path) == 4096
 
 
 @pytest.mark.parametrize(("chosen", "allowed"), [({}, 1), ({"NUMBA_NUM_THREADS": "3"}, 3)])

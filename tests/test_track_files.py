@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import errno
 import json
+import os
 import zlib
 
 import numpy as np
@@ -105,6 +106,11 @@ def test_before_pyarrow_16_the_footer_goes_with_the_schema(tmp_path, monkeypatch
     monkeypatch.delattr(pyarrow.parquet.ParquetWriter, "add_key_value_metadata", raising=False)
     found = track(y_true=np.zeros(20_000), scores=None, groups=None)
     equal(TreeTrack.load(found.save(tmp_path / "a.parquet")), found)
+
+
+def test_a_parquet_file_may_have_a_name_that_is_no_text(tmp_path):
+    found, path = track(), tmp_path / os.fsdecode(b"\xff.parquet")
+    equal(TreeTrack.load(found.save(path)), found)
 
 
 def test_a_parquet_file_is_written_some_steps_at_a_time(tmp_path):

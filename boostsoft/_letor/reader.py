@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from ..kernels.processors import CGROUPS, granted_memory
 from ..text_files import as_ids, read_lines, show
 from . import arrow
 from .chunk import Block, parse_careful, parse_fast, together
@@ -197,7 +198,7 @@ def available_memory() -> int | None:
     with suppress(OSError):  # only Linux has it
         for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
             if line.startswith("MemAvailable:"):
-                return int(line.split()[1]) * 1024
+                return min(int(line.split()[1]) * 1024, granted_memory(CGROUPS))
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, OSError, ValueError):  # not on Windows

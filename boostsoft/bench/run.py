@@ -10,7 +10,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from ..atomic import write_files
+from ..atomic import Content, write_files
 from ..commands.terminal import page
 from ..drawing import png
 from .blending import measure_blending
@@ -58,7 +58,7 @@ def run_bench(
         started = time.perf_counter()
         sections += _run_part(part, pools, settings, peers, console, folders)
         took[part] = time.perf_counter() - started
-    written = {
+    written: dict[str, Content] = {
         "bench.json": as_json(machine, peers, {**asdict(settings), "data": data, "seconds": took}, sections).encode(),
         "bench.md": markdown(in_words(machine), peers.in_words(), sections).encode(),
         **_pictures(sections),
@@ -127,13 +127,13 @@ _PARTS: dict[str, Part] = {
 }
 
 
-def _pictures(sections: Sequence[Section]) -> dict[str, bytes]:
+def _pictures(sections: Sequence[Section]) -> dict[str, Content]:
     """A bar chart of the synthetic pool's objectives and the growth curves, of what was measured."""
-    pictures = {}
+    pictures: dict[str, Content] = {}
     costs = [section for section in sections if section.key.startswith("objective_synthetic")]
     if costs:
-        pictures["cost.png"] = png(cost_figure(costs[0]))
+        pictures["cost.png"] = lambda: png(cost_figure(costs[0]))
     growth = [section for section in sections if section.key.startswith("growth_")]
     if growth:
-        pictures["growth.png"] = png(growth_figure(growth))
+        pictures["growth.png"] = lambda: png(growth_figure(growth))
     return pictures

@@ -16,6 +16,7 @@ from ..arguments import LARGEST_INT32, from_home
 from ..metrics.spec import parse_spec
 
 FAILED, INTERRUPTED = 2, 130
+_REPLACES = os.name != "nt"  # Windows takes no file's place that is open elsewhere, or to be read only
 
 
 def stop(message: str, code: int) -> int:
@@ -138,5 +139,11 @@ def check_folder(folder: Path, *names: str, option: str = "--out") -> None:
     except OSError as error:
         raise ValueError(f"{option}: cannot write to {nearest}: {error.strerror}") from error
     for name in names:
-        if (folder / name).is_dir():
-            raise ValueError(f"{option}: {folder / name} must be a file; it is a folder")
+        path = folder / name
+        if path.is_dir():
+            raise ValueError(f"{option}: {path} must be a file; it is a folder")
+        if not _REPLACES and path.exists():
+            try:
+                path.open("r+b").close()
+            except OSError as error:
+                raise ValueError(f"{option}: cannot write to {path}: {error.strerror}") from error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -17,7 +17,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColum
 from rich.table import Table
 from rich.text import Text
 
-from ..atomic import write_files
+from ..atomic import Content, write_files
 from ..progress import PAGE
 
 PLUS_MINUS = "\N{PLUS-MINUS SIGN}"
@@ -207,11 +207,16 @@ def _two_lines(heading: str) -> list[str]:
     return min(cuts, key=lambda lines: max(map(cell_len, lines)), default=[heading])
 
 
-def finish(shown: RenderableType, out: Path, files: Mapping[str, bytes]) -> None:
-    """End a command: write its files, show its report, whatever becomes of them, and say where the files are."""
+def finish(shown: RenderableType, out: Path, files: Mapping[str, Content], all_names: Iterable[str] = ()) -> None:
+    """End a command: write its files, show its report, whatever becomes of them, and say where the files are.
+
+    Files that it writes at other times, of ``all_names``, go: they would pass for results of this one.
+    """
     console = page()
     try:
         write_files(out, files)
+        for name in set(all_names).difference(files):
+            (out / name).unlink(missing_ok=True)
     finally:
         console.print(shown)
     console.print(Text(f"Written to {out}: {', '.join(files)}"))

@@ -226,7 +226,7 @@ def _targets(options: argparse.Namespace) -> list[tuple[str, Path]]:
         optional("track --report", "plotly", "report")
     in_folder: list[tuple[str, Path]] = []
     if options.out is not None:
-        names = {"report": "report.html", "png": "track.png", "save": "track.npz"}
+        names = {"save": "track.npz", "report": "report.html", "png": "track.png"}
         if find_spec("plotly") is None:
             del names["report"]
         check_folder(options.out, *names.values())
@@ -265,9 +265,9 @@ def _write_track(found: TreeTrack, path: Path) -> None:
 
 
 _WRITERS: dict[str, Callable[[TreeTrack, Path], Any]] = {
+    "save": _write_track,  # first: what cannot be drawn is not to cost it
     "report": write_report,
     "png": _write_png,
-    "save": _write_track,
 }
 _SUFFIXES = {"report": (".html", ".htm"), "png": (".png",), "save": SUFFIXES}
 

@@ -15,6 +15,7 @@ import numpy as np
 from rich.console import Console
 
 from ..adapters.lightgbm_data import MOST_LEAVES, main_names
+from ..atomic import Content
 from ..datasets import RankingData, load_digits_ranking, load_letor
 from ..drawing import png
 from ..kernels.noise import LAWS
@@ -278,10 +279,10 @@ def _compare(plan: Plan, parts: Mapping[str, RankingData], out: Path) -> None:
     _check_labels(plan, parts.values())
     with TreeBars(Console(stderr=True)) as bars:
         split = run_split(plan, parts, bars)
-    files = {
+    files: dict[str, Content] = {
         "model.txt": split.arms[0].model.encode(),
         "curve.csv": curve_csv(split).encode(),
-        "curve.png": png(curves_figure(split)),
+        "curve.png": lambda: png(curves_figure(split)),
     }
     finish(split_report(split), out, files)
 
@@ -292,10 +293,10 @@ def _compare_folds(plan: Plan, parts: Sequence[RankingData], n_seeds: int, out: 
     seeds = range(plan.seed, plan.seed + n_seeds)
     with TreeBars(Console(stderr=True), N_PARTS * n_seeds * len(plan.arms)) as bars:
         folds = run_folds(plan, parts, seeds, bars)
-    files = {
+    files: dict[str, Content] = {
         "folds.csv": folds_csv(folds).encode(),
         "per_query.csv": per_query_csv(folds).encode(),
-        "differences.png": png(differences_figure(folds)),
+        "differences.png": lambda: png(differences_figure(folds)),
     }
     finish(folds_report(folds), out, files)
 

@@ -19,6 +19,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
+import os
 import pickle
 import sys
 import warnings
@@ -27,6 +28,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from numba.core import config
 from numba.core.caching import FunctionCache, IndexDataCacheFile, NullCache
 from numba.core.compiler import CompileResult
 from numba.core.serialize import dumps
@@ -46,10 +48,20 @@ def keep(dispatcher: Any) -> Any:
     """Let a compiled function be kept; with the compiler off, it is a plain one."""
     if hasattr(dispatcher, "py_func"):
         try:
-            dispatcher._cache = KernelCache(dispatcher.py_func)  # as its enable_caching does with Numba's
-        except RuntimeError as error:  # Numba finds no folder to write to
+            dispatcher._cache = _cache_of(dispatcher.py_func)  # as its enable_caching does with Numba's
+        except (RuntimeError, ValueError) as error:  # Numba finds no folder to write to, or its name is no text
             dispatcher._cache = NoCache(dispatcher.py_func, error)
     return dispatcher
+
+
+def _cache_of(function: Any) -> KernelCache:
+    """The cache, but for one that Numba makes where the process happens to be, as ~ or numba, for want of a home."""
+    found = KernelCache(function)
+    if os.path.isabs(found.cache_path) or config.CACHE_DIR:
+        return found
+    with contextlib.suppress(OSError):
+        os.removedirs(found.cache_path)
+    raise RuntimeError("there is no home folder")
 
 
 @contextlib.contextmanager

@@ -1,13 +1,15 @@
-"""How many processors this process may use: its affinity, and a container's quota, which Numba does not look at."""
+"""What a process may use: processors, by its affinity and a container's quota, which Numba does not see, and memory."""
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import math
 import os
+import sys
 from pathlib import Path
 
-_CGROUPS = Path("/sys/fs/cgroup")
+CGROUPS = Path("/sys/fs/cgroup")
 
 
 def processors(bound: int | None = None) -> int:
@@ -19,7 +21,7 @@ def processors(bound: int | None = None) -> int:
             allowed = len(os.sched_getaffinity(0))
         except AttributeError:  # of Linux only
             allowed = os.cpu_count() or 1
-    return max(1, min(allowed, math.ceil(min(quota(_CGROUPS), allowed))))
+    return max(1, min(allowed, math.ceil(min(quota(CGROUPS), allowed))))
 
 
 @functools.cache
@@ -39,3 +41,11 @@ def quota(cgroups: Path) -> float:
     except (ValueError, ZeroDivisionError):  # "max"
         return math.inf
     return share if share > 0 else math.inf  # version 1 says -1 for none
+
+
+def granted_memory(cgroups: Path) -> int:
+    """Bytes that the control group (version 2, or 1) may have; very many without a limit."""
+    for name in ("memory.max", "memory/memory.limit_in_bytes"):
+        with contextlib.suppress(OSError, ValueError):  # of another version, or "max"
+            return int((cgroups / name).read_text(encoding="ascii"))
+    return sys.maxsize

@@ -151,8 +151,8 @@ def _write_parquet(target: Path, about: dict[str, Any], arrays: dict[str, NDArra
     schema = arrow.schema(list(zip(_COLUMNS, types, strict=True)))
     # before pyarrow 16 with the schema, which files hold twice
     apart = hasattr(parquet.ParquetWriter, "add_key_value_metadata")
-    with parquet.ParquetWriter(
-        target, schema if apart else schema.with_metadata(footer), use_dictionary=["trees", "metric"],
+    with target.open("wb") as file, parquet.ParquetWriter(  # not every name that the system has is one to pyarrow
+        file, schema if apart else schema.with_metadata(footer), use_dictionary=["trees", "metric"],
         column_encoding={"query": "DELTA_BINARY_PACKED"},
     ) as writer:  # fmt: skip
         done, names = 0, [_metric(metric).name for metric in about["metrics"]]

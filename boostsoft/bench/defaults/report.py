@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ...atomic import Content
 from ...drawing import png
 from ...statistics import counted_mean, paired_interval
 from ..differences import differences_figure
@@ -83,15 +84,15 @@ def to(base: str) -> str:
 
 def report_files(
     options: Options, sections: Sequence[Section], machine: dict[str, Any], peers: Peers
-) -> dict[str, bytes]:
+) -> dict[str, Content]:
     """The report as Markdown, as JSON, and as a picture of what there is to be compared."""
     facts = {name: value for name, value in asdict(options).items() if name not in ("data", "out")}
     head = ["# boostsoft bench defaults", f"{in_words(machine)}.\n\nLibraries: {peers.in_words()}."]
     text = "\n\n".join([*head, *map(section_markdown, sections)]) + "\n"
     table, page, picture = FILES
-    files = {table: as_json(machine, peers, facts, sections).encode(), page: text.encode()}
-    for base in _BASES:
-        if any(to(base) in row for section in sections for row in section.rows):
-            title = f"Test NDCG@10 less that of {RANKERS[base].name}"
-            return {**files, picture: png(differences_figure(sections, to(base), title))}
+    files: dict[str, Content] = {table: as_json(machine, peers, facts, sections).encode(), page: text.encode()}
+    base = next((base for base in _BASES if any(to(base) in row for section in sections for row in section.rows)), None)
+    if base is not None:
+        title = f"Test NDCG@10 less that of {RANKERS[base].name}"
+        files[picture] = lambda: png(differences_figure(sections, to(base), title))
     return files

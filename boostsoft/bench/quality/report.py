@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ...atomic import Content
 from ...drawing import png
 from ..differences import differences_figure
 from ..machine import in_words
@@ -80,17 +81,17 @@ def report_files(
     sections: Sequence[Section],
     machine: dict[str, Any],
     peers: Peers,
-) -> dict[str, bytes]:
+) -> dict[str, Content]:
     """The report as Markdown, as JSON, and as a picture if lambdarank is among the methods."""
     about = about_in_words(comparison, frozen)
     facts = {"settings_sha256": frozen.sha256, "protocol": protocol, "about": about}
-    files = {
+    files: dict[str, Content] = {
         "bench-quality.json": as_json(machine, peers, facts, sections).encode(),
         "bench-quality.md": _markdown(in_words(machine), peers.in_words(), about, sections).encode(),
     }
     tables = [section for section in sections if section.key.startswith("quality_")]
     if any(TO_LAMBDARANK in row for section in tables for row in section.rows):
-        files["bench-quality.png"] = png(differences_figure(tables, TO_LAMBDARANK, _TITLE))
+        files["bench-quality.png"] = lambda: png(differences_figure(tables, TO_LAMBDARANK, _TITLE))
     return files
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..._trec.runs import run_text
+from ...atomic import Content
 from ...blending.baselines import METHODS
 from ...blending.scores import NORMALIZATIONS
 from ...blending.settings import CONSTRAINTS, SOFT
@@ -119,11 +120,10 @@ def blend(options: argparse.Namespace) -> None:
     from .work import find_blend
 
     found = find_blend(scores, settings, options.folds, options.seed)
-    files = {"weights.json": as_json(found, scores, settings, options.seed), **_pictures(found, scores)}
+    files: dict[str, Content] = {"weights.json": as_json(found, scores, settings, options.seed)}
+    files |= _pictures(found, scores)
     files["fused.run"] = _fused(found, scores, options.name, options.depth)
-    finish(report(found, scores, settings, options.folds), options.out, files)
-    for name in set(_FILES).difference(files):  # of an earlier run: it would pass for a picture of this one
-        (options.out / name).unlink(missing_ok=True)
+    finish(report(found, scores, settings, options.folds), options.out, files, _FILES)
 
 
 def _metric(spec: str, **options: Any) -> Metric:
@@ -160,12 +160,12 @@ def _lower(names: tuple[str, ...] | None, models: tuple[str, ...]) -> bool | np.
     return np.array([model in names for model in models])
 
 
-def _pictures(found: Any, scores: Scores) -> dict[str, bytes]:
+def _pictures(found: Any, scores: Scores) -> dict[str, Content]:
     from ...blend_plots import blend_curve_figure, weights_figure
 
-    pictures = {"weights.png": png(weights_figure(found.blender, names=scores.models))}
+    pictures: dict[str, Content] = {"weights.png": lambda: png(weights_figure(found.blender, names=scores.models))}
     if found.curve is not None:
-        pictures["curve.png"] = png(blend_curve_figure(found.curve, names=found.curve_names))
+        pictures["curve.png"] = lambda: png(blend_curve_figure(found.curve, names=found.curve_names))
     return pictures
 
 

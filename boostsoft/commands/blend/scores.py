@@ -224,10 +224,11 @@ def _joined(parts: Sequence[Values]) -> Values:
 def _parquet(path: Path) -> tuple[Columns, Place]:
     arrow, parquet = (optional("blend", name, "parquet") for name in ("pyarrow", "pyarrow.parquet"))
     try:
-        names = parquet.read_schema(path).names
-        if len(set(names)) < len(names):
-            raise ValueError(f"columns must have different names; got {listed(names)}")
-        table = parquet.read_table(path)
+        with path.open("rb") as file:  # not every name that the system has is one to pyarrow
+            names = parquet.read_schema(file).names
+            if len(set(names)) < len(names):
+                raise ValueError(f"columns must have different names; got {listed(names)}")
+            table = parquet.read_table(file)
         columns = {name: _values(arrow, table.column(name)) for name in table.column_names}
     except (arrow.ArrowException, OSError, ValueError) as error:
         if isinstance(error, OSError) and error.errno is not None:  # the system's, not pyarrow's
