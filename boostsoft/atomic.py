@@ -38,7 +38,7 @@ def _write_all(files: Sequence[tuple[Path, Callable[[Path], object]]]) -> None:
     begun: list[tuple[Path, Path, Path]] = []
     try:
         for path, write in files:
-            with _named(path):
+            with naming_file(path):
                 if _is_stream(path):  # whose place a file would take
                     write(path)
                     continue
@@ -48,7 +48,7 @@ def _write_all(files: Sequence[tuple[Path, Callable[[Path], object]]]) -> None:
                 begun.append((path, target, temporary))
                 write(temporary)
         for path, target, temporary in begun:
-            with _named(path):
+            with naming_file(path):
                 if target.exists():  # who may read it stays as it is
                     shutil.copymode(target, temporary)
                 _rename(temporary, target)
@@ -77,7 +77,7 @@ def _rename(temporary: Path, target: Path) -> None:
 
 
 @contextlib.contextmanager
-def _named(path: Path) -> Iterator[None]:
+def naming_file(path: Path) -> Iterator[None]:
     """Let an error of the system name this file, and not the one that is written in its place."""
     try:
         yield

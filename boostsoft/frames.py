@@ -127,9 +127,12 @@ def is_of_words(kind: Any) -> bool:
 
 def columns_of(frame: Any) -> list[Any]:
     """The columns of a pandas or polars DataFrame."""
-    if hasattr(frame, "get_columns"):
-        return list(frame.get_columns())
-    return [frame.iloc[:, position] for position in range(frame.shape[1])]
+    return [column_of(frame, position) for position in range(frame.shape[1])]
+
+
+def column_of(frame: Any, position: int) -> Any:
+    """A column of a pandas or polars DataFrame."""
+    return frame.to_series(position) if hasattr(frame, "get_columns") else frame.iloc[:, position]
 
 
 def is_of_times(column: Any) -> bool:

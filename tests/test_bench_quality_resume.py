@@ -14,6 +14,7 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
 from pathlib import Path
 from shutil import copytree
+from types import SimpleNamespace
 
 import pytest
 
@@ -150,6 +151,17 @@ def test_a_damaged_log_is_an_error(tmp_path, line):
     (tmp_path / "runs.jsonl").write_text(f"{GOOD}\n{line}\n{GOOD}\n")
     with pytest.raises(ValueError, match=r"runs\.jsonl, line 2 must be a run's record"):
         store.RunLog(tmp_path)
+
+
+def test_an_error_of_the_system_names_the_log(tmp_path, monkeypatch):
+    def full(_):
+        raise OSError(28, "No space left on device")
+
+    log = store.RunLog(tmp_path)
+    monkeypatch.setattr(store.os, "fsync", full)
+    outcome = SimpleNamespace(task=SimpleNamespace(key="tune/a/1/b/0"), values=None, record={})
+    with pytest.raises(OSError, match=r"runs\.jsonl'$"):
+        log.add(outcome)
 
 
 @pytest.mark.parametrize("text", ["[]", "1", "null", '{"runs"', "[" * 100_000])

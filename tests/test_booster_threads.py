@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
@@ -178,6 +179,20 @@ def test_soft_ranker(booster, data, seen):
         with pytest.warns(UserWarning, match="mean of 4 boosters"):
             bs.track_trees(ranker, *data, qid=qid)
         assert only(seen) == allowed
+
+
+@pytest.mark.parametrize("booster", ["lightgbm", "xgboost"])
+def test_a_fitted_ranker_may_be_given_other_threads(booster, data):
+    ranker = bs.SoftRanker(booster, n_estimators=2, n_jobs=2, min_child_samples=5).fit(*data, group=SIZES)
+    scores = ranker.predict(data[0])
+    for n_jobs, threads_ in ((1, "1"), (None, "0")):
+        assert ranker.set_params(n_jobs=n_jobs, metric="map").n_jobs == n_jobs
+        if booster == "xgboost":
+            assert json.loads(ranker.booster_.save_config())["learner"]["generic_param"]["nthread"] == threads_
+        np.testing.assert_array_equal(ranker.predict(data[0]), scores)
+    with pytest.raises(ValueError, match=r"^SoftRanker\.set_params: n_jobs must not be 0"):
+        ranker.set_params(n_jobs=0)
+    assert bs.SoftRanker(booster).set_params(n_jobs=0).n_jobs == 0  # fit will say
 
 
 @pytest.fixture

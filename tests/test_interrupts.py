@@ -6,11 +6,13 @@ import os
 import signal
 import threading
 
+import numpy as np
 import pytest
 from numba import types
 from numba.core.caching import NullCache
 from numba.extending import intrinsic
 
+from boostsoft import SoftRanker
 from boostsoft.kernels.compile import kernel
 from boostsoft.kernels.interrupts import held_back
 
@@ -45,6 +47,23 @@ def test_a_kernel_is_compiled_whole_and_then_interrupted():
     assert signal.getsignal(signal.SIGINT) is handler
     assert _twice.signatures == [(types.float64,)]
     assert _twice(1.5) == 3.0  # it is not compiled again, which would send another
+
+
+def test_xgboosts_matrix_is_made_whole_and_then_interrupted(monkeypatch):
+    """It would go on with less data, to an error of its own or a crash."""
+    xgboost, made = pytest.importorskip("xgboost"), []
+
+    class Interrupted(xgboost.QuantileDMatrix):
+        def __init__(self, *arguments, **options):
+            os.kill(os.getpid(), signal.SIGINT)
+            super().__init__(*arguments, **options)
+            made.append(self)
+
+    monkeypatch.setattr(xgboost, "QuantileDMatrix", Interrupted)
+    X, y = np.arange(40.0).reshape(20, 2), np.arange(20) % 3
+    with pytest.raises(KeyboardInterrupt):
+        SoftRanker("xgboost", n_estimators=1).fit(X, y, group=[10, 10])
+    assert [matrix.num_row() for matrix in made] == [20]
 
 
 def test_the_programs_own_handler_is_called_behind_the_block():

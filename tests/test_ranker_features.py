@@ -127,6 +127,23 @@ def test_codes_of_categories_leave_float32_as_it_is(as_given, data):
     assert np.array_equal(ranker().fit(wide, y, qid=data.qid).predict(wide), model.predict(as_given(narrow)))
 
 
+@pytest.mark.parametrize("as_given", [lambda frame: frame, pl.from_pandas], ids=["pandas", "polars"])
+@pytest.mark.parametrize("qid_column", [None, "q"])
+def test_beside_categories_numbers_are_taken_at_once_as_they_are_by_column(as_given, qid_column, data, monkeypatch):
+    colour, y = colours(data)
+    columns = {"x": data.X[:, 0], "colour": pd.Categorical(colour), "q": data.qid, "n": data.X[:, 1].astype(np.float32)}
+    columns["size"] = pd.Categorical(np.where(data.X[:, 2] > 0, "large", "small"))
+    frame = as_given(pd.DataFrame(columns))
+    named = {"qid": data.qid} if qid_column is None else {}
+    model = ranker(qid_column=qid_column).fit(frame, y, **named)
+    at_once = encoded("test", model, frame)[1].matrix
+    monkeypatch.setattr("boostsoft.ranker.features._FEW_ROWS", 0)
+    by_column = encoded("test", model, frame)[1].matrix
+    assert at_once.dtype == by_column.dtype
+    assert at_once.shape == (len(y), 4 if qid_column else 5)
+    np.testing.assert_array_equal(at_once, by_column)
+
+
 def test_features_must_not_be_masked(data):
     model, masked = fit(ranker(), data), np.ma.masked_equal(np.round(data.X), 1.0)
     for message, call in (

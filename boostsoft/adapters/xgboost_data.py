@@ -13,6 +13,7 @@ from scipy import sparse
 
 from ..arguments import FloatArray
 from ..frames import is_frame, number_matrix
+from ..kernels.interrupts import held_back
 from ..query_groups import QueryGroups, query_weights
 from .shared import callers, first_whole, warn_of_least_curvature
 
@@ -53,7 +54,10 @@ def make_dmatrix(caller: str, X: Any, *, bins: int | None = None, **options: Any
     import xgboost
 
     try:
-        return xgboost.DMatrix(X, **options) if bins is None else xgboost.QuantileDMatrix(X, max_bin=bins, **options)
+        if bins is None:
+            return xgboost.DMatrix(X, **options)
+        with held_back():  # what Ctrl-C raises in a callback of XGBoost's is lost, and it goes on without data
+            return xgboost.QuantileDMatrix(X, max_bin=bins, **options)
     except xgboost.core.XGBoostError:
         _refuse_infinite(caller, number_matrix(X) if is_frame(X) else X)
         raise

@@ -1,7 +1,7 @@
-"""Ctrl-C waits while a kernel compiles.
+"""Ctrl-C waits while a kernel compiles, and while XGBoost makes a matrix for training.
 
-LLVM calls back into Python there, through ctypes, which prints what is raised in a callback and goes on: the interrupt
-would be lost, or the kernel left half made.
+LLVM and XGBoost call back into Python there, through ctypes, which prints what is raised in a callback and goes on: the
+interrupt would be lost, or the kernel or the matrix left half made.
 """
 
 from __future__ import annotations

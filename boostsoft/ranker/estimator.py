@@ -526,6 +526,19 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         return self._encoder.spread_out(shares_of(TREES[self._trees].gains(self.booster_, self._ends)))
 
+    def set_params(self, **params: Any) -> SoftRanker:
+        """Set parameters; of a fitted ranker ``n_jobs`` counts from now on, everything else in the next :meth:`fit`.
+
+        Raises
+        ------
+        ValueError
+            If there is no such parameter.
+        """
+        super().set_params(**params)
+        if "n_jobs" in params and hasattr(self, "booster_"):
+            TREES[self._trees].use_threads(self.booster_, check_threads("SoftRanker.set_params", self.n_jobs))
+        return self
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True

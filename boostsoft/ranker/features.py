@@ -16,6 +16,7 @@ from scipy import sparse
 from ..arguments import naming, refuse_lazy, short, whole_number
 from ..frames import (
     as_checkable,
+    column_of,
     columns_of,
     float_of,
     is_frame,
@@ -28,6 +29,9 @@ from ..query_groups import read_ids
 
 _MOST_IN_FLOAT32 = 2**24
 _MANY_COLUMNS = 1000
+# beside categories the numbers of so many rows are taken all at once: column by column 100 of them take longer than 50
+# documents need to be scored; of more rows it would be a second copy of the numbers
+_FEW_ROWS = 4096
 _SURELY = 10  # times the documents of a leaf: LightGBM counts in a sample, and not on which side of zero they are
 CHECKS = {"dtype": [np.float64, np.float32], "accept_sparse": "csr", "ensure_all_finite": "allow-nan"}
 
@@ -121,24 +125,22 @@ class Encoder:
 
     def _from_frame(self, caller: str, X: Any) -> NDArray[Any]:
         positions = self._feature_positions(X.shape[1])
-        if not self.categories:
-            numbers = number_matrix(X if self.qid_column is None else _select(X, positions))
-            if numbers is not None:
-                return self._checked(caller, numbers)
-        columns = columns_of(X)
-        kinds = (
-            _float_of_codes(self.categories[position])
-            if position in self.categories
-            else float_of(columns[position].dtype)
-            for position in positions
-        )
+        plain = [position for position in positions if position not in self.categories]
+        at_once = bool(plain) and (not self.categories or X.shape[0] <= _FEW_ROWS)
+        numbers = number_matrix(X if len(plain) == X.shape[1] else _select(X, plain)) if at_once else None
+        if numbers is not None and not self.categories:
+            return self._checked(caller, numbers)
+        kinds: list[Any] = [_float_of_codes(categories) for categories in self.categories.values()]
+        kinds += [float_of(column_of(X, at).dtype) for at in plain] if numbers is None else [numbers.dtype]
         matrix = np.empty((X.shape[0], len(positions)), np.result_type(np.float32, *kinds))
+        if numbers is not None:
+            matrix[:, np.searchsorted(positions, plain)] = numbers
         for at, position in enumerate(positions):
             title = self._title(position)
             if position in self.categories:
-                matrix[:, at] = _codes(caller, title, columns[position], self.categories[position])
-            else:
-                matrix[:, at] = _numbers(caller, title, columns[position])
+                matrix[:, at] = _codes(caller, title, column_of(X, position), self.categories[position])
+            elif numbers is None:
+                matrix[:, at] = _numbers(caller, title, column_of(X, position))
         return self._checked(caller, matrix)
 
     def _checked(self, caller: str, matrix: NDArray[Any]) -> NDArray[Any]:
@@ -220,7 +222,7 @@ def find_column(caller: str, ranker: Any, X: Any, column: Any) -> int | None:
 def ids_in(caller: str, X: Any, position: int) -> NDArray[Any]:
     """The query ids that stand in a column of X."""
     if is_frame(X):
-        return read_ids(caller, columns_of(X)[position])
+        return read_ids(caller, column_of(X, position))
     column = X[:, [position]]
     ids = np.ravel(column.toarray() if sparse.issparse(column) else column)
     bits = np.finfo(ids.dtype).nmant + 1  # of a whole number that is a float's; 2^bits may have been the next one

@@ -339,6 +339,10 @@ def staged(booster: Any, features: Features, every: int, n_jobs: int | None) -> 
             yield scores.copy()
 
 
+def use_threads(booster: Any, n_jobs: int | None) -> None:
+    """Nothing: LightGBM is told whenever it predicts."""
+
+
 def gains(booster: Any, ends: Sequence[int]) -> list[FloatArray]:
     """What splits on each feature have gained, in all or, given where each of several boosters ends, in each."""
     # LightGBM takes a number of trees below 1 for all of them

@@ -180,6 +180,10 @@ class Trees(Protocol):
         """Have it read frames by the names of their categories, those of each column that has some, if it can."""
         ...
 
+    def use_threads(self, booster: Any, n_jobs: int | None) -> None:
+        """Let it predict on so many threads from now on, if it is not told whenever it does."""
+        ...
+
     def predict(self, booster: Any, features: Features, n_jobs: int | None) -> FloatArray:
         """Scores by all trees."""
         ...

@@ -312,6 +312,11 @@ def name_categories(booster: Any, categories: Iterable[Sequence[Any]]) -> None:
     """Nothing: XGBoost keeps those of a frame that it is trained on, from 3.1 on, and takes none from elsewhere."""
 
 
+def use_threads(booster: Any, n_jobs: int | None) -> None:
+    """Let the booster predict on so many threads from now on; it keeps those that it was trained on."""
+    booster.set_param({"nthread": n_jobs or 0})
+
+
 def predict(booster: Any, features: Features, n_jobs: int | None) -> FloatArray:
     """Scores by all trees.
 

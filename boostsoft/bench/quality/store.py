@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...arguments import FloatArray
-from ...atomic import write_files
+from ...atomic import naming_file, write_files
 from .tasks import TESTED, Outcome
 
 _LOG, _ARRAYS = "runs.jsonl", "runs"
@@ -46,7 +46,7 @@ class RunLog:
             np.savez_compressed(stream, **outcome.values)  # type: ignore[arg-type]
             write_files(self._folder / _ARRAYS, {self._arrays(key).name: stream.getvalue()})
         line = json.dumps(outcome.record, allow_nan=False) + "\n"
-        with self._path.open("ab") as file:
+        with naming_file(self._path), self._path.open("ab") as file:
             file.write(line.encode())
             file.flush()
             os.fsync(file.fileno())
