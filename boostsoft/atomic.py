@@ -6,7 +6,7 @@ import contextlib
 import errno
 import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import methodcaller
 from pathlib import Path
 from uuid import uuid4
@@ -22,16 +22,19 @@ def write_whole(path: Path, write: Callable[[Path], object]) -> None:
     _write_all([(path, write)])
 
 
-def write_files(folder: Path, files: Mapping[str, Content]) -> None:
+def write_files(folder: Path, files: Mapping[str, Content], all_names: Iterable[str] = ()) -> None:
     """Write files by name into a folder, made if it is not there; none has its name before all are complete.
 
-    Pictures come last, by themselves: if one cannot be drawn, or for want of room, nothing else is lost.
+    Pictures come last, by themselves: if one cannot be drawn, or for want of room, nothing else is lost. Files of
+    ``all_names`` that are not among them go: of an earlier run, they would pass for results of this one.
     """
     folder.mkdir(parents=True, exist_ok=True)
     for pictures in (False, True):
         chosen = {folder / name: content for name, content in files.items() if name.endswith(".png") == pictures}
         made = {path: content() if callable(content) else content for path, content in chosen.items()}
         _write_all([(path, methodcaller("write_bytes", content)) for path, content in made.items()])
+    for name in set(all_names).difference(files):
+        (folder / name).unlink(missing_ok=True)
 
 
 def _write_all(files: Sequence[tuple[Path, Callable[[Path], object]]]) -> None:

@@ -99,9 +99,12 @@ def load_letor(
         written index:value; an index below 1, above n_features or not increasing within its line; an infinite feature,
         or one beyond float32 where that is asked for; damaged or truncated gzip data; a query id that comes back after
         another query; a file without documents; group sizes that do not sum to the documents. An X that is larger than
-        the memory available, with the line of the largest index. A `dtype` other than these two.
+        the memory available, with the line of the largest index. A `dtype` other than these two, an `absent` that is
+        infinite or beyond it, no path at all, group files that are not one per file, a `progress` that is none of the
+        three.
     TypeError
-        If a file is named by no path, `n_features` is no whole number, `comments` no flag, or `dtype` no type.
+        If a file is named by no path, `n_features` is no whole number, `absent` no number, `comments` no flag, or
+        `dtype` no type.
 
     Examples
     --------

@@ -208,6 +208,9 @@ def literal(text: str) -> str:
     return text.replace("$", r"\$")
 
 
+HARD_TITLE = "Hard: the metric itself"  # of a panel
+
+
 def as_sentence(words: str) -> str:
     """Words that begin a line: a capital, and one sign before errors; ends as they do.
 

@@ -14,6 +14,7 @@ from .arguments import FloatArray, finite_vector, short
 from .metrics.hard import Metric
 from .metrics.prepared import PreparedQueries, prepare
 from .metrics.soft import AnyMetric, SoftMetric, as_metric
+from .metrics.spec import NOT_PNR
 from .pooling import in_score_units, mean_sums, needs_spread, pooled_mean, pooled_spread, refuse_undivided, spread_sums
 from .query_groups import QueryGroups
 
@@ -152,7 +153,7 @@ class MetricList:
         name, value = next(((name, value) for name, value in found if not np.isfinite(value)), ("", 0.0))
         if name and self._warns:
             self._warns = False
-            why = "no query counts" if np.isnan(value) else "watch auc or kendall in place of pnr"
+            why = "no query counts" if np.isnan(value) else NOT_PNR
             warnings.warn(
                 f"{self.caller}: {name} is {value}, by which early stopping keeps the first tree: {why}", stacklevel=2
             )

@@ -27,6 +27,7 @@ from .adapters.xgboost_calls import XGBoostMetrics as XGBoostMetrics  # as: the 
 from .adapters.xgboost_calls import XGBoostObjective as XGBoostObjective
 from .adapters.xgboost_data import THREADS, import_xgboost
 from .adapters.xgboost_refusals import (
+    TRAIN,
     as_evals,
     recorded_metrics,
     refuse_metrics_of_documents,
@@ -316,14 +317,14 @@ def train(
     >>> bx.train({"eta": 0.1}, data, 5, evals=[(data, "train")], verbose_eval=False).num_boosted_rounds()
     5
     """
-    xgboost = import_xgboost("boostsoft.xgboost.train")
-    of_type("boostsoft.xgboost.train", "dtrain", dtrain, xgboost.DMatrix)
+    xgboost = import_xgboost(TRAIN)
+    of_type(TRAIN, "dtrain", dtrain, xgboost.DMatrix)
     rule = trained_objective(obj)
     watched = watched_metrics(custom_metric, rule)
     settled, evals = settled_params(params, arguments.get("xgb_model")), as_evals(evals)
     refuse_metrics_of_documents(settled, arguments.get("xgb_model"), evals)
-    if maximize is not None and not as_flag("boostsoft.xgboost.train", "maximize", maximize):
-        raise ValueError("boostsoft.xgboost.train: maximize must be True: every metric here is to be maximised")
+    if maximize is not None and not as_flag(TRAIN, "maximize", maximize):
+        raise ValueError(f"{TRAIN}: maximize must be True: every metric here is to be maximised")
     if custom_metric is None:
         _refuse_other_cutoffs(rule, evals)
     callbacks = _as_callbacks(arguments.pop("callbacks", None))
@@ -334,7 +335,7 @@ def train(
     if verbose_eval and evals:
         added = {name: value for name, value in settled.items() if name not in params} | {"maximize": True}
         said = ", ".join(f"{name}={value}" for name, value in added.items())
-        xgboost.collective.communicator_print(f"boostsoft.xgboost.train sets {said}\n")
+        xgboost.collective.communicator_print(f"{TRAIN} sets {said}\n")
     with as_booster(first_whole(settled, THREADS)):
         return xgboost.train(
             settled, dtrain, num_boost_round, obj=rule, custom_metric=metrics, evals=evals, maximize=True,
@@ -357,7 +358,7 @@ def __dir__() -> list[str]:
     return __all__  # completion is not to offer what is imported here
 
 
-def settled_params(params: Mapping[str, Any], start: Any, caller: str = "boostsoft.xgboost.train") -> dict[str, Any]:
+def settled_params(params: Mapping[str, Any], start: Any, caller: str = TRAIN) -> dict[str, Any]:
     """The parameters with what a custom objective needs in front of the user's own.
 
     A model to continue, ``start``, has its ``base_score``, in units of its own link: under some 0 is minus infinity.
@@ -373,7 +374,7 @@ def settled_params(params: Mapping[str, Any], start: Any, caller: str = "boostso
     return {**base, "disable_default_eval_metric": True, **said}
 
 
-def trained_objective(given: Any, caller: str = "boostsoft.xgboost.train") -> XGBoostObjective:
+def trained_objective(given: Any, caller: str = TRAIN) -> XGBoostObjective:
     """The objective to train on: the given one, or that of a metric."""
     if isinstance(given, XGBoostObjective):
         return given
@@ -385,7 +386,7 @@ def trained_objective(given: Any, caller: str = "boostsoft.xgboost.train") -> XG
     return objective("ndcg@10" if given is None else given)
 
 
-def watched_metrics(given: Any, rule: XGBoostObjective, caller: str = "boostsoft.xgboost.train") -> XGBoostMetrics:
+def watched_metrics(given: Any, rule: XGBoostObjective, caller: str = TRAIN) -> XGBoostMetrics:
     """The metrics to evaluate: the given ones, or those of the objective, the one to stop by last."""
     if isinstance(given, XGBoostMetrics):
         return given
@@ -414,7 +415,7 @@ def _refuse_other_cutoffs(rule: XGBoostObjective, evals: Sequence[tuple[Any, str
         n_queries = max(data.get_uint_info("group_ptr").size - 1, 0)
         if n_queries != len(cutoffs):
             raise ValueError(
-                f"boostsoft.xgboost.train: custom_metric must say what to evaluate where obj has one cutoff per query, "
+                f"{TRAIN}: custom_metric must say what to evaluate where obj has one cutoff per query, "
                 f"{len(cutoffs)}, and a data set others; got {n_queries} queries in {name!r}"
             )
 
@@ -422,7 +423,7 @@ def _refuse_other_cutoffs(rule: XGBoostObjective, evals: Sequence[tuple[Any, str
 def _as_callbacks(given: Any) -> list[Any]:
     """Callbacks, which may come once only, from an iterator."""
     if given is not None and not isinstance(given, Iterable):
-        raise TypeError(f"boostsoft.xgboost.train: callbacks must be a list of callbacks; got {short(given)}")
+        raise TypeError(f"{TRAIN}: callbacks must be a list of callbacks; got {short(given)}")
     return list(given or ())
 
 

@@ -380,6 +380,11 @@ def test_a_run_says_what_it_does_and_keeps_what_it_took(monkeypatch, tmp_path):
     assert shown[-2:] == ["Targets met: 2 of 2.", f"Written to {tmp_path / 'out'}: bench.json, bench.md, growth.png"]
 
 
+def test_every_part_has_its_function_and_its_minutes():
+    assert set(settings._MINUTES) == set(PARTS)
+    assert {*run._PARTS, "blend"} == set(PARTS)
+
+
 def test_the_pictures_are_of_the_synthetic_pool_and_of_all_curves(monkeypatch):
     drawn = []
     monkeypatch.setattr(run, "png", lambda figure: figure)

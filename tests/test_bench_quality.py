@@ -16,13 +16,14 @@ from sklearn.metrics import ndcg_score
 
 from boostsoft import Metric, SoftMetric, cli
 from boostsoft.bench import folds
-from boostsoft.bench.quality import data, frozen, run, tasks, train_lightgbm, watch, workers
+from boostsoft.bench.quality import data, frozen, jobs, run, tasks, train_lightgbm, workers
 from boostsoft.bench.quality.comparison import Comparison
 from boostsoft.bench.quality.display import Display
+from boostsoft.bench.quality.jobs import Job, Model
 from boostsoft.bench.quality.methods import METHODS
 from boostsoft.bench.quality.space import draw
 from boostsoft.bench.quality.tasks import Place
-from boostsoft.bench.quality.watch import HARD, Job, Model
+from boostsoft.bench.quality.watch import HARD
 from boostsoft.commands.experiment import concatenate
 from boostsoft.ranker import SoftRanker
 from boostsoft.statistics import paired_interval
@@ -161,7 +162,7 @@ def test_the_mean_of_the_best(split, tmp_path):
 
 def test_a_model_that_says_nothing_does_not_spoil_the_mean(split):
     valid = data.load_letor(split / "vali.txt")
-    scores = watch.mean_model([Model(2, lambda X: X[:, 0]), Model(1, lambda X: np.full(len(X), 7.0))], valid)
+    scores = jobs.mean_model([Model(2, lambda X: X[:, 0]), Model(1, lambda X: np.full(len(X), 7.0))], valid)
     assert scores.trees == 3
     np.testing.assert_array_equal(np.argsort(scores.predict(valid.X)), np.argsort(valid.X[:, 0]))
 

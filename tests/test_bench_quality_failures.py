@@ -10,9 +10,9 @@ import pytest
 from boostsoft.bench import peers
 from boostsoft.bench.quality import frozen, run, tasks
 from boostsoft.bench.quality.display import Display
+from boostsoft.bench.quality.jobs import Model
 from boostsoft.bench.quality.methods import METHODS
 from boostsoft.bench.quality.tasks import Place
-from boostsoft.bench.quality.watch import Model
 from boostsoft.commands.terminal import silent_errors
 
 from . import quality_cases

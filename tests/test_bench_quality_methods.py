@@ -24,10 +24,11 @@ from boostsoft.bench.quality import (
     train_ranker,
     train_xgboost,
 )
+from boostsoft.bench.quality.jobs import Job, Model, grown
 from boostsoft.bench.quality.methods import METHODS, ONE_BOOSTER, OURS
 from boostsoft.bench.quality.space import Choice, Depth, LogInteger, LogUniform, draw
 from boostsoft.bench.quality.tasks import Place
-from boostsoft.bench.quality.watch import Job, Model, Watch, grown, hard_ndcg
+from boostsoft.bench.quality.watch import Watch, hard_ndcg
 from boostsoft.datasets import RankingData
 from boostsoft.ranker import SoftRanker
 from boostsoft.ranker.random_trees import RANDOM_TREES

@@ -529,8 +529,8 @@ def test_warnings_are_notes(tmp_path, capsys):
 BAD = {
     "nothing": ([], "the following arguments are required: FILE"),
     "no qrels": (["{weak}", "{good}"], "blend: give --qrels with several runs, or one table"),
-    "no table": (["{tmp}/none.csv"], "blend: there is no file {tmp}/none.csv"),
-    "folder": (["{tmp}"], "blend: there is no file {tmp}\n"),
+    "no table": (["{tmp}/none.csv"], "blend: FILE must name an existing file; got '{tmp}/none.csv'"),
+    "folder": (["{tmp}"], "blend: FILE must name an existing file; got '{tmp}'\n"),
     "depth": (["{weak}", "--depth", "0"], "--depth: must be a whole number of at least 1; got '0'"),
     "no run": (["{weak}", "{tmp}/none", "--qrels", "{qrels}"], "existing file; got '{tmp}/none'"),
     "no judgements": (["{weak}", "--qrels", "{tmp}/none"], "existing file; got '{tmp}/none'"),

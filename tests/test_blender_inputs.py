@@ -190,6 +190,19 @@ def test_one_query_alone(data):
     assert caught[0].filename == __file__
 
 
+def test_a_query_of_hardly_any_weight_is_one_more(data):
+    """Whatever asks whether one query alone decides: the fit, its interval, a curve."""
+    S, y, sizes = data
+    relevant, weights = np.where(np.arange(y.size) < sizes[:2].sum(), y, 0), np.full(sizes.size, 1e-17)
+    weights[0] = 1.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        blender = SoftBlender(n_boot=20).fit(S, relevant, group=sizes, query_weight=weights)
+        curve = blend_curve(S, relevant, group=sizes, query_weight=weights, n=3, sigma=0.5, n_boot=20)
+    assert np.isfinite(blender.weights_interval_).all()
+    assert np.isfinite([curve.soft_optimum.low, curve.soft_optimum.high]).all()
+
+
 def test_of_a_pooled_metric_one_query_is_no_exception(data):
     """Its pairs are those of all documents, whatever their queries."""
     S, y, _ = data
@@ -223,7 +236,7 @@ def with_value(S, row, column, value):
         ),
         (lambda S, y: (S, 0 * y), {}, "must have documents worth telling apart; ndcg is undefined for all 25"),
         (lambda S, y: (S, y - 1), {}, "gains of at least 0"),
-        (None, {"sigma": "narrow"}, "sigma must be 'auto', a number or falling numbers; got 'narrow'"),
+        (None, {"sigma": "narrow"}, "sigma must be 'auto' or a number or falling numbers; got 'narrow'"),
         (None, {"sigma": [0.5, 1.0]}, "sigma must fall"),
         (None, {"sigma": -1.0}, "sigma must be finite and above 0"),
         (None, {"normalize": "sum"}, "normalize must be one of 'rank', 'zscore', 'minmax', 'none'"),

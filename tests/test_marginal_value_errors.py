@@ -159,7 +159,7 @@ def test_every_batch_is_checked_before_any_training(monkeypatch):
             r"batches\[1\]: init_score must have .* 400;",
         ),
         ({"X": X, "y": y, "groups": SIZES}, ValueError, r"batches\[1\]: a batch knows no 'groups'"),
-        ({"X": X, "y": y, "group": SIZES, "base_margin": y}, ValueError, r"base_margin is not for a Booster"),
+        ({"X": X, "y": y, "group": SIZES, "base_margin": y}, ValueError, r"base_margin belongs to XGBoost; "),
     ]:
         with pytest.raises(error, match=says):
             value(model, [good, wrong])

@@ -33,7 +33,12 @@ from .lightgbm_warnings import warn_of_few_leaves, warn_of_what_is_not_read
 from .shared import as_booster, refuse_large_gradients, refuse_no_gradient, refuse_tables_of_scores
 
 CLASSES = "num_class"
-LARGEST = 1e37  # a gradient: LightGBM keeps it in float32, which ends at 3e38
+_LARGEST = 1e37  # a gradient: LightGBM keeps it in float32, which ends at 3e38
+
+
+def refuse_gradients(caller: str, gradient: FloatArray) -> None:
+    """Raise if gradients are beyond what LightGBM can compute with."""
+    refuse_large_gradients(caller, gradient, 1.0, "LightGBM", _LARGEST)
 
 
 class _ObjectiveCall:
@@ -53,7 +58,7 @@ class _ObjectiveCall:
         scores = finite_vector(self.caller, "predictions", preds, groups.n_docs)
         rows = None if weight is None else row_weights(self.caller, weight, groups)
         gradient, curvature = self.rule.unchecked(queries, scores, rows)
-        refuse_large_gradients(self.caller, gradient, 1.0, "LightGBM", LARGEST)
+        refuse_gradients(self.caller, gradient)
         if begins(training):
             if rows is not None and machines(training.params) == 1 and np.all(scores == scores[:1]):
                 refuse_no_gradient(self.caller, gradient)

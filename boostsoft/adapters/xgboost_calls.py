@@ -24,7 +24,12 @@ from .xgboost_data import (
 )
 
 CLASSES = "num_class, num_target and further columns of labels"
-LARGEST = 1e18  # a gradient: XGBoost squares sums of them in float32, which ends at 3e38
+_LARGEST = 1e18  # a gradient: XGBoost squares sums of them in float32, which ends at 3e38
+
+
+def refuse_gradients(caller: str, gradient: FloatArray, unit: float) -> None:
+    """Raise if gradients, times the unit, are beyond what XGBoost can compute with."""
+    refuse_large_gradients(caller, gradient, unit, "XGBoost", _LARGEST)
 
 
 class XGBoostObjective:
@@ -55,7 +60,7 @@ class XGBoostObjective:
         rows = groups.per_document(weights) if np.any(weights != 1.0) else None
         with as_booster(threads(), library()):
             gradient, curvature = self.rule.unchecked(queries, scores, rows)
-        refuse_large_gradients(self.caller, gradient, self._unit, "XGBoost", LARGEST)
+        refuse_gradients(self.caller, gradient, self._unit)
         if not part and (self._warns or rows is not None) and np.all(scores == scores[:1]):
             if rows is not None:
                 refuse_no_gradient(self.caller, gradient)

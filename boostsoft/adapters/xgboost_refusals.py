@@ -11,6 +11,7 @@ from ..arguments import short
 from .xgboost_calls import XGBoostMetrics
 from .xgboost_data import import_xgboost, maximised_by_name, refuse_to_minimise
 
+TRAIN = "boostsoft.xgboost.train"
 _WEIGHS_QUERIES = re.compile(r"(ndcg|map|pre|auc|aucpr)([@-]|$)")  # of XGBoost's own metrics
 
 
@@ -23,13 +24,12 @@ def as_evals(evals: Any) -> list[tuple[Any, str]]:
     for one in found:
         if not (isinstance(one, (tuple, list)) and len(one) == 2 and hasattr(one[0], "get_uint_info")):
             raise TypeError(
-                "boostsoft.xgboost.train: evals must be pairs of a DMatrix and a name, [(data, 'valid')]; "
-                f"got {short(one)}"
+                f"{TRAIN}: evals must be pairs of a DMatrix and a name, [(data, 'valid')]; got {short(one)}"
             )
     names = [str(name) for _, name in found]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
-        raise ValueError(f"boostsoft.xgboost.train: the names in evals must differ; got {twice!r} more than once")
+        raise ValueError(f"{TRAIN}: the names in evals must differ; got {twice!r} more than once")
     return found
 
 
@@ -45,7 +45,7 @@ def refuse_metrics_of_documents(params: Mapping[str, Any], start: Any, evals: Se
     wrong = next((name for name in found if not _WEIGHS_QUERIES.match(name)), None)
     if wrong is not None:
         raise ValueError(
-            f"boostsoft.xgboost.train: {wrong!r} must not be evaluated on {weighted[0]!r}, whose weights are per "
+            f"{TRAIN}: {wrong!r} must not be evaluated on {weighted[0]!r}, whose weights are per "
             "query: XGBoost would end the process; leave it out of eval_metric, and give a model that is continued as "
             "xgb.Booster(model_file=model.save_raw()), without its metrics"
         )
@@ -61,7 +61,7 @@ def refuse_stopping_by_another(
     last = next(reversed(own_metrics(params, start)), None) if evals and metrics is None else None
     if last is not None and not maximised_by_name(last):
         raise ValueError(
-            f"boostsoft.xgboost.train: early_stopping_rounds would keep the worst tree by {last!r}, the last metric in "
+            f"{TRAIN}: early_stopping_rounds would keep the worst tree by {last!r}, the last metric in "
             "XGBoost's log, where a TrackCallback records ours: leave it out of eval_metric, or give, in place of "
             "early_stopping_rounds, xgboost.callback.EarlyStopping(rounds=, metric_name=, maximize=)"
         )
@@ -76,7 +76,7 @@ def own_metrics(params: Mapping[str, Any], start: Any) -> list[str]:
     given = params.get("eval_metric") or (() if off else _own_metric(start))
     if not isinstance(given, Iterable):  # a function, say
         raise TypeError(
-            f"boostsoft.xgboost.train: eval_metric must name metrics of XGBoost's own; got {short(given)} (what is "
+            f"{TRAIN}: eval_metric must name metrics of XGBoost's own; got {short(given)} (what is "
             "called goes into custom_metric=)"
         )
     named = [given] if isinstance(given, str) else map(str, given)
@@ -88,7 +88,7 @@ def _own_metric(start: Any) -> str:
     if start is None:
         return "rmse"
     if not hasattr(start, "save_config"):
-        start = import_xgboost("boostsoft.xgboost.train").Booster(model_file=start)
+        start = import_xgboost(TRAIN).Booster(model_file=start)
     objective = json.loads(start.save_config())["learner"]["objective"]["name"]
     return "ndcg" if objective.startswith("rank:") else f"the metric of {objective}"
 
@@ -97,7 +97,7 @@ def refuse_minimising(
     callbacks: Sequence[Any],
     evals: Sequence[tuple[Any, str]],
     metrics: XGBoostMetrics | None,
-    caller: str = "boostsoft.xgboost.train",
+    caller: str = TRAIN,
 ) -> None:
     """Raise, before a tree is grown, if an EarlyStopping callback would keep the worst tree in place of the best."""
     from .xgboost_callback import TrackCallback

@@ -10,9 +10,10 @@ from typing import Any
 from ..commands.options import add_command, check_folder, folder_name, path_name, whole
 from .defaults.options import add_defaults, read_defaults
 from .kinds import DEFAULTS, QUALITY, SPEED, refuse_others
+from .peers import NEEDED
 from .quality.options import add_quality, read_quality
 
-PARTS = ("objective", "training", "tracking", "hard", "growth", "limits", "cold", "blend")
+PARTS = tuple(NEEDED)
 _LEAST = 40
 _OF_FILES = {"objective", "training", "hard"}
 _OUT = Path("boostsoft-bench")

@@ -63,9 +63,7 @@ def run_bench(
         "bench.md": markdown(in_words(machine), peers.in_words(), sections).encode(),
         **_pictures(sections),
     }
-    write_files(out, written)
-    for name in set(FILES).difference(written):  # of an earlier run: it would pass for a picture of this one
-        (out / name).unlink(missing_ok=True)
+    write_files(out, written, FILES)
     console.print(Text(summary(sections), style="bold"))
     console.print(Text(f"Written to {out}: {', '.join(written)}"))
 

@@ -11,7 +11,7 @@ import numpy as np
 from ..arguments import FloatArray, of_type, one_of
 from ..blending import BlendCurve, BlendSurface
 from ..choices import CurveKind
-from ..drawing import BLUE, INK, QUIET, VERMILION, as_sentence, frame, given_axes, head, letters, new_figure
+from ..drawing import BLUE, HARD_TITLE, INK, QUIET, VERMILION, as_sentence, frame, given_axes, head, letters, new_figure
 from .shared import HARD, SOFT, model_names, noise_words, title
 
 if TYPE_CHECKING:
@@ -241,7 +241,7 @@ def plot_blend_surface(
     axes.plot(*at, "o", ms=10, mfc="none", mec="white", mew=4.0, zorder=4, clip_on=False)
     axes.plot(*at, "o", ms=10, mfc="none", mec=VERMILION, mew=2.2, zorder=5, clip_on=False)
     mixture = ", ".join(f"{name} {share:.2f}" for name, share in zip(corners, best.weights, strict=True))
-    words = "Hard: the metric itself" if kind == HARD else f"Soft: under {noise_words(surface)}"
+    words = HARD_TITLE if kind == HARD else f"Soft: under {noise_words(surface)}"
     axes.set_title(f"{words}\nbest {best.value:.4f}: {mixture}", loc="left", fontsize=9.0, color=QUIET)
     _name_corners(axes, corners)
     bar = axes.figure.colorbar(image, ax=axes, shrink=0.75, pad=0.03, extend="min" if values.min() < low else "neither")

@@ -61,19 +61,19 @@ def is_rounding(left: float, weights: FloatArray, units: FloatArray | float) -> 
 def warn_of_copies(
     caller: str, groups: list[list[int]], reversed_: list[tuple[int, int]], names: list[str], stacklevel: int
 ) -> None:
-    """Say which models leave each other's weights open."""
+    """Say which models leave each other's weights open; ``stacklevel`` counts from the caller, here and below."""
     for group in groups:
         listed = " and ".join(names[at] for at in group)
         warnings.warn(
             f"{caller}: {listed} rank all documents alike: only the sum of their weights is determined",
-            stacklevel=stacklevel,
+            stacklevel=stacklevel + 1,
         )
     for first, second in reversed_:
         warnings.warn(
             f"{caller}: {names[second]} ranks all documents in the opposite order of {names[first]}: only the "
             "difference of their weights is determined; name those of which a lower score is better in "
             "lower_is_better",
-            stacklevel=stacklevel,
+            stacklevel=stacklevel + 1,
         )
 
 
@@ -85,9 +85,10 @@ def warn_of_constants(
     if idle:
         listed = ", ".join(names[at] for at in idle)
         outcome = outcomes[len(idle) == units.size]
-        warnings.warn(f"{caller}: constant within every query: {listed}; {outcome}", stacklevel=stacklevel)
+        warnings.warn(f"{caller}: constant within every query: {listed}; {outcome}", stacklevel=stacklevel + 1)
 
 
 def warn_of_one_that_counts(caller: str, outcome: str, stacklevel: int) -> None:
     """Say that of several queries one alone decides."""
-    warnings.warn(f"{caller}: one query alone has a relevant document (and a weight): {outcome}", stacklevel=stacklevel)
+    words = f"{caller}: one query alone has a relevant document (and a weight): {outcome}"
+    warnings.warn(words, stacklevel=stacklevel + 1)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
-from ..arguments import FloatArray, as_array, positive_number, short
+from ..arguments import FloatArray, as_array, positive_number, refuse_other_text, short
 from ..metrics.prepared import PreparedQueries
 from ..query_means import effective_number, relative_weights
 from .scores import normal_scores
@@ -22,8 +22,7 @@ _QUARTER_TO_HALF = float(ndtri(0.75))
 def sigmas(caller: str, sigma: Any, prepared: PreparedQueries, query_weight: FloatArray) -> tuple[float, ...]:
     """The sigmas to go through, in spreads of the blended scores: those given, or the automatic one and its double."""
     if isinstance(sigma, str):
-        if sigma != "auto":
-            raise ValueError(f"{caller}: sigma must be 'auto', a number or falling numbers; got {short(sigma)}")
+        refuse_other_text(caller, "sigma", sigma, "a number or falling numbers")
         narrow = automatic_sigma(prepared, query_weight)
         return (2.0 * narrow, narrow)
     if np.ndim(sigma) == 0:

@@ -23,7 +23,7 @@ from ..query_groups import warn_of_one_query
 from ..query_means import bootstrap_means, refuse_infinite, weighted_means
 from ..statistics import check_resamples
 from .alike import copies, is_rounding, warn_of_constants, warn_of_copies, warn_of_one_that_counts
-from .annealing import automatic_sigma, counting_queries
+from .annealing import automatic_sigma, counting_queries, several_count
 from .problem import blended
 from .scores import directions, normalized, refuse_unscored, score_matrix
 
@@ -79,7 +79,7 @@ class Mixtures:
     @property
     def one_decides(self) -> bool:
         """Whether one query alone tells mixtures apart, so that resamples say nothing of the best one."""
-        return counting_queries(self.prepared, self.query_weight) == 1
+        return not several_count(self.prepared, self.query_weight)
 
     def resampled(self, values: FloatArray, n_boot: int, seed: int) -> FloatArray:
         """The mean on queries drawn anew, (n_boot, n_mixtures); the same draws for the same seed.
@@ -109,7 +109,7 @@ def read_mixtures(
     sigma_unit: str,
     open_ends: bool = True,
 ) -> Mixtures:
-    """Check everything that a curve and a surface are given; ``columns`` with the arguments that named them.
+    """Check what a curve, a surface and a choice of sigma are given; ``columns`` with the arguments that named them.
 
     Warns, with ``open_ends``, of what leaves the best mixture open.
     """
@@ -128,16 +128,15 @@ def read_mixtures(
     rows = (matrix * directions(caller, lower_is_better, matrix.shape[1]))[:, chosen]
     refuse_unscored(caller, rows, [names[at] for at in chosen])
     prepared = prepare(hard, caller, queries.bring_together(labels), queries.groups)
-    counting = counting_queries(prepared, weights)
-    if counting == 0:
+    if counting_queries(prepared, weights) == 0:
         raise ValueError(f"{caller}: a query must have documents worth telling apart; none has a relevant document")
     scores = normalized(caller, normalize, queries.bring_together(rows), queries.groups)
-    if open_ends and queries.named and counting == 1:
-        warn_of_one_that_counts(caller, "what suits it may suit no other", _STACKLEVEL + 1)
+    if open_ends and queries.named and not several_count(prepared, weights):
+        warn_of_one_that_counts(caller, "what suits it may suit no other", _STACKLEVEL)
     if open_ends:
         units, called = spreads(queries.groups, scores, weights), [names[at] for at in chosen]
-        warn_of_copies(caller, *copies(scores, queries.groups, weights, units), called, _STACKLEVEL + 1)
-        warn_of_constants(caller, units, called, ("of no effect", "no mixture ranks anything"), _STACKLEVEL + 1)
+        warn_of_copies(caller, *copies(scores, queries.groups, weights, units), called, _STACKLEVEL)
+        warn_of_constants(caller, units, called, ("of no effect", "no mixture ranks anything"), _STACKLEVEL)
     soft = _soft_twin(caller, metric, hard, noise, sigma, sigma_unit, prepared, weights)
     return Mixtures(scores, prepared, weights, soft)
 

@@ -13,7 +13,7 @@ from ..metrics.spread import spreads
 from ..queries import Queries
 from ..query_groups import warn_of_one_query
 from .alike import copies, warn_of_constants, warn_of_copies, warn_of_one_that_counts
-from .annealing import counting_queries, share_of_a_query, sigmas
+from .annealing import counting_queries, several_count, share_of_a_query, sigmas
 from .mix import with_mix
 from .problem import FIT, Problem, unit
 from .scale import RECIPROCAL, Scale
@@ -74,8 +74,8 @@ def prepare_task(
     scale = Scale.learn(how, directions(FIT, blender.lower_is_better, matrix.shape[1]), matrix, queries)
     scores = scale.apply(FIT, matrix, queries)
     size = spreads(groups, scores, weights)
-    warn_of_copies(FIT, *copies(scores, groups, weights, size), names, _STACKLEVEL)
-    warn_of_constants(FIT, size, names, ("of weight 0", "weights are equal, and rank nothing"), _STACKLEVEL)
+    warn_of_copies(FIT, *copies(scores, groups, weights, size), names, _STACKLEVEL - 1)
+    warn_of_constants(FIT, size, names, ("of weight 0", "weights are equal, and rank nothing"), _STACKLEVEL - 1)
     active = np.flatnonzero(size > 0) if size.any() else np.arange(size.size)  # that can change a ranking
     # scores as they are may be of any size: columns of equal spread are what a search can start from
     resized = how == "none" and blender.method != EQUAL
@@ -97,14 +97,13 @@ def prepare_task(
 def _check_queries(prepared: PreparedQueries, queries: Queries, weights: FloatArray) -> None:
     if not queries.named:
         warn_of_one_query(FIT, _STACKLEVEL)
-    counting = counting_queries(prepared, weights)
-    if counting == 0:
+    if counting_queries(prepared, weights) == 0:
         raise ValueError(
             f"{FIT}: a query must have documents worth telling apart; {prepared.metric} is undefined for all "
             f"{prepared.members.n_queries}: none has a relevant document, or those that have weigh 0"
         )
-    if queries.named and counting == 1 and not prepared.pooled:
-        warn_of_one_that_counts(FIT, "the weights are those that suit it", _STACKLEVEL + 1)
+    if queries.named and not several_count(prepared, weights) and not prepared.pooled:
+        warn_of_one_that_counts(FIT, "the weights are those that suit it", _STACKLEVEL)
 
 
 def _resized(scores: FloatArray, active: IntArray, units: FloatArray) -> FloatArray:

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..drawing import (
     BLUE,
+    HARD_TITLE,
     INK,
     QUIET,
     VERMILION,
@@ -89,7 +90,7 @@ def plot_curve(split: Split, kind: str = "hard", *, ax: Axes | None = None) -> A
     return axes
 
 
-_KIND_TITLES = {"hard": "Hard: the metric itself", "soft": "Soft: its expectation under {}"}
+_KIND_TITLES = {"hard": HARD_TITLE, "soft": "Soft: its expectation under {}"}
 
 
 def _ring(axes: Axes, trees: int, value: float, colour: str) -> None:

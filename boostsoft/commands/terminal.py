@@ -208,15 +208,10 @@ def _two_lines(heading: str) -> list[str]:
 
 
 def finish(shown: RenderableType, out: Path, files: Mapping[str, Content], all_names: Iterable[str] = ()) -> None:
-    """End a command: write its files, show its report, whatever becomes of them, and say where the files are.
-
-    Files that it writes at other times, of ``all_names``, go: they would pass for results of this one.
-    """
+    """End a command: write its files, show its report, whatever becomes of them, and say where the files are."""
     console = page()
     try:
-        write_files(out, files)
-        for name in set(all_names).difference(files):
-            (out / name).unlink(missing_ok=True)
+        write_files(out, files, all_names)
     finally:
         console.print(shown)
     console.print(Text(f"Written to {out}: {', '.join(files)}"))

@@ -286,11 +286,12 @@ def _summary(found: TreeTrack, data: RankingData, sign: str) -> RenderableType:
     table = ResultTable(["metric"], ["last step", "best", "with trees", "keep", "hurt"])
     for figures in all_figures:
         table.add_row(*_cells(figures, sign))
-    verb, by_chance = "does" if found.n_steps == 1 else "do", found.n_steps * (1 - _LEVEL) / 2
-    chance = f"Of {amount(found.n_steps, 'step')} that {verb} nothing, {by_chance:.2g} would seem to hurt."
-    notes = f"With the standard error over queries, and the 95 % interval of the best number of trees. {chance}"
-    if data.n_queries == 1:
-        notes = "One query gives no standard error and no interval: no step is sure to hurt."
+    by_chance = max((figures.effects.by_chance for figures in all_figures if figures.effects is not None), default=0.0)
+    notes = "One query gives no standard error and no interval: no step is sure to hurt."
+    if by_chance > 0.0:
+        verb = "does" if found.n_steps == 1 else "do"
+        chance = f"Of {amount(found.n_steps, 'step')} that {verb} nothing, {by_chance:.2g} would seem to hurt."
+        notes = f"With the standard error over queries, and the 95 % interval of the best number of trees. {chance}"
     idle = _idle_features(data.X)
     if idle:
         first, last = data.X.shape[1] - idle + 1, data.X.shape[1]

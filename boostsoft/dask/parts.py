@@ -16,6 +16,7 @@ from ..arguments import FloatArray, IntArray, as_array, finite_vector, refuse_ma
 from ..metrics import Metric
 from ..metrics.prepared import prepare
 from ..objectives import NothingToLearnError, Objective
+from ..objectives.base import NOTHING
 from ..pooling import refuse_undivided
 from ..query_groups import QueryGroups, read_ids
 from ..tracks.live import Recording
@@ -122,9 +123,7 @@ def check_parts(
     if not any(found.learnable for found in outlines):
         if rule is None:
             raise ValueError(f"{caller}: weight must not be 0 for every row")
-        raise ValueError(
-            f"{caller}: there is nothing to learn: no query (of positive weight) has documents whose order matters"
-        )
+        raise NothingToLearnError(NOTHING.format(caller, "whose order matters"))
     return outlines
 
 

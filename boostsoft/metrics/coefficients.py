@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from ..arguments import FloatArray, IntArray, as_array, short
 from ..query_groups import QueryGroups, order_within
 from .registry import REGISTRY
-from .spec import GAINS, TableOption
+from .spec import GAINS, PROBABILITIES, TableOption
 
 if TYPE_CHECKING:
     from .hard import Metric
@@ -45,7 +46,7 @@ def _least_relevant(threshold: float) -> float:
 
 
 def _probabilities(metric: Metric, caller: str, labels: FloatArray) -> FloatArray:
-    known = {"exp2": lambda label: (np.exp2(label) - 1.0) / 2.0**metric.max_label, "label": lambda label: label}
+    known = {name: partial(formula, largest=metric.max_label) for name, formula in PROBABILITIES.items()}
     found = _from_option(caller, "p_rel", metric.p_rel, known, labels)
     wrong = (found < 0.0) | (found > 1.0)
     if wrong.any():

@@ -35,7 +35,11 @@ DISCOUNTS: dict[str, Callable[[Any], Any]] = {
     "log2": lambda rank: 1.0 / np.log2(1.0 + rank),
     "reciprocal": lambda rank: 1.0 / rank,
 }
-PROBABILITIES = get_args(ProbabilityName)
+# of a label, and of the largest grade
+PROBABILITIES: dict[str, Callable[..., Any]] = {
+    "exp2": lambda label, largest: _exp2_gain(label) / 2.0**largest,
+    "label": lambda label, largest: label,
+}
 EMPTY = {"zero": 0.0, "one": 1.0, "skip": np.nan}  # the value of a query on which a metric is undefined
 NORMALIZERS = get_args(Normalizer)
 _DEEPEST = 2**53
@@ -126,6 +130,9 @@ def refuse_cutoff(caller: str, metric: str, given: str) -> None:
     """Raise if a metric, which was ``given`` a cutoff, is of the whole list."""
     if REGISTRY[metric].pairwise:
         raise ValueError(f"{caller}: {metric} is of the whole list and takes no cutoff; got {given}")
+
+
+NOT_PNR = "watch auc or kendall in place of pnr"  # which is infinite once a query is in perfect order
 
 
 def refuse_pnr(caller: str, spec: str) -> None:

@@ -18,7 +18,7 @@ def encoded(caller: str, ranker: Any, X: Any) -> tuple[Trees, Features]:
 
 
 def query_ids(caller: str, ranker: Any, X: Any) -> Any:
-    """The query ids in X if a column of it holds them; ``ranker`` may stand for one, as scikit-learn's frozen ones."""
+    """The query ids in X if a column of it holds them; of a model that is no SoftRanker there are none."""
     _check(ranker)
     column = getattr(getattr(ranker, "_encoder", None), "qid_column", None)
     return None if column is None else ids_in(caller, checked_columns(caller, ranker, X, reset=False), column)

@@ -82,7 +82,7 @@ def _grow(
     share = 1.0 / n
     found = _train(trees, replace(first, share=share, settings=_at_rate(settings, share)))
     own = spread_of(train, trees.predict(found.booster, train.features, settings.n_jobs)) / share if n > 1 else 0.0
-    kinds = members(n, train.groups.n_docs, bool(settings.random_trees), settings.by_data)
+    kinds = members(n, train.groups.n_docs, bool(settings.random_trees), settings.random_by_data)
     _warn_of_copies(settings, kinds)
     splits, ends = [trees.n_splits(found.booster)], [trees.n_trees(found.booster)]
     for at, member in enumerate(kinds[1:], start=1):

@@ -13,8 +13,8 @@ import numpy as np
 from scipy import sparse
 
 from .. import lightgbm as adapter
+from ..adapters import lightgbm_calls
 from ..adapters.lightgbm_callback import LightGBMTrack
-from ..adapters.lightgbm_calls import LARGEST
 from ..adapters.lightgbm_data import (
     BOOSTING,
     CATEGORIES,
@@ -30,7 +30,7 @@ from ..adapters.lightgbm_data import (
     refuse_classes,
     threads,
 )
-from ..adapters.shared import STOCK_UNIT, as_booster, refuse_large_gradients, stock_unit
+from ..adapters.shared import STOCK_UNIT, as_booster, stock_unit
 from ..arguments import FloatArray, short
 from ..metric_lists import MetricList
 from ..objectives import Objective
@@ -198,7 +198,7 @@ def parameters(settings: Settings, curvature: float, unit: float = STOCK_UNIT) -
 
 def refuse_gradients(caller: str, objective: Objective, gradient: FloatArray) -> None:
     """Raise if an objective's first gradients are beyond what LightGBM can compute with."""
-    refuse_large_gradients(caller, gradient, 1.0, "LightGBM", LARGEST)
+    lightgbm_calls.refuse_gradients(caller, gradient)
 
 
 def arguments(settings: Settings, objective: Objective, curvature: float, caller: str | None = None) -> dict[str, Any]:

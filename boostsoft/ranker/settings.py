@@ -57,7 +57,7 @@ class Settings:
     learning_rate : how far a tree goes; None until the training data is known.
     reg_lambda : how many documents' curvature is added to a leaf's.
     random_trees : whether splits are chosen among random ones; None until the training data is known.
-    by_data : whether the training data has decided on random trees.
+    random_by_data : whether the training data has decided on random trees.
     mix_by_data : whether the order of the list stands in the objective unless the labels say otherwise: if a higher one
         of them is worth less by the user's function.
     sampled : whether random trees are so by the rows and features that they see where thresholds could be random too.
@@ -91,7 +91,7 @@ class Settings:
     n_jobs: int | None
     progress: bool
     seed: int
-    by_data: bool = False
+    random_by_data: bool = False
     mix_by_data: bool = False
     sampled: bool = False
     rare: bool = False
@@ -100,7 +100,7 @@ class Settings:
     def draws_trees(self) -> bool:
         """Whether any booster's trees are random, once the training data is known."""
         several = (self.n_boosters or 1) > 1
-        return bool(self.random_trees) or (self.by_data and several)
+        return bool(self.random_trees) or (self.random_by_data and several)
 
     def on(
         self,
@@ -116,7 +116,7 @@ class Settings:
         that trees go on learning for long, if it is to decide on the rate.
         """
         relevant = n_relevant(labels, groups)
-        by_data = self.random_trees is None
+        random_by_data = self.random_trees is None
         helps = random_trees.helps(groups.n_docs, relevant) and not unsuited
         random = helps if self.random_trees is None else self.random_trees
         objective, evaluated, n_watched = self.objective, self.evaluated, self.n_watched
@@ -127,22 +127,22 @@ class Settings:
         if self.losses_by_data:
             losses = convex_losses.chosen(objective.metric, groups, relevant, random)
             objective = changed(objective, losses=tuple(losses.items()))
-        several = self.n_boosters
-        if several is None:
-            several = 1 if continued else members.chosen(groups.n_docs, random, by_data)
-        elif several > 1 and continued:
+        n_boosters = self.n_boosters
+        if n_boosters is None:
+            n_boosters = 1 if continued else members.chosen(groups.n_docs, random, random_by_data)
+        elif n_boosters > 1 and continued:
             raise ValueError(
-                f"{FIT}: n_boosters must be 1 with init_model, which one booster goes on from; got {several}"
+                f"{FIT}: n_boosters must be 1 with init_model, which one booster goes on from; got {n_boosters}"
             )
         found = replace(
             self,
             random_trees=random,
-            by_data=by_data,
+            random_by_data=random_by_data,
             objective=objective,
             losses_by_data=False,
             evaluated=evaluated,
             n_watched=n_watched,
-            n_boosters=several,
+            n_boosters=n_boosters,
         )
         if self.learning_rate is None:
             return replace(found, learning_rate=rate.chosen(groups.n_docs, relevant, random, self.n_estimators, slow))
@@ -157,14 +157,14 @@ class Settings:
 
 def check_settings(ranker: Any) -> Settings:
     """Check a ranker's parameters and build the objective and the metrics."""
-    by_data = isinstance(ranker.losses, str)
-    if by_data:
+    losses_by_data = isinstance(ranker.losses, str)
+    if losses_by_data:
         refuse_other_text(FIT, "losses", ranker.losses, "a mapping from names of losses to weights")
     objective = read_objective(
         FIT,
         ranker.metric,
         mix=_mix(ranker),
-        losses=None if by_data else ranker.losses,
+        losses=None if losses_by_data else ranker.losses,
         noise=ranker.noise,
         sigma=ranker.sigma,
         hessian=ranker.hessian,
@@ -176,7 +176,7 @@ def check_settings(ranker: Any) -> Settings:
     return Settings(
         booster=one_of(FIT, "booster", ranker.booster, BOOSTERS),
         objective=objective,
-        losses_by_data=by_data,
+        losses_by_data=losses_by_data,
         evaluated=evaluated,
         n_watched=len(evaluated) if given is None else 1,
         mix_by_data=isinstance(ranker.mix, str) and callable(members.worth(objective.metric)),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from math import inf
 
+from ..metrics.spec import NOT_PNR
 from ..query_means import STILL
 from .settings import FIT
 
@@ -54,7 +55,7 @@ class Watch:
         if self.rounds is not None and value == inf:  # beside which no other is better
             raise ValueError(
                 f"{FIT}: early_stopping_rounds needs a metric that is finite for every query; "
-                f"{self.metrics[0]} is infinite with {trees} trees: watch auc or kendall in place of pnr"
+                f"{self.metrics[0]} is infinite with {trees} trees: {NOT_PNR}"
             )
         if value > self._highest + STILL:
             self.best_trees, self._highest, self._waited = trees, value, 0

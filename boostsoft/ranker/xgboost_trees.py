@@ -17,8 +17,9 @@ import numpy as np
 from scipy import sparse
 
 from .. import xgboost as adapter
-from ..adapters.shared import STOCK_UNIT, as_booster, refuse_large_gradients, stock_unit
-from ..adapters.xgboost_calls import LARGEST, XGBoostMetrics, XGBoostObjective
+from ..adapters import xgboost_calls
+from ..adapters.shared import STOCK_UNIT, as_booster, stock_unit
+from ..adapters.xgboost_calls import XGBoostMetrics, XGBoostObjective
 from ..adapters.xgboost_data import import_xgboost, make_dmatrix, refuse_other_kinds, refuse_several_scores
 from ..adapters.xgboost_refusals import refuse_minimising
 from ..arguments import FloatArray
@@ -142,7 +143,7 @@ def _refuse_what_exact_ignores(settings: Settings) -> None:
 
 def refuse_gradients(caller: str, objective: Objective, gradient: FloatArray) -> None:
     """Raise if an objective's first gradients are beyond what XGBoost can compute with, or its parameters hold."""
-    refuse_large_gradients(caller, gradient, unit_of(objective), "XGBoost", LARGEST)
+    xgboost_calls.refuse_gradients(caller, gradient, unit_of(objective))
 
 
 def arguments(

@@ -12,6 +12,7 @@ import numpy as np
 from ..arguments import FloatArray, fraction, of_type, one_of, short
 from ..choices import BandKind
 from ..drawing import (
+    HARD_TITLE,
     QUIET,
     EndLabel,
     brief,
@@ -52,7 +53,7 @@ _BAND_WORDS = {
     "paired": "band: {} % interval of the difference from it",
     "mean": "band: {} % interval of the mean over queries",
 }
-_SIDES = ("Hard: the metric itself", "Soft: its expectation under noise")
+_SIDES = (HARD_TITLE, "Soft: its expectation under noise")
 
 
 @dataclass(frozen=True)

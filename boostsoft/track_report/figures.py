@@ -81,7 +81,7 @@ class MetricFigures:
         effects = self.effects
         if effects is None:
             return [nothing] * 3
-        return [effects.reach, f"{effects.keep:,}", f"{effects.hurting.size:,} of {effects.steps.size:,}"]
+        return [effects.best_in_words, f"{effects.keep:,}", f"{effects.hurting.size:,} of {effects.steps.size:,}"]
 
     @property
     def twin(self) -> int | None:

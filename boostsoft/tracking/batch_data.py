@@ -10,7 +10,7 @@ import numpy as np
 
 from ..arguments import FloatArray, finite_vector
 from ..query_groups import QueryGroups, query_weights
-from .staged import feature_matrix, model_queries
+from .staged import STARTS, feature_matrix, model_queries, refuse_other_starts
 
 CALLER = "marginal_value"
 _KEYS = ("X", "y", "group", "qid", "query_weight", "init_score", "base_margin")
@@ -61,9 +61,7 @@ def _read(name: Any, batch: Any, model: Any, start: str) -> Batch:
     labels = finite_vector(caller, "y", parts["y"])
     groups, _ = model_queries(caller, model, parts["X"], labels.size, parts.get("group"), parts.get("qid"))
     weights = parts.get("query_weight")
-    for other in ("init_score", "base_margin"):
-        if parts.get(other) is not None and other != start:
-            raise ValueError(f"{caller}: {other} is not for a {type(model).__name__}")
+    refuse_other_starts(caller, {name: parts.get(name) for name in STARTS}, STARTS.get(start, "SoftRanker"), start)
     begun = parts.get(start) if start else None
     return Batch(
         name=name,

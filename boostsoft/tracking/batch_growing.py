@@ -19,7 +19,7 @@ from ..ranker.lightgbm_trees import TAKEN
 from ..stages import staged_lightgbm, staged_xgboost
 from ..stages.blocks import refuse_no_trees, refuse_other_width
 from .batch_data import CALLER, Batch
-from .staged import is_of, other_model, refuse_other_starts, soft_ranker
+from .staged import STARTS, is_of, other_model, refuse_other_starts, soft_ranker
 
 KNOWN = "a LightGBM Booster or LGBMRanker, an XGBoost Booster or XGBRanker, or a SoftRanker"
 _ROUNDS = tuple(name for name, word in TAKEN.items() if word == "n_estimators")
@@ -67,12 +67,15 @@ def start_name(model: Any) -> str:
 
 
 def open_grower(
-    model: Any, X: Any, n_trees: int, params: Mapping[str, Any] | None, starts: Mapping[str, FloatArray | None]
+    model: Any,
+    X: Any,
+    n_trees: int,
+    params: Mapping[str, Any] | None,
+    own: str,
+    starts: Mapping[str, FloatArray | None],
 ) -> Grower:
-    """Check that the model can be continued, and score the pool."""
-    own = start_name(model)
-    library = {"init_score": "LightGBM", "base_margin": "XGBoost"}.get(own, "SoftRanker")
-    refuse_other_starts(CALLER, dict(starts), library, own)
+    """Check that the model, whose start is called its ``own`` name, can be continued, and score the pool."""
+    refuse_other_starts(CALLER, starts, STARTS.get(own, "SoftRanker"), own)
     if params is not None:
         _check_params(params)
     kinds: dict[str, Any] = {"init_score": LightGBMGrower, "base_margin": XGBoostGrower, "": RankerGrower}

@@ -159,7 +159,7 @@ def marginal_value(
         name: None if given is None else finite_vector(CALLER, name, given, n_docs)
         for name, given in (("init_score", init_score), ("base_margin", base_margin))
     }
-    grower = open_grower(model, feature_matrix(CALLER, X, n_docs), n_trees, params, starts)
+    grower = open_grower(model, feature_matrix(CALLER, X, n_docs), n_trees, params, start, starts)
     found = read_batches(batches, model, start)
     for batch in found:
         refuse_other_width(f"{CALLER}: batches[{batch.name!r}]", batch.X, grower.n_features)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,7 +26,7 @@ KNOWN = (
     "a LightGBM Booster or LGBMRanker, an XGBoost Booster or XGBRanker, a CatBoost model, a SoftRanker or another "
     "model with staged_predict"
 )
-_STARTS = {"init_score": "LightGBM", "base_margin": "XGBoost"}
+STARTS = {"init_score": "LightGBM", "base_margin": "XGBoost"}
 
 
 @dataclass(frozen=True)
@@ -149,9 +149,9 @@ def _start(caller: str, argument: str, values: Any, n_docs: int) -> FloatArray |
     return None if values is None else finite_vector(caller, argument, values, n_docs)
 
 
-def refuse_other_starts(caller: str, starts: dict[str, Any], kind: str, own: str) -> None:
+def refuse_other_starts(caller: str, starts: Mapping[str, Any], kind: str, own: str) -> None:
     """Raise if a start of the scores is given under another library's name."""
     for name, value in starts.items():
         if value is not None and name != own:
             remedy = f"give {own}=" if own else "leave it out"
-            raise ValueError(f"{caller}: {name} belongs to {_STARTS[name]}; the model is of {kind}: {remedy}")
+            raise ValueError(f"{caller}: {name} belongs to {STARTS[name]}; the model is of {kind}: {remedy}")

@@ -29,6 +29,8 @@ from .checks import place_of
 from .tree_track import TreeTrack
 from .words import amount, number, per_cent
 
+_SEED, _MARGIN = 0, 0.005
+
 if TYPE_CHECKING:
     import pandas
     import polars
@@ -134,7 +136,7 @@ class TreeEffects:
         return self.high < -STILL
 
     @property
-    def reach(self) -> str:
+    def best_in_words(self) -> str:
         """The best number of trees and its interval, which one query alone does not give."""
         interval = f" ({self.best_low:,} to {self.best_high:,})" if self.queries > 1 else ""
         return f"{self.best:,}{interval}"
@@ -216,9 +218,14 @@ class TreeEffects:
 
 
 def tree_effects(
-    track: TreeTrack, metric: int | str | AnyMetric = 0, *, level: float = 0.95, n_boot: int = N_BOOT, seed: int = 0,
-    margin: float = 0.005,
-) -> TreeEffects:  # fmt: skip
+    track: TreeTrack,
+    metric: int | str | AnyMetric = 0,
+    *,
+    level: float = 0.95,
+    n_boot: int = N_BOOT,
+    seed: int = _SEED,
+    margin: float = _MARGIN,
+) -> TreeEffects:
     """What each step did to a metric, which steps hurt, and how many trees to keep.
 
     Parameters
@@ -285,9 +292,15 @@ def tree_effects(
 
 
 def effects_of(
-    caller: str, track: TreeTrack, at: int, level: float, n_boot: int = N_BOOT, seed: int = 0, margin: float = 0.005,
+    caller: str,
+    track: TreeTrack,
+    at: int,
+    level: float,
+    n_boot: int = N_BOOT,
+    seed: int = _SEED,
+    margin: float = _MARGIN,
     resampled: FloatArray | None = None,
-) -> TreeEffects:  # fmt: skip
+) -> TreeEffects:
     """The same for whoever is named in errors; from means of :func:`resampled_steps` where they are known already."""
     level = fraction(caller, "level", level)
     counted = track.counted(at)
@@ -323,7 +336,7 @@ def effects_of(
 
 def resampled_steps(track: TreeTrack, at: int) -> FloatArray:
     """Means of a metric over resampled queries, those of :func:`effects_of`, that at the beginning first."""
-    return bootstrap_means(_all_steps(track, at), track.counted(at), N_BOOT, 0)
+    return bootstrap_means(_all_steps(track, at), track.counted(at), N_BOOT, _SEED)
 
 
 def _all_steps(track: TreeTrack, at: int) -> FloatArray:

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..arguments import FloatArray, fraction, non_negative_number, of_type, set_fields, whole_number
 from ..metrics.soft import AnyMetric
+from ..metrics.spec import NOT_PNR
 from ..query_means import STILL, counted_weights, degrees_of_freedom, mean_error, moved, t_quantile, weighted_mean
 from .checks import place_of
 from .tree_track import TreeTrack
@@ -147,8 +148,7 @@ class StoppingWatch:
         if mean == np.inf:  # beside which no other is better
             raise ValueError(
                 f"StoppingRule: what is watched must be finite for every query; with {n_trees} trees query "
-                f"{int(np.argmax(np.isinf(values) & (self._counted > 0)))} has an infinite value: watch auc or kendall "
-                "in place of pnr"
+                f"{int(np.argmax(np.isinf(values) & (self._counted > 0)))} has an infinite value: {NOT_PNR}"
             )
         if self.best_trees is None or mean > self.best_mean + STILL:
             self.best_trees, self.best_mean = n_trees, mean

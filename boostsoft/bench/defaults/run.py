@@ -20,7 +20,7 @@ from ..tables import section_table
 from ..timing import first_line
 from .draws import DataSet, Draw, data_sets
 from .measured import MAIN, Run, measure, per_query
-from .options import PICTURE, Options
+from .options import FILES, Options
 from .rankers import RANKERS, Job
 from .report import report_files, section_of
 
@@ -41,9 +41,7 @@ def run_defaults(options: Options) -> None:
             sections.append(_measured(found, methods, options, peers, bar))
         console.print(section_table(sections[-1]))
         files = report_files(options, sections, machine, peers)
-        write_files(options.out, files)
-        if PICTURE not in files:
-            (options.out / PICTURE).unlink(missing_ok=True)  # of an earlier run: it would pass for one of this
+        write_files(options.out, files, FILES)
     console.print(Text(f"Written to {options.out}: {', '.join(files)}"))
 
 

@@ -22,7 +22,16 @@ _RUNS = [
     "bench/folds.py",
     *(
         f"bench/quality/{name}.py"
-        for name in ("data", "tasks", "train_catboost", "train_lightgbm", "train_ranker", "train_xgboost", "watch")
+        for name in (
+            "data",
+            "jobs",
+            "tasks",
+            "train_catboost",
+            "train_lightgbm",
+            "train_ranker",
+            "train_xgboost",
+            "watch",
+        )
     ),
 ]
 

@@ -22,6 +22,7 @@ from .methods import METHODS
 from .store import RunLog
 from .tasks import TESTED, Place, Task
 
+FILES = ("bench-quality.json", "bench-quality.md", "bench-quality.png")
 _TITLE = "Test NDCG@10 less LightGBM lambdarank's"
 _ABOUT = (
     "{trials} settings per method and fold, drawn from the same points of a unit cube for every method, the first one "
@@ -85,13 +86,14 @@ def report_files(
     """The report as Markdown, as JSON, and as a picture if lambdarank is among the methods."""
     about = about_in_words(comparison, frozen)
     facts = {"settings_sha256": frozen.sha256, "protocol": protocol, "about": about}
+    table, page, picture = FILES
     files: dict[str, Content] = {
-        "bench-quality.json": as_json(machine, peers, facts, sections).encode(),
-        "bench-quality.md": _markdown(in_words(machine), peers.in_words(), about, sections).encode(),
+        table: as_json(machine, peers, facts, sections).encode(),
+        page: _markdown(in_words(machine), peers.in_words(), about, sections).encode(),
     }
     tables = [section for section in sections if section.key.startswith("quality_")]
     if any(TO_LAMBDARANK in row for section in tables for row in section.rows):
-        files["bench-quality.png"] = lambda: png(differences_figure(tables, TO_LAMBDARANK, _TITLE))
+        files[picture] = lambda: png(differences_figure(tables, TO_LAMBDARANK, _TITLE))
     return files
 
 

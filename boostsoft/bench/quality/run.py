@@ -24,7 +24,7 @@ from .frozen import FILE, Frozen, choose, failures, failures_in_tests, freeze, r
 from .methods import METHODS
 from .options import Options
 from .protocol import Protocol, versions
-from .report import report_files, sections_of, tested, threads_in_words
+from .report import FILES, report_files, sections_of, tested, threads_in_words
 from .store import RunLog
 from .tasks import TEST, TUNE, Place, Task
 from .workers import Runner, workers
@@ -98,7 +98,7 @@ def _steps(bench: _Bench, given: Frozen | None) -> None:
     comparison, protocol = bench.comparison, bench.protocol.sections
     files = report_files(comparison, frozen, protocol, sections, bench.machine, bench.peers)
     try:
-        write_files(options.out, files)
+        write_files(options.out, files, FILES)
     finally:  # what has been measured is seen, whatever becomes of the files
         for section in sections:
             bench.console.print(section_table(section))

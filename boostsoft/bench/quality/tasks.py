@@ -14,8 +14,9 @@ from ...metrics import Metric
 from ..folds import FoldFiles
 from ..timing import first_line
 from . import data, train_catboost, train_lightgbm, train_ranker, train_xgboost
+from .jobs import Job, Model, mean_model
 from .methods import METHODS, RANKER, Setting
-from .watch import Job, Model, hard_ndcg, judged, mean_model
+from .watch import hard_ndcg, judged
 
 TUNE, TEST = "tune", "test"
 TRAINERS: dict[str, Callable[[Job], Model]] = {

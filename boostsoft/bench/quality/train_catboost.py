@@ -9,7 +9,8 @@ import numpy as np
 from ...arguments import FloatArray
 from ...datasets import RankingData
 from .data import prepared
-from .watch import Job, Model, Watch
+from .jobs import Job, Model
+from .watch import Watch
 
 # its own NDCG ends the training; it counts queries without anything relevant as 1, which moves all values alike
 _STOP = "NDCG:top=10;type=Exp"

@@ -7,7 +7,7 @@ from typing import Any
 from ...commands.terminal import silent_errors
 from ...datasets import RankingData
 from .data import prepared
-from .watch import Job, Model
+from .jobs import Job, Model
 
 
 def train(job: Job) -> Model:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...ranker import SoftRanker
-from .watch import Job, Model
+from .jobs import Job, Model
 
 
 def train(job: Job) -> Model:

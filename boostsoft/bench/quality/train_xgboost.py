@@ -6,7 +6,8 @@ from typing import Any
 
 from ...datasets import RankingData
 from .data import prepared
-from .watch import Job, Model, Watch
+from .jobs import Job, Model
+from .watch import Watch
 
 
 def train(job: Job) -> Model:

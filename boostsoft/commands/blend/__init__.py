@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..._trec.runs import run_text
+from ...arguments import refuse_absent
 from ...atomic import Content
 from ...blending.baselines import METHODS
 from ...blending.scores import NORMALIZATIONS
@@ -144,8 +145,7 @@ def _read(options: argparse.Namespace) -> Scores:
     if len(options.files) > 1:
         raise ValueError("blend: give --qrels with several runs, or one table")
     path = options.files[0]
-    if not path.exists() or path.is_dir():  # a pipe, as a shell's <(zcat scores.csv.gz), is one
-        raise ValueError(f"blend: there is no file {path}")
+    refuse_absent("blend", "FILE", path)
     return read_table(path, Names(**{name: getattr(options, name) for name in given}))
 
 
