@@ -21,7 +21,7 @@ from boostsoft import cli
 from boostsoft.commands import options
 from boostsoft.commands import train as train_command
 from boostsoft.commands.experiment import Observer, Plan, run_folds, run_split, train_arm
-from boostsoft.commands.tree_bars import TreeBars
+from boostsoft.commands.train.tree_bars import TreeBars
 from boostsoft.datasets import RankingData, load_digits_ranking, load_letor
 from boostsoft.ranker.convex_losses import BESIDE_RARE
 

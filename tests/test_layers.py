@@ -184,7 +184,7 @@ def test_what_is_heavy_is_imported_when_it_is_asked_for():
         "boostsoft.SoftRanker(booster='xgboost'), boostsoft.make_ranking_scorer\n"
         "assert 'sklearn' in sys.modules\n"
         "assert not found({'lightgbm', 'xgboost'}), found({'lightgbm', 'xgboost'})\n"
-        "import boostsoft.blend_plots, boostsoft.drawing, boostsoft.track_plots, boostsoft.commands.plots\n"
+        "import boostsoft.blend_plots, boostsoft.drawing, boostsoft.track_plots, boostsoft.commands.train.plots\n"
         "assert not found({'matplotlib'})\n"
     )
     passes_alone(code)
@@ -207,7 +207,7 @@ def test_modules_for_users_need_no_import_of_their_own():
 def test_new_figures_are_made_without_ax_and_pyplot_stays_out():
     code = (
         "import sys, numpy as np\n"
-        "from boostsoft import drawing, track_plots\nfrom boostsoft.commands import plots\n"
+        "from boostsoft import drawing, track_plots\nfrom boostsoft.commands.train import plots\n"
         "from boostsoft.commands.experiment import Arm, Plan, Split\n"
         "from tests.tracked import track_of\n"
         "plan = Plan(baseline=False)\n"

@@ -10,8 +10,8 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from boostsoft import drawing
-from boostsoft.commands import plots
 from boostsoft.commands.experiment import Arm, FoldRun, Folds, Plan, Split
+from boostsoft.commands.train import plots
 from boostsoft.datasets import RankingData
 from boostsoft.drawing import png
 from boostsoft.statistics import paired_interval
@@ -176,7 +176,8 @@ def test_differences_carry_the_intervals(n_seeds, shift):
     (zero,) = (line for line in axes.lines if list(line.get_ydata()) == [0, 1])
     assert list(zero.get_xdata()) == [0, 0]
     assert {text.get_text() for text in axes.texts[6:]} == {"← lambdarank higher", "boostsoft higher →"}
-    assert [axes.xaxis.get_major_formatter()(value) for value in (-0.05, 0.0, 0.05)] == ["-0.050", "0", "+0.050"]
+    written = [axes.xaxis.get_major_formatter()(value) for value in (-0.05, 0.0, 0.05)]
+    assert written == ["\N{MINUS SIGN}0.05", "0", "+0.05"]
     assert axes.get_xlabel().endswith("ticks: single seeds") == (n_seeds > 1)
     assert [len(line.get_xdata()) for line in ticks] == [n_seeds] * 6 * (n_seeds > 1)
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from boostsoft.commands import report, report_csv
 from boostsoft.commands.experiment import Arm, FoldRun, Folds, Plan, Split
-from boostsoft.commands.tree_bars import TreeBars
+from boostsoft.commands.train import report, report_csv
+from boostsoft.commands.train.tree_bars import TreeBars
 from boostsoft.datasets import RankingData
 from boostsoft.statistics import PairedInterval
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..drawing import (
+from ...drawing import (
     BLUE,
     HARD_TITLE,
     INK,
@@ -28,9 +28,10 @@ from ..drawing import (
     noise_title,
     value_range,
 )
-from ..statistics import PairedInterval, paired_interval
-from ..tracks.words import amount
-from .experiment import BASELINE, N_PARTS, OURS, Folds, Split
+from ...statistics import PairedInterval, paired_interval
+from ...track_plots.labels import signed
+from ...tracks.words import amount
+from ..experiment import BASELINE, N_PARTS, OURS, Folds, Split
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -147,11 +148,7 @@ def _divide_at_zero(axes: Axes) -> None:
             "textcoords": "offset points",
         }
         axes.annotate(text.format(arm), (0, 1), va="top", ha=ha, fontsize=10, color=COLOURS[arm], **place)
-    axes.xaxis.set_major_formatter(_signed)
-
-
-def _signed(value: float, _: float) -> str:
-    return f"{value:+.3f}" if abs(value) > 1e-9 else "0"
+    axes.xaxis.set_major_formatter(signed)
 
 
 def _draw_interval(axes: Axes, place: float, interval: PairedInterval, *, strong: bool) -> None:

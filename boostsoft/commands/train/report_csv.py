@@ -8,8 +8,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from ..statistics import counted_mean, fill_empty
-from .experiment import BASELINE, N_PARTS, OURS, Folds, Split
+from ...statistics import counted_mean, fill_empty
+from ..experiment import BASELINE, N_PARTS, OURS, Folds, Split
 from .report import EMPTY_IN_WORDS
 
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from rich.console import Console
 from rich.progress import TaskID, TextColumn, TimeRemainingColumn
 
-from .experiment import Observer
-from .terminal import Bars
+from ..experiment import Observer
+from ..terminal import Bars
 
 
 class TreeBars(Bars, Observer):

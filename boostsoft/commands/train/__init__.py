@@ -14,18 +14,18 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
-from ..adapters.lightgbm_data import MOST_LEAVES, main_names
-from ..atomic import Content
-from ..datasets import RankingData, load_digits_ranking, load_letor
-from ..drawing import png
-from ..kernels.noise import LAWS
-from ..metrics import Metric
-from ..queries import n_relevant
-from ..query_groups import QueryGroups
-from ..ranker import convex_losses
-from ..ranker.settings import chosen_mix
-from .experiment import N_PARTS, Plan, run_folds, run_split
-from .options import (
+from ...adapters.lightgbm_data import MOST_LEAVES, main_names
+from ...atomic import Content
+from ...datasets import RankingData, load_digits_ranking, load_letor
+from ...drawing import png
+from ...kernels.noise import LAWS
+from ...metrics import Metric
+from ...queries import n_relevant
+from ...query_groups import QueryGroups
+from ...ranker import convex_losses
+from ...ranker.settings import chosen_mix
+from ..experiment import N_PARTS, Plan, run_folds, run_split
+from ..options import (
     add_command,
     check_folder,
     folder_name,
@@ -37,11 +37,11 @@ from .options import (
     weighted_or_none,
     whole,
 )
-from .part_files import equally_wide, five_files
+from ..part_files import equally_wide, five_files
+from ..terminal import finish, silent_errors
 from .plots import curves_figure, differences_figure
 from .report import folds_report, split_report
 from .report_csv import curve_csv, folds_csv, per_query_csv
-from .terminal import finish, silent_errors
 from .tree_bars import TreeBars
 
 _SPLIT_FILES = ("model.txt", "curve.csv", "curve.png")

@@ -8,13 +8,13 @@ import numpy as np
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from ..arguments import FloatArray
-from ..drawing import metric_title, noise_title
-from ..metrics.soft import WATCHED_SIGMA
-from ..statistics import PairedInterval, counted_mean, fill_empty, paired_interval
-from ..tracks.words import amount
-from .experiment import BASELINE, N_PARTS, OURS, Folds, Plan, Split
-from .terminal import ResultTable
+from ...arguments import FloatArray
+from ...drawing import metric_title, noise_title
+from ...metrics.soft import WATCHED_SIGMA
+from ...statistics import PairedInterval, counted_mean, fill_empty, paired_interval
+from ...tracks.words import amount
+from ..experiment import BASELINE, N_PARTS, OURS, Folds, Plan, Split
+from ..terminal import ResultTable
 
 _DIFFERENCE = ("difference", "95 % interval")
 EMPTY_IN_WORDS = {"zero": "count 0", "skip": "left out", "one": "count 1"}
