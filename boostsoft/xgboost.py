@@ -30,6 +30,8 @@ from .adapters.xgboost_refusals import (
     TRAIN,
     as_evals,
     recorded_metrics,
+    recorders_first,
+    refuse_called_metrics,
     refuse_metrics_of_documents,
     refuse_minimising,
     refuse_stopping_by_another,
@@ -369,6 +371,7 @@ def settled_params(params: Mapping[str, Any], start: Any, caller: str = TRAIN) -
         raise ValueError(
             f"{caller}: params must not hold an objective, obj= says what to train on; got {short(params['objective'])}"
         )
+    refuse_called_metrics(caller, params)
     base = {"base_score": 0} if start is None else {}
     said = {name: value for name, value in params.items() if value is not None}  # as get_xgb_params() has it
     return {**base, "disable_default_eval_metric": True, **said}
@@ -424,7 +427,7 @@ def _as_callbacks(given: Any) -> list[Any]:
     """Callbacks, which may come once only, from an iterator."""
     if given is not None and not isinstance(given, Iterable):
         raise TypeError(f"{TRAIN}: callbacks must be a list of callbacks; got {short(given)}")
-    return list(given or ())
+    return recorders_first(given or ())
 
 
 def _without(names: set[str], metrics: XGBoostMetrics) -> XGBoostMetrics | None:

@@ -548,3 +548,22 @@ def test_categories_that_are_all_missing_are_no_error(data):
     frame = pd.DataFrame({"c": pd.Categorical([None] * len(data.y), categories=["a", "b"])})
     with pytest.warns(UserWarning, match="no tree has a split"):
         assert not ranker().fit(frame, data.y, qid=data.qid).predict(frame).any()
+
+
+@pytest.mark.parametrize("given", [[1.0] * 5, "1,1,1", (1, 1), np.ones(3), 9])
+@pytest.mark.parametrize("name", ["feature_contri", "fc", "max_bin_by_feature"])
+def test_a_list_that_does_not_fit_the_features_is_told_in_words(name, given, data):
+    told = rf"^SoftRanker\.fit: {name} in booster_params must have a number for each of the 4 features of X; got \d$"
+    with pytest.raises(ValueError, match=told):
+        fit(ranker(booster_params={name: given}), data)
+
+
+def test_lists_that_fit_the_features_are_taken(data):
+    for given in ([1.0, 0.5, 0.5, 0.5], "1,.5,.5,.5", (1, 0.5, 0.5, 0.5)):
+        assert fit(ranker(booster_params={"feature_contri": given}), data).booster_.num_trees() > 0
+
+
+def test_rows_are_drawn_by_goss_or_by_share(data):
+    with pytest.raises(ValueError, match=r"^SoftRanker\.fit: subsample must be 1 with data_sample_strategy='goss'"):
+        fit(ranker(subsample=0.5, booster_params={"data_sample_strategy": "goss"}), data)
+    assert fit(ranker(booster_params={"data_sample_strategy": "goss"}), data).booster_.num_trees() > 0

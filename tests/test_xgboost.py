@@ -328,12 +328,44 @@ def test_evaluation_of_other_queries_than_the_cutoffs_are_for_asks_for_a_metric(
     assert bx.train({}, data.matrix(), 2, **given, custom_metric="ndcg@5").num_boosted_rounds() == 2
 
 
+@pytest.mark.parametrize("weight", [None, 1.0])
+@pytest.mark.parametrize("called", [bx.custom_metric("ndcg@5"), bs.Metric("map"), ["ndcg", bs.Metric("map")], [max]])
+def test_what_is_called_is_no_name_of_a_metric(called, weight, data):
+    matrix = data.matrix() if weight is None else data.matrix(weight=np.full(data.sizes.size, weight))
+    told = (
+        r"^boostsoft\.xgboost\.train: eval_metric must name metrics of XGBoost's own; got .* goes into custom_metric=\)"
+    )
+    with pytest.raises(TypeError, match=told):
+        bx.train({"eval_metric": called}, matrix, 2, evals=[(matrix, "a")])
+
+
+@pytest.mark.parametrize("metric", [bs.Metric("kendall"), bs.SoftMetric("ndcg@5", sigma=0.2, sigma_unit="spread")])
+@pytest.mark.parametrize("estimator", [xgb.XGBRanker, xgb.XGBRegressor])
+def test_a_metric_is_no_error_of_xgboosts_estimators(estimator, metric, data, valid):
+    """They would call it without queries, and minimise what they do not know."""
+    named = [{"qid": data.query}, {"eval_qid": [valid.query]}] if estimator is xgb.XGBRanker else [{}, {}]
+    model = estimator(n_estimators=2, eval_metric=metric)
+    with pytest.raises(TypeError, match=r"^(Soft)?Metric: eval_metric of XGBRanker .* callbacks=\[boostsoft\.xgboost"):
+        model.fit(data.X, data.y, eval_set=[(valid.X, valid.y)], verbose=False, **named[0], **named[1])
+
+
+def test_what_records_comes_before_what_reads(data):
+    """A callback that reads the log would see the round before."""
+    seen = []
+
+    class Reads(xgb.callback.TrainingCallback):
+        def after_iteration(self, model, epoch, evals_log):
+            seen.append(evals_log["t"]["ndcg_hard@5"][-1])
+            return False
+
+    matrix = data.matrix()
+    track = bx.TrackCallback(matrix, "ndcg@5", name="t")
+    bx.train({}, matrix, 3, callbacks=[Reads(), track], verbose_eval=False)
+    assert seen == pytest.approx(track.track.mean[:, 0], abs=1e-12)
+
+
 def test_what_is_no_list_is_named(data):
     weighted = data.matrix(weight=np.ones(data.sizes.size))
-    with pytest.raises(
-        TypeError, match=r"^boostsoft\.xgboost\.train: eval_metric must name metrics of XGBoost's own; got"
-    ):
-        bx.train({"eval_metric": bx.custom_metric("ndcg@5")}, weighted, 2, evals=[(weighted, "a")])
     with pytest.raises(
         TypeError, match=r"^boostsoft\.xgboost\.train: callbacks must be a list of callbacks; got boostsoft"
     ):

@@ -39,8 +39,9 @@ _MARK = "from_a_track_callback"  # attribute of the data sets in XGBoost's log t
 class TrackCallback(Recording, TrainingCallback):  # type: ignore[misc]
     """Record metrics of every query while XGBoost trains, and stop when trees no longer improve them.
 
-    For ``callbacks=`` of ``xgb.train``, :func:`boostsoft.xgboost.train` and ``XGBRanker``, before other callbacks,
-    which then see its means in ``evals_log`` as they see XGBoost's own: EvaluationMonitor, ``evals_result``, MLflow.
+    For ``callbacks=`` of ``xgb.train``, :func:`boostsoft.xgboost.train`, which puts it first, and ``XGBRanker``, before
+    other callbacks, which then see its means in ``evals_log`` as they see XGBoost's own: EvaluationMonitor,
+    ``evals_result``, MLflow.
 
     XGBoost's early stopping goes on to watch the last metric of the last of ``evals``: what is recorded is put in front
     of those. Without ``evals`` it watches what is recorded, the last metric of the last data set, or what

@@ -74,13 +74,20 @@ def own_metrics(params: Mapping[str, Any], start: Any) -> list[str]:
     off = params["disable_default_eval_metric"]
     off = off and str(off).lower() not in ("false", "0")  # as XGBoost reads texts
     given = params.get("eval_metric") or (() if off else _own_metric(start))
-    if not isinstance(given, Iterable):  # a function, say
-        raise TypeError(
-            f"{TRAIN}: eval_metric must name metrics of XGBoost's own; got {short(given)} (what is "
-            "called goes into custom_metric=)"
-        )
-    named = [given] if isinstance(given, str) else map(str, given)
+    named = [given] if isinstance(given, str) else given
     return list(dict.fromkeys([*(metric["name"] for metric in kept), *named]))
+
+
+def refuse_called_metrics(caller: str, params: Mapping[str, Any]) -> None:
+    """Raise if ``eval_metric`` holds something else than names, such as a function."""
+    given = params.get("eval_metric")
+    named = given if isinstance(given, Iterable) and not isinstance(given, str) else [given or ""]
+    for one in named:
+        if not isinstance(one, str):
+            raise TypeError(
+                f"{caller}: eval_metric must name metrics of XGBoost's own; got {short(one)} (what is called goes into "
+                "custom_metric=)"
+            )
 
 
 def _own_metric(start: Any) -> str:
@@ -108,6 +115,13 @@ def refuse_minimising(
         if isinstance(callback, TrackCallback):
             callback.join(log, {name: dict.fromkeys(names, True) for name, names in callback.logged.items()})
     refuse_to_minimise(caller, callbacks, log)
+
+
+def recorders_first(callbacks: Iterable[Any]) -> list[Any]:
+    """Callbacks, each TrackCallback in front of those that read what it logs: they would see the round before."""
+    from .xgboost_callback import TrackCallback
+
+    return sorted(callbacks, key=lambda callback: not isinstance(callback, TrackCallback))
 
 
 def recorded_metrics(callbacks: Sequence[Any], evals: Sequence[tuple[Any, str]]) -> set[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
@@ -352,6 +353,12 @@ def check_call(
     """The arguments of every call, checked: labels, groups, scores and query weights."""
     if hasattr(y_score, "get_label"):  # a Dataset, a DMatrix
         _refuse_booster(caller, type(y_score))
+    if group is None and qid is None and sys._getframe(2).f_globals.get("__name__") == "xgboost.sklearn":
+        raise TypeError(
+            f"{caller}: eval_metric of XGBRanker calls metrics query by query, weighs queries by their length and "
+            "minimises most names; give it callbacks=[boostsoft.xgboost.TrackCallback(data, metric)], and to stop "
+            "early xgboost.callback.EarlyStopping(rounds=, metric_name=, maximize=True) behind it"
+        )
     labels = finite_vector(caller, "y_true", y_true)
     scores = finite_vector(caller, "y_score", y_score, labels.size)
     groups = resolve_groups(caller, labels.size, group, qid)

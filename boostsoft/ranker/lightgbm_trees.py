@@ -35,7 +35,7 @@ from ..arguments import FloatArray, short
 from ..metric_lists import MetricList
 from ..objectives import Objective
 from ..stages import staged_lightgbm
-from .constraints import feature_sets, monotone_signs, refuse_other_sets, refuse_other_signs
+from .constraints import feature_sets, monotone_signs, refuse_other_length, refuse_other_sets, refuse_other_signs
 from .features import Features
 from .forced_splits import n_forced, refuse_files
 from .random_trees import FEATURES, RANDOM_TREES, ROWS
@@ -55,6 +55,7 @@ BY_NODE = ("feature_fraction_bynode", "sub_feature_bynode", "colsample_bynode")
 STOCK_CATEGORY_L2 = 10.0
 INTERACTIONS = "interaction_constraints"
 MONOTONE = ("monotone_constraints", "monotone_constraint", "monotonic_cst", "mc")
+_PER_FEATURE = ("feature_contri", "max_bin_by_feature")  # lists, of other lengths of which LightGBM tells in C++
 ZERO = float(np.float32(1e-35))  # what is not farther from 0 is 0 to LightGBM
 
 # the ranker's own parameter -> LightGBM's name and its aliases
@@ -128,6 +129,8 @@ def check(settings: Settings) -> None:
             nearest = difflib.get_close_matches(name, known, n=1)
             meant = f": is {nearest[0]!r} meant?" if nearest else ""
             raise ValueError(f"{FIT}: booster_params must hold parameters of LightGBM; got {name!r}{meant}")
+    if settings.subsample < 1.0 and settings.more.get("data_sample_strategy") == "goss":
+        raise ValueError(f"{FIT}: subsample must be 1 with data_sample_strategy='goss', which draws rows itself")
     refuse_files(settings.more, settings.num_leaves)
     _interaction_sets(settings)
 
@@ -246,6 +249,10 @@ def data(settings: Settings, train: Rows, sets: Sequence[Rows], start: Any) -> A
     refuse_other_sets(INTERACTIONS, _interaction_sets(settings) or (), n_features)  # it would write into other memory
     for name, signs in _monotone(settings).items():
         refuse_other_signs(name, signs, n_features)
+    names = main_names()
+    for name, given in settings.more.items():
+        if names.get(name) in _PER_FEATURE and given is not None:
+            refuse_other_length(name, given, n_features)
     several = (settings.n_boosters or 1) > 1
     made = _dataset(replace(train, features=_some_feature(train.features)), several)
     return made, [_dataset(rows, several, reference=made) for rows in sets]

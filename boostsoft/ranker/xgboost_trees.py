@@ -21,7 +21,7 @@ from ..adapters import xgboost_calls
 from ..adapters.shared import STOCK_UNIT, as_booster, stock_unit
 from ..adapters.xgboost_calls import XGBoostMetrics, XGBoostObjective
 from ..adapters.xgboost_data import import_xgboost, make_dmatrix, refuse_other_kinds, refuse_several_scores
-from ..adapters.xgboost_refusals import refuse_minimising
+from ..adapters.xgboost_refusals import recorders_first, refuse_minimising
 from ..arguments import FloatArray
 from ..metric_lists import MetricList
 from ..objectives import Objective, SoftObjective
@@ -271,7 +271,7 @@ def _train(job: Job) -> Any:
         custom_metric=recorded if valid and not job.later else None,
         xgb_model=job.start,
         # ours first: XGBoost calls none behind one that ends the training
-        callbacks=[_after(values, job), *job.callbacks] if job.is_seen else None,
+        callbacks=[_after(values, job), *recorders_first(job.callbacks)] if job.is_seen else None,
         verbose_eval=False,
     )
     if job.start is None and n_splits(booster) == 0:
