@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
@@ -29,7 +29,7 @@ from .fitted import TREES, encoded
 from .foreign import IN_FIT, IN_PARAMETERS, IN_PREDICT, as_parameter, telling
 from .growing import Curves, grow
 from .rows import find_queries, read_rows
-from .settings import FIT, Settings, check_settings, check_threads
+from .settings import FIT, Settings, check_settings, check_threads, known
 from .train_arguments import train_arguments
 from .training import Trees, shares_of
 from .trial import settings_by_trial
@@ -575,9 +575,8 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         self.losses_ = dict(settings.objective.losses)
         found = grow(settings, trees, train, sets, start, callbacks)
         trees.name_categories(found.booster, encoder.categories.values())
-        self.random_trees_ = cast(bool, settings.random_trees)  # all three are settled: the data is known
-        self.n_boosters_ = cast(int, settings.n_boosters)
-        self.learning_rate_ = cast(float, settings.learning_rate)
+        self.random_trees_, self.n_boosters_ = known(settings.random_trees), known(settings.n_boosters)
+        self.learning_rate_ = known(settings.learning_rate)
         self.reg_lambda_ = found.reg_lambda
         self.booster_, self.best_iteration_, self.n_iter_ = found.booster, found.kept, found.grown
         self._ends = found.ends

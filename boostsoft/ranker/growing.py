@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any
 
 from ..adapters.shared import as_booster
 from ..arguments import FloatArray
@@ -16,7 +16,7 @@ from ..progress import bar
 from .members import Member, members, n_copies
 from .regularization import first_curvature, leaf_l2
 from .rows import Rows
-from .settings import FIT, Settings
+from .settings import FIT, Settings, known
 from .shown import Shown
 from .training import Job, Trees, refuse_other_features, warn_of_lost_boosters, warn_of_no_split
 from .watch import Watch
@@ -52,7 +52,7 @@ def grow(
     settings: Settings, trees: Trees, train: Rows, sets: Sequence[Rows], start: Any, callbacks: Sequence[Any] = ()
 ) -> Grown:
     """Grow what settings ask for on checked rows; a booster to continue, and callbacks, are so if there is but one."""
-    n = settings.n_boosters or 1
+    n = known(settings.n_boosters)
     with bar(settings.progress, "training", n * settings.n_estimators, counts=True) as tell:
         shown = Shown(tell, settings.n_estimators, n) if settings.progress else None
         first, found, splits = _grow(settings, trees, train, sets, start, shown, callbacks)
@@ -78,11 +78,11 @@ def _grow(
     first = _job(settings, trees, settings.objective, train, sets, start)
     refuse_other_features(first, trees)
     first = replace(first, data=trees.data(settings, train, sets, start), shown=shown, callbacks=callbacks)
-    n = settings.n_boosters or 1
+    n = known(settings.n_boosters)
     share = 1.0 / n
     found = _train(trees, replace(first, share=share, settings=_at_rate(settings, share)))
     own = spread_of(train, trees.predict(found.booster, train.features, settings.n_jobs)) / share if n > 1 else 0.0
-    kinds = members(n, train.groups.n_docs, bool(settings.random_trees), settings.random_by_data)
+    kinds = members(n, train.groups.n_docs, known(settings.random_trees), settings.random_by_data)
     _warn_of_copies(settings, kinds)
     splits, ends = [trees.n_splits(found.booster)], [trees.n_trees(found.booster)]
     for at, member in enumerate(kinds[1:], start=1):
@@ -96,7 +96,7 @@ def _warn_of_copies(settings: Settings, kinds: Sequence[Member]) -> None:
     """Warn of boosters that take their time and change nothing; what further parameters may draw is not known."""
     if settings.subsample < 1.0 or settings.colsample < 1.0 or settings.more:
         return
-    copies = n_copies(kinds, settings.num_leaves, bool(settings.random_trees))
+    copies = n_copies(kinds, settings.num_leaves, known(settings.random_trees))
     if copies:
         warnings.warn(
             f"{FIT}: {copies} of {len(kinds)} boosters are copies of others, since nothing in them is drawn at random: "
@@ -127,7 +127,7 @@ def _add(found: Grown, trees: Trees, first: Job, member: Member, at: int, share:
     its = replace(
         _at_rate(settings, share).drawing_anew(at),
         num_leaves=member.leaves(settings.num_leaves),
-        random_trees=member.parts or (bool(settings.random_trees) and not member.plain),
+        random_trees=member.parts or (known(settings.random_trees) and not member.plain),
         sampled=member.parts or not member.on_metric,
     )
     job = _job(its, trees, member.objective(settings.objective), first.train, sets, found.booster)
@@ -179,7 +179,7 @@ def _train(trees: Trees, job: Job) -> Grown:
 
 def _at_rate(settings: Settings, share: float) -> Settings:
     """The settings of trees whose scores are multiplied by ``share``."""
-    return replace(settings, learning_rate=share * cast(float, settings.learning_rate))  # the data is known
+    return replace(settings, learning_rate=share * known(settings.learning_rate))
 
 
 def spread_of(rows: Rows, values: FloatArray) -> float:

@@ -41,7 +41,7 @@ from .forced_splits import n_forced, refuse_files
 from .random_trees import FEATURES, RANDOM_TREES, ROWS
 from .regularization import leaf_l2
 from .rows import Rows
-from .settings import FIT, Settings, by_alias, refuse_clashes
+from .settings import FIT, Settings, by_alias, known, refuse_clashes
 from .training import Job, OwnScores, usable_names
 
 NAME = "lightgbm"
@@ -253,7 +253,7 @@ def data(settings: Settings, train: Rows, sets: Sequence[Rows], start: Any) -> A
     for name, given in settings.more.items():
         if names.get(name) in _PER_FEATURE and given is not None:
             refuse_other_length(name, given, n_features)
-    several = (settings.n_boosters or 1) > 1
+    several = known(settings.n_boosters) > 1
     made = _dataset(replace(train, features=_some_feature(train.features)), several)
     return made, [_dataset(rows, several, reference=made) for rows in sets]
 

@@ -36,6 +36,7 @@ from . import convex_losses, members, random_trees, rate
 
 FIT = "SoftRanker.fit"
 Checked = TypeVar("Checked")
+Known = TypeVar("Known")
 BOOSTERS = get_args(BoosterName)
 # LightGBM's beside random_state, of what is drawn for trees; that of the data is drawn by once
 SEEDS = ("bagging_seed", "bagging_fraction_seed", "feature_fraction_seed", "extra_seed")
@@ -99,8 +100,7 @@ class Settings:
     @property
     def draws_trees(self) -> bool:
         """Whether any booster's trees are random, once the training data is known."""
-        several = (self.n_boosters or 1) > 1
-        return bool(self.random_trees) or (self.random_by_data and several)
+        return known(self.random_trees) or (self.random_by_data and known(self.n_boosters) > 1)
 
     def on(
         self,
@@ -153,6 +153,13 @@ class Settings:
         given = {name: whole(self.more[name]) for name in SEEDS if name in self.more}
         moved = {name: (seed + n) % 2**31 for name, seed in given.items() if seed is not None}
         return replace(self, seed=(self.seed + n) % 2**31, more={**self.more, **moved})
+
+
+def known(value: Known | None) -> Known:
+    """A setting that "auto" may stand for, once the training data has decided on it (:meth:`Settings.on`)."""
+    if value is None:
+        raise RuntimeError("a setting is asked for that the training data has not decided on yet")
+    return value
 
 
 def check_settings(ranker: Any) -> Settings:

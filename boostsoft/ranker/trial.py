@@ -26,7 +26,7 @@ from . import rate
 from .features import are_mostly_rare
 from .regularization import first_curvature
 from .rows import Rows
-from .settings import FIT, Settings
+from .settings import FIT, Settings, known
 from .training import Job, Trees
 from .watch import Watch
 
@@ -50,7 +50,7 @@ def settings_by_trial(settings: Settings, trees: Trees, rows: Rows, continued: b
     """
     settings = replace(settings, rare=are_mostly_rare(rows.features, settings.min_child_samples))
     found = settings.on(rows.labels, rows.groups, continued)
-    random = bool(found.random_trees)
+    random = known(found.random_trees)
     tries_kind = found.random_by_data and random
     tries_rate = not continued and settings.learning_rate is None
     tries_rate &= rate.is_tried(rows.groups.n_docs, n_relevant(rows.labels, rows.groups), random, settings.n_estimators)
