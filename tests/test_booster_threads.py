@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
@@ -179,6 +181,33 @@ def test_soft_ranker(booster, data, seen):
         with pytest.warns(UserWarning, match="mean of 4 boosters"):
             bs.track_trees(ranker, *data, qid=qid)
         assert only(seen) == allowed
+
+
+ALONE = """
+import os, signal, sys, numpy as np, boostsoft as bs
+rng = np.random.default_rng(0)
+X, y = rng.normal(size=(12_000, 5)), rng.integers(0, 3, 12_000)
+
+def fit():
+    bs.SoftRanker(sys.argv[1], n_estimators=2, n_jobs=1, progress=False).fit(X, y, group=[40] * 300)
+
+fit()
+child = os.fork()
+if child == 0:
+    signal.alarm(60)  # ends it where it waits
+    fit()
+    os._exit(0)
+print(os.waitpid(child, 0)[1])
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is nothing to fork")
+@pytest.mark.parametrize("booster", ["lightgbm", "xgboost"])
+def test_after_a_training_on_one_thread_a_forked_process_trains(booster):
+    """A process in which OpenMP has had several waits for ever."""
+    command = [sys.executable, "-W", "ignore", "-c", ALONE, booster]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert (ended.stdout, ended.returncode) == ("0\n", 0), ended.stderr
 
 
 @pytest.mark.parametrize("booster", ["lightgbm", "xgboost"])

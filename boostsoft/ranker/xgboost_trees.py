@@ -216,7 +216,7 @@ def data(settings: Settings, train: Rows, sets: Sequence[Rows], start: Any) -> A
 
     _refuse_other_features(settings, train.features.matrix.shape[1])
     bins = _bins(settings) if start is None else None
-    with xgboost.config_context(verbosity=1):
+    with xgboost.config_context(verbosity=1), _no_more_threads(settings.n_jobs):
         return as_dmatrix(train.features, settings.n_jobs, train, bins), [
             as_dmatrix(rows.features, settings.n_jobs, rows) for rows in sets
         ]
@@ -237,8 +237,18 @@ def _bins(settings: Settings) -> int | None:
 
 def train(job: Job) -> Any:
     """Grow the trees; XGBoost does not show its number of threads to what it calls."""
-    with as_booster(job.settings.n_jobs):
+    with as_booster(job.settings.n_jobs), _no_more_threads(job.settings.n_jobs):
         return _train(job)
+
+
+def _no_more_threads(n_jobs: int | None) -> Any:
+    """Let OpenMP start no more: for labels, and to go on from a model, XGBoost takes all that there are.
+
+    A process that once had several could not train after a fork.
+    """
+    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+    return threadpool_limits(n_jobs, user_api="openmp")
 
 
 def _train(job: Job) -> Any:
