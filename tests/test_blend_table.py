@@ -55,8 +55,7 @@ def test_a_table_by_hand(write, name):
 
 def test_a_parquet_file_may_have_a_name_that_is_no_text(tmp_path):
     path = tmp_path / os.fsdecode(b"\xff.parquet")
-    with path.open("wb") as file:
-        pd.DataFrame({"qid": [1, 1], "label": [0, 1], "bm25": [0.5, 0.25]}).to_parquet(file)
+    path.write_bytes(pd.DataFrame({"qid": [1, 1], "label": [0, 1], "bm25": [0.5, 0.25]}).to_parquet())
     assert read_table(path, Names()).S.tolist() == [[0.5], [0.25]]
 
 
