@@ -7,7 +7,6 @@ import errno
 import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from operator import methodcaller
 from pathlib import Path
 from uuid import uuid4
 
@@ -25,16 +24,34 @@ def write_whole(path: Path, write: Callable[[Path], object]) -> None:
 def write_files(folder: Path, files: Mapping[str, Content], all_names: Iterable[str] = ()) -> None:
     """Write files by name into a folder, made if it is not there; none has its name before all are complete.
 
-    Pictures come last, by themselves: if one cannot be drawn, or for want of room, nothing else is lost. Files of
-    ``all_names`` that are not among them go: of an earlier run, they would pass for results of this one.
+    Pictures come last, each by itself: if one cannot be drawn, or for want of room, nothing else is lost. Pictures of
+    other files, and files of ``all_names`` that are not among these, go: they would pass for results of this run.
+
+    Raises
+    ------
+    Exception
+        What the first picture that could not be drawn or written has raised, when the others are there.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    for pictures in (False, True):
-        chosen = {folder / name: content for name, content in files.items() if name.endswith(".png") == pictures}
-        made = {path: content() if callable(content) else content for path, content in chosen.items()}
-        _write_all([(path, methodcaller("write_bytes", content)) for path, content in made.items()])
-    for name in set(all_names).difference(files):
-        (folder / name).unlink(missing_ok=True)
+    pictures = {name: content for name, content in files.items() if name.endswith(".png")}
+    rest = {name: content for name, content in files.items() if name not in pictures}
+    _write_all([(folder / name, _writes(content)) for name, content in rest.items()])
+    for name in {*all_names, *(pictures if rest else ())}.difference(rest):
+        if (folder / name).is_file():
+            (folder / name).unlink()
+    failed = []
+    for name, content in pictures.items():
+        try:
+            _write_all([(folder / name, _writes(content))])
+        except Exception as error:
+            failed.append(error)
+    if failed:
+        raise failed[0]
+
+
+def _writes(content: Content) -> Callable[[Path], object]:
+    """What writes a content to a path, once it is made."""
+    return lambda path: path.write_bytes(content() if callable(content) else content)
 
 
 def _write_all(files: Sequence[tuple[Path, Callable[[Path], object]]]) -> None:
@@ -42,7 +59,7 @@ def _write_all(files: Sequence[tuple[Path, Callable[[Path], object]]]) -> None:
     try:
         for path, write in files:
             with naming_file(path):
-                if _is_stream(path):  # whose place a file would take
+                if path.exists() and not path.is_file():  # a file would take the place of a device or a pipe
                     write(path)
                     continue
                 target = Path(os.path.realpath(path))
@@ -59,15 +76,8 @@ def _write_all(files: Sequence[tuple[Path, Callable[[Path], object]]]) -> None:
         for _, _, temporary in begun:
             with contextlib.suppress(OSError):
                 temporary.chmod(0o600)  # Windows keeps files that are to be read only
+            with contextlib.suppress(OSError):
                 temporary.unlink()
-
-
-def _is_stream(path: Path) -> bool:
-    """Whether a path is a device, a pipe, or what a process has open, as /dev/stdout is, to a file too."""
-    if path.exists() and not path.is_file():
-        return True
-    parent = os.path.realpath(path.parent)
-    return path.is_symlink() and (parent == "/dev" or (parent.startswith("/proc/") and parent.endswith("/fd")))
 
 
 def _rename(temporary: Path, target: Path) -> None:

@@ -9,8 +9,12 @@ import numpy as np
 
 def decisions(model: Any, X: Any) -> Any:
     """How sure a classifier of two classes is of the second, whose ``predict`` would tie most rows; else None."""
-    if np.size(getattr(model, "classes_", 0)) != 2:
+    classes = getattr(model, "classes_", None)
+    if not isinstance(classes, np.ndarray) or classes.shape != (2,):  # of several outputs it is a list
         return None
     if hasattr(model, "decision_function"):
         return model.decision_function(X)
-    return model.predict_proba(X)[:, 1] if hasattr(model, "predict_proba") else None
+    if not hasattr(model, "predict_proba"):
+        return None
+    chances = np.asarray(model.predict_proba(X))
+    return chances[:, 1] if chances.ndim == 2 else chances  # LightGBM's, before 4.7, under an objective of one's own

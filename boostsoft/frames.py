@@ -172,7 +172,9 @@ def number_matrix(frame: Any) -> NDArray[Any] | None:
     """
     kind = np.result_type(np.float32, *map(float_of, frame.dtypes))
     if hasattr(frame, "get_columns"):
+        # which have no numbers of 128 bits
         numeric = all(dtype.is_numeric() or str(dtype) == "Boolean" for dtype in frame.dtypes)
+        numeric &= not any(str(dtype).endswith("128") for dtype in frame.dtypes)
         return np.asarray(frame.to_numpy(), kind) if numeric else None
     numeric = all(getattr(dtype, "kind", "O") in "iufb" for dtype in frame.dtypes)
     return np.asarray(frame.to_numpy(dtype=kind, na_value=np.nan)) if numeric else None

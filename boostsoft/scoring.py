@@ -144,19 +144,24 @@ def _predict(estimator: Any, X: Any, qid: Any) -> Any:
     decided = decisions(estimator, X)
     if decided is not None:
         return decided
-    model = getattr(estimator, "best_estimator_", estimator)
-    last = model.steps[-1][1] if isinstance(model, Pipeline) else model
+    model = last = _unwrapped(estimator)
+    while isinstance(last, Pipeline):
+        last = _unwrapped(last.steps[-1][1])
     return model.predict(X, qid=qid) if "qid" in signature(last.predict).parameters else model.predict(X)
+
+
+def _unwrapped(estimator: Any) -> Any:
+    """What a search has refitted, or what is frozen."""
+    while isinstance(estimator, FrozenEstimator) or hasattr(estimator, "best_estimator_"):
+        estimator = estimator.estimator if isinstance(estimator, FrozenEstimator) else estimator.best_estimator_
+    return estimator
 
 
 def _ids_within(estimator: Any, X: Any) -> Any:
     """The query ids in the column of X where the SoftRanker within finds them; None if there is none such."""
+    estimator = _unwrapped(estimator)
     if isinstance(estimator, Pipeline):
         for _, step in estimator.steps[:-1]:  # the column is one of what reaches the ranker
             X = step.transform(X) if hasattr(step, "transform") else X
         return _ids_within(estimator.steps[-1][1], X)
-    if hasattr(estimator, "best_estimator_"):
-        return _ids_within(estimator.best_estimator_, X)
-    if isinstance(estimator, FrozenEstimator):
-        return _ids_within(estimator.estimator, X)
     return query_ids("make_ranking_scorer", estimator, X) if hasattr(estimator, "qid_column") else None

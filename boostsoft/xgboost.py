@@ -405,7 +405,9 @@ def watched_metrics(given: Any, rule: XGBoostObjective, caller: str = TRAIN) -> 
     if isinstance(rule.rule, SoftObjective):
         metric = rule.rule.metric
         odds = REGISTRY[metric.metric].divisor == "odds"  # which a query nearly in order makes as large as one likes
-        return custom_metric(metric, watched_soft("kendall" if odds else metric, rule.rule.noise))
+        watched = (metric, watched_soft("kendall" if odds else metric, rule.rule.noise))
+        # an infinite pnr in front of what is watched is no reason to warn
+        return XGBoostMetrics(MetricList("boostsoft.xgboost.custom_metric", watched, warns=not odds))
     return custom_metric("ndcg@10")
 
 
@@ -436,6 +438,8 @@ def _without(names: set[str], metrics: XGBoostMetrics) -> XGBoostMetrics | None:
     Nothing where the last one is recorded: one before it would be the last in the log, which early stopping watches.
     """
     found = metrics.metrics
+    if not names.intersection(found.names):
+        return metrics
     if found.names[-1] in names:
         return None
     left = [metric for name, metric in zip(found.names, found.metrics, strict=True) if name not in names]

@@ -7,7 +7,6 @@ import os
 import re
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 
@@ -66,14 +65,6 @@ def test_no_file_takes_the_place_of_a_pipe_or_a_folder(tmp_path):
         write_files(tmp_path, {"folder": b"text"})
 
 
-def test_what_a_process_has_open_is_written_to(tmp_path):
-    """/dev/stdout is a link to a file where the shell has led it into one."""
-    with (tmp_path / "file").open("w+b") as file:
-        (tmp_path / "fd").mkdir()
-        write_files(Path(f"/proc/{os.getpid()}/fd"), {str(file.fileno()): b"text"})
-        assert file.read() == b"text"
-
-
 def test_a_file_that_is_mounted_is_written_in_its_place(tmp_path, monkeypatch):
     def busy(*_):
         raise OSError(errno.EBUSY, "Device or resource busy")
@@ -104,13 +95,35 @@ def test_a_file_to_be_read_only_leaves_nothing_behind_on_windows(tmp_path, monke
     assert os.listdir(tmp_path) == ["file"]
 
 
+def test_nothing_is_left_behind_where_modes_cannot_be_changed(tmp_path, monkeypatch):
+    def refuse(*_, **__):
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    def full(path):
+        path.write_bytes(b"half")
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "chmod", refuse)
+    with pytest.raises(OSError, match="No space left"):
+        write_whole(tmp_path / "file", full)
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_picture_that_cannot_be_drawn_costs_itself(tmp_path):
     def draw():
         raise RuntimeError("no LaTeX")
 
+    for name in ("a.png", "old.png", "old.txt"):
+        (tmp_path / name).write_bytes(b"old")
+    files = {"a.png": draw, "b.txt": b"text", "c.txt": lambda: b"made", "d.png": lambda: b"drawn"}
     with pytest.raises(RuntimeError, match="no LaTeX"):
-        write_files(tmp_path, {"a.png": draw, "b.txt": b"text", "c.txt": lambda: b"made"})
-    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"b.txt": b"text", "c.txt": b"made"}
+        write_files(tmp_path, files, ["old.png"])
+    wanted = {"b.txt": b"text", "c.txt": b"made", "d.png": b"drawn", "old.txt": b"old"}  # no picture of an earlier run
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == wanted
+    (tmp_path / "d.png").write_bytes(b"kept")
+    with pytest.raises(RuntimeError, match="no LaTeX"):
+        write_files(tmp_path, {"d.png": draw})  # of nothing else: it is as it was
+    assert (tmp_path / "d.png").read_bytes() == b"kept"
 
 
 def test_an_error_names_the_file(tmp_path):

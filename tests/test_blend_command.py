@@ -459,12 +459,12 @@ def test_documents_may_be_relevant_from_a_higher_label_on(files, tmp_path, capsy
     runs, qrels = files
     options = ["--qrels", qrels, "--metric", "map", "--folds", "0", "--method", "equal"]
     found = blend(tmp_path, *runs, *options, "--relevant-from", "2")
-    assert "Weights for MAP of labels from 2 on" in " ".join(capsys.readouterr().out.split())
+    assert "Weights for MAP from label 2, of scores" in " ".join(capsys.readouterr().out.split())
     assert (found["settings"]["metric"], found["settings"]["relevant_from"]) == ("map", 2)
     data = load_trec_runs(runs, qrels=qrels)
     wanted = Metric("map", relevant_from=2)(data.y, data.S[:, 0], group=data.sizes)
     assert found["models"][0]["alone"] == pytest.approx(wanted, abs=1e-12)
-    assert "of labels from" not in (blend(tmp_path, *runs, *options), capsys.readouterr().out)[1]
+    assert "from label" not in (blend(tmp_path, *runs, *options), capsys.readouterr().out)[1]
     out = ["--out", str(tmp_path / "new")]
     assert cli.main(["blend", *runs, "--qrels", qrels, "--relevant-from", "2", *out]) == 2
     assert capsys.readouterr().err == "boostsoft: --relevant-from: ndcg@10 has none\n"

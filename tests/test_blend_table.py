@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 import sys
+import threading
 
 import numpy as np
 import pandas as pd
@@ -57,6 +58,16 @@ def test_a_parquet_file_may_have_a_name_that_is_no_text(tmp_path):
     path = tmp_path / os.fsdecode(b"\xff.parquet")
     path.write_bytes(pd.DataFrame({"qid": [1, 1], "label": [0, 1], "bm25": [0.5, 0.25]}).to_parquet())
     assert read_table(path, Names()).S.tolist() == [[0.5], [0.25]]
+
+
+def test_parquet_from_a_pipe_is_refused_by_name(tmp_path):
+    whole, pipe = pd.DataFrame({"qid": [1], "label": [1], "bm25": [0.5]}).to_parquet(), tmp_path / "p.parquet"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_bytes, args=(whole,))
+    writer.start()
+    with pytest.raises(ValueError, match=rf"^blend: cannot read {pipe}: "):
+        read_table(pipe, Names())
+    writer.join()
 
 
 def test_marks_blank_lines_and_spaces(write):

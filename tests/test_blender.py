@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import sklearn
 from scipy.stats import norm
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import GroupKFold, cross_val_score
@@ -484,3 +485,28 @@ def test_classifiers_of_two_classes_are_blended_by_how_sure_they_are(data):
     wanted = SoftBlender().fit(sure, y, group=sizes)
     np.testing.assert_array_equal(blender.weights_, wanted.weights_)
     np.testing.assert_array_equal(blender.predict(S, group=sizes), wanted.predict(sure, group=sizes))
+
+
+def test_chances_of_the_second_class_alone_are_what_is_blended(data):
+    """As LightGBM's are, before 4.7, under an objective of one's own."""
+    S, y, sizes = data
+
+    class Chances:
+        classes_ = np.array([0, 1])
+
+        def predict(self, X):
+            return np.zeros(len(X))
+
+        def predict_proba(self, X):
+            return 1.0 / (1.0 + np.exp(-np.asarray(X)[:, 0]))
+
+    blender = SoftBlender(models=[Chances(), Column(1)]).fit(S, y, group=sizes)
+    wanted = SoftBlender().fit(S[:, :2], y, group=sizes)
+    np.testing.assert_allclose(blender.weights_, wanted.weights_, atol=1e-12)
+
+
+def test_a_classifier_of_several_outputs_is_refused(data):
+    S, y, sizes = data
+    forest = RandomForestClassifier(2, random_state=0).fit(S, np.column_stack([y > 0, np.minimum(y, 2)]))
+    with pytest.raises(ValueError, match=r"^SoftBlender.fit: predictions of models\[0\] must be one-dimensional"):
+        SoftBlender(models=[forest, Column(1)]).fit(S, y, group=sizes)

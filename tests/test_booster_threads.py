@@ -221,6 +221,7 @@ def test_a_fitted_ranker_may_be_given_other_threads(booster, data):
         np.testing.assert_array_equal(ranker.predict(data[0]), scores)
     with pytest.raises(ValueError, match=r"^SoftRanker\.set_params: n_jobs must not be 0"):
         ranker.set_params(n_jobs=0)
+    assert ranker.n_jobs is None
     assert bs.SoftRanker(booster).set_params(n_jobs=0).n_jobs == 0  # fit will say
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import _thread
 import operator
+import threading
 
 import numpy as np
 import pytest
@@ -298,3 +300,17 @@ def test_a_refused_call_changes_nothing(caller):
         np.testing.assert_array_equal(array, copied)
         assert array.flags.writeable
     np.testing.assert_equal(call([0, 1, 2], scores, group=sizes), value)
+
+
+@pytest.mark.parametrize("metric", [Metric("ndcg@5"), SoftMetric("ndcg@5")])
+@pytest.mark.filterwarnings("ignore:.*all rows are one query")
+def test_a_metric_may_be_called_where_no_line_of_python_is_beneath_it(metric):
+    read = threading.Event()
+
+    class Labels:
+        def __array__(self, dtype=None, copy=None):
+            read.set()
+            return np.array([1.0, 0.0])
+
+    _thread.start_new_thread(metric, (Labels(), np.array([0.5, 0.25])))
+    assert read.wait(20)

@@ -144,6 +144,19 @@ def test_beside_categories_numbers_are_taken_at_once_as_they_are_by_column(as_gi
     np.testing.assert_array_equal(at_once, by_column)
 
 
+@pytest.mark.skipif(not hasattr(pl, "Int128"), reason="polars before 1.18 has no such numbers")
+@pytest.mark.parametrize("categories", [True, False])
+def test_numbers_of_128_bits_are_read_one_column_by_itself(categories, data):
+    colour, y = colours(data)
+    columns = {"n": pl.Series(np.arange(len(y)) % 7).cast(pl.Int128), "m": pl.Series(data.X[:, 0] > 0).cast(pl.Int64)}
+    if categories:
+        columns["colour"] = pl.Series([str(one) for one in colour]).cast(pl.Categorical)
+    frame = pl.DataFrame(columns)
+    wanted = ranker().fit(frame.with_columns(pl.col("n").cast(pl.Float64)), y, qid=data.qid)
+    model = ranker().fit(frame, y, qid=data.qid)
+    np.testing.assert_array_equal(model.predict(frame[:30]), wanted.predict(frame.cast({"n": pl.Float64})[:30]))
+
+
 def test_features_must_not_be_masked(data):
     model, masked = fit(ranker(), data), np.ma.masked_equal(np.round(data.X), 1.0)
     for message, call in (

@@ -559,11 +559,11 @@ def test_a_list_that_does_not_fit_the_features_is_told_in_words(name, given, dat
 
 
 def test_lists_that_fit_the_features_are_taken(data):
-    for given in ([1.0, 0.5, 0.5, 0.5], "1,.5,.5,.5", (1, 0.5, 0.5, 0.5)):
+    for given in ([1.0, 0.5, 0.5, 0.5], "1,.5,.5,.5", "1,.5,.5,.5,", (1, 0.5, 0.5, 0.5), [], ""):
         assert fit(ranker(booster_params={"feature_contri": given}), data).booster_.num_trees() > 0
 
 
 def test_rows_are_drawn_by_goss_or_by_share(data):
     with pytest.raises(ValueError, match=r"^SoftRanker\.fit: subsample must be 1 with data_sample_strategy='goss'"):
-        fit(ranker(subsample=0.5, booster_params={"data_sample_strategy": "goss"}), data)
+        fit(ranker(subsample=0.5, booster_params={"data_sample_strategy": "GOSS"}), data)
     assert fit(ranker(booster_params={"data_sample_strategy": "goss"}), data).booster_.num_trees() > 0

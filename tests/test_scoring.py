@@ -180,6 +180,11 @@ def test_a_blender_at_the_end_of_a_pipeline_predicts_with_the_query_ids(data):
             )
         )
     np.testing.assert_array_equal(piped, alone)
+    fitted = make_pipeline(FunctionTransformer(), SoftBlender(progress=False)).fit(
+        data.X, data.y, softblender__qid=data.qid
+    )
+    for wrapped in (FrozenEstimator(fitted), FrozenEstimator(FrozenEstimator(fitted))):
+        assert scorer(wrapped, data.X, data.y, qid=data.qid) == scorer(fitted, data.X, data.y, qid=data.qid)
 
 
 @left_out(sklearn.__version__, (1, 8), "scikit-learn before 1.8 does not hand on what a pipeline's own score asks for")

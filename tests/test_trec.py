@@ -109,6 +109,13 @@ def test_retrieved_documents_only(files):
     assert data.y.tolist() == [2.0, 0.0, -1.0, -1.0]  # the last was judged to be spam
 
 
+def test_spam_counts_as_what_nobody_has_judged_if_that_is_no_irrelevance(write):
+    run = write(b"7 Q0 d1 1 4 a\n7 Q0 d2 1 3 a\n7 Q0 d3 1 2 a\n7 Q0 d4 1 1 a\n", "a")
+    qrels = write(b"7 0 d1 1\n7 0 d2 -2\n7 0 d3 -1\n", "qrels")
+    for unjudged, wanted in ((0, [1, 0, 0, 0]), (-1, [1, -1, -1, -1]), (-5, [1, -5, -5, -5]), (2, [1, 0, 0, 2])):
+        assert load_trec_runs(run, qrels=qrels, unjudged=unjudged).y.tolist() == wanted
+
+
 def test_what_is_left_out_may_be_last(write):
     """A judged document behind all that were retrieved, and a topic behind all that were judged."""
     run, qrels = write(b"7 Q0 d1 1 2.5 a\n9 Q0 d1 1 1 a\n", "a"), write(b"7 0 d1 1\n7 0 d9 2\n", "qrels")

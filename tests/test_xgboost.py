@@ -319,6 +319,16 @@ def test_pnr_is_stopped_by_soft_kendall(data, valid):
     assert list(log["v"]) == ["pnr_hard", "kendall_gaussian"]
 
 
+def test_pnr_may_be_infinite_in_front_of_what_is_watched():
+    """Without a warning, which would be of what early stopping does not look at."""
+    y = np.tile([0.0, 1.0, 2.0], 20)
+    matrix, log = xgb.DMatrix(y[:, None], y, group=[3] * 20), {}
+    bx.train(
+        {}, matrix, 5, obj="pnr", evals=[(matrix, "v")], evals_result=log, early_stopping_rounds=9, verbose_eval=False
+    )
+    assert np.isinf(log["v"]["pnr_hard"][-1])
+
+
 def test_evaluation_of_other_queries_than_the_cutoffs_are_for_asks_for_a_metric(data, valid):
     cutoffs = bs.Metric("ndcg", k=np.full(data.sizes.size, 5))
     given = {"obj": cutoffs, "evals": [(data.matrix(), "train"), (valid.matrix(), "v")], "verbose_eval": False}
@@ -345,7 +355,9 @@ def test_a_metric_is_no_error_of_xgboosts_estimators(estimator, metric, data, va
     """They would call it without queries, and minimise what they do not know."""
     named = [{"qid": data.query}, {"eval_qid": [valid.query]}] if estimator is xgb.XGBRanker else [{}, {}]
     model = estimator(n_estimators=2, eval_metric=metric)
-    with pytest.raises(TypeError, match=r"^(Soft)?Metric: eval_metric of XGBRanker .* callbacks=\[boostsoft\.xgboost"):
+    with pytest.raises(
+        TypeError, match=r"^(Soft)?Metric: eval_metric of XGBoost's estimators .* callbacks=\[boostsoft\.xgboost"
+    ):
         model.fit(data.X, data.y, eval_set=[(valid.X, valid.y)], verbose=False, **named[0], **named[1])
 
 

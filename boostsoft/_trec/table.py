@@ -72,7 +72,8 @@ def read_table(
     unanswered = len(topic_codes) - n_retrieved  # which only the judgements name
     if lines is not None:
         kept = lines.topics < n_retrieved  # topics of which no run has a document are left out
-        asked, labels = keys.of(lines)[kept], np.maximum(lines.values[kept], min(unjudged, 0.0))
+        asked, labels = keys.of(lines)[kept], lines.values[kept]
+        labels = np.where(labels < 0, min(unjudged, 0.0), labels)
         judged_topics[keys.topics(asked)] = True
         if topics == "judged":
             rows = rows[judged_topics[keys.topics(rows)]]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from types import FrameType
 from typing import Any, NoReturn
 
 import numpy as np
@@ -353,16 +354,23 @@ def check_call(
     """The arguments of every call, checked: labels, groups, scores and query weights."""
     if hasattr(y_score, "get_label"):  # a Dataset, a DMatrix
         _refuse_booster(caller, type(y_score))
-    if group is None and qid is None and sys._getframe(2).f_globals.get("__name__") == "xgboost.sklearn":
-        raise TypeError(
-            f"{caller}: eval_metric of XGBRanker calls metrics query by query, weighs queries by their length and "
-            "minimises most names; give it callbacks=[boostsoft.xgboost.TrackCallback(data, metric)], and to stop "
-            "early xgboost.callback.EarlyStopping(rounds=, metric_name=, maximize=True) behind it"
-        )
+    if group is None and qid is None:
+        _refuse_xgboosts_estimators(caller, sys._getframe(1).f_back)
     labels = finite_vector(caller, "y_true", y_true)
     scores = finite_vector(caller, "y_score", y_score, labels.size)
     groups = resolve_groups(caller, labels.size, group, qid)
     return labels, groups, scores, query_weights(caller, query_weight, groups)
+
+
+def _refuse_xgboosts_estimators(caller: str, frame: FrameType | None) -> None:
+    """Raise if the call comes from a ``frame`` of XGBoost's scikit-learn interface, to which a metric is an error."""
+    if frame is not None and frame.f_globals.get("__name__") == "xgboost.sklearn":
+        raise TypeError(
+            f"{caller}: eval_metric of XGBoost's estimators takes errors, most of which it minimises, and calls them "
+            "without the queries, or query by query; give XGBRanker callbacks=[boostsoft.xgboost.TrackCallback(data, "
+            "metric)], where data is a DMatrix with group= or qid=, and to stop early, behind it, "
+            "xgboost.callback.EarlyStopping(rounds=, metric_name=, maximize=True)"
+        )
 
 
 def refuse_cutoffs_per_query(caller: str, metric: Metric) -> None:

@@ -57,14 +57,13 @@ def refuse_other_sets(name: str, sets: Sequence[Sequence[int]], n_features: int)
 
 def refuse_other_signs(name: str, signs: Sequence[int], n_features: int) -> None:
     """Raise if there is not a sign for each feature; none at all are no constraint."""
-    if signs:
-        refuse_other_length(name, signs, n_features)
+    refuse_other_length(name, signs, n_features)
 
 
 def refuse_other_length(name: str, given: Any, n_features: int) -> None:
-    """Raise if a list, or a text with commas, has not a number for each feature."""
-    length = given.count(",") + 1 if isinstance(given, str) else np.size(given)
-    if length != n_features:
+    """Raise if a list, or a text with commas, has not a number for each feature; none at all says nothing."""
+    length = sum(bool(part.strip()) for part in given.split(",")) if isinstance(given, str) else np.size(given)
+    if length not in (0, n_features):
         raise ValueError(
             f"{FIT}: {name} in booster_params must have a number for each of the {n_features} features of X; got "
             f"{length}"

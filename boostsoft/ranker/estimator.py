@@ -531,12 +531,14 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
 
         Raises
         ------
-        ValueError
-            If there is no such parameter.
+        TypeError, ValueError
+            If there is no such parameter; of a fitted ranker, if ``n_jobs`` is no number of threads.
         """
+        fitted = "n_jobs" in params and hasattr(self, "booster_")
+        threads = check_threads("SoftRanker.set_params", params["n_jobs"]) if fitted else None
         super().set_params(**params)
-        if "n_jobs" in params and hasattr(self, "booster_"):
-            TREES[self._trees].use_threads(self.booster_, check_threads("SoftRanker.set_params", self.n_jobs))
+        if fitted:
+            TREES[self._trees].use_threads(self.booster_, threads)
         return self
 
     def __sklearn_tags__(self) -> Any:

@@ -29,8 +29,8 @@ from ..query_groups import read_ids
 
 _MOST_IN_FLOAT32 = 2**24
 _MANY_COLUMNS = 1000
-# beside categories the numbers of so many rows are taken all at once: column by column 100 of them take longer than 50
-# documents need to be scored; of more rows it would be a second copy of the numbers
+# beside categories the numbers of so few rows are read all at once: reading 100 columns one by one takes longer than
+# scoring 50 documents; of more rows that would be a second copy of the numbers
 _FEW_ROWS = 4096
 _SURELY = 10  # times the documents of a leaf: LightGBM counts in a sample, and not on which side of zero they are
 CHECKS = {"dtype": [np.float64, np.float32], "accept_sparse": "csr", "ensure_all_finite": "allow-nan"}

@@ -129,7 +129,7 @@ def check(settings: Settings) -> None:
             nearest = difflib.get_close_matches(name, known, n=1)
             meant = f": is {nearest[0]!r} meant?" if nearest else ""
             raise ValueError(f"{FIT}: booster_params must hold parameters of LightGBM; got {name!r}{meant}")
-    if settings.subsample < 1.0 and settings.more.get("data_sample_strategy") == "goss":
+    if settings.subsample < 1.0 and str(settings.more.get("data_sample_strategy")).lower() == "goss":
         raise ValueError(f"{FIT}: subsample must be 1 with data_sample_strategy='goss', which draws rows itself")
     refuse_files(settings.more, settings.num_leaves)
     _interaction_sets(settings)

@@ -12,6 +12,7 @@ from ...commands.options import check_folder, path_name, whole
 from ..kinds import QUALITY, chosen, refuse_others
 
 OUT = Path("boostsoft-quality")
+FILES = ("bench-quality.json", "bench-quality.md", "bench-quality.png")
 _QUICK: Mapping[str, Any] = {"trials": 2, "seeds": 1, "trees": 30, "folds": 2}
 
 
@@ -83,7 +84,7 @@ def read_quality(given: argparse.Namespace) -> Options:
 
     refuse_others(QUALITY, given)
     out = given.out or OUT
-    check_folder(out)
+    check_folder(out, *FILES)
     if not given.data:
         raise ValueError("--data: bench quality needs folders of ranking data; see bench --help")
     if given.tune_only and given.settings is not None:

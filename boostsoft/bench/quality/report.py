@@ -19,10 +19,10 @@ from .analysis import TO_LAMBDARANK, Tested, pooled, quality_sections
 from .comparison import Comparison
 from .frozen import Frozen
 from .methods import METHODS
+from .options import FILES
 from .store import RunLog
 from .tasks import TESTED, Place, Task
 
-FILES = ("bench-quality.json", "bench-quality.md", "bench-quality.png")
 _TITLE = "Test NDCG@10 less LightGBM lambdarank's"
 _ABOUT = (
     "{trials} settings per method and fold, drawn from the same points of a unit cube for every method, the first one "

@@ -22,9 +22,9 @@ from .data import find_sets, fingerprints
 from .display import Display
 from .frozen import FILE, Frozen, choose, failures, failures_in_tests, freeze, read_settings
 from .methods import METHODS
-from .options import Options
+from .options import FILES, Options
 from .protocol import Protocol, versions
-from .report import FILES, report_files, sections_of, tested, threads_in_words
+from .report import report_files, sections_of, tested, threads_in_words
 from .store import RunLog
 from .tasks import TEST, TUNE, Place, Task
 from .workers import Runner, workers

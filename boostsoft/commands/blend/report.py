@@ -63,7 +63,7 @@ def _title(metric: Metric) -> str:
     """The metric in prose, with its gain and its least relevant label where they are not the default."""
     gain, least = metric.options.get("gain", "exp2"), metric.options.get("relevant_from", 1)
     title = metric_title(metric.spec) + ("" if gain == "exp2" else f" with {gain} gain")
-    return title + ("" if least == 1 else f" of labels from {least:g} on")
+    return title + ("" if least == 1 else f" from label {least:g}")
 
 
 def _weights_table(blend: Blend, scores: Scores, title: str) -> ResultTable:

@@ -231,7 +231,7 @@ def _parquet(path: Path) -> tuple[Columns, Place]:
             table = parquet.read_table(file)
         columns = {name: _values(arrow, table.column(name)) for name in table.column_names}
     except (arrow.ArrowException, OSError, ValueError) as error:
-        if isinstance(error, OSError) and error.errno is not None:  # the system's, not pyarrow's
+        if isinstance(error, OSError) and error.filename is not None:  # the system's, not pyarrow's
             raise
         raise ValueError(f"blend: cannot read {path}: {error}") from error
     if not table.num_rows:
