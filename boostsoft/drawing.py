@@ -24,6 +24,7 @@ INK, QUIET, GREY, HAIR = "#222222", "#6B6B6B", "#999999", "#E3E3E3"
 BLUE, VERMILION, GREEN = "#0072B2", "#D55E00", "#009E73"
 PINK, SKY, ORANGE = "#CC79A7", "#56B4E9", "#E69F00"
 DPI = 200
+HARD_TITLE = "Hard: the metric itself"  # of a panel
 _TWO_LINES, _ONE_LINE = 27.0, 13.5  # heights of a label, in points
 _MOST_TWO_LINES = 5
 _SHARE_OF_WIDTH = 0.93  # that axes have of their figure
@@ -208,11 +209,8 @@ def literal(text: str) -> str:
     return text.replace("$", r"\$")
 
 
-HARD_TITLE = "Hard: the metric itself"  # of a panel
-
-
 def as_sentence(words: str) -> str:
-    """Words that begin a line: a capital, and one sign before errors; ends as they do.
+    """The same with a capital in front, and one sign in place of +-; a full stop is left to the caller.
 
     >>> print(as_sentence("keep 3 trees: +0.2 (+-0.1)"))
     Keep 3 trees: +0.2 (\N{PLUS-MINUS SIGN}0.1)
