@@ -13,9 +13,11 @@ import boostsoft as bs
 import boostsoft.lightgbm as bl
 from boostsoft import QueryGroups
 from boostsoft.kernels.curvature import CURVATURES
+from boostsoft.metrics.prepared import prepare
 from boostsoft.metrics.registry import REGISTRY
 from boostsoft.objectives import (
     REFERENCES,
+    LambdaObjective,
     NothingToLearnError,
     SoftLambdaObjective,
     SoftObjective,
@@ -575,12 +577,50 @@ def test_queries_that_do_not_weigh_teach_nothing(metric, pooled):
         assert np.flatnonzero(gradient).tolist() == [0, 1, 4]
 
 
-@pytest.mark.parametrize("other", [{"metric": "map"}, {"mix": {"map": 1.0}}, {"losses": {"xendcg": 1.0}}], ids=str)
-def test_queries_of_another_objective_are_refused(other):
+OTHERS = [
+    (SoftObjective("ndcg@10"), SoftObjective("map")),
+    (SoftObjective("ndcg@10"), SoftObjective("ndcg@2")),
+    (SoftObjective("ndcg@10"), SoftObjective(bs.Metric("ndcg@10", gain="linear"))),
+    (SoftObjective("ndcg@10"), SoftObjective("ndcg@10", mix={"map": 1.0})),
+    (SoftObjective("ndcg@10", mix={"kendall": 1.0}), SoftObjective("ndcg@10", mix={"map": 1.0})),
+    (SoftObjective("ndcg@10", mix={"map": 1.0}), SoftObjective("ndcg@10", losses={"xendcg": 1.0})),
+    (SoftObjective("ndcg@10", losses={"ranknet": 1.0}), SoftObjective("ndcg@10", losses={"xendcg": 1.0})),
+    (SoftObjective("ndcg@30"), LambdaObjective()),
+    (LambdaObjective(), LambdaObjective("ranknet")),
+    (LambdaObjective(truncation_level=2), LambdaObjective(truncation_level=3)),
+    (reference_objective("xendcg"), reference_objective("xendcg", gamma=[0.1, 0.2, 0.3, 0.4])),
+    (reference_objective("listnet"), reference_objective("queryrmse")),
+]
+
+
+@pytest.mark.parametrize(("these", "those"), OTHERS, ids=str)
+def test_queries_of_another_objective_are_refused(these, those):
     labels, groups = [1, 0, 2, 0], QueryGroups.from_sizes([4])
-    these, those = SoftObjective("ndcg@10"), SoftObjective(**other)
     for one, two in ((these, those), (those, these)):
-        with pytest.raises(
-            ValueError, match=r"^SoftObjective\.gradient_curvature: queries must be what SoftObjective\("
-        ):
+        name = type(one).__name__
+        with pytest.raises(ValueError, match=rf"^{name}\.gradient_curvature: queries must be what {name}\("):
             one.gradient_curvature(two.prepare(labels, groups), np.zeros(4))
+
+
+def test_queries_serve_objectives_that_read_labels_alike():
+    """Noise, sigma, weights and curvature are not what labels are read by."""
+    labels, groups, scores = [1, 0, 2, 0], QueryGroups.from_sizes([4]), np.array([0.1, 0.3, 0.2, 0.0])
+    first = SoftObjective("ndcg@10", mix={"kendall": 0.3}, losses={"xendcg": 0.5})
+    other = SoftObjective(
+        "ndcg@10", noise="gumbel", sigma=2.0, hessian="exact", mix={"kendall": 1.0}, losses={"xendcg": 1.0}
+    )
+    wanted = other.gradient_curvature(other.prepare(labels, groups), scores)
+    np.testing.assert_array_equal(other.gradient_curvature(first.prepare(labels, groups), scores), wanted)
+
+
+@pytest.mark.parametrize("queries", [None, [1, 0]])
+def test_what_is_no_prepared_queries_is_refused(queries):
+    with pytest.raises(TypeError, match=r"^SoftObjective\.gradient_curvature: queries must be a PreparedQueries; got"):
+        SoftObjective().gradient_curvature(queries, np.zeros(2))
+
+
+def test_what_a_metric_prepared_is_refused():
+    groups = QueryGroups.from_sizes([2])
+    queries = prepare(bs.Metric("ndcg"), "here", [1, 0], groups)
+    with pytest.raises(ValueError, match=r"queries must be what SoftObjective.* has prepared; got those of 'ndcg'$"):
+        SoftObjective("ndcg").gradient_curvature(queries, np.zeros(2))

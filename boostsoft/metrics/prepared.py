@@ -51,6 +51,7 @@ class PreparedQueries:
     smooth : whether the discount has no jumps, which the node rule may use.
     pooled : whether all queries count together.
     further : what else an objective trains on, on the same labels.
+    read_by : what an objective reads labels by (``Objective.reads``); empty if a metric asked.
     by_gain : (n_docs,) the places of each query's documents by falling coefficient; empty until asked for.
     spare : (n_docs,) arrays that were handed back, for the next iteration.
     plans : what kernels need to know of these queries, whatever the scores are, by what it depends on besides.
@@ -73,6 +74,7 @@ class PreparedQueries:
     smooth: bool
     pooled: bool
     further: tuple[PreparedQueries, ...] = ()
+    read_by: tuple[Hashable, ...] = ()
     by_gain: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
     spare: list[FloatArray] = field(default_factory=list)
     plans: dict[Any, Any] = field(default_factory=dict)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import inspect
 import re
 from abc import ABC, abstractmethod
+from collections.abc import Hashable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from ..arguments import FloatArray, finite_vector, refuse_negative, short
+from ..arguments import FloatArray, finite_vector, of_type, refuse_negative, short
 from ..kernels.curvature import TINY
 from ..metrics.coefficients import falls
 from ..metrics.hard import Metric
@@ -28,6 +30,11 @@ class Objective(ABC):
     """What the boosters' adapters ask of an objective, whose text is a call that makes an equal one."""
 
     metric: Metric
+    query_weight: tuple[float, ...] | None
+
+    def reads(self) -> tuple[Hashable, ...]:
+        """What decides how labels are read: of objectives for which it is equal, each may use what one prepared."""
+        return type(self).__name__, self.metric
 
     @abstractmethod
     def prepare(
@@ -47,14 +54,16 @@ class Objective(ABC):
         ------
         TypeError, ValueError
             If ``scores`` or ``row_weight`` are not one finite number for each document, a weight is below 0, or
-            ``queries`` were prepared for another metric, or with other parts.
+            ``queries`` were prepared by an objective that reads labels otherwise: of another class, with another
+            metric, another mix or other losses.
         """
+        own = f"{type(self).__name__}.gradient_curvature"
+        of_type(own, "queries", queries, PreparedQueries)
         caller, n_docs = re.sub(r"\.prepare$", ".gradient_curvature", queries.caller), queries.members.n_docs
-        parts = len(getattr(self, "mix", ())) + len(getattr(self, "losses", ()))
-        if (queries.metric, len(queries.further)) != (self.metric.metric, parts):
+        if queries.read_by != self.reads():
             raise ValueError(
-                f"{caller}: queries must be what {short(self)} has prepared; got those of {queries.metric} and "
-                f"{len(queries.further)} parts besides"
+                f"{own}: queries must be what {short(self)} has prepared; got those of "
+                f"{short(queries.read_by or queries.metric)}"
             )
         scores = finite_vector(caller, "scores", scores, n_docs)
         if row_weight is not None:
@@ -127,6 +136,12 @@ def prepare_labels(
         gains = f"gain={short(metric.gain)}" if "gain" in metric.options else short(metric)
         raise NothingToLearnError(NOTHING.format(caller, f"of different gain ({gains})"))
     return queries
+
+
+def read_labels(objective: Objective, caller: str, y_true: Any, groups: QueryGroups, part: bool) -> PreparedQueries:
+    """The same by an objective's metric and weights, for all objectives that read labels as it does."""
+    queries = prepare_labels(objective.metric, caller, y_true, groups, objective.query_weight, part)
+    return replace(queries, read_by=objective.reads())
 
 
 def refuse_rising_discount(caller: str, metric: Metric, discount: FloatArray) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from typing import Any, get_args
 
@@ -24,7 +25,7 @@ from ..metrics.prepared import PreparedQueries
 from ..metrics.soft import as_metric
 from ..metrics.spec import DISCOUNTS, Gain
 from ..query_groups import QueryGroups
-from .base import CALLER, Objective, kept_weights, prepare_labels, refuse_falling_gain, weighted
+from .base import CALLER, Objective, kept_weights, read_labels, refuse_falling_gain, weighted
 
 LAMBDA_KINDS = get_args(LambdaKind)
 _NO_TRUNCATION = 2**53
@@ -108,6 +109,10 @@ class LambdaObjective(Objective):
     def _arguments(self) -> dict[str, Any]:
         own = () if self.kind == "lambdarank" else ("truncation_level", "norm")  # which ranknet does not take
         return {name: value for name, value in super()._arguments().items() if name not in own}
+
+    def reads(self) -> tuple[Hashable, ...]:
+        """The kind, too: ranknet needs documents in the order of their gains."""
+        return *super().reads(), self.kind
 
     def prepare(
         self, y_true: Any, groups: QueryGroups, *, part: bool = False, caller: str = "LambdaObjective.prepare"
@@ -244,7 +249,7 @@ class LambdaLossObjective(Objective):
 def _prepared(
     caller: str, objective: LambdaObjective | LambdaLossObjective, y_true: Any, groups: QueryGroups, part: bool
 ) -> PreparedQueries:
-    queries = prepare_labels(objective.metric, caller, y_true, groups, objective.query_weight, part)
+    queries = read_labels(objective, caller, y_true, groups, part)
     refuse_falling_gain(caller, objective.metric, y_true, queries)
     return with_every_discount(queries)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any, get_args
 
@@ -19,7 +20,7 @@ from ..metrics.prepared import PreparedQueries
 from ..metrics.soft import as_metric
 from ..metrics.spec import Gain
 from ..query_groups import QueryGroups
-from .base import CALLER, Objective, kept_weights, prepare_labels, weighted
+from .base import CALLER, Objective, kept_weights, read_labels, weighted
 from .draws import uniform_draws
 
 GAMMAS = get_args(Gamma)
@@ -28,9 +29,6 @@ _MOST_TERMS = 3
 
 class _OfGains(Objective):
     """An objective that asks nothing of its labels but gains."""
-
-    metric: Metric
-    query_weight: tuple[float, ...] | None
 
     def prepare(
         self, y_true: Any, groups: QueryGroups, *, part: bool = False, caller: str | None = None
@@ -44,7 +42,7 @@ class _OfGains(Objective):
             the gain, or ``query_weight`` does not suit the queries.
         """
         caller = caller or f"{type(self).__name__}.prepare"
-        return prepare_labels(self.metric, caller, y_true, groups, self.query_weight, part)
+        return read_labels(self, caller, y_true, groups, part)
 
 
 @dataclass(frozen=True, init=False, eq=True, repr=False)
@@ -247,6 +245,10 @@ class XENDCGObjective(Objective):
         }
         set_fields(self, checked)
 
+    def reads(self) -> tuple[Hashable, ...]:
+        """The gammas, too, if there is one for each document."""
+        return *super().reads(), self.gamma
+
     def prepare(
         self, y_true: Any, groups: QueryGroups, *, part: bool = False, caller: str = "XENDCGObjective.prepare"
     ) -> PreparedQueries:
@@ -260,7 +262,7 @@ class XENDCGObjective(Objective):
         """
         if isinstance(self.gamma, tuple):
             finite_vector(caller, "gamma", self.gamma, groups.n_docs)
-        return prepare_labels(self.metric, caller, y_true, groups, self.query_weight, part)
+        return read_labels(self, caller, y_true, groups, part)
 
     def unchecked(
         self, queries: PreparedQueries, scores: FloatArray, row_weight: FloatArray | None = None

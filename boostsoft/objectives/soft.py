@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -133,6 +133,10 @@ class SoftObjective(Objective):
     def _arguments(self) -> dict[str, Any]:
         return {**super()._arguments(), "mix": dict(self.mix) or None, "losses": dict(self.losses) or None}
 
+    def reads(self) -> tuple[Hashable, ...]:
+        """The metrics of the mix and the losses, too, whatever their weights."""
+        return *super().reads(), *(metric for metric, _ in self.mix), *(name for name, _ in self.losses)
+
     def prepare(
         self, y_true: Any, groups: QueryGroups, *, part: bool = False, caller: str = "SoftObjective.prepare"
     ) -> PreparedQueries:
@@ -152,7 +156,8 @@ class SoftObjective(Objective):
         weights = query_weights(caller, self.query_weight, groups)
         if not part and not _teaches(queries, weights):
             raise NothingToLearnError(NOTHING.format(caller, f"whose order changes {short(self.metric)}"))
-        return replace(queries, further=tuple(replace(also, spare=queries.spare) for also in further))
+        further = [replace(also, spare=queries.spare) for also in further]
+        return replace(queries, further=tuple(further), read_by=self.reads())
 
     def unchecked(
         self, queries: PreparedQueries, scores: FloatArray, row_weight: FloatArray | None = None

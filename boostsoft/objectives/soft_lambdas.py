@@ -20,7 +20,7 @@ from ..metrics.prepared import PreparedQueries
 from ..metrics.registry import REGISTRY
 from ..metrics.soft import as_metric
 from ..query_groups import QueryGroups
-from .base import CALLER, Objective, kept_weights, prepare_labels, refuse_rising_discount, weighted
+from .base import CALLER, Objective, kept_weights, read_labels, refuse_rising_discount, weighted
 
 
 @dataclass(frozen=True, init=False, eq=True, repr=False)
@@ -129,7 +129,7 @@ class SoftLambdaObjective(Objective):
             or falls below 0, a query is too long for its pairs to be gone through, labels do not suit the metric, or
             ``query_weight`` does not suit the queries.
         """
-        queries = prepare_labels(self.metric, caller, y_true, groups, self.query_weight, part)
+        queries = read_labels(self, caller, y_true, groups, part)
         refuse_rising_discount(caller, self.metric, queries.discount[:-1])
         refuse_long_pairs(caller, queries)
         return queries
