@@ -6,9 +6,11 @@ Beside the names of this page these modules are for users; the others are what a
 - ``boostsoft.objectives``: what they train on, with formulas and sources;
 - ``boostsoft.dask``: training on several machines;
 - ``boostsoft.datasets``: LETOR files, TREC runs, and a task that needs no files;
-- ``boostsoft.tracks``, ``boostsoft.tracking``, ``boostsoft.blending``: what the functions of this page return;
+- ``boostsoft.tracks``, ``boostsoft.tracking``, ``boostsoft.blending``, ``boostsoft.scoring``, ``boostsoft.sigma``,
+  ``boostsoft.smoothness``: the classes of what the functions of this page return;
 - ``boostsoft.track_plots``, ``boostsoft.track_report``, ``boostsoft.blend_plots``: pictures of that;
-- ``boostsoft.statistics.paired_interval``: an interval of the mean of differences over queries.
+- ``boostsoft.statistics.paired_interval``: an interval of the mean of differences over queries;
+- ``boostsoft.choices``: the names that arguments are chosen among, for type annotations.
 """
 
 from importlib import import_module
@@ -19,6 +21,21 @@ from .metrics import Metric, SoftMetric
 from .query_groups import QueryGroups
 
 if TYPE_CHECKING:
+    from . import blend_plots as blend_plots
+    from . import blending as blending
+    from . import dask as dask
+    from . import datasets as datasets
+    from . import lightgbm as lightgbm
+    from . import objectives as objectives
+    from . import scoring as scoring
+    from . import sigma as sigma
+    from . import smoothness as smoothness
+    from . import statistics as statistics
+    from . import track_plots as track_plots
+    from . import track_report as track_report
+    from . import tracking as tracking
+    from . import tracks as tracks
+    from . import xgboost as xgboost
     from .blending import SoftBlender, blend_curve, blend_surface
     from .ranker import SoftRanker
     from .scoring import make_ranking_scorer
@@ -66,8 +83,8 @@ _LATER = {
 
 # modules for users beside the names, imported when they are asked for; the others are what these are made of
 _MODULES = (
-    "blend_plots", "blending", "dask", "datasets", "lightgbm", "objectives", "track_plots", "track_report", "tracking",
-    "tracks", "xgboost",
+    "blend_plots", "blending", "dask", "datasets", "lightgbm", "objectives", "scoring", "sigma",
+    "smoothness", "statistics", "track_plots", "track_report", "tracking", "tracks", "xgboost",
 )  # fmt: skip
 
 

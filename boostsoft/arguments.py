@@ -32,6 +32,9 @@ class HasArray(Protocol):
 
 
 Numbers = Sequence[float] | HasArray  # ArrayLike would take one number, and texts
+Flags = bool | Sequence[bool] | HasArray  # one for all, or one each
+Texts = Sequence[str] | HasArray
+PathLike = str | os.PathLike[str]
 
 AUTO = "auto"  # the text of an argument that takes more than texts
 _LARGEST_WHOLE = 2.0**53  # beyond, floats are no whole numbers any more and sums may overflow
@@ -159,7 +162,7 @@ def as_path(caller: str, argument: str, path: Any) -> Path:
     return from_home(path)
 
 
-def from_home(path: str | os.PathLike[str]) -> Path:
+def from_home(path: PathLike) -> Path:
     """A path whose ~ or ~user is written out, as shells and pandas do: a new folder called ~ is what nobody wants."""
     return Path(os.path.expanduser(path))  # Path's own raises of a ~name that is no user's, which a shell leaves
 

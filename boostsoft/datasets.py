@@ -20,11 +20,11 @@ from numpy.typing import DTypeLike, NDArray
 
 from . import _digits, _letor
 from ._trec.runs import TrecRuns, load_trec_runs, write_trec_run
-from .arguments import as_file, as_flag, real_number, whole_number
+from .arguments import PathLike, as_file, as_flag, real_number, whole_number
 from .choices import Progress
 from .progress import bar_of_files
 from .ranking_data import RankingData
-from .text_files import PathLike, as_paths, read_lines, show
+from .text_files import as_paths, read_lines, show
 
 __all__ = [
     "RankingData",

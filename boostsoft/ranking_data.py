@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .arguments import as_array, of_type, refuse_masked, set_fields, whole_numbers
+from .arguments import as_array, finite_vector, of_type, real_numbers, refuse_masked, set_fields, whole_numbers
 
 _DOCID = re.compile(r"\bdocid\s*=\s*(\S+)")
 
@@ -21,9 +21,9 @@ class RankingData:
     Parameters
     ----------
     X : ndarray of shape (n_docs, n_features), float64 or float32
-        Features; np.nan where missing.
+        Features; np.nan where missing. Numbers of other types become float64.
     y : ndarray of shape (n_docs,), float64
-        Relevance labels.
+        Relevance labels, finite. Numbers of other types become float64.
     qid : ndarray of shape (n_docs,), int64 or str
         The id of each document's query.
     sizes : ndarray of shape (n_queries,), int64
@@ -36,9 +36,10 @@ class RankingData:
     Raises
     ------
     TypeError
-        If one of the first four is no array.
+        If one of the first four is no array, or X, y or sizes hold no numbers.
     ValueError
-        If entries are masked, the shapes disagree, a size is below 1, or a query's rows have different ids.
+        If entries are masked, a label is not finite, the shapes disagree, a size is below 1, or a query's rows have
+        different ids.
 
     Examples
     --------
@@ -69,7 +70,9 @@ class RankingData:
         for name, array in (("y", self.y), ("qid", self.qid)):
             if array.shape != (n_docs,):
                 raise ValueError(f"RankingData: {name} must have shape ({n_docs},) as X; got {array.shape}")
-        set_fields(self, {"sizes": whole_numbers("RankingData", "sizes", self.sizes)})
+        sizes = whole_numbers("RankingData", "sizes", self.sizes)
+        y = finite_vector("RankingData", "y", self.y) if n_docs else self.y.astype(np.float64)
+        set_fields(self, {"X": _as_floats(self.X), "y": y, "sizes": sizes})
         if (self.sizes < 1).any() or int(self.sizes.sum()) != n_docs:
             raise ValueError(
                 f"RankingData: sizes must be at least 1 and sum to the {n_docs} rows of X; "
@@ -82,11 +85,9 @@ class RankingData:
         try:
             ids, counts = np.unique(self.qid[self._starts()], return_counts=True)
         except TypeError as error:
-            raise TypeError("RankingData: qid must be all of one kind, numbers or texts; got some of either") from error
+            raise TypeError("RankingData: qid must be all numbers or all strings; got both") from error
         if ids.size < self.sizes.size:
-            raise ValueError(
-                f"RankingData: qid must be another for each query; got {ids[counts > 1][0]} for two of them"
-            )
+            raise ValueError(f"RankingData: qid must differ between queries; got {ids[counts > 1][0]} for two of them")
         if self.comments is not None and len(self.comments) != n_docs:
             raise ValueError(f"RankingData: comments must have length {n_docs}; got {len(self.comments)}")
         if not self.feature_names:
@@ -177,3 +178,9 @@ def _query_positions(queries: NDArray[Any], n_queries: int) -> NDArray[np.int64]
     if len(values) < len(queries):
         raise ValueError(f"{name} must be distinct; got {values[counts > 1][0]} more than once")
     return queries.astype(np.int64)
+
+
+def _as_floats(X: NDArray[Any]) -> NDArray[Any]:
+    """Features in one of the two types that readers of files give."""
+    numbers = real_numbers("RankingData", "X", X)
+    return numbers if numbers.dtype in (np.float64, np.float32) else numbers.astype(np.float64)

@@ -165,3 +165,7 @@ def _ids_within(estimator: Any, X: Any) -> Any:
             X = step.transform(X) if hasattr(step, "transform") else X
         return _ids_within(estimator.steps[-1][1], X)
     return query_ids("make_ranking_scorer", estimator, X) if hasattr(estimator, "qid_column") else None
+
+
+def __dir__() -> list[str]:
+    return __all__  # completion is not to offer what this is made of

@@ -9,9 +9,9 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from .arguments import (
+    Flags,
     FloatArray,
     IntArray,
     Numbers,
@@ -85,7 +85,7 @@ def choose_sigma(
     sigmas: Numbers = GRID,
     sigma_unit: SigmaUnit = "spread",
     normalize: Normalize = "rank",
-    lower_is_better: ArrayLike = False,
+    lower_is_better: Flags = False,
     smoothness_weight: float = 0.2,
     n_folds: int = 5,
     l2: float = 1.0,
@@ -372,7 +372,11 @@ def _pairs(mixed: Mixtures, rng: np.random.Generator) -> list[IntArray]:
 
 
 def _grid(caller: str, sigmas: Any) -> FloatArray:
-    grid = np.unique(finite_vector(caller, "sigmas", sigmas, what="stage"))
+    grid = np.unique(finite_vector(caller, "sigmas", sigmas))
     if grid[0] <= 0:
         raise ValueError(f"{caller}: sigmas must be above 0; got {grid[0]}")
     return grid
+
+
+def __dir__() -> list[str]:
+    return __all__  # completion is not to offer what this is made of

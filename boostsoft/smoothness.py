@@ -18,7 +18,15 @@ KINDS = get_args(Smoothness)
 
 
 class ApproximationError(NamedTuple):
-    """The mean squared error of ``a * soft + b`` as a guess of the hard curve, and the a and b that make it least."""
+    """How far a soft curve is from the hard one, once brought to its scale.
+
+    Parameters
+    ----------
+    error : float
+        The mean squared error of ``a * soft + b`` as a guess of the hard curve.
+    a, b : float
+        Those that make it least.
+    """
 
     error: float
     a: float
@@ -79,7 +87,7 @@ def smoothness_error(y: Any, kind: Smoothness = "variation", *, window: int = 11
     """
     caller = "smoothness_error"
     one_of(caller, "kind", kind, KINDS)
-    curve, exponent = _in_unit(finite_vector(caller, "y", y, what="step"))
+    curve, exponent = _in_unit(finite_vector(caller, "y", y))
     if kind == "polynomial":
         return _back(_polynomial(caller, curve, window, degree), 2 * exponent)
     if curve.size < 2:
@@ -127,7 +135,7 @@ def approximation_error(soft: Any, hard: Any) -> ApproximationError:
     (0.222222, 0.0, 0.333333)
     """
     caller = "approximation_error"
-    smooth, of_soft = _in_unit(finite_vector(caller, "soft", soft, what="step"))
+    smooth, of_soft = _in_unit(finite_vector(caller, "soft", soft))
     rough, of_hard = _in_unit(finite_vector(caller, "hard", hard, smooth.size, "step"))
     # counted from the first value, so that a constant curve deviates by exactly 0
     moves, jumps = smooth - smooth[0], rough - rough[0]
@@ -173,10 +181,14 @@ def _refuse_lost_digits(caller: str, window: int, degree: int) -> None:
     off = max(np.abs(ends).max(), np.abs(middle).max())
     if not off <= _MOST_LOST:
         raise ValueError(
-            f"{caller}: degree must be lower for a window of {window}, in which polynomials of {degree} are fitted to "
-            f"no more than {off:.0e}; got {degree}"
+            f"{caller}: degree must be lower for a window of {window}, where rounding moves fitted polynomials of that "
+            f"degree by up to {off:.0e} of their range; got {degree}"
         )
 
 
 def _ratio(numerator: float, denominator: float) -> float:
     return numerator / denominator if denominator > 0 else float("inf")
+
+
+def __dir__() -> list[str]:
+    return __all__  # completion is not to offer what this is made of

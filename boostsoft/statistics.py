@@ -16,6 +16,8 @@ from .arguments import FloatArray, fraction, real_numbers, whole_number
 from .metrics.spec import EMPTY
 from .query_means import bootstrap_means, central
 
+__all__ = ["PairedInterval", "paired_interval"]
+
 N_BOOT = 1000  # resamples of bands and percentiles, unless told
 LEAST_RESAMPLES = 20
 _FEW_PAIRS = 10  # with fewer, and no difference, an interval of percentiles leaves out 0 up to half of the time
@@ -73,7 +75,7 @@ def paired_interval(
 ) -> PairedInterval:
     """Confidence interval of the mean of ``a - b`` over the queries that both were measured on.
 
-    Percentiles of the mean over resampled queries (Efron 1979).
+    (:func:`boostsoft.compare` tells ``b - a``.) Percentiles of the mean over resampled queries (Efron 1979).
 
     Parameters
     ----------
@@ -95,6 +97,7 @@ def paired_interval(
 
     Examples
     --------
+    >>> from boostsoft.statistics import paired_interval
     >>> interval = paired_interval([0.6, 0.8, 0.7, 0.9], [0.5, 0.6, 0.5, 0.8])
     >>> round(interval.mean, 6), interval.n, interval.sign
     (0.15, 4, 1)
@@ -165,3 +168,7 @@ def _differences(caller: str, a: ArrayLike, b: ArrayLike) -> FloatArray:
 
 def _values(caller: str, argument: str, values: ArrayLike) -> FloatArray:
     return real_numbers(caller, argument, values).astype(np.float64)
+
+
+def __dir__() -> list[str]:
+    return __all__  # completion is not to offer what this is made of

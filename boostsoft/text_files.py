@@ -8,14 +8,12 @@ import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .arguments import as_file, short
-
-PathLike: TypeAlias = str | os.PathLike[str]
+from .arguments import PathLike, as_file, short
 
 _TOLD = 2048  # lines
 _UTF8 = b"\xef\xbb\xbf"

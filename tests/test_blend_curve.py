@@ -269,8 +269,8 @@ def test_bands_of_weighted_queries(data, curve):
     [
         ({"noise": "cauchy"}, "blend_curve: noise must be one of"),
         ({"n": 1}, "blend_curve: n must be from 2"),
-        ({"i": 3}, "blend_curve: i must name columns of S, of which there are 3; got 3"),
-        ({"j": -4}, "blend_curve: j must name columns of S, of which there are 3; got -4"),
+        ({"i": 3}, "blend_curve: i must be the position of a column of S, from -3 to 2; got 3"),
+        ({"j": -4}, "blend_curve: j must be the position of a column of S, from -3 to 2; got -4"),
         ({"sigma": "auto", "sigma_unit": "score"}, "'auto' in units of the spread"),
         ({"sigma": "wide"}, "sigma must be a number, or 'auto'"),
         ({"sigma": 0}, "^blend_curve: sigma must be finite and above 0"),

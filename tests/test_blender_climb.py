@@ -200,14 +200,10 @@ def test_there_are_as_many_starts_as_asked_for(n):
     assert found[0].tolist() == [1 / 3] * 3
 
 
-def test_starts_may_be_said_among_the_parameters_of_the_method(data):
+def test_more_starts_climb_more_often(data):
     S, y, sizes = data
-    one, five, said = (
-        SoftBlender(sigma=0.5, n_boot=0, **given).fit(S, y, group=sizes)
-        for given in ({}, {"n_starts": 5}, {"method_params": {"n_starts": 5}})
-    )
-    assert said.n_evaluations_ == five.n_evaluations_ > one.n_evaluations_
-    np.testing.assert_array_equal(said.weights_, five.weights_)
+    one, five = (SoftBlender(sigma=0.5, n_boot=0, n_starts=n).fit(S, y, group=sizes) for n in (1, 5))
+    assert five.n_evaluations_ > one.n_evaluations_
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 5])

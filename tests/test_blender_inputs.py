@@ -367,6 +367,7 @@ def test_a_generator_is_drawn_from(data):
             "fit: method_params of 'ltr-ga' must be among evaluations; got 'rounds'",
         ),
         ({"method": "equal", "method_params": {"steps": 9}}, "method 'equal' takes no method_params; got 'steps'"),
+        ({"method_params": {"n_starts": 4}}, "method 'soft' takes no method_params; got 'n_starts'"),
         ({"metric": 3}, "metric must be a string"),
     ],
 )
@@ -379,7 +380,6 @@ def test_bad_types(options, message, data):
 @pytest.mark.parametrize(
     ("method", "name"),
     [
-        ("soft", "n_starts"),
         ("grid", "steps"),
         ("coordinate-ascent", "restarts"),
         ("coordinate-ascent", "tolerance"),

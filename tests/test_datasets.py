@@ -49,7 +49,7 @@ def test_ranking_data_counts_and_default_names():
         ({"sizes": np.array([2, 0, 4])}, "sizes must be at least 1"),
         ({"sizes": np.array([[2, 1, 3]])}, "sizes must be one-dimensional"),
         ({"sizes": np.array([2.0, 1.5, 2.5])}, "sizes must be whole numbers up to 2"),
-        ({"qid": np.array([7, 7, 8, 7, 7, 7])}, "qid must be another for each query; got 7 for two of them"),
+        ({"qid": np.array([7, 7, 8, 7, 7, 7])}, "qid must differ between queries; got 7 for two of them"),
         ({"sizes": np.array([3, 3])}, "qid must not change within a query; got 51 at row 2"),
         ({"comments": ("a",)}, "comments must have length 6; got 1"),
         ({"comments": ("a",) * 7}, "comments must have length 6; got 7"),
@@ -63,8 +63,37 @@ def test_ranking_data_refuses_what_does_not_fit(changes, message):
 
 def test_ranking_data_takes_whole_sizes_of_any_kind_and_ids_of_one():
     assert make_data(sizes=np.array([2.0, 1.0, 3.0])).select_queries([2]).n_docs == 3
-    with pytest.raises(TypeError, match=r"^RankingData: qid must be all of one kind, numbers or texts"):
+    with pytest.raises(TypeError, match=r"^RankingData: qid must be all numbers or all strings; got both"):
         make_data(qid=np.array([1, 1, "a", 2, 2, 2], object))
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.int64, np.bool_, np.float16, object, np.longdouble])
+def test_ranking_data_holds_floats(kind):
+    X, y = np.arange(12).reshape(6, 2) % 2, np.arange(6) % 2
+    data = make_data(X=X.astype(kind), y=y.astype(kind))
+    assert (data.X.dtype, data.y.dtype) == (np.float64, np.float64)
+    np.testing.assert_array_equal(data.X, X)
+    np.testing.assert_array_equal(data.y, y)
+
+
+def test_ranking_data_keeps_single_precision_and_copies_no_floats():
+    X, y = np.ones((6, 2), np.float32), np.arange(6.0)
+    data = make_data(X=X, y=y)
+    assert data.X is X
+    assert data.y is y
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "told"),
+    [
+        ({"y": np.array(list("010101"))}, TypeError, "y must hold numbers"),
+        ({"X": np.array([["a", "b"]] * 6)}, TypeError, "X must hold numbers"),
+        ({"y": np.array([0, 1, 0, np.nan, 1, 0])}, ValueError, "y must be finite; got nan at position 3"),
+    ],
+)
+def test_ranking_data_is_of_numbers(changes, error, told):
+    with pytest.raises(error, match=f"^RankingData: {told}"):
+        make_data(**changes)
 
 
 @pytest.mark.parametrize("name", ["X", "y", "qid", "sizes"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import io
 import pickle
 import sys
@@ -103,6 +104,21 @@ def test_stopping_by_a_metric_that_grows_with_the_scores_warns(valid):
     assert caught[0].filename == __file__
     bl.track_callback(HARD, growing, stop=5, watch=0)
     bl.track_callback(growing)
+
+
+def test_a_callback_has_no_track_before_the_training(data, valid):
+    """Or if there are several; what looks at all attributes of an object is not stopped by it."""
+    callbacks = [bl.track_callback(HARD), bx.TrackCallback(valid.matrix(), HARD), tracked()]
+    train(data, valid, [callbacks[-1]])
+    recorded = LiveTrack("example", [HARD])
+    for name in ("one", "two"):
+        recorded.add(name, [0, 1], bs.QueryGroups.from_sizes([2]), [0.0, 1.0])
+    recorded.look_at(["one", "two"])
+    recorded.step(1, lambda _: np.array([0.0, 1.0]))
+    callbacks.append(LightGBMTrack(recorded, None))
+    assert [hasattr(callback, "track") for callback in callbacks] == [False, False, True, False]
+    assert [hasattr(callback, "tracks") for callback in callbacks] == [False, False, True, True]
+    assert "stopped" in dict(inspect.getmembers(callbacks[0]))
 
 
 def test_nothing_recorded_is_said():

@@ -325,14 +325,14 @@ def test_labels_beyond_float32_are_not_warned_of_but_left_to_others():
 
 @both
 def test_labels_that_are_one_in_float32_are_refused(booster, data):
-    with pytest.raises(ValueError, match=r"y must differ in float32, as which boosters keep it: .*; got 17"):
+    with pytest.raises(ValueError, match=r"y must stay distinct in float32, the precision .*; got 17"):
         ranker(booster, metric="kendall").fit(data.X, data.y + 1.7e9, qid=data.qid)
-    with pytest.raises(ValueError, match=r"y must differ in float32, as which boosters keep it: .*; got 16777217"):
+    with pytest.raises(ValueError, match=r"y must stay distinct in float32, the precision .*; got 16777217"):
         ranker(booster, metric="kendall").fit(data.X, data.y + (2**24 - 1), qid=data.qid)
-    with pytest.raises(ValueError, match=r"y must differ in float32, as which boosters keep it: .*; got -17"):
+    with pytest.raises(ValueError, match=r"y must stay distinct in float32, the precision .*; got -17"):
         ranker(booster, metric="kendall").fit(data.X, data.y - 1.7e9, qid=data.qid)
     ranker(booster, metric="kendall").fit(data.X, data.y * 2.0**40, qid=data.qid)
-    told = r"y must differ in float32, .*: got labels from 200000 to 200000, 0\.02 apart, which it moves by 0\.0"
+    told = r"y must stay distinct in float32, .*: got labels from 200000 to 200000, 0\.02 apart, which it moves by 0\.0"
     fine = np.random.default_rng(0).choice(np.linspace(0, 0.02, 300), data.y.size)
     fine[:2] = 0.0, 0.02
     with pytest.raises(ValueError, match=told):

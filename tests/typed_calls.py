@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -10,6 +11,8 @@ from numpy.typing import NDArray
 
 import boostsoft as bs
 import boostsoft.lightgbm as bl
+from boostsoft.blend_plots import plot_weights
+from boostsoft.choices import Noise
 from boostsoft.datasets import load_letor, load_trec_runs
 from boostsoft.objectives import (
     REFERENCES,
@@ -22,6 +25,7 @@ from boostsoft.objectives import (
     reference_objective,
 )
 from boostsoft.track_plots import plot_curves
+from boostsoft.track_report import write_report
 from boostsoft.tracking import BatchValues, Comparison
 
 if TYPE_CHECKING:
@@ -96,11 +100,24 @@ def legal(scores: NDArray[np.float64]) -> None:
         bl.reference_objective(kind)
     bs.choose_sigma(scores[:, None], scores, group=[4], sigmas=[0.1, 0.5], method="tradeoff")
     load_letor(Path("MQ2008").glob("S*.txt"))
+    tracks = (bs.TreeTrack.load(entry) for entry in os.scandir("tracks"))
+    write_report(tracks, next(os.scandir("reports")))
+    plot_weights(blender, names=blender.feature_names_in_)
+    assert_type(bs.scoring.make_ranking_scorer("map"), bs.scoring.RankingScorer)
+    assert_type(bs.statistics.paired_interval(scores, scores), bs.statistics.PairedInterval)
+    law: Noise = "gumbel"
+    bs.lightgbm.objective("ndcg@10", noise=law)
+    modules = (bs.dask.evaluate, bs.objectives.SoftObjective, bs.track_plots.plot_curves, bs.track_report.write_report)
+    assert_type(len(modules), int)
     load_trec_runs(Path("runs").iterdir(), qrels="qrels.txt")
 
 
 def wrong(scores: NDArray[np.float64]) -> None:
     """All of these raise, and each is to be an error: strict mypy names a comment that hides none."""
+    bs.Metric("ndcg", k="5")  # type: ignore[arg-type]
+    bs.Metric("ndcg", k=[[1.5]])  # type: ignore[list-item]
+    bs.SoftBlender(lower_is_better="yes")  # type: ignore[arg-type]
+    bs.dask.evaluat()  # type: ignore[attr-defined]
     bs.SoftRankr()  # type: ignore[attr-defined]
     bx.obective("ndcg@10")  # type: ignore[attr-defined]
     bs.blending.SoftBlendr()  # type: ignore[attr-defined]

@@ -12,12 +12,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arguments import FloatArray, as_array, as_file, as_path, finite_number, finite_vector, one_of, whole_number
+from ..arguments import (
+    FloatArray,
+    PathLike,
+    as_array,
+    as_file,
+    as_path,
+    finite_number,
+    finite_vector,
+    one_of,
+    whole_number,
+)
 from ..atomic import write_whole
 from ..choices import Pool, Progress, Topics
 from ..query_groups import places_of_ids, refuse_missing_ids, run_sizes
 from ..query_means import blocks
-from ..text_files import PathLike, as_paths, written
+from ..text_files import as_paths, written
 from .table import POOLS, TOPICS, read_table
 
 _LINES = 2**14  # of a run that are texts of Python at once, which take three times what they do in the file

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arguments import FloatArray, of_type, one_of
+from ..arguments import FloatArray, Texts, of_type, one_of
 from ..blending import BlendCurve, BlendSurface
 from ..choices import CurveKind
 from ..drawing import BLUE, HARD_TITLE, INK, QUIET, VERMILION, as_sentence, frame, given_axes, head, letters, new_figure
@@ -29,7 +29,7 @@ _TWO = ("the first model", "the second")
 _THREE = (*_TWO, "the third")
 
 
-def blend_curve_figure(curve: BlendCurve, *, names: Sequence[str] | None = None) -> Figure:
+def blend_curve_figure(curve: BlendCurve, *, names: Texts | None = None) -> Figure:
     """The metric along the mixture of two models, with a heading.
 
     Parameters
@@ -67,7 +67,7 @@ def blend_curve_figure(curve: BlendCurve, *, names: Sequence[str] | None = None)
 def plot_blend_curve(
     curve: BlendCurve,
     *,
-    names: Sequence[str] | None = None,
+    names: Texts | None = None,
     kinds: CurveKind | Collection[CurveKind] = (HARD, SOFT),
     ax: Axes | None = None,
 ) -> Axes:
@@ -156,7 +156,7 @@ def _label_ends(axes: Axes, t: FloatArray, names: Sequence[str]) -> None:
     axes.set_xlabel(f"share of {names[1]}", color=QUIET, labelpad=10)
 
 
-def blend_surface_figure(surface: BlendSurface, *, names: Sequence[str] | None = None) -> Figure:
+def blend_surface_figure(surface: BlendSurface, *, names: Texts | None = None) -> Figure:
     """Hard and soft metric over the mixtures of three models, side by side in the same colours.
 
     Parameters
@@ -192,7 +192,7 @@ def blend_surface_figure(surface: BlendSurface, *, names: Sequence[str] | None =
 
 
 def plot_blend_surface(
-    surface: BlendSurface, kind: CurveKind = SOFT, *, names: Sequence[str] | None = None, ax: Axes | None = None
+    surface: BlendSurface, kind: CurveKind = SOFT, *, names: Texts | None = None, ax: Axes | None = None
 ) -> Axes:
     """One metric over the triangle of mixtures: each corner is one model alone, the ring the best mixture.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
-from ..arguments import short
+from ..arguments import Texts, short
 from ..choices import CurveKind
 from ..drawing import brief, literal, metric_title, noise_title
 
@@ -29,7 +29,7 @@ def title(found: BlendCurve | BlendSurface) -> str:
     return literal(metric_title(found.metric.spec))
 
 
-def model_names(caller: str, names: Sequence[str] | None, otherwise: Sequence[str], most: int = 26) -> list[str]:
+def model_names(caller: str, names: Texts | None, otherwise: Sequence[str], most: int = 26) -> list[str]:
     """What the models are called, one name each of at most so many letters."""
     given = otherwise if names is None else names
     if isinstance(given, str) or not isinstance(given, Collection) or len(given) != len(otherwise):

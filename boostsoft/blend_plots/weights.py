@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from textwrap import fill
 from typing import TYPE_CHECKING
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ..arguments import of_type
+from ..arguments import Texts, of_type
 from ..blending import SoftBlender
 from ..blending.interval import LEVEL
 from ..blending.models import names_of_models
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 _LEAST_LETTERS = 30  # in a line of the caption, however long the names beside the axes are
 
 
-def weights_figure(blender: SoftBlender, *, names: Sequence[str] | None = None) -> Figure:
+def weights_figure(blender: SoftBlender, *, names: Texts | None = None) -> Figure:
     """The weights of a fitted blender, with a heading.
 
     Parameters
@@ -58,7 +57,7 @@ def weights_figure(blender: SoftBlender, *, names: Sequence[str] | None = None) 
     return figure
 
 
-def plot_weights(blender: SoftBlender, *, names: Sequence[str] | None = None, ax: Axes | None = None) -> Axes:
+def plot_weights(blender: SoftBlender, *, names: Texts | None = None, ax: Axes | None = None) -> Axes:
     """The weights of a fitted blender from the largest down, each with its interval over queries.
 
     Parameters

@@ -8,11 +8,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..arguments import FloatArray, Numbers, RandomState, naming, refuse_lazy, refuse_masked
+from ..arguments import Flags, FloatArray, Numbers, RandomState, naming, refuse_lazy, refuse_masked
 from ..choices import Auto, BlendMethod, Constraint, Noise, Normalize, Progress
 from ..frames import as_checkable, refuse_same_names, refuse_texts
 from ..labels import read_labels
@@ -176,7 +176,7 @@ class SoftBlender(BaseEstimator):  # type: ignore[misc]
         mix: MetricWeights | Auto | None = "auto",
         normalize: Normalize = "rank",
         constraint: Constraint = "simplex",
-        lower_is_better: ArrayLike = False,
+        lower_is_better: Flags = False,
         l2: float = 1.0,
         method: BlendMethod = "soft",
         method_params: dict[str, Any] | None = None,

@@ -7,9 +7,8 @@ from itertools import groupby
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from ..arguments import FloatArray, IntArray, RandomState, Whole, whole_number
+from ..arguments import Flags, FloatArray, IntArray, RandomState, Whole, whole_number
 from ..choices import Auto, Noise, Normalize, Progress, SigmaUnit
 from ..metrics.hard import Metric
 from ..metrics.soft import AnyMetric, SoftMetric
@@ -86,7 +85,7 @@ def blend_curve(
     j: Whole = 1,
     n: int = 101,
     normalize: Normalize = "none",
-    lower_is_better: ArrayLike = False,
+    lower_is_better: Flags = False,
     noise: Noise = "gaussian",
     sigma: float | Auto = "auto",
     sigma_unit: SigmaUnit = "spread",

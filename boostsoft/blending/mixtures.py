@@ -156,7 +156,10 @@ def largest(values: FloatArray) -> NDArray[np.bool_]:
 def _column(caller: str, argument: str, at: Whole, n_models: int) -> int:
     column = whole_number(caller, argument, at, -(2**53))
     if not -n_models <= column < n_models:
-        raise ValueError(f"{caller}: {argument} must name columns of S, of which there are {n_models}; got {column}")
+        raise ValueError(
+            f"{caller}: {argument} must be the position of a column of S, from {-n_models} to {n_models - 1}; "
+            f"got {column}"
+        )
     return column
 
 

@@ -96,11 +96,13 @@ def _method_params(blender: Any, method: str) -> Mapping[str, Any]:
         raise TypeError(f"{FIT}: method_params must be a dict of names and values; got {short(given)}")
     params = dict(given or {})
     taken = [name for name, way in signature(_METHODS[method]).parameters.items() if way.kind is way.KEYWORD_ONLY]
+    if method == SOFT:
+        taken.remove("n_starts")  # which the blender has for itself
     for name in params:
         if name not in taken:
             rule = f"method_params of {method!r} must be among {', '.join(taken)}"
             raise TypeError(f"{FIT}: {rule if taken else f'method {method!r} takes no method_params'}; got {name!r}")
     n_starts = whole_number(FIT, "n_starts", blender.n_starts, 1)
     if method == SOFT:
-        params.setdefault("n_starts", n_starts)
+        params["n_starts"] = n_starts
     return params

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import FloatArray, whole_number
+from ..arguments import FloatArray
 from ..metrics.spread import spread, spreads
 from .alike import is_rounding
 from .baselines.search import drawn_weights, silent
-from .problem import METHOD_PARAMS, Problem, Solution, Stage, TellShare, unit
+from .problem import Problem, Solution, Stage, TellShare, unit
 from .soft_value import SoftValue
 
 # A climb ends when a step gains less than this share of the value: the last one (with 1e-6 it takes twice as many
@@ -42,7 +42,7 @@ def soft_ascent(problem: Problem, rng: np.random.Generator, tell: TellShare = si
         random. Where models cancel at equal weights the first is left out.
     """
     values = [SoftValue(problem, sigma) for sigma in problem.sigmas]
-    begins = starts(values[0], rng, whole_number(METHOD_PARAMS, "n_starts", n_starts, 1))
+    begins = starts(values[0], rng, n_starts)
     paths = [_descent(values, start, _part(tell, at, len(begins))) for at, start in enumerate(begins)]
     best = max(paths, key=lambda path: values[-1].value_and_gradient(path[-1])[0])
     path = tuple(_stage(value, weights) for value, weights in zip(values, best, strict=True))

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from ..arguments import FloatArray, RandomState, Whole, as_array, short, whole_number
+from ..arguments import Flags, FloatArray, RandomState, Whole, as_array, short, whole_number
 from ..choices import Auto, Noise, Normalize, Progress, SigmaUnit
 from ..metrics.hard import Metric
 from ..metrics.soft import AnyMetric, SoftMetric
@@ -82,7 +82,7 @@ def blend_surface(
     models: Sequence[Whole] | NDArray[np.integer[Any]] = (0, 1, 2),
     n: int = 21,
     normalize: Normalize = "none",
-    lower_is_better: ArrayLike = False,
+    lower_is_better: Flags = False,
     noise: Noise = "gaussian",
     sigma: float | Auto = "auto",
     sigma_unit: SigmaUnit = "spread",

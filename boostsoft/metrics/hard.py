@@ -9,9 +9,8 @@ from types import FrameType
 from typing import Any, NoReturn
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from ..arguments import FloatArray, changed, finite_vector, set_fields, short
+from ..arguments import FloatArray, Numbers, Whole, changed, finite_vector, set_fields, short
 from ..choices import DiscountName, Empty, GainName, Normalizer, ProbabilityName, Ties
 from ..kernels.hard import EXPECTED, TIES, hard_queries
 from ..kernels.pairwise import hard_pairs
@@ -179,7 +178,7 @@ class Metric:
     custom_name: str | None
 
     def __init__(
-        self, spec: str, *, k: ArrayLike | None = None, name: str | None = None, **options: Unpack[MetricOptions]
+        self, spec: str, *, k: Whole | Numbers | None = None, name: str | None = None, **options: Unpack[MetricOptions]
     ) -> None:
         set_fields(self, _checked("Metric", spec, {"k": k, "name": name, **options}))
 

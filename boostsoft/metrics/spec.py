@@ -10,9 +10,8 @@ from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any, TypedDict, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from ..arguments import Numbers, as_array, as_flag, finite_number, finite_vector, fraction, one_of, short
+from ..arguments import Numbers, Whole, as_array, as_flag, finite_number, finite_vector, fraction, one_of, short
 from ..choices import DiscountName, Empty, GainName, Normalizer, ProbabilityName, Ties
 from .registry import REGISTRY
 
@@ -71,7 +70,7 @@ class MetricOptions(TypedDict, total=False):
 class CutoffOptions(MetricOptions, total=False):
     """The same with the cutoff, where the metric is not built by name."""
 
-    k: ArrayLike | None
+    k: Whole | Numbers | None
 
 
 def is_gain(gain: TableOption, name: str) -> bool:

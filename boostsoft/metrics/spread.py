@@ -74,8 +74,8 @@ class Deviations:
 def _shares(members: QueryGroups, weights: FloatArray) -> FloatArray:
     """Each document's share of the weight of all."""
     share = members.per_document(relative_weights(weights))
-    total: FloatArray = share / (float(share.sum()) or 1.0)
-    return total
+    shares: FloatArray = share / (float(share.sum()) or 1.0)
+    return shares
 
 
 def _centred(groups: QueryGroups, scores: FloatArray, share: FloatArray | None = None) -> tuple[FloatArray, int]:

@@ -31,7 +31,7 @@ LAMBDA_KINDS = get_args(LambdaKind)
 _NO_TRUNCATION = 2**53
 
 
-@dataclass(frozen=True, init=False, eq=True, repr=False)
+@dataclass(frozen=True, init=False, repr=False)
 class LambdaObjective(Objective):
     r"""LambdaRank, as LightGBM's ``lambdarank`` computes it, or RankNet (Burges 2010): references to compare with.
 
@@ -145,7 +145,7 @@ class LambdaObjective(Objective):
         return weighted(found, queries, self.query_weight, row_weight, least=0.0)
 
 
-@dataclass(frozen=True, init=False, eq=True, repr=False)
+@dataclass(frozen=True, init=False, repr=False)
 class LambdaLossObjective(Objective):
     r"""LambdaLoss, the NDCG-Loss2++ of Wang et al. (2018): a bound of NDCG's loss, and a reference to compare with.
 

@@ -45,7 +45,7 @@ class _OfGains(Objective):
         return read_labels(self, caller, y_true, groups, part)
 
 
-@dataclass(frozen=True, init=False, eq=True, repr=False)
+@dataclass(frozen=True, init=False, repr=False)
 class ListNetObjective(_OfGains):
     """ListNet (Cao et al. 2007): cross-entropy of the labels' and the scores' chances to be first.
 
@@ -112,7 +112,7 @@ class ListNetObjective(_OfGains):
         return targets
 
 
-@dataclass(frozen=True, init=False, eq=True, repr=False)
+@dataclass(frozen=True, init=False, repr=False)
 class SoftmaxObjective(_OfGains):
     """Softmax cross-entropy (Bruch et al. 2019): that of the gains' shares and of the scores' chances to be first.
 
@@ -170,7 +170,7 @@ class SoftmaxObjective(_OfGains):
         return weighted(found, queries, self.query_weight, row_weight, _least(self.query_weight))
 
 
-@dataclass(frozen=True, init=False, eq=True, repr=False)
+@dataclass(frozen=True, init=False, repr=False)
 class XENDCGObjective(Objective):
     """XE-NDCG (Bruch 2021), LightGBM's ``rank_xendcg``: cross-entropy with targets that bound NDCG.
 
@@ -277,7 +277,7 @@ class XENDCGObjective(Objective):
         return weighted(found, queries, self.query_weight, row_weight, _least(self.query_weight))
 
 
-@dataclass(frozen=True, init=False, eq=True, repr=False)
+@dataclass(frozen=True, init=False, repr=False)
 class QueryRMSEObjective(_OfGains):
     """The query-RMSE (CatBoost's QueryRMSE): squared error once each query's mean residual is taken off.
 

@@ -34,7 +34,7 @@ FLOW_SCALE = 0.25
 _FARTHEST = 1e300  # scores from 0, in units of sigma: the difference of two is a number
 
 
-@dataclass(frozen=True, init=False, eq=True, repr=False)
+@dataclass(frozen=True, init=False, repr=False)
 class SoftObjective(Objective):
     r"""Maximise a soft metric: its gradient and a positive curvature per document, in the scores' units.
 

@@ -23,7 +23,7 @@ from ..query_groups import QueryGroups
 from .base import CALLER, Objective, kept_weights, read_labels, refuse_rising_discount, weighted
 
 
-@dataclass(frozen=True, init=False, eq=True, repr=False)
+@dataclass(frozen=True, init=False, repr=False)
 class SoftLambdaObjective(Objective):
     r"""LambdaRank (Burges 2010) with E\|delta metric\| under noise in place of the change at the present ranks.
 

@@ -55,11 +55,6 @@ def refuse_other_sets(name: str, sets: Sequence[Sequence[int]], n_features: int)
             )
 
 
-def refuse_other_signs(name: str, signs: Sequence[int], n_features: int) -> None:
-    """Raise if there is not a sign for each feature; none at all are no constraint."""
-    refuse_other_length(name, signs, n_features)
-
-
 def refuse_other_length(name: str, given: Any, n_features: int) -> None:
     """Raise if a list, or a text with commas, has not a number for each feature; none at all says nothing."""
     length = sum(bool(part.strip()) for part in given.split(",")) if isinstance(given, str) else np.size(given)

@@ -17,16 +17,22 @@ _Given = ParamSpec("_Given")
 _Found = TypeVar("_Found")
 _Method = Callable[Concatenate[_Self, _Given], _Found]
 
-_START = "trees to start from are init_model=, and scores belong to data of lgb.train(**ranker.train_arguments(...))"
-_MARGIN = "trees to start from are init_model=, and margins belong to data of xgb.train(**ranker.train_arguments(...))"
-_WEIGHTS = "they belong to data of xgb.train(**ranker.train_arguments(...))"
+_START = (
+    "a model to go on from is init_model=; to start from scores give them to the Dataset of "
+    "lgb.train(**ranker.train_arguments(...))"
+)
+_MARGIN = (
+    "a model to go on from is init_model=; to start from margins give them to the DMatrix of "
+    "xgb.train(**ranker.train_arguments(...))"
+)
+_WEIGHTS = "give them to the DMatrix of xgb.train(**ranker.train_arguments(...))"
 # arguments of LGBMRanker.fit and XGBRanker.fit, now or once, and what is to be said here
 IN_FIT = {
     "init_score": _START,
     "eval_init_score": _START,
     "base_margin": _MARGIN,
     "base_margin_eval_set": _MARGIN,
-    "xgb_model": "trees to start from are init_model=",
+    "xgb_model": "a model to go on from is init_model=",
     "eval_names": "evaluation sets are called valid_0, valid_1 and so on",
     "eval_at": "a metric has its cutoff, as in SoftRanker(eval_metric=['ndcg@5', 'ndcg@10'])",
     "eval_metric": "it is a parameter, SoftRanker(eval_metric=...)",

@@ -35,7 +35,7 @@ from ..arguments import FloatArray, short
 from ..metric_lists import MetricList
 from ..objectives import Objective
 from ..stages import staged_lightgbm
-from .constraints import feature_sets, monotone_signs, refuse_other_length, refuse_other_sets, refuse_other_signs
+from .constraints import feature_sets, monotone_signs, refuse_other_length, refuse_other_sets
 from .features import Features
 from .forced_splits import n_forced, refuse_files
 from .random_trees import FEATURES, RANDOM_TREES, ROWS
@@ -248,7 +248,7 @@ def data(settings: Settings, train: Rows, sets: Sequence[Rows], start: Any) -> A
     n_features = train.features.matrix.shape[1]
     refuse_other_sets(INTERACTIONS, _interaction_sets(settings) or (), n_features)  # it would write into other memory
     for name, signs in _monotone(settings).items():
-        refuse_other_signs(name, signs, n_features)
+        refuse_other_length(name, signs, n_features)
     names = main_names()
     for name, given in settings.more.items():
         if names.get(name) in _PER_FEATURE and given is not None:

@@ -14,7 +14,7 @@ _LEAST, _MORE, _MOST, _TREES = 0.1, 0.1 * math.sqrt(2.0), 0.2, 100
 # Where the last 27 of 40 trees at .45 still gain on queries that were not learned, 100 trees of .1 to .2 are too few
 _FAST, _TRIED = 0.3, 40
 # Between these numbers of documents the rate stays at .2: it rises to it, and on to .3, as their square root
-_PLENTY, _HOST = 200_000, 1_000_000
+_PLENTY, _HUGE = 200_000, 1_000_000
 
 
 def chosen(n_docs: int, n_relevant: int, random: bool, n_estimators: int, slow: bool = False) -> float:
@@ -27,7 +27,7 @@ def chosen(n_docs: int, n_relevant: int, random: bool, n_estimators: int, slow: 
     elif random or random_trees.helps(n_docs, n_relevant):
         return _LEAST
     else:
-        rising, on = (_MOST * math.sqrt(n_docs / documents) for documents in (_PLENTY, _HOST))
+        rising, on = (_MOST * math.sqrt(n_docs / documents) for documents in (_PLENTY, _HUGE))
         most = max(_MORE, min(_MOST, rising), min(_FAST, on))
     return min(most, max(_LEAST, most * _TREES / n_estimators))
 

@@ -98,7 +98,8 @@ def _refuse_merged(caller: str, labels: FloatArray) -> None:
     else:
         got = f"got labels from {labels.min():g} to {labels.max():g}, {reach:g} apart, which it moves by {moved:.1g}"
     raise ValueError(
-        f"{caller}: y must differ in float32, as which boosters keep it: {got}: subtract what all labels share"
+        f"{caller}: y must stay distinct in float32, the precision in which boosters keep it: {got}: subtract what all "
+        "labels share"
     )
 
 

@@ -38,7 +38,7 @@ FIT = "SoftRanker.fit"
 Checked = TypeVar("Checked")
 Known = TypeVar("Known")
 BOOSTERS = get_args(BoosterName)
-# LightGBM's beside random_state, of what is drawn for trees; that of the data is drawn by once
+# LightGBM's beside random_state, by which it draws for every tree; data_random_seed is used once, for its bins
 SEEDS = ("bagging_seed", "bagging_fraction_seed", "feature_fraction_seed", "extra_seed")
 WHOLE_ORDER: MetricWeights = {"kendall": 0.3}
 
@@ -301,5 +301,5 @@ def check_threads(caller: str, value: Any) -> int | None:
 
 
 def _narrow_number(caller: str, argument: str, value: Any, least: int) -> int:
-    """A whole number of 32 bits, which is what boosters keep: LightGBM takes what is over without a word."""
+    """A whole number of 32 bits, which is what boosters keep: LightGBM silently accepts larger ones."""
     return whole_number(caller, argument, value, least, LARGEST_INT32)

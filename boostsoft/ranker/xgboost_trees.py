@@ -25,7 +25,7 @@ from ..adapters.xgboost_refusals import recorders_first, refuse_minimising
 from ..arguments import FloatArray
 from ..metric_lists import MetricList
 from ..objectives import Objective, SoftObjective
-from .constraints import feature_sets, monotone_signs, refuse_other_sets, refuse_other_signs
+from .constraints import feature_sets, monotone_signs, refuse_other_length, refuse_other_sets
 from .features import Features
 from .random_trees import RANDOM_TREES
 from .regularization import leaf_l2
@@ -125,7 +125,7 @@ def _refuse_other_features(settings: Settings, n_features: int) -> None:
     monotone, sets = (settings.more.get(name) for name in ("monotone_constraints", "interaction_constraints"))
     if monotone is not None and not isinstance(monotone, Mapping):
         signs = monotone_signs("monotone_constraints", monotone)
-        refuse_other_signs("monotone_constraints", signs, n_features)
+        refuse_other_length("monotone_constraints", signs, n_features)
     refuse_other_sets("interaction_constraints", feature_sets(sets) or (), n_features)
 
 

@@ -150,11 +150,11 @@ def _mark_beyond(axes: Axes, effects: TreeEffects, kinds: NDArray[np.str_]) -> N
         far = int(at[np.argmax(np.abs(effects.change[at]))])
         others = f", {at.size - 1} more beyond" if at.size > 1 else ""
         text = f"{_change_in_words(effects, far)}{others}"
-        trees, (va, up) = effects.steps[at], ("bottom", 1) if edge == high else ("bottom", 3)
+        trees, up = effects.steps[at], 1 if edge == high else 3
         if trees.max() <= sum(axes.get_xlim()) / 2:
-            remark(axes, text, (int(trees.max()), edge), (8, up), "left", va)
+            remark(axes, text, (int(trees.max()), edge), (8, up), "left", "bottom")
         else:
-            remark(axes, text, (int(trees.min()), edge), (-8, up), "right", va)
+            remark(axes, text, (int(trees.min()), edge), (-8, up), "right", "bottom")
 
 
 def _change_in_words(effects: TreeEffects, at: int) -> str:

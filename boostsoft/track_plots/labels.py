@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 PALETTE = (BLUE, VERMILION, GREEN, PINK, SKY, ORANGE, INK)
 DASHES: tuple[Any, ...] = ("-", (0, (4, 1.6)), (0, (1, 1.4)), (0, (6, 1.6, 1.2, 1.6)))
 MARKS = ("", "s", "^", "D", "v", "P", "X", "*")
-Tracks = TreeTrack | Sequence[TreeTrack]
+Tracks = TreeTrack | Iterable[TreeTrack]
 FEW_STEPS = 15  # each of so few is marked by a dot
 MINUS = "\N{MINUS SIGN}"
 _TICK_LETTERS = 40  # that the labels of an axis may have together

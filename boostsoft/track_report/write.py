@@ -9,7 +9,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from ..arguments import as_path, fraction, of_type
+from ..arguments import PathLike, as_path, fraction, of_type
 from ..atomic import write_files
 from ..extras import optional
 from ..track_plots.changes import COLOURS, tree_by_tree
@@ -24,7 +24,7 @@ CALLER = "write_report"
 _BANDS = (("paired", "difference from the best"), ("mean", "mean over queries"), ("none", "none"))
 
 
-def write_report(tracks: Tracks, path: str | Path, *, title: str | None = None, level: float = 0.95) -> Path:
+def write_report(tracks: Tracks, path: PathLike, *, title: str | None = None, level: float = 0.95) -> Path:
     """Write one interactive page on what each tree adds.
 
     The page holds a curve with its band and the change by tree with error bars, to hover over and to zoom into; how

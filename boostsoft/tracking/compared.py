@@ -167,7 +167,7 @@ class Comparison:
         head += ["mean / sd", "same sign", "queries needed", "x hard", "agrees, half", f"agrees, {self.small}"]
         notes = [
             f"b - a over queries; interval, same sign: {self.n_boot} resamples. Queries needed: power {self.power:g}, "
-            f"level {1 - self.level:.2g}. x hard: mean / sd over the hard metric's.",
+            f"alpha {1 - self.level:.2g}. x hard: mean / sd over the hard metric's.",
             "Agrees: samples of that many queries in which the metric has the sign of hard b - a on all queries.",
         ]
         if any(row.kind == "control" for row in self.rows):

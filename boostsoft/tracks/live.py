@@ -22,6 +22,10 @@ from .stopping import StoppingRule, StoppingWatch
 from .tree_track import TreeTrack
 
 
+class NoTrackError(ValueError, AttributeError):
+    """There is not one record, or not one only; for ``hasattr`` a callback then has no ``track``."""
+
+
 class LiveTrack:
     """Records metrics per query while trees are added; knows no booster.
 
@@ -180,7 +184,7 @@ class LiveTrack:
             why = "no tree was grown" if self._done else "train with this callback first"
             if 0 < self._done < self.every and self._done != self._rounds:
                 why = f"the first record was due after {self.every} rounds, and there were {self._done}"
-            raise ValueError(f"{self.caller}: nothing is recorded yet; {why}")
+            raise NoTrackError(f"{self.caller}: nothing is recorded yet; {why}")
         return {name: data.builder.track() for name, data in self._data.items() if data.n_trees > self._start}
 
     def _record(self, scores: Callable[[str], Any], trees: Callable[[str], int] | None) -> None:
@@ -278,7 +282,7 @@ class Recording:
         tracks = self.live.tracks()
         if len(tracks) > 1:
             known = ", ".join(map(repr, tracks))
-            raise ValueError(f"{self.live.caller}: there are several data sets: take one of .tracks: {known}")
+            raise NoTrackError(f"{self.live.caller}: there are several data sets: take one of .tracks: {known}")
         return next(iter(tracks.values()))
 
     @property

@@ -11,7 +11,18 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arguments import FloatArray, IntArray, Whole, as_flag, as_path, fraction, one_of, set_fields, whole_number
+from ..arguments import (
+    FloatArray,
+    IntArray,
+    PathLike,
+    Whole,
+    as_flag,
+    as_path,
+    fraction,
+    one_of,
+    set_fields,
+    whole_number,
+)
 from ..choices import Frame, WorstBy
 from ..frames import Repeated, as_frame
 from ..metrics.soft import AnyMetric
@@ -340,7 +351,7 @@ class TreeTrack:
             columns |= {name: getattr(self, name).ravel() for name in ("mean", "change", "change_error")}
         return as_frame("TreeTrack.to_frame", kind, columns)
 
-    def save(self, path: str | Path) -> Path:
+    def save(self, path: PathLike) -> Path:
         """Write to ``.npz``, or to ``.parquet`` with one row per step, metric and query, which needs pyarrow.
 
         The file is complete or not there. Metrics are kept as their repr: one with a function as an option raises
@@ -351,7 +362,7 @@ class TreeTrack:
         return files.save(values, as_path("TreeTrack.save", "path", path))
 
     @classmethod
-    def load(cls, path: str | Path) -> TreeTrack:
+    def load(cls, path: PathLike) -> TreeTrack:
         """Read back what :meth:`save` wrote, to the last digit.
 
         Parameters
