@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from . import _digits, _letor
-from ._trec.runs import TrecRuns, load_trec_runs, write_trec_run
+from ._trec.runs import load_trec_runs, write_trec_run
+from ._trec.table import TrecRuns
 from .arguments import PathLike, as_file, as_flag, real_number, whole_number
 from .choices import Progress
 from .progress import bar_of_files

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
 from operator import methodcaller
 from typing import Any
 
@@ -25,52 +24,12 @@ from ..arguments import (
 )
 from ..atomic import write_whole
 from ..choices import Pool, Progress, Topics
-from ..query_groups import places_of_ids, refuse_missing_ids, run_sizes
+from ..query_groups import places_of_ids, refuse_missing_ids
 from ..query_means import blocks
 from ..text_files import as_paths, written
-from .table import POOLS, TOPICS, read_table
+from .table import POOLS, TOPICS, TrecRuns, read_table
 
 _LINES = 2**14  # of a run that are texts of Python at once, which take three times what they do in the file
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class TrecRuns:
-    """The scores that several systems gave to the documents of the same topics.
-
-    Attributes
-    ----------
-    S : ndarray of shape (n_docs, n_runs), float64
-        Scores as the runs have them, higher is better; np.nan where a run has not retrieved the document.
-    y : ndarray of shape (n_docs,), float64
-        Labels; np.nan throughout a topic without a judgement.
-    qid : ndarray of shape (n_docs,), int64 or str
-        Topic of each row; rows of a topic are adjacent. Texts if any is no number or, as 051, not
-        written as numbers are.
-    docid : ndarray of shape (n_docs,), object
-        Document of each row, rising within a topic.
-    runs : tuple of n_runs str
-        What the runs are called.
-    judged : ndarray of shape (n_docs,), bool
-        Whether somebody has judged the document.
-    unanswered : int
-        How many topics are judged of which no run has a document: they are left out.
-    """
-
-    S: NDArray[np.float64]
-    y: NDArray[np.float64]
-    qid: NDArray[Any]
-    docid: NDArray[Any]
-    runs: tuple[str, ...]
-    judged: NDArray[np.bool_]
-    unanswered: int
-
-    def __repr__(self) -> str:
-        return f"TrecRuns(n_queries={self.sizes.size}, n_docs={self.y.size}, n_runs={len(self.runs)})"
-
-    @property
-    def sizes(self) -> NDArray[np.int64]:
-        """Documents per topic, in row order."""
-        return run_sizes(self.qid)
 
 
 def load_trec_runs(
@@ -161,8 +120,7 @@ def load_trec_runs(
     one_of(caller, "topics", topics, TOPICS)
     label = finite_number(caller, "unjudged", unjudged)
     judgements = None if qrels is None else as_file(caller, "qrels", qrels)
-    table = read_table(paths, judgements, caller, pool=pool, topics=topics, unjudged=label, progress=progress)
-    return TrecRuns(*table)
+    return read_table(paths, judgements, caller, pool=pool, topics=topics, unjudged=label, progress=progress)
 
 
 def write_trec_run(

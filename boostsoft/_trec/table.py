@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, get_args
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from ..arguments import FloatArray, IntArray
 from ..choices import Pool, Topics
 from ..progress import bar_of_files
+from ..query_groups import run_sizes
 from ..text_files import as_ids, id_texts, written
 from .lines import QRELS, RUN, Codes, Entries, distinct, read_entries
 
@@ -21,16 +23,44 @@ POOLS = get_args(Pool)
 TOPICS = get_args(Topics)
 
 
-class Table(NamedTuple):
-    """The fields of `datasets.TrecRuns`."""
+@dataclass(frozen=True, eq=False, repr=False)
+class TrecRuns:
+    """The scores that several systems gave to the documents of the same topics.
 
-    S: FloatArray
-    y: FloatArray
+    Attributes
+    ----------
+    S : ndarray of shape (n_docs, n_runs), float64
+        Scores as the runs have them, higher is better; np.nan where a run has not retrieved the document.
+    y : ndarray of shape (n_docs,), float64
+        Labels; np.nan throughout a topic without a judgement.
+    qid : ndarray of shape (n_docs,), int64 or str
+        Topic of each row; rows of a topic are adjacent. Texts if any is no number or, as 051, not
+        written as numbers are.
+    docid : ndarray of shape (n_docs,), object
+        Document of each row, rising within a topic.
+    runs : tuple of n_runs str
+        What the runs are called.
+    judged : ndarray of shape (n_docs,), bool
+        Whether somebody has judged the document.
+    unanswered : int
+        How many topics are judged of which no run has a document: they are left out.
+    """
+
+    S: NDArray[np.float64]
+    y: NDArray[np.float64]
     qid: NDArray[Any]
     docid: NDArray[Any]
     runs: tuple[str, ...]
-    judged: Mask
+    judged: NDArray[np.bool_]
     unanswered: int
+
+    def __repr__(self) -> str:
+        return f"TrecRuns(n_queries={self.sizes.size}, n_docs={self.y.size}, n_runs={len(self.runs)})"
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """Documents per topic, in row order."""
+        return run_sizes(self.qid)
 
 
 class Keys:
@@ -55,7 +85,7 @@ class Keys:
 
 def read_table(
     paths: Sequence[Path], qrels: Path | None, caller: str, *, pool: str, topics: str, unjudged: float, progress: Any
-) -> Table:
+) -> TrecRuns:
     """Read runs, and judgements if there are any, into one row for each topic and document."""
     topic_codes, document_codes = Codes(), Codes()
     with bar_of_files(caller, paths if qrels is None else [*paths, qrels], progress) as tell:
@@ -86,7 +116,7 @@ def read_table(
     at, found = _places(rows, asked)
     y[at], judged[at] = labels[found], True
     run_names = name_runs(paths, [entries.tag for entries in runs], caller)
-    return Table(
+    return TrecRuns(
         _side_by_side(rows, known, runs), y, keys.ids[topic], keys.names[keys.documents(rows)], run_names, judged,
         unanswered,
     )  # fmt: skip
