@@ -5,8 +5,7 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -22,30 +21,30 @@ from .query_groups import QueryGroups
 # validation sets of a cross-validation take turns, and one that is forgotten is prepared anew at every tree.
 _KEPT, _KEPT_SMALL, _KEPT_DOCUMENTS = 32, 128, 4_000_000
 
+_Made = TypeVar("_Made")
+
 # What boosters call metrics and callbacks with, by an attribute that metrics lack
 _OF_BOOSTERS = {"shape": "an array", "begin_iteration": "the state of a training"}
 
 
-class PreparedCache:
+class PreparedCache(Generic[_Made]):
     """The last few label sets and what was made of them; empty in copies and pickles."""
 
     def __init__(self) -> None:
-        self._entries: list[tuple[Any, QueryGroups, PreparedQueries]] = []
+        self._entries: list[tuple[Any, QueryGroups, _Made]] = []
 
-    def get(
-        self, labels: Any, groups: QueryGroups, build: Callable[[Any, QueryGroups], PreparedQueries]
-    ) -> PreparedQueries:
+    def get(self, labels: Any, groups: QueryGroups, build: Callable[[Any, QueryGroups], _Made]) -> _Made:
         """What ``build`` made of these labels, made now if it is the first time."""
-        for known_labels, known_groups, queries in self._entries:
+        for known_labels, known_groups, made in self._entries:
             if known_groups == groups and np.array_equal(known_labels, labels):
-                return queries
-        queries = build(as_written(labels), groups)
-        entries = [(np.array(labels), groups, queries), *self._entries]
+                return made
+        made = build(as_written(labels), groups)
+        entries = [(np.array(labels), groups, made), *self._entries]
         many = sum(its.n_docs for _, its, _ in entries) > _KEPT_DOCUMENTS
         self._entries = entries[: _KEPT if many else _KEPT_SMALL]
-        return queries
+        return made
 
-    def __reduce__(self) -> tuple[type[PreparedCache], tuple[()]]:
+    def __reduce__(self) -> tuple[type[PreparedCache[_Made]], tuple[()]]:
         return PreparedCache, ()
 
 
@@ -102,7 +101,7 @@ class MetricList:
         self.metrics = read_metrics(caller, metrics)
         self.names = [logged_name(metric) for metric in self.metrics]
         refuse_equal_names(caller, self.names)
-        self._caches = [PreparedCache() for _ in self.metrics]
+        self._cache: PreparedCache[list[PreparedQueries]] = PreparedCache()
         self._warns = warns
 
     def __repr__(self) -> str:
@@ -112,8 +111,7 @@ class MetricList:
         """Name and mean of each metric."""
         checked = finite_vector(self.caller, "predictions", scores, groups.n_docs)
         found = []
-        for name, metric, cache in zip(self.names, self.metrics, self._caches, strict=True):
-            queries = cache.get(labels, groups, partial(prepare, metric.hard, self.caller))
+        for name, metric, queries in zip(self.names, self.metrics, self._prepared(labels, groups), strict=True):
             found.append((name, queries.mean(metric.evaluate(queries, checked, weights), weights)))
         self._warn_unless_finite(found)
         return found
@@ -138,15 +136,21 @@ class MetricList:
             over_all = pooled_spread(
                 total(nothing if groups is None else spread_sums(self.caller, groups, checked, weights))
             )
+        prepared = [None] * len(self.metrics) if groups is None else self._prepared(labels, groups)
         found = []
-        for name, metric, cache in zip(self.names, self.metrics, self._caches, strict=True):
+        for name, metric, queries in zip(self.names, self.metrics, prepared, strict=True):
             sums = nothing
-            if groups is not None:
-                queries = cache.get(labels, groups, partial(prepare, metric.hard, self.caller))
+            if queries is not None:
                 sums = mean_sums(in_score_units(metric, over_all), queries, checked, weights)
             found.append((name, pooled_mean(total(sums))))
         self._warn_unless_finite(found)
         return found
+
+    def _prepared(self, labels: Any, groups: QueryGroups) -> list[PreparedQueries]:
+        """The labels as each metric reads them."""
+        return self._cache.get(
+            labels, groups, lambda *read: [prepare(metric.hard, self.caller, *read) for metric in self.metrics]
+        )
 
     def _warn_unless_finite(self, found: Iterable[tuple[str, float]]) -> None:
         """Say so once, if it is to be said."""

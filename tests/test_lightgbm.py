@@ -335,6 +335,21 @@ def test_parameters_are_read_as_lightgbm_reads_them(params, told, data):
         )  # fmt: skip
 
 
+def test_metrics_read_the_labels_of_a_set_once(monkeypatch, data):
+    """Continuous ones take a while: each is written out and read back."""
+    read = []
+    as_written = boostsoft.metric_lists.as_written
+    monkeypatch.setattr(boostsoft.metric_lists, "as_written", lambda labels: read.append(1) or as_written(labels))
+    feval = bl.feval("ndcg@5", "map", bs.SoftMetric("mrr"))
+    for dataset, n_read in ((data.dataset(), 1), (data.dataset(), 1)):
+        scores = np.zeros(dataset.construct().num_data())
+        values = [value for _, value, _ in feval(scores, dataset)]
+        assert len(read) == n_read
+    y, groups = data.dataset().construct().get_label(), data.sizes
+    for value, metric in zip(values, (bs.Metric("ndcg@5"), bs.Metric("map"), bs.SoftMetric("mrr")), strict=True):
+        assert value == metric(y, scores, group=groups)
+
+
 def test_more_sets_than_usual_are_remembered_if_they_are_small():
     """As a cross-validation of many folds has them, in turn."""
     for n_docs, n_sets, n_built in ((10, 100, 100), (10, 129, 258), (200_000, 33, 66)):

@@ -72,6 +72,17 @@ def test_score_makes_floats_of_narrow_numbers_once(booster):
 
 
 @both
+def test_a_sparse_matrix_is_not_copied(booster):
+    rng, sizes = np.random.default_rng(0), np.full(1000, 20)
+    X = sparse.random(20_000, 1000, density=0.06, random_state=0, format="csr", dtype=np.float32)
+    y = rng.integers(0, 3, 20_000).astype(float)
+    model = ranker(booster, n_estimators=1, n_boosters=1, random_trees=False)
+    entries = X.data.nbytes + X.indices.nbytes
+    assert peak_memory(lambda: model.fit(X, y, group=sizes)) < 0.8 * entries
+    assert peak_memory(lambda: model.predict(X)) < 0.1 * entries
+
+
+@both
 @pytest.mark.parametrize("kind", ["pandas", "nullable", "polars"])
 def test_frames_of_float32_take_no_more_memory_than_that(booster, kind, data):
     X = data.X.astype(np.float32)
@@ -516,11 +527,13 @@ def test_columns_that_no_leaf_is_split_by_are_left_out_where_most_are_such(data)
     ("common", "rare", "stored", "expected"),
     [(1, 1200, 1.0, True), (1, 900, 1.0, False), (700, 600, 1.0, False), (0, 1200, 1.0, False), (1, 1200, 0.0, False)],
 )
-def test_when_most_columns_are_rare(common, rare, stored, expected):
+def test_when_most_columns_are_rare(common, rare, stored, expected, monkeypatch):
     """Not if no column is sure to be split by: LightGBM would end in an error."""
     X = words(300, common, rare)
     X.data[X.indices < common] *= stored
-    assert are_mostly_rare(Features(X, None, (), from_sparse=True), 8) is expected
+    for entries in (2**20, 100):  # counted by blocks
+        monkeypatch.setattr("boostsoft.ranker.features._COUNTED", entries)
+        assert are_mostly_rare(Features(X, None, (), from_sparse=True), 8) is expected
     assert not are_mostly_rare(Features(X.toarray(), None, (), from_sparse=False), 8)
     everywhere = sparse.hstack([np.ones((300, 1)), words(300, 0, 1200)]).tocsr()
     assert not are_mostly_rare(Features(everywhere, None, (), from_sparse=True), 8)

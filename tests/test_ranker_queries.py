@@ -341,6 +341,17 @@ def test_labels_that_are_one_in_float32_are_refused(booster, data):
         ranker(booster, metric="kendall").fit(data.X, labels, qid=data.qid)
 
 
+@both
+def test_large_labels_of_which_rounding_merges_a_few_are_learned(booster, data):
+    """Revenue in small units: float32 moves each by a share of 1e-7."""
+    rng = np.random.default_rng(0)
+    revenue = np.where(rng.random(data.y.size) < 0.3, np.round(rng.lognormal(14.0, 1.5, data.y.size)), 0.0)
+    revenue[:2] = 2.0**25 + 1.0, 2.0**25
+    assert np.unique(revenue.astype(np.float32)).size < np.unique(revenue).size
+    metric = Metric("dcg@10", gain="linear")
+    assert ranker(booster, metric=metric).fit(data.X, revenue, qid=data.qid).n_iter_ > 0
+
+
 @pytest.mark.parametrize("container", [np.asarray, pd.DataFrame, pl.DataFrame])
 def test_one_document_is_too_few(container, data):
     model = ranker().fit(container(data.X), data.y, qid=data.qid)

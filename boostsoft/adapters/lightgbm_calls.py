@@ -11,6 +11,7 @@ import numpy as np
 from ..arguments import FloatArray, finite_vector
 from ..metric_lists import MetricList, PreparedCache
 from ..metrics.hard import Metric
+from ..metrics.prepared import PreparedQueries
 from ..metrics.registry import REGISTRY
 from ..objectives import Objective
 from ..pooling import needs_spread
@@ -47,7 +48,7 @@ class _ObjectiveCall:
     def __init__(self, rule: Objective, built_by: str, twin: str, caller: str | None = None) -> None:
         self.rule, self._name, self._twin = rule, f"boostsoft.lightgbm.{built_by}", twin
         self.caller = self._name if caller is None else caller
-        self._cache = PreparedCache()
+        self._cache: PreparedCache[PreparedQueries] = PreparedCache()
 
     def _gradient_curvature(
         self, training: Training, labels: Any, preds: Any, weight: Any, group: Any

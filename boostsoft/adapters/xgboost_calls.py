@@ -9,6 +9,7 @@ import numpy as np
 
 from ..arguments import FloatArray, finite_vector
 from ..metric_lists import MetricList, PreparedCache
+from ..metrics.prepared import PreparedQueries
 from ..objectives import Objective
 from .shared import as_booster, refuse_large_gradients, refuse_no_gradient, refuse_tables_of_scores, stock_unit
 from .xgboost_data import (
@@ -45,7 +46,7 @@ class XGBoostObjective:
         self.rule, self._name = rule, f"boostsoft.xgboost.{built_by}"
         self.caller, self._warns = self._name if caller is None else caller, caller is None
         self._unit = stock_unit(rule) if unit is None else unit
-        self._cache = PreparedCache()
+        self._cache: PreparedCache[PreparedQueries] = PreparedCache()
 
     def __call__(self, predt: Any, dtrain: Any) -> tuple[FloatArray, FloatArray]:
         """Gradient and curvature of what is minimised."""

@@ -29,6 +29,7 @@ from ..query_groups import read_ids
 
 _MOST_IN_FLOAT32 = 2**24
 _MANY_COLUMNS = 1000
+_COUNTED = 2**18  # entries at a time
 # beside categories the numbers of so few rows are read all at once: reading 100 columns one by one takes longer than
 # scoring 50 documents; of more rows that would be a second copy of the numbers
 _FEW_ROWS = 4096
@@ -67,9 +68,18 @@ def are_mostly_rare(features: Features, least: int) -> bool:
     matrix = features.matrix
     if not sparse.issparse(matrix) or matrix.shape[1] < _MANY_COLUMNS:
         return False
-    filled = np.bincount(matrix.indices[matrix.data != 0], minlength=matrix.shape[1])
+    filled = _filled(matrix)
     stays = (filled >= _SURELY * least) & (filled <= matrix.shape[0] - least)
     return bool(stays.any() and 2 * np.count_nonzero(filled < least) > filled.size)
+
+
+def _filled(matrix: Any) -> NDArray[np.int64]:
+    """In how many rows each column of a sparse matrix is not zero; by blocks, since counting copies what it counts."""
+    filled = np.zeros(matrix.shape[1], np.int64)
+    for begin in range(0, matrix.data.size, _COUNTED):
+        part = slice(begin, begin + _COUNTED)
+        filled += np.bincount(matrix.indices[part][matrix.data[part] != 0], minlength=filled.size)
+    return filled
 
 
 @dataclass(frozen=True)

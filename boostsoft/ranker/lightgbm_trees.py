@@ -455,7 +455,7 @@ def _some_feature(features: Features) -> Features:
     matrix = features.matrix
     n_docs, n_features = matrix.shape
     if sparse.issparse(matrix):
-        kept = not (np.abs(matrix.data) <= ZERO).all()
+        kept = matrix.nnz > 0 and not -ZERO <= matrix.data.min() <= matrix.data.max() <= ZERO
     else:
         kept = any(_is_kept(matrix[:, at], at in features.categorical) for at in range(n_features))
     if kept:

@@ -91,7 +91,7 @@ def _refuse_merged(caller: str, labels: FloatArray) -> None:
     with np.errstate(over="ignore", invalid="ignore"):  # beyond float32 they are refused elsewhere
         kept = labels.astype(np.float32).astype(np.float64)
         moved, reach = float(np.abs(kept - labels).max()), float(labels.max() - labels.min())
-    if not (large.any() or moved > _ROUNDED * reach) or np.unique(kept).size == np.unique(labels).size:
+    if not moved > _ROUNDED * reach or np.unique(kept).size == np.unique(labels).size:
         return
     if large.any():
         got = f"whole numbers above 2^24 do not; got {labels[large.argmax()]:.0f}"

@@ -475,7 +475,9 @@ def as_dmatrix(features: Features, n_jobs: int | None, rows: Rows | None = None,
 def _matrix(features: Features) -> Any:
     """In XGBoost an absent entry of a sparse matrix is missing: zeros are what they were in fit, whatever the form."""
     if features.from_sparse:
-        absent = sparse.csr_matrix(features.matrix, copy=True)
-        absent.eliminate_zeros()
+        absent = sparse.csr_matrix(features.matrix)
+        if not absent.data.all():
+            absent = absent.copy()
+            absent.eliminate_zeros()
         return absent
     return features.matrix.toarray() if sparse.issparse(features.matrix) else features.matrix

@@ -128,7 +128,7 @@ def track_trees(
     measured, shown, label = as_metrics(CALLER, metrics), shows(CALLER, progress), of_type(CALLER, "label", label, str)
     every, start = whole_number(CALLER, "every", every, 1), whole_number(CALLER, "start", start, 0)
     n_docs = finite_vector(CALLER, "y", y).size
-    feature_matrix(CALLER, X, n_docs)  # before the queries, which would be blamed for labels that are too many
+    X = feature_matrix(CALLER, X, n_docs)  # before the queries, which would be blamed for labels that are too many
     groups, ids = model_queries(CALLER, model, X, n_docs, group, qid)
     weights = query_weights(CALLER, query_weight, groups)
     builder = TrackBuilder(CALLER, measured, y, groups, weights, qid=ids, label=label)
