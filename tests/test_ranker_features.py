@@ -72,6 +72,17 @@ def test_score_makes_floats_of_narrow_numbers_once(booster):
 
 
 @both
+@pytest.mark.parametrize("stored", [0.0, 1e-36, None])
+def test_a_sparse_matrix_of_zeros_gives_equal_scores(booster, stored, data):
+    """Stored or not; LightGBM itself would end with an error."""
+    X = sparse.csr_matrix(data.X.shape if stored is None else np.full(data.X.shape, 1.0))
+    X.data[:] = 0.0 if stored is None else stored
+    with pytest.warns(UserWarning, match="no tree has a split, so that all scores are equal"):
+        model = ranker(booster).fit(X, data.y, qid=data.qid)
+    assert np.unique(model.predict(X)).size == 1
+
+
+@both
 def test_a_sparse_matrix_is_not_copied(booster):
     rng, sizes = np.random.default_rng(0), np.full(1000, 20)
     X = sparse.random(20_000, 1000, density=0.06, random_state=0, format="csr", dtype=np.float32)
