@@ -260,13 +260,30 @@ def test_exact_curvature_is_minus_the_diagonal_of_the_hessian_above_its_floor(no
     np.testing.assert_allclose(curvature, np.maximum(summed, floor), rtol=1e-10)
 
 
-def test_constant_curvature_is_the_weight_of_the_query():
+@pytest.mark.parametrize(
+    "metric", ["ndcg@10", "kendall", "auc", bs.Metric("auc", pooled=True), bs.Metric("pnr", pooled=True)], ids=str
+)
+def test_constant_curvature_is_the_weight_of_the_query(metric):
     labels, scores = ranking()
-    weights = [1.0, 2.0, 0.5, 1.0, 3.0, 0.25]
-    _, plain = evaluate(SoftObjective(hessian="constant"), labels, scores)
-    _, weighted = evaluate(SoftObjective(hessian="constant", query_weight=weights), labels, scores)
+    weights = [1.0, 2.0, 0.0, 1.0, 3.0, 0.25]
+    _, plain = evaluate(SoftObjective(metric, hessian="constant"), labels, scores)
+    _, weighted = evaluate(SoftObjective(metric, hessian="constant", query_weight=weights), labels, scores)
     np.testing.assert_array_equal(plain, np.ones(labels.size))
-    np.testing.assert_array_equal(weighted, np.repeat(weights, SIZES))
+    np.testing.assert_array_equal(weighted, np.repeat(np.maximum(weights, 1e-12), SIZES))
+
+
+@pytest.mark.parametrize("hessian", ["flow", "exact", "constant"])
+def test_a_pooled_metric_steps_as_far_as_one_of_queries(hessian):
+    """Whatever the number of queries; half as far, say, since documents of other queries hold a score in its place."""
+    labels, scores = ranking()
+    labels, scores = np.tile(labels, 20), np.tile(scores, 20)
+    groups = QueryGroups.from_sizes(SIZES * 20)
+    steps = []
+    for pooled in (False, True):
+        objective = SoftObjective(bs.Metric("auc", pooled=pooled, relevant_from=2), hessian=hessian)
+        gradient, curvature = objective.gradient_curvature(objective.prepare(labels, groups), scores)
+        steps.append(np.abs(gradient / curvature).max())
+    assert 0.05 < steps[1] / steps[0] < 20.0
 
 
 @pytest.mark.parametrize("hessian", ["flow", "exact"])

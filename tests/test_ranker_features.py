@@ -72,6 +72,32 @@ def test_score_makes_floats_of_narrow_numbers_once(booster):
 
 
 @both
+@pytest.mark.parametrize("own", [False, True])
+def test_a_few_rows_of_many_categories_are_scored_as_among_others(booster, own, data):
+    """Whether the frame brings all categories or its own, in another order; with missing and unknown ones."""
+    rng = np.random.default_rng(0)
+    names = np.array([f"user {i:03}" for i in range(30)])
+    codes = rng.permutation(np.arange(data.y.size) % 30)
+    frame = pd.DataFrame({"user": pd.Categorical(names[codes], categories=names), "x": data.X[:, 0]})
+    few = {"booster_params": {"min_data_per_group": 1, "cat_smooth": 0.0}} if booster == "lightgbm" else {}
+    model = ranker(booster, **few).fit(frame, codes % 3, qid=data.qid)
+    expected = model.predict(frame)
+    assert np.unique(expected[data.X[:, 0] > 0]).size > 2
+    frame.loc[3, "user"] = None
+    missing = model.predict(frame)[3]
+    for rows in (np.arange(8), np.array([5]), np.array([3]), np.array([7, 3, 7])):
+        part = frame.iloc[rows]
+        if own:
+            part = part.assign(user=part["user"].astype(object).astype("category").cat.add_categories(["aa", "zz"]))
+        wanted = np.where(rows == 3, missing, expected[rows])
+        np.testing.assert_array_equal(model.predict(part), wanted)
+    unknown = part.assign(user=pd.Categorical(["zz"] * len(part), categories=["zz", *names[::-1]]), x=frame["x"][3])
+    np.testing.assert_array_equal(model.predict(unknown), missing)
+    assert b"_places" not in pickle.dumps(model)  # what is looked up is made again
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict(unknown), missing)
+
+
+@both
 @pytest.mark.parametrize("stored", [0.0, 1e-36, None])
 def test_a_sparse_matrix_of_zeros_gives_equal_scores(booster, stored, data):
     """Stored or not; LightGBM itself would end with an error."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..arguments import FloatArray, one_of, positive_number, set_fields, short
 from ..choices import Accuracy, Hessian, Noise
-from ..kernels.curvature import CURVATURES, EXACT, Curvature
+from ..kernels.curvature import CONSTANT, CURVATURES, EXACT, TINY, Curvature
 from ..kernels.expected import ACCURACY
 from ..kernels.families import PLAIN
 from ..kernels.noise import LAWS
@@ -232,10 +232,13 @@ class SoftObjective(Objective):
 
     def _slopes(self, queries: PreparedQueries, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Gradient and curvature of one metric, times the queries' weights."""
-        queries = queries.weigh(query_weights(queries.caller, self.query_weight, queries.members))
+        weights = query_weights(queries.caller, self.query_weight, queries.members)
+        queries = queries.weigh(weights)
         wanted = self._wanted(queries)
         derive = 2 if wanted.kind == EXACT else 1
         found = expectation(queries, scores, self.noise, self.sigma, self.accuracy, derive, wanted)
+        if queries.pooled and wanted.kind == CONSTANT:  # to the kernels all documents are one query
+            return found.gradient, np.maximum(queries.members.per_document(weights), TINY)
         return found.gradient, found.push
 
     def _wanted(self, queries: PreparedQueries) -> Curvature:

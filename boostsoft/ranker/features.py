@@ -6,6 +6,7 @@ Frames are read by what they can do, not by what they are, so that neither panda
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from numbers import Number
 from typing import Any
 
@@ -126,6 +127,17 @@ class Encoder:
         categorical = tuple(at for at, position in enumerate(positions) if position in self.categories)
         return Features(matrix, names, categorical, self.sparse)
 
+    @cached_property
+    def _places(self) -> dict[int, dict[Any, float]]:
+        """The code of each category of each categorical column: to list them takes longer than to score a few rows."""
+        return {
+            position: {category: float(at) for at, category in enumerate(categories)}
+            for position, categories in self.categories.items()
+        }
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_places"}
+
     def spread_out(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """One value per feature as one per column of X: 0 for the query ids."""
         return values if self.qid_column is None else np.insert(values, self.qid_column, 0.0)
@@ -148,7 +160,7 @@ class Encoder:
         for at, position in enumerate(positions):
             title = self._title(position)
             if position in self.categories:
-                matrix[:, at] = _codes(caller, title, column_of(X, position), self.categories[position])
+                matrix[:, at] = _codes(caller, title, column_of(X, position), self._places[position])
             elif numbers is None:
                 matrix[:, at] = _numbers(caller, title, column_of(X, position))
         return self._checked(caller, matrix)
@@ -264,18 +276,17 @@ def _float_of_codes(categories: tuple[Any, ...]) -> type[np.floating[Any]]:
     return np.float32 if len(categories) <= _MOST_IN_FLOAT32 else np.float64
 
 
-def _codes(caller: str, title: str, column: Any, categories: tuple[Any, ...]) -> NDArray[np.float64]:
+def _codes(caller: str, title: str, column: Any, places: dict[Any, float]) -> NDArray[np.float64]:
     """The codes of fit; what fit has not seen is missing, and raises if it is numbers for texts or the reverse."""
-    code = {category: float(at) for at, category in enumerate(categories)}
     values, positions = _values(column)
-    codes = np.array([code.get(value, np.nan) for value in values])
-    known = {_is_text(category) for category in categories}
+    codes = np.array([places.get(value, np.nan) for value in values])
     unseen = np.isnan(codes)
-    if known and unseen.any():
+    if places and unseen.any():
+        known = {_is_text(category) for category in places}
         for value in [values[at] for at in np.unique(positions[unseen[positions]])]:
             if _is_text(value) not in known and (_is_text(value) or (isinstance(value, Number) and value == value)):
                 raise ValueError(
-                    f"{caller}: {title} held categories in fit, {categories[0]!r} for one, of another type than "
+                    f"{caller}: {title} held categories in fit, {next(iter(places))!r} for one, of another type than "
                     f"{value!r}; give the values themselves, not their codes"
                 )
     found: NDArray[np.float64] = codes[positions]
@@ -285,7 +296,13 @@ def _codes(caller: str, title: str, column: Any, categories: tuple[Any, ...]) ->
 def _values(column: Any) -> tuple[list[Any], NDArray[np.integer[Any]]]:
     """Values, and which of them each row holds: categories (in pandas and None), or those of all rows."""
     if _is_categorical(column) and hasattr(column.cat, "codes"):
-        return [*column.cat.categories.to_list(), None], column.cat.codes.to_numpy()  # -1, the last, where missing
+        categories, codes = column.cat.categories, column.cat.codes.to_numpy()
+        if codes.size >= len(categories):
+            return [*categories.to_list(), None], codes  # -1, the last, where missing
+        held, positions = np.unique(codes, return_inverse=True)
+        return [
+            None if code < 0 else value for code, value in zip(held, categories[held].to_list(), strict=True)
+        ], positions
     if _is_categorical(column) and hasattr(column, "to_physical"):  # polars
         _, first, positions = np.unique(column.to_physical().to_numpy(), return_index=True, return_inverse=True)
         return column.gather(first).to_list(), positions
