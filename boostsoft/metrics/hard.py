@@ -5,8 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from types import FrameType
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from ..kernels.threads import on_every_thread
 from ..query_groups import QueryGroups, query_weights, resolve_groups
 from .costs import hard_costs
 from .divisors import tie_correction
+from .foreign import refuse_data_of_booster, refuse_xgboosts_estimators
 from .prepared import PreparedQueries, prepare
 from .registry import REGISTRY
 from .spec import (
@@ -352,24 +352,13 @@ def check_call(
 ) -> tuple[FloatArray, QueryGroups, FloatArray, FloatArray]:
     """The arguments of every call, checked: labels, groups, scores and query weights."""
     if hasattr(y_score, "get_label"):  # a Dataset, a DMatrix
-        _refuse_booster(caller, type(y_score))
+        refuse_data_of_booster(caller, type(y_score))
     if group is None and qid is None:
-        _refuse_xgboosts_estimators(caller, sys._getframe(1).f_back)
+        refuse_xgboosts_estimators(caller, sys._getframe(1).f_back)
     labels = finite_vector(caller, "y_true", y_true)
     scores = finite_vector(caller, "y_score", y_score, labels.size)
     groups = resolve_groups(caller, labels.size, group, qid)
     return labels, groups, scores, query_weights(caller, query_weight, groups)
-
-
-def _refuse_xgboosts_estimators(caller: str, frame: FrameType | None) -> None:
-    """Raise if the call comes from a ``frame`` of XGBoost's scikit-learn interface, to which a metric is an error."""
-    if frame is not None and frame.f_globals.get("__name__") == "xgboost.sklearn":
-        raise TypeError(
-            f"{caller}: eval_metric of XGBoost's estimators takes errors, most of which it minimises, and calls them "
-            "without the queries, or query by query; give XGBRanker callbacks=[boostsoft.xgboost.TrackCallback(data, "
-            "metric)], where data is a DMatrix with group= or qid=, and to stop early, behind it, "
-            "xgboost.callback.EarlyStopping(rounds=, metric_name=, maximize=True)"
-        )
 
 
 def refuse_cutoffs_per_query(caller: str, metric: Metric) -> None:
@@ -379,16 +368,6 @@ def refuse_cutoffs_per_query(caller: str, metric: Metric) -> None:
             f"{caller}: a metric must have one cutoff for all queries, since training, validation and test each have "
             f"queries of their own; got {short(metric)}"
         )
-
-
-def _refuse_booster(caller: str, data: type) -> NoReturn:
-    """Say what a booster is to be given in place of a metric."""
-    library = "xgboost" if data.__module__.startswith("xgboost") else "lightgbm"
-    adapter = "custom_metric" if library == "xgboost" else "feval"
-    raise TypeError(
-        f"{caller}: y_score must hold scores; got {data.__name__}. Give the booster "
-        f"boostsoft.{library}.{adapter}(metric) to watch it, boostsoft.{library}.objective('ndcg@10') to train on one"
-    )
 
 
 def _text(value: Any) -> str:
