@@ -333,6 +333,24 @@ def test_equal_gains_that_cancel(noise, name):
         assert (error < bound * np.maximum(top, 1e-8 * natural)).all()
 
 
+def test_average_precision_of_two_irrelevant_documents_far_apart():
+    """Found by climbing to the worst error; the gradients, of 2e-8, are small differences of larger terms."""
+    scores = [
+        0, -13.7, -49.83, -55.05, -118.82, -125.15, -128.32, -128.35, -128.39, -129.63, -129.69, -129.73, -129.74,
+        -129.74, -129.75, -129.77, -129.77, -129.79, -129.8, -129.82, -138.51, -146.53, -149.5, -150.33, -150.33,
+        -150.33, -150.34, -150.34, -150.35, -151.91, -153, -160.96, -171.95,
+    ]  # fmt: skip
+    labels = np.ones(33)
+    labels[[0, 25]] = 0
+    high, default, fast = (
+        bs.SoftMetric("map@17", noise="gumbel", accuracy=accuracy).gradient(labels, scores, group=[33])
+        for accuracy in ("high", "default", "fast")
+    )
+    assert 1e-8 < np.abs(high).max() < 1e-7
+    assert np.abs(default - high).max() < 1e-6 * np.abs(high).max()
+    assert np.abs(fast - high).max() < 1e-4 * np.abs(high).max()
+
+
 @pytest.mark.parametrize("noise", ["gaussian", "gumbel", "logistic"])
 @pytest.mark.parametrize("n", [4, 25, 60])
 def test_high_accuracy_error_is_below_1e_10(noise, n, monkeypatch):

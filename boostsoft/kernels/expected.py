@@ -346,7 +346,7 @@ def _query_expectation(
         first = last
     fainter = 0.0
     if derive:
-        fainter = overrated(law, gradient, push_down, n, scale, faint, space.nodes.scratch)
+        fainter = overrated(family, law, gradient, push_down, n, scale, faint, space.nodes.scratch)
         for j in range(n):
             i = order[j]
             grad[i], push[i] = gradient[j], push_down[j]

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from .compile import merged, routine
-from .families import ABSORBING, PLAIN
+from .families import ABSORBING, MARKED, PLAIN
 from .noise import GAUSSIAN, LOGISTIC, pair_flow, short_exponential
 from .simd import LANES, larger, load, magnitude, splat, store
 
@@ -203,14 +203,14 @@ def faintness(family, law, coef, gaps, discount, heaviest, worth, ranks, n, shar
 
 
 @routine
-def overrated(law, gradient, push, n, scale, faint, scratch):
+def overrated(family, law, gradient, push, n, scale, faint, scratch):
     """How faint a query is to be taken whose gradient was found to be less than it was taken for, or 0 if none was.
 
     Either it is far fainter, or it is a small difference of large terms, which ``push`` tells: where all but a few of a
-    crowd have the same gain. Both need more of the rule's digits. Few documents, and laws with an exponential tail,
-    have digits enough.
+    crowd have the same gain. Both need more of the rule's digits. Few documents, and laws with an exponential tail but
+    in average precision, have digits enough.
     """
-    if law != GAUSSIAN or n < _MANY or faint <= FLOW_FLOOR or scale <= 0.0:
+    if (law != GAUSSIAN and family != MARKED) or n < _MANY or faint <= FLOW_FLOOR or scale <= 0.0:
         return 0.0
     largest, terms = _largest(gradient, n, scratch), _largest(push, n, scratch)
     if largest >= _OVERRATED * faint * scale and terms <= _CANCELLED * largest:
