@@ -1,6 +1,6 @@
 """Exact soft ranking metrics, their gradients, and boosting on them.
 
-Beside the names of this page these modules are for users; the others are what all is made of.
+Besides the names on this page, these modules are public; all others are internal.
 
 - ``boostsoft.lightgbm``, ``boostsoft.xgboost``: objectives, evaluation and tracking for the boosters' own training;
 - ``boostsoft.objectives``: what they train on, with formulas and sources;

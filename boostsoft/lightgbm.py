@@ -74,9 +74,9 @@ def objective(
     ``params["metric"] = "None"`` and watch :func:`feval`. LightGBM's other parameters keep their meaning and defaults,
     but for those of its own lambdarank (``label_gain``, ``lambdarank_truncation_level``, ``lambdarank_norm``,
     ``sigmoid``), which are not read: a warning says so. Of what is compared with sums of gradients or curvatures
-    (``lambda_l1``, ``lambda_l2``, ``min_sum_hessian_in_leaf``, ``min_gain_to_split``) give a tenth of what suits
-    lambdarank, or half of it with ``losses``; a warning says where ``min_sum_hessian_in_leaf`` leaves trees few leaves.
-    The defaults of ``cat_l2`` and ``cat_smooth``, 10, keep few documents from being split by category: give .625.
+    (``lambda_l1``, ``lambda_l2``, ``min_sum_hessian_in_leaf``, ``min_gain_to_split``) give a tenth (with ``losses`` a
+    half) of what suits lambdarank; a warning says where ``min_sum_hessian_in_leaf`` leaves trees few leaves. The
+    defaults of ``cat_l2`` and ``cat_smooth``, 10, prevent splits by category on few documents: give .625.
 
     Parameters
     ----------
@@ -413,8 +413,8 @@ def track_callback(
         What to measure on all ``valid_sets``; without any, ndcg@10, hard and soft, with noise of a fifth of the
         scores' spread.
     every : int
-        Record after every so many rounds, and after the last of the rounds asked for. What is logged in between is the
-        record before, which looks like no gain to ``lgb.early_stopping``: beside it leave this at 1, or let it watch
+        Rounds from one record to the next; the last of the rounds asked for is recorded too. In between the last record
+        is logged again, which ``lgb.early_stopping`` takes for no gain: with it leave this at 1, or let it watch
         something else with ``first_metric_only=True``. A step is a number of trees: a round that finds no split, as of
         random trees, grows none and is no step.
     stop : int or StoppingRule, optional
@@ -431,8 +431,8 @@ def track_callback(
         On which of the ``valid_names``, if there are several besides the training data.
     training : bool, optional
         Whether to record on the training data as well; by default if LightGBM evaluates something else on it, since
-        otherwise it cannot be seen among ``valid_sets``. Beside ``lgb.early_stopping``, which from LightGBM 4.7 on
-        fails unless every metric is there for every data set, leave it at that.
+        otherwise it cannot be seen among ``valid_sets``. With ``lgb.early_stopping``, which from LightGBM 4.7 on fails
+        unless every metric is there for every data set, leave it at None.
     progress : bool or "auto"
         Whether to show a line with the watched metric and its standard error: "auto" where stderr is a terminal,
         True in notebooks and logs too.

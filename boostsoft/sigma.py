@@ -271,8 +271,9 @@ def _sensitivity(mixed: Mixtures, grid: FloatArray, rng: np.random.Generator, op
     eligible = np.flatnonzero((against == 0.0) & (change <= _SAME))
     if eligible.size == 0:
         raise ValueError(
-            "choose_sigma: no sigma agrees with the hard metric wherever that is sure, and leaves values alone when "
-            f"scores are halved (largest change {change.min():.2g} at least); sigma_unit='spread' does the latter"
+            "choose_sigma: no sigma agrees with the hard metric on all pairs that it tells apart, and leaves values "
+            f"alone when scores are halved (largest change {change.min():.2g} at least); sigma_unit='spread' does "
+            "the latter"
         )
     best = int(eligible[_least(queries[eligible])])  # which may be infinite for all
     return best, {"queries": queries, "against": against, "rescaling": change}

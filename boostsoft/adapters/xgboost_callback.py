@@ -57,8 +57,8 @@ class TrackCallback(Recording, TrainingCallback):  # type: ignore[misc]
     name : str
         Of the data, if it is one DMatrix.
     every : int
-        Record after every so many rounds, and after the last one. What is logged in between is the record before, which
-        looks like no gain to XGBoost's early stopping: leave this at 1 where it watches one of these metrics.
+        Rounds from one record to the next; the last one is recorded too. In between the last record is logged again,
+        which XGBoost's early stopping takes for no gain: leave this at 1 where it watches one of these metrics.
     stop : int or StoppingRule, optional
         Stop when the last ``stop`` rounds together no longer improve what is watched, at this confidence: see
         :class:`boostsoft.tracks.StoppingRule`. ``best_iteration`` and ``best_score`` of the booster are then those

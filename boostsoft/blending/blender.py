@@ -54,10 +54,10 @@ class SoftBlender(BaseEstimator):  # type: ignore[misc]
         documents, .46 in 500).
     mix : "auto", mapping or None
         What else to maximise, under the same noise: ``{"kendall": 0.3}`` adds .3 times Kendall's tau to the metric.
-        "auto" is tau by 30 / n of n training queries that tell rankings apart, at most 1, times the c above: few
-        queries say more about the order of whole lists than about their top. It is nothing below .1, from some 300 c
-        queries on; where c is below .5, from some 330 documents on for k = 10; for metrics of pairs; and where a higher
-        label is worth less to the metric, by its ``gain`` or ``p_rel``. None is the metric alone.
+        "auto" weighs tau by 30 / n, at most 1, times the c above, for n training queries that tell rankings apart: few
+        queries say more about the order of whole lists than about their top. Tau is left out if that is below .1, from
+        some 300 c queries on; where c is below .5, from some 330 documents on for k = 10; for metrics of pairs; and
+        where a higher label is worth less to the metric, by its ``gain`` or ``p_rel``. None is the metric alone.
     normalize : "rank", "zscore", "minmax" or "none"
         How scores are brought to one scale in each query; see Notes.
     constraint : "simplex", "nonnegative" or "free"
@@ -66,7 +66,8 @@ class SoftBlender(BaseEstimator):  # type: ignore[misc]
     lower_is_better : bool or (n_models,) bools
         Of which models a lower score is better, as of ranks.
     l2 : float
-        Price of unequal weights: l2 / n_queries times the squared distance from equal ones is taken from the metric.
+        Penalty on unequal weights: l2 / n_queries times their squared distance from equal ones is subtracted from the
+        metric.
     method : "soft", "coordinate-ascent", "ltr-ga", "ltr-mga", "grid", "random", "equal" or "rrf"
         What finds the weights: the climb above; searches of the hard metric (``boostsoft.blending.baselines``), which
         ignore noise, sigma, mix and l2; or equal weights, of the normalised scores or of reciprocal ranks.
@@ -221,7 +222,7 @@ class SoftBlender(BaseEstimator):  # type: ignore[misc]
         y : (n_docs,)
             Labels.
         group : (n_queries,), optional
-            Documents per query, which then stand together.
+            Documents per query; each query's rows must be adjacent.
         qid : (n_docs,), optional
             Query id of each row, in any order; without either all rows are one query.
         sample_weight : (n_docs,), optional

@@ -80,10 +80,10 @@ def add_track(commands: Any) -> None:
         help="metric to track, hard and, if it has an exact expectation, soft; may be repeated (ndcg@10)",
     )
     add("--noise", choices=list(LAWS), default="gaussian", help="what softens the metric (gaussian)")
-    words = f"its scale, in spreads of the scores ({WATCHED_SIGMA:g})"
+    words = f"noise scale, in spreads of the scores ({WATCHED_SIGMA:g})"
     add("--sigma", type=positive, default=WATCHED_SIGMA, metavar="X", help=words)
     add("--every", type=whole(1), default=1, metavar="N", help="measure after every N trees, and after the last (1)")
-    add("--start", type=whole(0), default=0, metavar="N", help="begin behind so many trees (0)")
+    add("--start", type=whole(0), default=0, metavar="N", help="begin after the first N trees (0)")
     add("--label", metavar="TEXT", help="what the model is called (its file's name)")
     add("--absent", choices=["0", "nan"], default="0", help="value of a feature that a line leaves out (0)")
     add = parser.add_argument_group("what is written (nothing by default)").add_argument

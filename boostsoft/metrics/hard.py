@@ -106,7 +106,7 @@ class Metric:
     p_break : float
         Probability that the reader of pfound gives up after a document, in [0, 1]; .15 by default.
     normalizer : "relevant", "min", "retrieved" or "k"
-        What divides map@k: the query's relevant documents (trec_eval), or k if that is less, those among the
+        What divides map@k, in this order: the query's relevant documents (trec_eval), these but at most k, those in the
         first k, or k.
     pooled : bool
         One value for the documents of all queries together, in place of a mean over queries; query weights then

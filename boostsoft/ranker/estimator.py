@@ -57,7 +57,7 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         "auto" is ``{"xendcg": 0.5, "ranknet": 0.5}`` for NDCG with ``gain="exp2"`` or a table of 2^label - 1, from
         20,000 documents to train on, or where trees are not random (notebooks/08_objectives.ipynb); ``{"xendcg": 0.5,
         "softmax": 1.0, "ranknet": 1.0}`` there if under one of 50 documents is relevant, above its query's least label.
-        Ranknet is left out if a query has over 5,000 documents; otherwise nothing.
+        Ranknet is left out if a query has over 5,000 documents. Otherwise "auto" is no loss.
     noise : "gumbel", "gaussian" or "logistic"
         Law of the noise that the objective is an expectation under.
     sigma : float
@@ -68,20 +68,21 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         Number of trees, at most, of a booster. On 50,000 documents and more 100 are few: say 800 with
         ``early_stopping_rounds=50`` (notebooks/11_signal.ipynb).
     learning_rate : float or "auto"
-        How far each tree goes. "auto" is .1; from 50,000 documents with 5,000 relevant ones on, where trees are not
-        random and 100 of .1 stop on their way, it is .14 up to 100,000 documents, .2 from 200,000 to a million and .3
-        from 2,250,000 on, between as the square root of them; of more than 100 trees as much less, but .1 at least
-        (notebooks/11_signal.ipynb). On less data it is .3 for 40 to 100 trees, and of more as much less, if a trial
-        shows that .1 is too low (there is none with ``init_model``): half of the queries, of 20 or more, are learned by
-        40 trees at .45, and on the others all of these gain over 2 % more than the first 13, by more than three
-        standard errors. It ends with 20 trees where these do not, by two standard errors, over the first 6.
+        Shrinkage of each tree. "auto" is .1; from 50,000 documents with 5,000 relevant ones on, where trees are not
+        random and 100 at .1 underfit, it is .14 up to 100,000 documents, .2 from 200,000 to a million, .3 from
+        2,250,000 on, and in between proportional to the square root of their number; with more than 100 trees
+        proportionally less, but .1 at least (notebooks/11_signal.ipynb). On less data it is .3 for 40 to 100 trees, and
+        proportionally less for more, if a trial shows that .1 is too low (there is none with ``init_model``): 40 trees
+        at .45 are trained on half of the queries, of 20 or more, and on the others all of them gain over 2 % more than
+        the first 13, by more than three standard errors. It ends with 20 trees where these do not, by two standard
+        errors, over the first 6.
     num_leaves, max_depth : int
         Leaves of a tree, which grows at the leaf that gains most, and its depth; -1 does not limit it.
     min_child_samples : int
-        Documents in a leaf at least. XGBoost counts none: there a leaf must have as much curvature as so many
-        documents have on average before the first tree (``min_child_weight``).
+        Least number of documents in a leaf. XGBoost does not count them: there a leaf must have as much curvature as
+        that many documents have on average before the first tree (``min_child_weight``).
     reg_lambda : float
-        What is added to a leaf's curvature, counted in documents: as much as so many have on average before the first
+        L2, added to a leaf's curvature, in documents: as much curvature as that many have on average before the first
         tree, whatever the booster, the metric and the length of the lists. A leaf of n documents goes about
         n / (n + reg_lambda) of its way: 40 steadies small leaves and leaves large ones alone
         (notebooks/08_objectives.ipynb).
@@ -91,12 +92,12 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         Whether splits are chosen among random ones, which steadies a sum of trees: LightGBM then tries one threshold
         per feature (``extra_trees``); XGBoost, which cannot, gives a tree 7/10 of the rows that ``subsample`` leaves
         and a node half of the features, and so does LightGBM in boosters on the labels (``n_boosters``): random
-        thresholds tell features of few values, counts and codes, hardly apart (make codes columns of categories). On
-        small data random trees were worth as much as the choice of the objective (notebooks/08_objectives.ipynb).
+        thresholds hardly separate features with few distinct values, counts and codes (make codes categorical columns).
+        On small data random trees were worth as much as the choice of the objective (notebooks/08_objectives.ipynb).
         "auto" is True below 50,000 documents to train on, or with fewer than 5,000 relevant ones, above the least label
-        of their query, unless a trial speaks against it: of 20 queries or more half are learned by 10 random trees and
-        by 10 of the booster's own, and on the others the random ones gain less than .95 of what its own gain, by more
-        than three standard errors (notebooks/11_signal.ipynb).
+        of their query, unless a trial speaks against it: 10 random trees and 10 of the booster's own are trained on
+        half of the queries, of 20 or more, and on the others the random ones gain less than .95 of what its own gain,
+        by more than three standard errors (notebooks/11_signal.ipynb).
     n_boosters : int or "auto"
         Boosters whose scores are averaged, each of ``n_estimators`` trees and trained by itself from zero: the first on
         ``metric``, the second on the labels (query-RMSE) with a quarter of the leaves, the third on ``metric`` with a
@@ -122,8 +123,8 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         a fifth of the scores' spread is evaluated and, where ``mix`` has it, Kendall's tau under that noise, and their
         sum is watched: the order of the whole list steadies the choice of trees, as it does the training.
     early_stopping_rounds : int, optional
-        Trees without a better value of what is watched, on the last evaluation set, after which to stop; the trees up
-        to the best value are kept. Of several boosters each is watched and stopped by itself.
+        Stop after this many trees without a better value of what is watched on the last evaluation set; the trees up to
+        the best value are kept. Of several boosters each is watched and stopped by itself.
     validation_fraction : float, optional
         Share of the queries, drawn at random, to evaluate on in place of ``eval_set``.
     qid_column : str or int, optional
@@ -314,7 +315,7 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         y : (n_docs,)
             Labels.
         group : (n_queries,), optional
-            Documents per query, which then stand together.
+            Documents per query; each query's rows must be adjacent.
         qid : (n_docs,), optional
             Query id of each row, in any order; without either all rows are one query.
         sample_weight : (n_docs,), optional

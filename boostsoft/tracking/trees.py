@@ -159,8 +159,8 @@ def _warn_of_several_boosters(model: Any) -> None:
     n_boosters = getattr(soft_ranker(model), "n_boosters_", 1)
     if n_boosters > 1:
         warnings.warn(
-            f"{CALLER}: the model is the mean of {n_boosters} boosters, whose trees stand one after another: where to "
-            "stop is seen in one, SoftRanker(n_boosters=1)",
+            f"{CALLER}: the model is the mean of {n_boosters} boosters, whose trees stand one after another: only "
+            "SoftRanker(n_boosters=1) shows where to stop",
             stacklevel=3,
         )
 

@@ -309,6 +309,6 @@ def _warn_of_growth(caller: str, metric: AnyMetric) -> None:
     if isinstance(metric, SoftMetric) and metric.sigma_unit == "score":
         warnings.warn(
             f"{caller}: stop watches {metric.name}, which rises merely because scores grow with every tree: "
-            "sigma_unit='spread' does not",
+            "with sigma_unit='spread' it would not",
             stacklevel=4,
         )

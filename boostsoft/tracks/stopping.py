@@ -27,7 +27,7 @@ class Gain(NamedTuple):
 class StoppingRule:
     r"""Stop once the last ``patience`` trees together no longer improve the watched metric.
 
-    With d the change in each query between t - m trees and t trees, m being the patience, training stops at t if
+    With d the change in each query between T - m trees and T trees, m being the patience, training stops at T if
 
     .. math:: \bar d - \text{min\_delta} \le t \cdot \operatorname{SE}(\bar d),
 
@@ -39,8 +39,8 @@ class StoppingRule:
     Parameters
     ----------
     patience : int
-        How many trees to look back, m. With records of every n-th tree, to the last one at least m trees ago. The
-        values before the first tree serve too, so that t = start + m is the first that can stop.
+        How many trees to look back, m. With records of every n-th tree, to the last record at least m trees ago. The
+        values before the first tree count too, so that T = start + m is the first that can stop.
     confidence : float
         In (0, 1). At .5 (t = 0) training stops when the mean has not risen at all; the higher, the earlier it stops.
     min_delta : float

@@ -34,8 +34,8 @@ one table:    python -m boostsoft blend scores.csv --qid query --label grade --s
 
 A run has six columns (topic Q0 document rank score run), judgements have four (topic iteration document judgement);
 a table is CSV, or Parquet if pyarrow is installed, with a row for each query and document. Files may be gzip.
-Queries without labels are fused with the weights that the others give. What a model is worth alone is not what
-trec_eval gives: its NDCG has --gain linear; documents that a model does not have are ranked by chance below its own,
+Queries without labels are fused with the weights that the others give. The value of a single model differs from
+trec_eval's: its NDCG has --gain linear; documents that a model does not have are ranked by chance below its own,
 where trec_eval leaves them out, and topics that it did not answer count with what chance earns (judged topics that no
 run answered are left out). Written are weights.json, weights.png, fused.run and, of metrics with an exact expectation,
 curve.png.
@@ -63,7 +63,7 @@ def add_blend(commands: Any) -> None:
         type=_resamples,
         default=100,
         metavar="N",
-        help=f"of the queries, for intervals of --method {SOFT}, {LEAST_RESAMPLES} or more; 0 none (100)",
+        help=f"resamples of queries, for intervals of --method {SOFT}, {LEAST_RESAMPLES} or more; 0 none (100)",
     )
     add("--depth", type=whole(1), default=1000, metavar="N", help="documents of a query in the fused run (1000)")
     add("--name", default="boostsoft", metavar="TAG", help="what the fused run is called (boostsoft)")
@@ -88,8 +88,8 @@ def _add_weights(parser: argparse.ArgumentParser) -> None:
     words = "least label of a relevant document, in map, mrr, precision and others: trec_eval's -l (1)"
     add("--relevant-from", type=positive, metavar="LABEL", help=words)
     add("--normalize", choices=NORMALIZATIONS, default="rank", help="scale of the scores in each query (rank)")
-    add("--constraint", choices=CONSTRAINTS, default="simplex", help="of the weights (simplex)")
-    add("--method", choices=[SOFT, *METHODS], default="soft", help="how to find them (soft)")
+    add("--constraint", choices=CONSTRAINTS, default="simplex", help="constraint on the weights (simplex)")
+    add("--method", choices=[SOFT, *METHODS], default="soft", help="how to find the weights (soft)")
     add("--noise", choices=list(LAWS), default="gaussian", help="what softens the metric (gaussian)")
     add(
         "--sigma",

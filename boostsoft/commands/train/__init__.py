@@ -126,11 +126,11 @@ def _add_training(parser: argparse.ArgumentParser) -> None:
         "action": "extend",
         "metavar": "NAME=WEIGHT",
     }
-    add("--mix", **beside, help="metrics that boostsoft trains on beside it, or none (kendall=0.3)")
+    add("--mix", **beside, help="further metrics that boostsoft trains on, or none (kendall=0.3)")
     add(
         "--losses",
         **beside,
-        help="convex losses that it trains on beside it, or none (for NDCG xendcg=0.5 ranknet=0.5; with softmax where "
+        help="convex losses that it also trains on, or none (for NDCG xendcg=0.5 ranknet=0.5; with softmax where "
         "few documents are relevant)",
     )
     add("--learning-rate", type=positive, default=0.1, metavar="X", help="learning rate (0.1)")
