@@ -39,7 +39,7 @@ def fit_lightgbm(ranker: Any, X: Any, y: Any, qid: Any, *, sample_weight: Any = 
     ----------
     ranker : lightgbm.DaskLGBMRanker
         Such as ``DaskLGBMRanker(objective=bl.sklearn_objective("ndcg@10"), metric="None", time_out=1)``: with
-        ``time_out=1`` its workers wait minutes for one another, not hours, where they compute the gradients in less.
+        ``time_out=1`` its workers wait minutes for one another, not hours; each must compute its gradients in less.
     X, y, qid, sample_weight : Dask frames, series or arrays, of the same partitions
         Features, labels, query ids of any type, and weights, one per row; whole queries. They are persisted.
     **arguments

@@ -76,7 +76,7 @@ class Metric:
     Buckley and Voorhees 2000 (map) and 2004 (bpref, as trec_eval); Hanley and McNeil 1982 (auc); Kendall 1938,
     1945 (pnr, kendall); Spearman 1904.
 
-    Of an option's names the first is the default, but for pfound's ``p_rel``, and ``pooled`` is False.
+    The first value named for an option is its default, except for pfound's ``p_rel``; ``pooled`` is False.
 
     Parameters
     ----------

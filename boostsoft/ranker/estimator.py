@@ -110,14 +110,14 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         makes them the booster's own (notebooks/11_signal.ipynb); otherwise, or with ``init_model``, 1. To follow or cut
         the trees one by one say 1: those of the second booster do not go on where the first one's end.
     booster_params : dict, optional
-        Further parameters of the booster; those that the ranker has or settles itself raise, by any name, and so do
+        Further parameters of the booster; those that the ranker has or sets itself raise, under any alias, and so do
         those that LightGBM does not know, or reads elsewhere only: for its own objectives, with files, on its command
         line, on several machines or where it predicts. XGBoost warns of what it does not know. Features are counted
-        without the ``qid_column``.
-        LightGBM's ``goss`` begins behind 1 / rate trees of each booster, and of n boosters the rate is an n-th;
-        its forced splits need a leaf more than they are, which smaller boosters have then. Its ``feature_pre_filter``
-        is on by default where X is sparse and most of 1,000 columns or more have values in fewer documents than
-        ``min_child_samples``: without them, words say, training took a fifth of the time, and ranked as well.
+        without the ``qid_column``. LightGBM's ``goss`` begins after 1 / rate trees of each booster, and with n boosters
+        each has an n-th of the rate; forced splits need one leaf more than there are splits, which smaller boosters
+        then get. Its ``feature_pre_filter`` is on by default where X is sparse and most of 1,000 columns or more have
+        values in fewer documents than ``min_child_samples``: without them, words say, training took a fifth of the
+        time, and ranked as well.
     eval_metric : str, Metric, SoftMetric or a list of them, optional
         What is evaluated after every tree. The first of them is watched. By default ``metric`` under the same noise of
         a fifth of the scores' spread is evaluated and, where ``mix`` has it, Kendall's tau under that noise, and their
