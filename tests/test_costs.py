@@ -11,6 +11,7 @@ import pytest
 import boostsoft as bs
 import boostsoft.lightgbm as bl
 from boostsoft import QueryGroups
+from boostsoft.kernels.families import PLAIN
 from boostsoft.metrics import costs
 from boostsoft.objectives import reference_objective
 
@@ -127,7 +128,7 @@ def test_what_takes_hours_is_refused(n, k, ranks):
 
 def _estimate(name, n, k, sigma, ranks):
     scores = np.random.default_rng(0).normal(size=n)
-    return costs._seconds(k or n, scores, True, "gaussian", sigma, ranks)
+    return costs._seconds(k or n, scores, True, PLAIN, "gaussian", sigma, ranks)
 
 
 @pytest.mark.parametrize(("seconds_", "words"), [(601.0, "11 minutes"), (7199.0, "120 minutes"), (9000.0, "2.5 hours")])

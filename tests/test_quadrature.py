@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from textwrap import dedent
 
 import numpy as np
 import pytest
@@ -27,6 +28,8 @@ from boostsoft.kernels.quadrature import (
 )
 from boostsoft.kernels.simd import LANES, load, store
 from boostsoft.kernels.workspace import MOST_BINS
+
+from .processes import passes_alone
 
 SCIPY = {"gaussian": stats.norm, "gumbel": stats.gumbel_r, "logistic": stats.logistic}
 EPS = 1e-10
@@ -205,3 +208,42 @@ def test_a_cluster_ends_below_its_last_document():
     assert wanted_where(nothing, 1) == (8, False)
     assert wanted_where(nothing, 1, x=-np.arange(8.0), bottom=-4.5) == (6, True)
     assert wanted_where(nothing, 1, x=-np.arange(8.0), bottom=-7.0) == (8, False)
+
+
+def test_a_table_without_a_cutoff_needs_as_many_nodes_as_a_cutoff_in_the_middle():
+    """Counted in plain Python, by a block that does nothing."""
+    code = """
+        import math
+        import numpy as np
+        from boostsoft import Metric, QueryGroups
+        from boostsoft.kernels.curvature import NO_CURVATURE
+        from boostsoft.kernels.expected import ACCURACY, expect_queries
+        from boostsoft.kernels.shares import as_ranges
+        from boostsoft.kernels.simd import LANES
+        from boostsoft.kernels.workspace import ROWS, workspace
+        from boostsoft.metrics.prepared import prepare
+
+        n, counted = 400, []
+        rng = np.random.default_rng(0)
+        labels, scores = rng.integers(0, 3, n).astype(float), 5.0 * rng.normal(size=n)
+        for k in (None, n // 2):
+            metric = Metric("dcg", k=k, discount=1.0 / np.log2(np.arange(2.0, n + 2.0)))
+            queries = prepare(metric, "test", labels, QueryGroups.from_sizes([n]))
+            step, tol = ACCURACY["default"]
+            found = []
+
+            def block(law, family, filled, *rest):
+                found.append(filled)
+                return 0.0
+
+            room = workspace(ROWS, queries.family, n, min(n, int(queries.cutoffs[0])), 40.0 - math.log(tol))
+            out = [np.zeros(1), *(np.zeros(n) for _ in range(3))]
+            expect_queries(
+                block, 0, ROWS, 0, queries.family, scores, queries.gains, queries.groups.offsets, queries.cutoffs,
+                queries.smooth, queries.discount, 1.0, step, tol, 0, NO_CURVATURE, as_ranges([(0, 1)]), *out,
+                n + LANES - 1, *room,
+            )
+            counted.append(sum(found))
+        assert 100 < counted[1] < counted[0] < 2.0 * counted[1], counted  # behind a cutoff none are needed
+    """
+    passes_alone(dedent(code), NUMBA_DISABLE_JIT="1")

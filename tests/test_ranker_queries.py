@@ -331,6 +331,10 @@ def test_labels_that_are_one_in_float32_are_refused(booster, data):
         ranker(booster, metric="kendall").fit(data.X, data.y + (2**24 - 1), qid=data.qid)
     with pytest.raises(ValueError, match=r"y must stay distinct in float32, the precision .*; got -17"):
         ranker(booster, metric="kendall").fit(data.X, data.y - 1.7e9, qid=data.qid)
+    rows = np.arange(data.y.size)
+    times = np.where(rows % 20 == 0, 0.0, 1.7e9 + rows % 61)  # 0 where there was none
+    with pytest.raises(ValueError, match=r"y must stay distinct in float32, the precision .*; got 17"):
+        ranker(booster, metric="kendall").fit(data.X, times, qid=data.qid)
     ranker(booster, metric="kendall").fit(data.X, data.y * 2.0**40, qid=data.qid)
     told = r"y must stay distinct in float32, .*: got labels from 200000 to 200000, 0\.02 apart, which it moves by 0\.0"
     fine = np.random.default_rng(0).choice(np.linspace(0, 0.02, 300), data.y.size)

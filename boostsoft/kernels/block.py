@@ -1,7 +1,7 @@
 """One block of nodes over a run of documents: rows forward, the value, and rows backward with the derivatives.
 
 A block is eight nodes in the lanes layout, or one node in the ranks layout (``recursion`` describes both). All
-arrays come from a workspace that a thread allocates once; rows that do not fit a core's own cache are kept as
+arrays come from a workspace that a run borrows (``workspace``); rows that do not fit a core's own cache are kept as
 checkpoints, about sqrt(n) documents apart, and made a second time on the way back.
 """
 

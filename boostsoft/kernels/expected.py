@@ -32,6 +32,7 @@ from .quadrature import (
     ANYWHERE,
     SMOOTH,
     TOP,
+    cut_place,
     fill_bins,
     fineness,
     next_nodes,
@@ -106,7 +107,7 @@ def _cluster_value(
     n = last - first
     n_bins = fill_bins(law, u, first, last, bins)
     origin = 0.0 if law == GAUSSIAN else tail_origin(u, first, last)
-    cut = u[first + min(ranks - first, n - 1)]
+    cut = u[first + cut_place(n, ranks - first)]
     h = node_step(law, shape, n, h, ranks - first, cut, origin, bins, n_bins, fine, scratch)
     start_nodes(law, shape, n, u[first] + reach_right, origin, state)
     mixed = engine == MIXED or engine == CASCADES

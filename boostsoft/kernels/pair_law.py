@@ -95,7 +95,7 @@ def pair_law(law, d):
 
 @kernel
 def law_reach(law, eps):
-    """The distance beyond which the tail is below eps."""
+    """The distance beyond which the tail is below eps, or 1.05 eps if logistic."""
     span = -math.log(eps)
     if law == GAUSSIAN:
         return 2.0 * math.sqrt(span)

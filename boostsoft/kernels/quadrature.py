@@ -320,14 +320,19 @@ def _crossing(law, count, x, n, bins, n_bins, fine, scratch):
 
 
 @routine
+def cut_place(n, cut):
+    """Where the cutoff's document is among n; a table of discounts that no cutoff ends has one in the middle."""
+    return cut if cut < n else n // 2
+
+
+@routine
 def _cut_factor(shape, n, cut, variance):
     """How much shorter the step is where a cutoff lies in a long, spread-out list; the shape is not SMOOTH.
 
     The count above the cutoff's document varies by the root of its variance; the map's roots take it for the root
-    of the documents above or below, which is too much where most of those are certain. A table of discounts that no
-    cutoff ends counts as a cutoff in the middle.
+    of the documents above or below, which is too much where most of those are certain.
     """
-    k = n // 2 if cut >= n else cut
+    k = cut_place(n, cut)
     grip = 1.0 / math.sqrt(k + _OFFSET)
     if shape == ANYWHERE:
         grip += 1.0 / math.sqrt(n - k + _OFFSET)

@@ -25,7 +25,7 @@ from .expected import MISS, rule_shape, score_gap
 from .lambdas import SOFT, lambda_query
 from .noise import GAUSSIAN, noise, pair_reach, reach
 from .precision import NEGLIGIBLE
-from .quadrature import fill_bins, fineness, next_nodes, node_step, nodes_wanted, start_nodes, tail_origin
+from .quadrature import cut_place, fill_bins, fineness, next_nodes, node_step, nodes_wanted, start_nodes, tail_origin
 from .simd import LANES, lane_sum, load, splat, store
 from .sorting import whole_order
 from .workspace import MOST_BINS
@@ -130,7 +130,7 @@ def _cluster(law, u, gains, start, size, n, ranks, smooth, discount, h, eps, mis
     origin = 0.0 if law == GAUSSIAN else tail_origin(u, 0, size)
     fine = fineness(law, n, miss_allowed)
     shape = rule_shape(smooth, start, start + size, ranks)
-    cut = u[min(ranks - start, size - 1)]
+    cut = u[cut_place(size, ranks - start)]
     h = node_step(law, shape, size, h, ranks - start, cut, origin, bins, n_bins, fine, scratch)
     start_nodes(law, shape, size, u[0] + right, origin, state)
     low, high, done = 0, 0, False

@@ -1,7 +1,8 @@
 """What the kernels cost per query, in nanoseconds on one core, and the refusal of what would take too long.
 
-Rough models, measured on the machines of 2025 from 2 to 30,000 documents, within a factor of 2 or so. They share the
-work between threads, say whether a second thread pays, and tell minutes from hours.
+Rough models, measured on the machines of 2025 from 2 to 30,000 documents, mostly within a factor of 2, at
+``accuracy="high"`` of 4. They share the work between threads, say whether a second thread pays, and tell minutes from
+hours.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ def exact_costs(queries: PreparedQueries, engines: NDArray[np.int8]) -> FloatArr
     ranks = np.minimum(queries.cutoffs, sizes)
     by_odds = 3e3 + 45.0 * ranks**2 + (100.0 + 4.0 * ranks) * sizes
     few = (engines == ODDS) & (sizes <= MOST_CROWD)
-    by_rows = 2e3 + sizes * _per_document(queries.cutoffs, sizes, queries.smooth)
+    by_rows = 2e3 + sizes * _per_document(queries.cutoffs, sizes, queries.smooth, queries.family)
     cascades = 2e3 + (2000.0 if queries.family == MARKED else 1000.0) * sizes
     engine = [few, np.isin(engines, BY_ODDS), engines == MIXED, engines == CASCADES]
     costs = [400.0 + sizes * (120.0 + 12.0 * ranks), by_odds, 3e3 + 900.0 * sizes, cascades]
@@ -85,7 +86,9 @@ def listwise_costs(queries: PreparedQueries) -> FloatArray:
 def soft_lambda_costs(queries: PreparedQueries) -> FloatArray:
     """Of expected discount differences: every pair of documents at every rank, if all are within reach."""
     sizes = queries.groups.sizes.astype(np.float64)
-    return 25e3 + 5.0 * sizes**2 * (np.minimum(queries.cutoffs, sizes) + 4.0)
+    ranks = np.minimum(queries.cutoffs, sizes)
+    beyond_caches = np.clip(ranks / 25.0, 1.0, 8.0)
+    return 25e3 + 5.0 * beyond_caches * sizes**2 * (ranks + 4.0)
 
 
 def refuse_long_pairs(caller: str, queries: PreparedQueries) -> None:
@@ -112,15 +115,17 @@ def refuse_slow(rule: str, queries: PreparedQueries, costs: FloatArray, remedy: 
         )
 
 
-def _per_document(cutoffs: IntArray | int, crowd: FloatArray, smooth: bool) -> FloatArray:
+def _per_document(cutoffs: IntArray | int, crowd: FloatArray, smooth: bool, family: int) -> FloatArray:
     """A document's cost among so many within reach: nodes times the ranks that it may have.
 
-    Nodes close up to the width of an order statistic if a cutoff lies among these documents. The count of documents
-    above a node varies by the square root of their number, and so many ranks are carried on.
+    Nodes close up to the width of an order statistic if a cutoff lies among these documents, more so where a discount
+    may jump at any rank. The count of documents above a node varies by the square root of their number, and so many
+    ranks are carried on, in average precision twice as many ways.
     """
     inner = np.minimum(cutoffs, crowd)
-    nodes = 45.0 + np.where((inner < crowd) | (not smooth), 3.0 * np.sqrt(inner), 5.0 * np.log(np.maximum(crowd, 1.0)))
-    return 1.2 * nodes * (np.minimum(inner, 4.0 * np.sqrt(crowd)) + 4.0)
+    whole = 5.0 * np.log(np.maximum(crowd, 1.0)) if smooth else 12.0 * np.sqrt(inner)
+    nodes = 45.0 + np.where(inner < crowd, 3.0 * np.sqrt(inner), whole)
+    return (4.0 if family == MARKED else 1.2) * nodes * (np.minimum(inner, 4.0 * np.sqrt(crowd)) + 4.0)
 
 
 def refuse_long(
@@ -130,7 +135,7 @@ def refuse_long(
     for q in np.flatnonzero(costs > LIMIT_SECONDS * 1e9):
         own = scores[int(queries.groups.offsets[q]) : int(queries.groups.offsets[q + 1])]
         cutoff = int(queries.cutoffs[q])
-        seconds = _seconds(cutoff, own, queries.smooth, noise, sigma, ranks)
+        seconds = _seconds(cutoff, own, queries.smooth, queries.family, noise, sigma, ranks)
         if not queries.pairwise and seconds > LIMIT_SECONDS:
             remedy = f"{queries.metric}@10" + (", or ranks='exact', which costs less" if ranks == "softrank" else "")
             raise ValueError(
@@ -140,12 +145,13 @@ def refuse_long(
             )
 
 
-def _seconds(cutoff: int, scores: FloatArray, smooth: bool, noise: str, sigma: float, ranks: str) -> float:
+def _seconds(cutoff: int, scores: FloatArray, smooth: bool, family: int, noise: str, sigma: float, ranks: str) -> float:
     """Of one query, from its scores: documents out of each other's reach do not add to each other's cost."""
     if ranks == "softrank":
         crowd = _within(sigma * _PAIR_REACH[noise], scores)
         return float(1.5e-9 * (crowd * np.minimum(cutoff, crowd)).sum())
-    return float(1e-9 * _per_document(cutoff, _within(sigma * _REACH[noise], scores), smooth).sum())
+    crowd = _within(sigma * _REACH[noise], scores)
+    return float(1e-9 * _per_document(cutoff, crowd, smooth, family).sum())
 
 
 def _within(reach: float, scores: FloatArray) -> FloatArray:

@@ -48,7 +48,7 @@ _ROOM_BELOW, _DEEP = 1.75, 64
 _BY_ODDS = {PLAIN: ODDS, ABSORBING: ABSORBED, MARKED: COUNTED}  # the families that sum over ranks
 _CELLS_AT_A_TIME = 2**18  # of draws x documents: 2 MiB of noise
 _WIDE, _UNBRIDGED = 1e8, 1e4  # sigmas: scores that reach farther have their gaps cut; a gap that no draw bridges
-# longer lists have a workspace of their own size, which is not kept: that of all others would be as large
+# longer lists have a workspace of their own size, kept only if it is small: that of all others would be as large
 _COMMON, _LONG = 2048, 16
 _HUGE = 1e290  # no difference of scores beyond floats is within the reach of a smaller sigma, not even in steps
 

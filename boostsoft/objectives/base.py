@@ -42,6 +42,7 @@ class Objective(ABC):
     ) -> PreparedQueries:
         """Check the labels once for all iterations; ``part`` of the data may have nothing to learn.
 
+        What it returns has ``read_by=self.reads()``, which ``gradient_curvature`` looks at.
         ``caller`` is whom errors name, here and in what is done with the queries.
         """
 

@@ -263,7 +263,7 @@ def _refuse_deep(caller: str, queries: PreparedQueries, depth: int) -> None:
 def with_every_discount(queries: PreparedQueries) -> PreparedQueries:
     """The same with the discounts of all ranks, also behind the truncation."""
     longest = int(queries.groups.sizes.max())
-    return replace(queries, discount=np.array(DISCOUNTS["log2"](np.arange(1.0, longest + 1.0))), plans={})
+    return replace(queries, discount=np.array(DISCOUNTS["log2"](np.arange(1.0, longest + 2.0))), plans={})
 
 
 def ranknet_and_tau(

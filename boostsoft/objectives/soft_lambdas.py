@@ -66,9 +66,9 @@ class SoftLambdaObjective(Objective):
     LightGBM's ``lambdarank`` keeps their discounts. Queries of equal gains, or of one document, get a gradient of 0 and
     1e-12 of curvature. Row weights of LightGBM multiply a document's gradient and curvature.
 
-    A query of n documents within reach of the noise costs O(Q n^2 k), Q = 20 to 60 nodes, and 8 n^2 bytes: 50 us for 20
-    documents and .3 to .9 ms for 120 at k = 10, 7 to 20 times LightGBM's ``lambdarank``. More than 10,000 documents are
-    refused.
+    A query of n documents within reach of the noise costs O(Q n^2 k), Q = 20 to 60 nodes, and 8 n^2 + 64 n k bytes: 50
+    us for 20 documents and .3 to .9 ms for 120 at k = 10, 7 to 20 times LightGBM's ``lambdarank``. More than 10,000
+    documents are refused.
 
     Examples
     --------

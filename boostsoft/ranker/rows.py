@@ -91,7 +91,9 @@ def _refuse_merged(caller: str, labels: FloatArray) -> None:
     with np.errstate(over="ignore", invalid="ignore"):  # beyond float32 they are refused elsewhere
         kept = labels.astype(np.float32).astype(np.float64)
         moved, reach = float(np.abs(kept - labels).max()), float(labels.max() - labels.min())
-    if not moved > _ROUNDED * reach or np.unique(kept).size == np.unique(labels).size:
+    n_kept, n_given = np.unique(kept).size, np.unique(labels).size
+    # times, say, beside a 0 that stands for none, move by little of what labels are apart
+    if n_kept == n_given or not (moved > _ROUNDED * reach or (large.any() and 2 * n_kept < n_given)):
         return
     if large.any():
         got = f"whole numbers above 2^24 do not; got {labels[large.argmax()]:.0f}"
