@@ -15,7 +15,7 @@ from scipy import sparse
 
 from boostsoft import Metric, QueryGroups, SoftBlender, SoftRanker, blend_curve, track_trees
 from boostsoft.queries import split_queries
-from boostsoft.ranker.features import Features, _filled, are_mostly_rare
+from boostsoft.ranker.features import Features, _filled, _values, are_mostly_rare
 from boostsoft.ranker.fitted import encoded
 
 from . import ranker_cases
@@ -93,6 +93,8 @@ def test_a_few_rows_of_many_categories_are_scored_as_among_others(booster, own, 
         np.testing.assert_array_equal(model.predict(part), wanted)
     unknown = part.assign(user=pd.Categorical(["zz"] * len(part), categories=["zz", *names[::-1]]), x=frame["x"][3])
     np.testing.assert_array_equal(model.predict(unknown), missing)
+    assert len(_values(frame["user"][:2])[0]) == 2  # of rows, not of all categories: these take longer than the trees
+    assert model._encoder._places is model._encoder._places
     assert b"_places" not in pickle.dumps(model)  # what is looked up is made again
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict(unknown), missing)
 
