@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import nullcontext
 
 import lightgbm as lgb
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 import boostsoft as bs
 import boostsoft.lightgbm as bl
 from boostsoft import QueryGroups
-from boostsoft.kernels.families import PLAIN
+from boostsoft.kernels.families import MARKED, PLAIN
 from boostsoft.metrics import costs
 from boostsoft.objectives import reference_objective
 
@@ -129,6 +130,26 @@ def test_what_takes_hours_is_refused(n, k, ranks):
 def _estimate(name, n, k, sigma, ranks):
     scores = np.random.default_rng(0).normal(size=n)
     return costs._seconds(k or n, scores, True, PLAIN, "gaussian", sigma, ranks)
+
+
+@pytest.mark.parametrize(
+    ("smooth", "family", "taken", "refused"), [(False, PLAIN, 90_000, 120_000), (True, MARKED, 400_000, 600_000)]
+)
+def test_tables_and_average_precision_by_rows_are_refused_sooner(smooth, family, taken, refused):
+    """Measured: nodes of a table grow by the root of the documents, and average precision carries twice as much."""
+    for n, long in ((taken, False), (refused, True)):
+        scores = np.random.default_rng(0).normal(size=n)
+        assert (costs._seconds(n, scores, smooth, family, "gumbel", 1.0, "exact") > costs.LIMIT_SECONDS) is long
+
+
+@pytest.mark.parametrize(
+    ("metric", "n", "long"), [("ndcg", 2400, False), ("ndcg", 2600, True), ("ndcg@10", 9000, False)]
+)
+def test_soft_lambdas_of_all_ranks_are_refused_sooner(metric, n, long):
+    """Beyond some 25 ranks what a pair needs leaves the cores' own caches: up to eight times as long for each."""
+    objective, groups = reference_objective("softlambda", metric=metric), QueryGroups.from_sizes([n])
+    with pytest.raises(ValueError, match="metric must have a smaller cutoff") if long else nullcontext():
+        objective.prepare(np.arange(n) % 3, groups)
 
 
 @pytest.mark.parametrize(("seconds_", "words"), [(601.0, "11 minutes"), (7199.0, "120 minutes"), (9000.0, "2.5 hours")])
