@@ -185,6 +185,9 @@ def test_scores_and_weights_must_be_finite():
         bd.evaluate("ndcg", y, y, qid, weight=-1.0 * y)
     with pytest.raises(ValueError, match=r"evaluate: partition 1: y_true must be finite; got nan at position 1"):
         bd.evaluate("ndcg", holes, y, qid)
+    days = chunked(np.array([0, 1, 2, 3], dtype="datetime64[D]"), 2, 2)
+    with pytest.raises(TypeError, match=r"evaluate: partition 0: y_true must hold numbers; got dtype datetime64"):
+        bd.evaluate("ndcg", days, y, qid)
 
 
 def test_a_client_is_needed():

@@ -34,7 +34,7 @@ def evaluate(metric: str | Metric | SoftMetric, y_true: Any, y_score: Any, qid: 
     Raises
     ------
     TypeError
-        If data is no Dask collection, or the metric is of another kind.
+        If data is no Dask collection or holds no numbers, or the metric is of another kind.
     ValueError
         If a query is split over partitions, labels or scores are not finite, weights are negative or all 0, or the
         metric is pooled or has one cutoff per query.
@@ -57,8 +57,9 @@ def evaluate(metric: str | Metric | SoftMetric, y_true: Any, y_score: Any, qid: 
     def total(sums: Callable[..., FloatArray], *arguments: Any) -> FloatArray:
         found = on_parts(_CALLER, kept, _sums_or_why_not, sums, *arguments)
         for place, one in enumerate(found):
-            if isinstance(one, str):
-                raise ValueError(f"{_CALLER}: partition {place}: {one}")
+            if isinstance(one, tuple):
+                kind, wrong = one
+                raise kind(f"{_CALLER}: partition {place}: {wrong}")
         added: FloatArray = np.array(found).sum(axis=0)
         return added
 
@@ -66,12 +67,15 @@ def evaluate(metric: str | Metric | SoftMetric, y_true: Any, y_score: Any, qid: 
     return pooled_mean(total(_mean_sums, in_score_units(chosen, over_all)))
 
 
-def _sums_or_why_not(part: dict[str, Any], sums: Callable[..., FloatArray], *arguments: Any) -> FloatArray | str:
+def _sums_or_why_not(
+    part: dict[str, Any], sums: Callable[..., FloatArray], *arguments: Any
+) -> FloatArray | tuple[type[Exception], str]:
     """Runs on a worker, and returns what is wrong in place of raising it there."""
     try:
         return sums(part, *arguments)
-    except ValueError as error:
-        return str(error).removeprefix(f"{_CALLER}: ")
+    except (TypeError, ValueError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        return kind, str(error).removeprefix(f"{_CALLER}: ")
 
 
 def _spread_sums(part: dict[str, Any]) -> FloatArray:
