@@ -35,8 +35,9 @@ from .choices import Accuracy, Hessian, Noise, Progress, Reference
 from .metric_lists import MetricList
 from .metrics.hard import Metric
 from .metrics.soft import AnyMetric, MetricWeights
+from .objectives import SoftObjective
 from .objectives import reference_objective as _reference
-from .objectives.soft import read_objective
+from .objectives.base import made_by
 from .tracks.live import LiveTrack
 from .tracks.stopping import StoppingRule
 
@@ -142,8 +143,9 @@ def objective(
     3
     """
     return LightGBMObjective(
-        read_objective(
+        made_by(
             "boostsoft.lightgbm.objective",
+            SoftObjective,
             metric,
             mix=mix,
             losses=losses,
@@ -216,8 +218,9 @@ def sklearn_objective(
     3
     """
     return SklearnObjective(
-        read_objective(
+        made_by(
             "boostsoft.lightgbm.sklearn_objective",
+            SoftObjective,
             metric,
             mix=mix,
             losses=losses,

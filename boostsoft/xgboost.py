@@ -44,7 +44,7 @@ from .metrics.registry import REGISTRY
 from .metrics.soft import AnyMetric, MetricWeights, SoftMetric, SomeMetrics, watched_soft
 from .objectives import SoftObjective
 from .objectives import reference_objective as _reference
-from .objectives.soft import read_objective
+from .objectives.base import made_by
 
 if TYPE_CHECKING:
     from xgboost import Booster
@@ -137,8 +137,9 @@ def objective(
     >>> xgb.train(params, train, 3, obj=bx.objective("ndcg@10", sigma=0.5)).num_boosted_rounds()
     3
     """
-    rule = read_objective(
+    rule = made_by(
         "boostsoft.xgboost.objective",
+        SoftObjective,
         metric,
         mix=mix,
         losses=losses,

@@ -189,17 +189,17 @@ def test_query_weights_multiply_and_a_query_alone_contributes_the_same():
             ValueError,
             "LambdaObjective: kind must be one of 'lambdarank', 'ranknet'; got 'list",
         ),
-        ({"truncation_level": 0}, ValueError, r"reference_objective: truncation_level must be from 1 to 2\^53; got 0"),
-        ({"truncation_level": 2.5}, TypeError, "reference_objective: truncation_level must be a whole number; got 2.5"),
-        ({"kind": "ranknet", "norm": True}, TypeError, "reference_objective: truncation_level and norm belong to lamb"),
+        ({"truncation_level": 0}, ValueError, r"LambdaObjective: truncation_level must be from 1 to 2\^53; got 0"),
+        ({"truncation_level": 2.5}, TypeError, "LambdaObjective: truncation_level must be a whole number; got 2.5"),
+        ({"kind": "ranknet", "norm": True}, TypeError, "LambdaObjective: truncation_level and norm belong to lamb"),
         (
             {"kind": "ranknet", "truncation_level": 30},
             TypeError,
             "truncation_level and norm belong to lambdarank; rank",
         ),
-        ({"norm": 1}, TypeError, "reference_objective: norm must be True or False; got 1"),
-        ({"sigmoid": 0.0}, ValueError, "reference_objective: sigmoid must be finite and above 0; got 0.0"),
-        ({"gain": "square"}, ValueError, "reference_objective: gain must be one of 'exp2', 'linear'; got 'square'"),
+        ({"norm": 1}, TypeError, "LambdaObjective: norm must be True or False; got 1"),
+        ({"sigmoid": 0.0}, ValueError, "LambdaObjective: sigmoid must be finite and above 0; got 0.0"),
+        ({"gain": "square"}, ValueError, "LambdaObjective: gain must be one of 'exp2', 'linear'; got 'square'"),
     ],
 )
 def test_bad_options_are_named(options, error, message):

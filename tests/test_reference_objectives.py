@@ -536,6 +536,15 @@ def test_bad_options_are_named(kind, options, error, message):
         reference_objective(kind, **options)
 
 
+@pytest.mark.parametrize("kind", REFERENCES)
+def test_errors_name_what_was_called(kind):
+    own = type(REFERENCES[kind]()).__name__
+    with pytest.raises(ValueError, match=rf"^{own}: query_weight must be finite; got nan at position 0"):
+        REFERENCES[kind](query_weight=[np.nan])
+    with pytest.raises(ValueError, match=r"^reference_objective: query_weight must be finite; got nan at position 0"):
+        reference_objective(kind, query_weight=[np.nan])
+
+
 def test_defaults_are_the_papers():
     assert LambdaLossObjective() == LambdaLossObjective(mu=10.0, truncation_level=None, sigmoid=1.0, gain="exp2")
     assert XENDCGObjective() == XENDCGObjective(gamma="uniform", seed=0, terms=3, gain="exp2")

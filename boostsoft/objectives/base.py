@@ -7,18 +7,17 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Hashable
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
-from ..arguments import FloatArray, finite_vector, of_type, refuse_negative, short
+from ..arguments import FloatArray, finite_vector, of_type, refuse_negative, set_fields, short
 from ..kernels.curvature import TINY
 from ..metrics.coefficients import falls
 from ..metrics.hard import Metric
 from ..metrics.prepared import PreparedQueries, prepare
 from ..query_groups import QueryGroups, query_weights
 
-CALLER = "reference_objective"  # by which those of the literature are made
 NOTHING = "{}: there is nothing to learn: no query (of positive weight) has documents {}"
 
 
@@ -78,6 +77,11 @@ class Objective(ABC):
     ) -> tuple[FloatArray, FloatArray]:
         """What ``gradient_curvature`` returns, of float64 that have been checked: kernels would read past the end."""
 
+    @staticmethod
+    def _checked(caller: str, *args: Any, **options: Any) -> dict[str, Any]:
+        """The fields, from what the constructor is given; errors name ``caller``."""
+        raise NotImplementedError
+
     def _arguments(self) -> dict[str, Any]:
         """What the constructor was given, checked."""
         names = inspect.signature(type(self)).parameters
@@ -85,6 +89,18 @@ class Objective(ABC):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self._arguments().items())})"
+
+
+Made = TypeVar("Made", bound=Objective)
+
+
+def made_by(caller: str, kind: type[Made], *given: Any, **options: Any) -> Made:
+    """The objective that its constructor makes of the same arguments, but that errors name ``caller``."""
+    bound = inspect.signature(kind).bind(*given, **options)
+    bound.apply_defaults()
+    made = kind.__new__(kind)
+    set_fields(made, kind._checked(caller, **bound.arguments))
+    return made
 
 
 def kept_weights(caller: str, weights: Any) -> tuple[float, ...] | None:

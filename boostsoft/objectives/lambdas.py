@@ -25,7 +25,7 @@ from ..metrics.prepared import PreparedQueries
 from ..metrics.soft import as_metric
 from ..metrics.spec import DISCOUNTS, Gain
 from ..query_groups import QueryGroups
-from .base import CALLER, Objective, kept_weights, read_labels, refuse_falling_gain, weighted
+from .base import Objective, kept_weights, read_labels, refuse_falling_gain, weighted
 
 LAMBDA_KINDS = get_args(LambdaKind)
 _NO_TRUNCATION = 2**53
@@ -92,19 +92,24 @@ class LambdaObjective(Objective):
         gain: Gain = "exp2",
         query_weight: Any = None,
     ) -> None:
-        one_of("LambdaObjective", "kind", kind, LAMBDA_KINDS)  # by this name: reference_objective knows more kinds
+        set_fields(self, self._checked("LambdaObjective", kind, truncation_level, norm, sigmoid, gain, query_weight))
+
+    @staticmethod
+    def _checked(
+        caller: str, kind: Any, truncation_level: Any, norm: Any, sigmoid: Any, gain: Any, query_weight: Any
+    ) -> dict[str, Any]:
+        one_of(caller, "kind", kind, LAMBDA_KINDS)
         if kind == "ranknet" and (truncation_level, norm) != (None, None):
-            raise TypeError(f"{CALLER}: truncation_level and norm belong to lambdarank; ranknet weighs all pairs alike")
-        depth = 30 if truncation_level is None else whole_number(CALLER, "truncation_level", truncation_level, 1)
-        checked = {
+            raise TypeError(f"{caller}: truncation_level and norm belong to lambdarank; ranknet weighs all pairs alike")
+        depth = 30 if truncation_level is None else whole_number(caller, "truncation_level", truncation_level, 1)
+        return {
             "kind": kind,
             "truncation_level": depth,
-            "norm": norm is None or as_flag(CALLER, "norm", norm),
-            "sigmoid": positive_number(CALLER, "sigmoid", sigmoid),
-            "metric": as_metric(CALLER, "ndcg", {"k": depth, "gain": gain}),
-            "query_weight": kept_weights(CALLER, query_weight),
+            "norm": norm is None or as_flag(caller, "norm", norm),
+            "sigmoid": positive_number(caller, "sigmoid", sigmoid),
+            "metric": as_metric(caller, "ndcg", {"k": depth, "gain": gain}),
+            "query_weight": kept_weights(caller, query_weight),
         }
-        set_fields(self, checked)
 
     def _arguments(self) -> dict[str, Any]:
         own = () if self.kind == "lambdarank" else ("truncation_level", "norm")  # which ranknet does not take
@@ -208,15 +213,20 @@ class LambdaLossObjective(Objective):
         gain: Gain = "exp2",
         query_weight: Any = None,
     ) -> None:
-        depth = None if truncation_level is None else whole_number(CALLER, "truncation_level", truncation_level, 1)
-        checked = {
-            "mu": non_negative_number(CALLER, "mu", mu),
+        set_fields(self, self._checked("LambdaLossObjective", mu, truncation_level, sigmoid, gain, query_weight))
+
+    @staticmethod
+    def _checked(
+        caller: str, mu: Any, truncation_level: Any, sigmoid: Any, gain: Any, query_weight: Any
+    ) -> dict[str, Any]:
+        depth = None if truncation_level is None else whole_number(caller, "truncation_level", truncation_level, 1)
+        return {
+            "mu": non_negative_number(caller, "mu", mu),
             "truncation_level": depth,
-            "sigmoid": positive_number(CALLER, "sigmoid", sigmoid),
-            "metric": as_metric(CALLER, "ndcg", {"k": depth, "gain": gain}),
-            "query_weight": kept_weights(CALLER, query_weight),
+            "sigmoid": positive_number(caller, "sigmoid", sigmoid),
+            "metric": as_metric(caller, "ndcg", {"k": depth, "gain": gain}),
+            "query_weight": kept_weights(caller, query_weight),
         }
-        set_fields(self, checked)
 
     def prepare(
         self, y_true: Any, groups: QueryGroups, *, part: bool = False, caller: str = "LambdaLossObjective.prepare"

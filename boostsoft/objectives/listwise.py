@@ -20,7 +20,7 @@ from ..metrics.prepared import PreparedQueries
 from ..metrics.soft import as_metric
 from ..metrics.spec import Gain
 from ..query_groups import QueryGroups
-from .base import CALLER, Objective, kept_weights, read_labels, weighted
+from .base import Objective, kept_weights, read_labels, weighted
 from .draws import uniform_draws
 
 GAMMAS = get_args(Gamma)
@@ -91,12 +91,15 @@ class ListNetObjective(_OfGains):
     query_weight: tuple[float, ...] | None
 
     def __init__(self, *, temperature: float = 1.0, gain: Gain = "linear", query_weight: Any = None) -> None:
-        checked = {
-            "temperature": positive_number(CALLER, "temperature", temperature),
-            "metric": as_metric(CALLER, "dcg", {"gain": gain}),
-            "query_weight": kept_weights(CALLER, query_weight),
+        set_fields(self, self._checked("ListNetObjective", temperature, gain, query_weight))
+
+    @staticmethod
+    def _checked(caller: str, temperature: Any, gain: Any, query_weight: Any) -> dict[str, Any]:
+        return {
+            "temperature": positive_number(caller, "temperature", temperature),
+            "metric": as_metric(caller, "dcg", {"gain": gain}),
+            "query_weight": kept_weights(caller, query_weight),
         }
-        set_fields(self, checked)
 
     def unchecked(
         self, queries: PreparedQueries, scores: FloatArray, row_weight: FloatArray | None = None
@@ -155,11 +158,14 @@ class SoftmaxObjective(_OfGains):
     query_weight: tuple[float, ...] | None
 
     def __init__(self, *, gain: Gain = "exp2", query_weight: Any = None) -> None:
-        checked = {
-            "metric": as_metric(CALLER, "ndcg", {"gain": gain}),
-            "query_weight": kept_weights(CALLER, query_weight),
+        set_fields(self, self._checked("SoftmaxObjective", gain, query_weight))
+
+    @staticmethod
+    def _checked(caller: str, gain: Any, query_weight: Any) -> dict[str, Any]:
+        return {
+            "metric": as_metric(caller, "ndcg", {"gain": gain}),
+            "query_weight": kept_weights(caller, query_weight),
         }
-        set_fields(self, checked)
 
     def unchecked(
         self, queries: PreparedQueries, scores: FloatArray, row_weight: FloatArray | None = None
@@ -236,14 +242,17 @@ class XENDCGObjective(Objective):
         gain: Gain = "exp2",
         query_weight: Any = None,
     ) -> None:
-        checked = {
-            "gamma": _as_gamma(gamma),
-            "seed": whole_number(CALLER, "seed", seed, 0),
-            "terms": whole_number(CALLER, "terms", terms, 1, _MOST_TERMS),
-            "metric": as_metric(CALLER, "ndcg", {"gain": gain}),
-            "query_weight": kept_weights(CALLER, query_weight),
+        set_fields(self, self._checked("XENDCGObjective", gamma, seed, terms, gain, query_weight))
+
+    @staticmethod
+    def _checked(caller: str, gamma: Any, seed: Any, terms: Any, gain: Any, query_weight: Any) -> dict[str, Any]:
+        return {
+            "gamma": _as_gamma(caller, gamma),
+            "seed": whole_number(caller, "seed", seed, 0),
+            "terms": whole_number(caller, "terms", terms, 1, _MOST_TERMS),
+            "metric": as_metric(caller, "ndcg", {"gain": gain}),
+            "query_weight": kept_weights(caller, query_weight),
         }
-        set_fields(self, checked)
 
     def reads(self) -> tuple[Hashable, ...]:
         """The gammas, too, if there is one for each document."""
@@ -319,11 +328,14 @@ class QueryRMSEObjective(_OfGains):
     query_weight: tuple[float, ...] | None
 
     def __init__(self, *, gain: Gain = "linear", query_weight: Any = None) -> None:
-        checked = {
-            "metric": as_metric(CALLER, "dcg", {"gain": gain}),
-            "query_weight": kept_weights(CALLER, query_weight),
+        set_fields(self, self._checked("QueryRMSEObjective", gain, query_weight))
+
+    @staticmethod
+    def _checked(caller: str, gain: Any, query_weight: Any) -> dict[str, Any]:
+        return {
+            "metric": as_metric(caller, "dcg", {"gain": gain}),
+            "query_weight": kept_weights(caller, query_weight),
         }
-        set_fields(self, checked)
 
     def unchecked(
         self, queries: PreparedQueries, scores: FloatArray, row_weight: FloatArray | None = None
@@ -357,12 +369,12 @@ def _least(query_weight: tuple[float, ...] | None) -> float:
     return 0.0 if query_weight is None else TINY
 
 
-def _as_gamma(gamma: Any) -> str | tuple[float, ...]:
+def _as_gamma(caller: str, gamma: Any) -> str | tuple[float, ...]:
     if isinstance(gamma, str):
-        return str(one_of(CALLER, "gamma", gamma, GAMMAS))
-    values = finite_vector(CALLER, "gamma", gamma)
+        return str(one_of(caller, "gamma", gamma, GAMMAS))
+    values = finite_vector(caller, "gamma", gamma)
     if values.min() < 0.0 or values.max() > 1.0:
-        raise ValueError(f"{CALLER}: gamma must be from 0 to 1; got {values.min()} to {values.max()}")
+        raise ValueError(f"{caller}: gamma must be from 0 to 1; got {values.min()} to {values.max()}")
     return tuple(values.tolist())
 
 

@@ -10,22 +10,25 @@ from typing import Any, Literal, overload
 
 from ..arguments import one_of
 from ..choices import Reference
-from .base import CALLER, Objective
+from .base import Objective, made_by
 from .lambdas import LambdaLossObjective, LambdaObjective
 from .listwise import ListNetObjective, QueryRMSEObjective, SoftmaxObjective, XENDCGObjective
 from .soft_lambdas import SoftLambdaObjective
 
+_CALLER = "reference_objective"
+
+_CLASSES: Mapping[Reference, tuple[type[Objective], tuple[str, ...]]] = {  # and what they are given first
+    "lambdarank": (LambdaObjective, ("lambdarank",)),
+    "ranknet": (LambdaObjective, ("ranknet",)),
+    "lambdaloss": (LambdaLossObjective, ()),
+    "softlambda": (SoftLambdaObjective, ()),
+    "xendcg": (XENDCGObjective, ()),
+    "softmax": (SoftmaxObjective, ()),
+    "listnet": (ListNetObjective, ()),
+    "queryrmse": (QueryRMSEObjective, ()),
+}
 REFERENCES: Mapping[Reference, Callable[..., Objective]] = MappingProxyType(
-    {
-        "lambdarank": partial(LambdaObjective, "lambdarank"),
-        "ranknet": partial(LambdaObjective, "ranknet"),
-        "lambdaloss": LambdaLossObjective,
-        "softlambda": SoftLambdaObjective,
-        "xendcg": XENDCGObjective,
-        "softmax": SoftmaxObjective,
-        "listnet": ListNetObjective,
-        "queryrmse": QueryRMSEObjective,
-    }
+    {kind: partial(made, *first) if first else made for kind, (made, first) in _CLASSES.items()}
 )
 
 
@@ -78,9 +81,10 @@ def reference_objective(kind: Reference, **options: Any) -> Objective:
     >>> reference_objective("lambdaloss", mu=5.0).mu
     5.0
     """
-    build = REFERENCES[one_of(CALLER, "kind", kind, REFERENCES)]
-    known = inspect.signature(build).parameters
+    one_of(_CALLER, "kind", kind, REFERENCES)
+    known = inspect.signature(REFERENCES[kind]).parameters
     for name in options:
         if name not in known:
-            raise TypeError(f"{CALLER}: options of {kind!r} must be among {', '.join(known)}; got {name!r}")
-    return build(**options)
+            raise TypeError(f"{_CALLER}: options of {kind!r} must be among {', '.join(known)}; got {name!r}")
+    made, first = _CLASSES[kind]
+    return made_by(_CALLER, made, *first, **options)

@@ -128,7 +128,31 @@ class SoftObjective(Objective):
         query_weight: Any = None,
         accuracy: Accuracy = "fast",
     ) -> None:
-        set_fields(self, _checked("SoftObjective", metric, mix, losses, noise, sigma, hessian, query_weight, accuracy))
+        given = metric, mix, losses, noise, sigma, hessian, query_weight, accuracy
+        set_fields(self, self._checked("SoftObjective", *given))
+
+    @staticmethod
+    def _checked(
+        caller: str,
+        metric: Any,
+        mix: Any,
+        losses: Any,
+        noise: Any,
+        sigma: Any,
+        hessian: Any,
+        query_weight: Any,
+        accuracy: Any,
+    ) -> dict[str, Any]:
+        return {
+            "metric": _trainable(caller, metric),
+            "mix": checked_mix(caller, mix),
+            "losses": checked_losses(caller, losses),
+            "noise": one_of(caller, "noise", noise, LAWS),
+            "sigma": positive_number(caller, "sigma", sigma),
+            "hessian": one_of(caller, "hessian", hessian, CURVATURES),
+            "query_weight": kept_weights(caller, query_weight),
+            "accuracy": one_of(caller, "accuracy", accuracy, ACCURACY),
+        }
 
     def _arguments(self) -> dict[str, Any]:
         return {**super()._arguments(), "mix": dict(self.mix) or None, "losses": dict(self.losses) or None}
@@ -251,36 +275,6 @@ class SoftObjective(Objective):
         counted = queries.pairwise or queries.family == PLAIN
         least = np.zeros(weights.size) if counted else queries.groups.smallest(queries.gains, 0.0)
         return Curvature(CURVATURES[self.hessian], FLOW_SCALE, self.sigma, share, weights, least)
-
-
-def read_objective(caller: str, metric: Any, **options: Any) -> SoftObjective:
-    """The objective of what was given to ``caller``, whom errors name; options as of :class:`SoftObjective`."""
-    objective = SoftObjective.__new__(SoftObjective)
-    set_fields(objective, _checked(caller, metric, **options))
-    return objective
-
-
-def _checked(
-    caller: str,
-    metric: Any,
-    mix: Any,
-    losses: Any,
-    noise: Any,
-    sigma: Any,
-    hessian: Any,
-    query_weight: Any = None,
-    accuracy: Any = "fast",
-) -> dict[str, Any]:
-    return {
-        "metric": _trainable(caller, metric),
-        "mix": checked_mix(caller, mix),
-        "losses": checked_losses(caller, losses),
-        "noise": one_of(caller, "noise", noise, LAWS),
-        "sigma": positive_number(caller, "sigma", sigma),
-        "hessian": one_of(caller, "hessian", hessian, CURVATURES),
-        "query_weight": kept_weights(caller, query_weight),
-        "accuracy": one_of(caller, "accuracy", accuracy, ACCURACY),
-    }
 
 
 def _add(

@@ -20,7 +20,7 @@ from ..metrics.prepared import PreparedQueries
 from ..metrics.registry import REGISTRY
 from ..metrics.soft import as_metric
 from ..query_groups import QueryGroups
-from .base import CALLER, Objective, kept_weights, read_labels, refuse_rising_discount, weighted
+from .base import Objective, kept_weights, read_labels, refuse_rising_discount, weighted
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -101,21 +101,34 @@ class SoftLambdaObjective(Objective):
         query_weight: Any = None,
         accuracy: Accuracy = "fast",
     ) -> None:
-        hard = as_metric(CALLER, metric, {})
+        given = metric, noise, sigma, sigmoid, norm, query_weight, accuracy
+        set_fields(self, self._checked("SoftLambdaObjective", *given))
+
+    @staticmethod
+    def _checked(
+        caller: str,
+        metric: Any,
+        noise: Any,
+        sigma: Any,
+        sigmoid: Any,
+        norm: Any,
+        query_weight: Any,
+        accuracy: Any,
+    ) -> dict[str, Any]:
+        hard = as_metric(caller, metric, {})
         if REGISTRY[hard.metric].family != PLAIN:
             raise ValueError(
-                f"{CALLER}: metric must be a sum of gain x discount over ranks, such as 'ndcg@10'; got {short(hard)}"
+                f"{caller}: metric must be a sum of gain x discount over ranks, such as 'ndcg@10'; got {short(hard)}"
             )
-        checked = {
+        return {
             "metric": hard,
-            "noise": one_of(CALLER, "noise", noise, LAWS),
-            "sigma": positive_number(CALLER, "sigma", sigma),
-            "sigmoid": positive_number(CALLER, "sigmoid", sigmoid),
-            "norm": as_flag(CALLER, "norm", norm),
-            "query_weight": kept_weights(CALLER, query_weight),
-            "accuracy": one_of(CALLER, "accuracy", accuracy, ACCURACY),
+            "noise": one_of(caller, "noise", noise, LAWS),
+            "sigma": positive_number(caller, "sigma", sigma),
+            "sigmoid": positive_number(caller, "sigmoid", sigmoid),
+            "norm": as_flag(caller, "norm", norm),
+            "query_weight": kept_weights(caller, query_weight),
+            "accuracy": one_of(caller, "accuracy", accuracy, ACCURACY),
         }
-        set_fields(self, checked)
 
     def prepare(
         self, y_true: Any, groups: QueryGroups, *, part: bool = False, caller: str = "SoftLambdaObjective.prepare"

@@ -28,7 +28,8 @@ from ..metric_lists import MetricList
 from ..metrics.hard import Metric, refuse_cutoffs_per_query
 from ..metrics.registry import REGISTRY
 from ..metrics.soft import AnyMetric, MetricWeights, as_metric, watched_soft
-from ..objectives.soft import SoftObjective, read_objective
+from ..objectives.base import made_by
+from ..objectives.soft import SoftObjective
 from ..progress import shows
 from ..queries import n_relevant
 from ..query_groups import QueryGroups
@@ -167,8 +168,9 @@ def check_settings(ranker: Any) -> Settings:
     losses_by_data = isinstance(ranker.losses, str)
     if losses_by_data:
         refuse_other_text(FIT, "losses", ranker.losses, "a mapping from names of losses to weights")
-    objective = read_objective(
+    objective = made_by(
         FIT,
+        SoftObjective,
         ranker.metric,
         mix=_mix(ranker),
         losses=None if losses_by_data else ranker.losses,
