@@ -7,7 +7,7 @@ cell ends with it. The colours are told apart by colour-blind readers (Okabe and
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -30,7 +30,10 @@ _MOST_TWO_LINES = 5
 _SHARE_OF_WIDTH = 0.93  # that axes have of their figure
 _LEAST_LETTERS = 6.0  # points
 _LETTERS_BESIDE, _LETTERS_ABOVE = 4.0, 6.0  # of a name, for each inch of the axes
-_LETTERS = 15.5  # of a heading or a caption, likewise
+LETTERS = 15.5  # of a heading or a caption, likewise
+_VALUES, _LEAST_PICTURE = 0.8, 1.5  # inches: what an axis of values takes, and what lines need
+_WIDTH_OF_LETTER = 0.55  # of its size
+_COLUMN = 1.4  # times what axes have before the layout of several columns
 
 
 def png(figure: Figure) -> bytes:
@@ -89,10 +92,14 @@ class EndLabel(NamedTuple):
     name: str
     text: str
     colour: str
+    style: Mapping[str, Any]
 
 
-def label_ends(axes: Axes, labels: Sequence[EndLabel]) -> None:
-    """Write the labels into the right margin, each at the height of its line's end or as near as the others allow."""
+def label_ends(axes: Axes, labels: Sequence[EndLabel]) -> float:
+    """Write the labels into the right margin, each at the height of its line's end or as near as the others allow.
+
+    Where that would leave no room for the lines, a legend has their names. Returns how many inches a caption may have.
+    """
     low, high = axes.get_ylim()
     short = len(labels) > _MOST_TWO_LINES
     width, height = np.asarray(axes.get_window_extent().size) / axes.figure.dpi
@@ -103,6 +110,11 @@ def label_ends(axes: Axes, labels: Sequence[EndLabel]) -> None:
     most = int(width * (_LETTERS_BESIDE if short else _LETTERS_ABOVE))
     names = map(literal, brief([label.name for label in labels], most))
     heights = within(apart(np.clip(wanted, low, high), gap), gap, low, high)
+    beside = max(len(label.text) + short * (2 + min(most, len(label.name))) for label in labels)
+    left = float(column(axes) - _VALUES - _WIDTH_OF_LETTER * size / 72 * beside)
+    if left < _LEAST_PICTURE:
+        _legend(axes, labels)
+        return column(axes) - _VALUES
     for label, name, height in zip(labels, names, heights, strict=True):
         place: dict[str, Any] = {"xy": (1.015, height), "xycoords": ("axes fraction", "data")}
         place |= {"textcoords": "offset points", "color": label.colour, "annotation_clip": False}
@@ -111,6 +123,17 @@ def label_ends(axes: Axes, labels: Sequence[EndLabel]) -> None:
         else:
             axes.annotate(name, xytext=(0, 1), va="bottom", fontsize=10, fontweight="bold", **place)
             axes.annotate(label.text, xytext=(0, -1), va="top", fontsize=9, **place)
+    return left + _VALUES
+
+
+def _legend(axes: Axes, labels: Sequence[EndLabel]) -> None:
+    from matplotlib.lines import Line2D
+
+    lines = [Line2D([], [], color=label.colour, **label.style) for label in labels]
+    names = [literal(name) for name in brief([label.name for label in labels], max(8, letters(axes) * 2 // 3))]
+    size = 8.0 if len(labels) <= _MOST_TWO_LINES else _LEAST_LETTERS
+    style: dict[str, Any] = {"framealpha": 0.75, "edgecolor": "none", "labelcolor": "linecolor"}
+    axes.legend(lines, names, loc="best", fontsize=size, **style).set_in_layout(False)  # many are higher than the axes
 
 
 def apart(heights: ArrayLike, gap: float) -> FloatArray:
@@ -191,13 +214,22 @@ def inches(axes: Axes) -> float:
     """How wide axes are or, before a layout is made of a figure of one column, will be."""
     spec, figure = axes.get_subplotspec(), axes.figure
     alone = spec is not None and spec.get_gridspec().ncols == 1
-    pixels = _SHARE_OF_WIDTH * figure.bbox.width if alone else axes.get_window_extent().width
-    return float(pixels / figure.dpi)
+    if not alone:
+        return float(axes.get_window_extent().width / figure.dpi)
+    width = float(figure.bbox.width / figure.dpi)
+    return min(_SHARE_OF_WIDTH * width, max(1.2 * width - 1.4, 0.5 * width))  # what is beside takes more of a small one
+
+
+def column(axes: Axes) -> float:
+    """How wide, in inches, axes and all that stands beside them may be."""
+    spec = axes.get_subplotspec()
+    several = spec is not None and spec.get_gridspec().ncols > 1
+    return (_COLUMN if several else 1.0) * inches(axes)
 
 
 def letters(axes: Axes) -> int:
     """How many letters of a heading, or of a caption below, are as wide as the axes."""
-    return int(_LETTERS * inches(axes))
+    return int(LETTERS * inches(axes))
 
 
 def literal(text: str) -> str:

@@ -137,6 +137,24 @@ def test_no_bar_strikes_through_the_words_on_an_optimum(curve):
     assert not words[0].overlaps(words[1])
 
 
+@pytest.mark.parametrize(("columns", "width"), [(3, 10.0), (1, 3.4)])
+def test_words_of_narrow_axes_are_beside_each_other(curve, surface, columns, width):
+    for draw, shown, names in ((plot_blend_curve, curve, NAMES[:2]), (plot_blend_surface, surface, NAMES)):
+        figure = Figure(figsize=(width, 3.4), layout="constrained")
+        for axes in figure.subplots(1, columns, squeeze=False)[0]:
+            draw(shown, names=names, ax=axes)
+        figure.draw_without_rendering()
+        for axes in figure.axes[:columns]:
+            words = [*axes.texts, axes._left_title, *([axes.xaxis.label] if axes.get_xlabel() else [])]
+            boxes = [(text.get_text(), text.get_window_extent()) for text in words]
+            for i, (text, box) in enumerate(boxes):
+                assert figure.bbox.x0 <= box.x0 <= box.x1 <= figure.bbox.x1, text
+                for other, other_box in boxes[i + 1 :]:
+                    assert not box.overlaps(other_box), f"{text!r} is on {other!r}"
+                bars = [line.get_window_extent() for line in axes.get_lines() if line.get_linewidth() == 4.0]
+                assert not any(box.overlaps(bar) for bar in bars), text
+
+
 def test_the_models_are_named_below_the_ticks(curve):
     figure = blend_curve_figure(curve, names=NAMES[:2])
     figure.canvas.draw()

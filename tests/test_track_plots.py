@@ -405,6 +405,40 @@ def test_narrow_axes_have_no_room_for_chance():
     assert any(text.get_text().endswith(" hurt") for text in axes.texts)
 
 
+@pytest.mark.parametrize(("columns", "width", "height"), [(3, 10, 3.0), (2, 10, 3.6), (1, 3.3, 2.6)])
+def test_narrow_axes_are_mostly_picture(columns, width, height):
+    tracks = [track_of(label=f"a model of ours, {i}", fall=0.01 * i) for i in range(3)]
+    found = compare(tracks[0], tracks[1], n_boot=20)
+    drawings = [
+        lambda axes: track_plots.plot_curves(tracks, n_boot=20, ax=axes),
+        lambda axes: track_plots.plot_curves(tracks[0], n_boot=20, ax=axes),
+        lambda axes: track_plots.plot_hard_soft(tracks[0], ax=axes),
+        lambda axes: track_plots.plot_comparison(found, ax=axes),
+    ]
+    for draw in drawings:
+        figure = Figure(figsize=(width, height), layout="constrained")
+        FigureCanvasAgg(figure)
+        for axes in figure.subplots(1, columns, squeeze=False)[0]:
+            draw(axes)
+        figure.draw_without_rendering()
+        assert min(axes.get_position().width * columns for axes in figure.axes) > 0.19
+        for axes in figure.axes:
+            label = axes.xaxis.label.get_window_extent()
+            assert 0 <= label.x0 <= label.x1 <= figure.bbox.x1
+
+
+def test_where_names_have_no_room_beside_the_lines_a_legend_has_them():
+    tracks = [track_of(seed=i, label=f"model {i}") for i in range(2)]
+    narrow = track_plots.plot_curves(tracks, "ndcg@10", ax=Figure(figsize=(3.3, 2.6)).add_subplot())
+    assert [text.get_text() for text in narrow.get_legend().get_texts()] == ["model 0", "model 1"]
+    assert not narrow.texts
+    colours = [line.get_color() for line in narrow.get_legend().get_lines()]
+    assert colours == [line.get_color() for line in curves_in(narrow) if len(line.get_xdata()) > 2]
+    wide = track_plots.plot_curves(tracks, "ndcg@10", ax=Figure(figsize=(6.4, 4.8)).add_subplot())
+    assert wide.get_legend() is None
+    assert len(wide.texts) == 4
+
+
 def test_more_than_seven_lines_have_looks_of_their_own():
     tracks = [track_of(label=f"model {i}") for i in range(10)]
     lines = [line for line in track_plots.plot_curves(tracks, "ndcg@10").lines if line.get_marker() != "o"]

@@ -11,7 +11,20 @@ import numpy as np
 from ..arguments import FloatArray, Texts, of_type, one_of
 from ..blending import BlendCurve, BlendSurface
 from ..choices import CurveKind
-from ..drawing import BLUE, HARD_TITLE, INK, QUIET, VERMILION, as_sentence, frame, given_axes, head, letters, new_figure
+from ..drawing import (
+    BLUE,
+    HARD_TITLE,
+    INK,
+    QUIET,
+    VERMILION,
+    as_sentence,
+    frame,
+    given_axes,
+    head,
+    inches,
+    letters,
+    new_figure,
+)
 from .shared import HARD, SOFT, model_names, noise_words, title
 
 if TYPE_CHECKING:
@@ -21,6 +34,9 @@ if TYPE_CHECKING:
 KIND_COLOURS = {HARD: VERMILION, SOFT: BLUE}
 _LINES: dict[str, dict[str, Any]] = {HARD: {"lw": 1.0, "zorder": 3}, SOFT: {"lw": 2.6, "zorder": 4}}
 _ROW, _BAR = 0.09, 0.03  # of an optimum, its words above its bar: height, and the bar's place in it, in axes
+_NARROW = 3.0  # inches
+_LEAST_ROW = 22.0  # points
+_BETWEEN = 12  # letters that the names of the ends and of the axis are apart together, bold ones being wider
 _KIND_WORDS = {HARD: "thin: the metric itself", SOFT: "broad: its expectation under {}"}
 _DARKEST = 0.1  # share of the mixtures below the darkest colour: one poor model alone would take up the whole scale
 _HEIGHT = float(np.sqrt(3.0) / 2.0)
@@ -115,10 +131,11 @@ def plot_blend_curve(
     frame(axes)
     axes.set_xlim(float(curve.t[0]), float(curve.t[-1]))
     low, high = axes.get_ylim()
-    room = _ROW * len(kinds)
+    row = max(_ROW, _LEAST_ROW / (72 * axes.get_window_extent().height / axes.figure.dpi))
+    room = row * len(kinds)
     axes.set_ylim(low - room / (1.0 - room) * (high - low), high)
     for place, kind in enumerate(kinds):
-        _draw_optimum(axes, curve, kind, _ROW * place + _BAR)
+        _draw_optimum(axes, curve, kind, row * place + _BAR)
     _label_ends(axes, curve.t, called)
     words = "; ".join(_KIND_WORDS[kind].format(noise_words(curve)) for kind in kinds)
     axes.set_ylabel(f"{title(curve)}, mean over queries", color=QUIET)
@@ -153,7 +170,9 @@ def _label_ends(axes: Axes, t: FloatArray, names: Sequence[str]) -> None:
     for name, at, ha in ((names[0], 0.0, "left"), (names[1], 1.0, "right")):
         place: dict[str, Any] = {"xycoords": "axes fraction", "xytext": (0, -20), "textcoords": "offset points"}
         axes.annotate(name, (at, 0), va="top", ha=ha, fontsize=10, fontweight="bold", color=INK, **place)
-    axes.set_xlabel(f"share of {names[1]}", color=QUIET, labelpad=10)
+    words = f"share of {names[1]}"
+    beside = sum(map(len, (*names, words))) + _BETWEEN < letters(axes)
+    axes.set_xlabel(words, color=QUIET, labelpad=10 if beside else 24)
 
 
 def blend_surface_figure(surface: BlendSurface, *, names: Texts | None = None) -> Figure:
@@ -242,7 +261,9 @@ def plot_blend_surface(
     axes.plot(*at, "o", ms=10, mfc="none", mec=VERMILION, mew=2.2, zorder=5, clip_on=False)
     mixture = ", ".join(f"{name} {share:.2f}" for name, share in zip(corners, best.weights, strict=True))
     words = HARD_TITLE if kind == HARD else f"Soft: under {noise_words(surface)}"
-    axes.set_title(f"{words}\nbest {best.value:.4f}: {mixture}", loc="left", fontsize=9.0, color=QUIET)
+    lines = [textwrap.fill(text, letters(axes)) for text in (words, f"best {best.value:.4f}: {mixture}")]
+    pad = 6.0 if inches(axes) > _NARROW else 16.0  # in few inches the name of a corner is above its axes
+    axes.set_title("\n".join(lines), loc="left", fontsize=9.0, color=QUIET, pad=pad)
     _name_corners(axes, corners)
     bar = axes.figure.colorbar(image, ax=axes, shrink=0.75, pad=0.03, extend="min" if values.min() < low else "neither")
     bar.outline.set_visible(False)

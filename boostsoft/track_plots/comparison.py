@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from textwrap import fill
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..drawing import INK, QUIET, brief, frame, given_axes, literal
+from ..drawing import INK, QUIET, brief, column, frame, given_axes, letters, literal
 from ..tracking.compared import ComparedMetric, Comparison
 from ..tracks.words import per_cent
 from .changes import COLOURS
@@ -15,6 +16,9 @@ from .labels import signed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+_NARROW = 5.0  # inches, of all that is beside each other
+_NAME, _LINE = 14, 26  # letters there, of a name and below the axes
 
 
 def plot_comparison(comparison: Comparison, *, ax: Axes | None = None) -> Axes:
@@ -52,27 +56,33 @@ def plot_comparison(comparison: Comparison, *, ax: Axes | None = None) -> Axes:
         )
     rows = comparison.rows
     axes = given_axes("plot_comparison", ax, 8.5, 1.3 + 0.42 * len(rows))
+    narrow = column(axes) < _NARROW
     for place, row in zip(range(len(rows), 0, -1), rows, strict=True):
         _draw_row(axes, place, row)
     frame(axes, grid="x")
     axes.axvline(0, color=INK, lw=0.9, zorder=1)
-    axes.set_yticks(range(len(rows), 0, -1), _names(rows), color=INK)
+    axes.set_yticks(range(len(rows), 0, -1), _names(rows, narrow), color=INK)
     axes.set_ylim(0.4, len(rows) + 0.6)
-    axes.locator_params(axis="x", nbins=6)
+    axes.locator_params(axis="x", nbins=3 if narrow else 6)
     axes.xaxis.set_major_formatter(signed)
     first, second = map(literal, brief(comparison.labels))
-    axes.set_xlabel(f"{second} minus {first}, {per_cent(comparison.level)} % intervals", color=QUIET)
-    axes.set_title("Difference over queries", loc="left", fontsize=10, color=QUIET)
+    words = f"{second} minus {first}, {per_cent(comparison.level)} % intervals"
+    axes.set_xlabel(fill(words, _LINE if narrow else letters(axes)), color=QUIET)
+    if not narrow:
+        axes.set_title("Difference over queries", loc="left", fontsize=10, color=QUIET)
     axes.annotate(
-        "mean / sd; queries needed", (1.02, 1), xycoords="axes fraction", xytext=(0, 6), textcoords="offset points",
-        va="bottom", fontsize=9, color=QUIET, annotation_clip=False,
+        f"mean / sd;{chr(10) if narrow else ' '}queries needed", (1.02, 1), xycoords="axes fraction", xytext=(0, 6),
+        textcoords="offset points", va="bottom", fontsize=9, color=QUIET, annotation_clip=False,
     )  # fmt: skip
     return axes
 
 
-def _names(rows: Sequence[ComparedMetric]) -> list[str]:
-    names = map(literal, brief([row.metric for row in rows]))
-    return [f"control of {name}" if row.kind == "control" else name for name, row in zip(names, rows, strict=True)]
+def _names(rows: Sequence[ComparedMetric], narrow: bool) -> list[str]:
+    names = map(literal, brief([row.metric for row in rows], *([_NAME] if narrow else [])))
+    return [
+        f"control of{chr(10) if narrow else ' '}{name}" if row.kind == "control" else name
+        for name, row in zip(names, rows, strict=True)
+    ]
 
 
 def _draw_row(axes: Axes, place: float, row: ComparedMetric) -> None:

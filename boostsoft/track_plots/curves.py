@@ -13,6 +13,7 @@ from ..arguments import FloatArray, fraction, of_type, one_of, short
 from ..choices import BandKind
 from ..drawing import (
     HARD_TITLE,
+    LETTERS,
     QUIET,
     EndLabel,
     brief,
@@ -103,7 +104,8 @@ def plot_curves(
     left out. The steep rise of the first few trees may start below the picture, which reaches from the lowest of the
     steps behind the second (of 75 and more, behind the first 1/25; of up to three, of the last) to the highest of all.
     Up to 15 steps are marked by dots; one alone is a dot in a ring. A mean that is NaN (no query counts) or infinite is
-    not drawn, and the label says so; if all are, the range is 0 to 1.
+    not drawn, and the label says so; if all are, the range is 0 to 1. Lines have their names, last and best means in
+    the margin; in narrow axes, such as three side by side, a legend has the names alone.
 
     Parameters
     ----------
@@ -325,9 +327,9 @@ def _curve(track: TreeTrack, metric: int, name: str, look: Look, bands: _BandCho
 def _draw(axes: Axes, curves: Sequence[_Curve], bands: _BandChoice | None) -> None:
     _draw_lines(axes, curves)
     _set_range(axes, curves)
-    _name_lines(axes, curves)
+    room = _name_lines(axes, curves)
     caption = _caption(bands if _shows_a_band(curves) else None)
-    axes.set_xlabel(fill(f"trees ({caption})", letters(axes)), color=QUIET)
+    axes.set_xlabel(fill(f"trees ({caption})", min(letters(axes), int(LETTERS * room))), color=QUIET)
     axes.set_ylabel("mean over queries", color=QUIET)
 
 
@@ -359,15 +361,16 @@ def _set_range(axes: Axes, curves: Sequence[_Curve]) -> None:
     axes.set_ylim(*value_range([*(curve.mean for curve in curves), *bands]))
 
 
-def _name_lines(axes: Axes, curves: Sequence[_Curve]) -> None:
+def _name_lines(axes: Axes, curves: Sequence[_Curve]) -> float:
+    """Name the lines; returns how many inches a caption may have."""
     labels = []
     for curve in curves:
         value, best = float(curve.mean[-1]), best_step(curve.track, curve.metric)
         trees, last = int(curve.track.steps[best]), best == curve.track.n_steps - 1
         peak = "best" if last else f"best {_in_words(curve.mean[best])}"
         text = f"{_in_words(value)}; {peak} with {amount(trees, 'tree')}"
-        labels.append(EndLabel(value, curve.name, text, curve.colour))
-    label_ends(axes, labels)
+        labels.append(EndLabel(value, curve.name, text, curve.colour, curve.style))
+    return label_ends(axes, labels)
 
 
 def _in_words(value: float) -> str:

@@ -86,7 +86,8 @@ def plot_curve(split: Split, kind: str = "hard", *, ax: Axes | None = None) -> A
         curve, colour = curves[arm.name], COLOURS[arm.name]
         value = float(curve[arm.trees - 1])
         _ring(axes, arm.trees, value, colour)
-        labels.append(EndLabel(float(curve[-1]), arm.name, f"{value:.3f} with {amount(arm.trees, 'tree')}", colour))
+        text = f"{value:.3f} with {amount(arm.trees, 'tree')}"
+        labels.append(EndLabel(float(curve[-1]), arm.name, text, colour, style))
     label_ends(axes, labels)
     return axes
 
