@@ -30,7 +30,7 @@ _MOST_TWO_LINES = 5
 _SHARE_OF_WIDTH = 0.93  # that axes have of their figure
 _LEAST_LETTERS = 6.0  # points
 _LETTERS_BESIDE, _LETTERS_ABOVE = 4.0, 6.0  # of a name, for each inch of the axes
-LETTERS = 15.5  # of a heading or a caption, likewise
+LETTERS = 13.5  # of a heading or a caption, likewise
 _VALUES, _LEAST_PICTURE = 0.8, 1.5  # inches: what an axis of values takes, and what lines need
 _WIDTH_OF_LETTER = 0.55  # of its size
 _COLUMN = 1.4  # times what axes have before the layout of several columns
@@ -188,6 +188,8 @@ def brief(names: Sequence[str], most: int = 28) -> list[str]:
 
     >>> brief(["ndcg@10", "relevance_by_editors_v2"], 10), brief(["search_ndcg_visits", "search_err_visits"], 10)
     (['ndcg@10', 'relev…s_v2'], ['…ndcg_vis…', '…err_visi…'])
+    >>> brief(["model_v1_of_production", "model_v11_of_production"], 12)
+    ['…v1_of_prod…', '…v11_of_pro…']
     """
     found = {
         name: name if len(name) <= most else f"{name[: most // 2]}…{name[len(name) - (most - 1) // 2 :]}"
@@ -199,6 +201,8 @@ def brief(names: Sequence[str], most: int = 28) -> list[str]:
         for group in alike:
             first = (i for i, letters in enumerate(zip(*group, strict=False)) if len(set(letters)) > 1)
             start = next(first, min(map(len, group)) - 1)
+            while start and group[0][start - 1].isalnum():  # where the word or number begins
+                start -= 1
             tails = [f"…{name[start:]}" if start else name for name in group]
             found |= {name: _cut(tail, most) for name, tail in zip(group, tails, strict=True)}
         if not alike:

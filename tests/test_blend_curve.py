@@ -194,6 +194,20 @@ def test_optimum_and_its_interval(data, curve):
     assert not np.array_equal(other.soft_interval, curve.soft_interval)
 
 
+def test_votes_that_add_up_to_the_same_are_tied():
+    """Not in the order that rounding of the two products gives them, which would depend on the models' order."""
+    rng, group = np.random.default_rng(0), [20] * 50
+    S, y = rng.integers(0, 5, (1000, 2)).astype(float), rng.integers(0, 3, 1000)
+    found, turned = (blend_curve(S, y, i=i, j=1 - i, group=group, n=11, n_boot=20) for i in (0, 1))
+    metric = Metric("ndcg@10")
+    exact = [metric(y, (10 - k) * S[:, 0] + k * S[:, 1], group=group) for k in range(11)]
+    np.testing.assert_allclose(found.hard, exact, rtol=1e-12)
+    np.testing.assert_allclose(turned.hard[::-1], exact, rtol=1e-12)
+    surface = blend_surface(np.column_stack([S, y % 2]), y, group=group, n=5)
+    scores = np.round(surface.weights * 4) @ np.column_stack([S, y % 2]).T
+    np.testing.assert_allclose(surface.hard, [metric(y, blend, group=group) for blend in scores], rtol=1e-12)
+
+
 def test_a_line_says_what_was_found(data, curve):
     best = curve.hard_optimum
     assert repr(curve).startswith(

@@ -388,7 +388,7 @@ def test_long_names_leave_room_for_the_picture(data, curve, surface):
         boxes = {text.get_text(): text.get_window_extent() for text in written}
         outside = {text: box for text, box in boxes.items() if box.x0 < -1 or box.x1 > figure.bbox.x1 + 1}
         assert not outside
-        assert figure.axes[0].get_position().width > 0.35
+        assert figure.axes[0].get_position().width > 0.33
 
 
 def test_dollars_in_names_are_dollars(curve, surface, blender, data):

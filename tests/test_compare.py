@@ -247,6 +247,27 @@ def test_the_gain_over_a_hard_metric_that_says_nothing_is_infinite():
     assert (row.gain > 1, row.gain_high) == (True, math.inf)
 
 
+@pytest.mark.parametrize("metric", ["precision@3", "recall@3", "mrr"])
+def test_the_gain_is_the_same_whichever_system_is_the_first(metric):
+    """Of discrete metrics some resamples have no difference, which rounding must not turn into one."""
+    rng = np.random.default_rng(3)
+    y = (rng.random(500) < 0.2) * 1
+    a = y + 1.5 * rng.normal(size=500)
+    b = a + 0.8 * rng.normal(size=500) + 0.3 * y
+    soft = SoftMetric(metric, sigma=0.2, sigma_unit="spread")
+    found = [compare(*pair, y_true=y, group=[10] * 50, metrics=[soft]).row(soft.name) for pair in ((a, b), (b, a))]
+    gains = [(row.gain, row.gain_low, row.gain_high) for row in found]
+    assert gains[0] == pytest.approx(gains[1], rel=1e-9)
+    assert all(abs(end) < 1e6 or math.isinf(end) for end in gains[0][1:])
+
+
+def test_there_is_no_gain_over_a_hard_metric_without_a_difference():
+    values = np.stack([np.zeros((2, 6)), [[0.5, -0.5, 0.25, -0.25, 0.0, 0.0], np.arange(1, 7) / 8]])
+    row = compare(*[track_of(values, metrics=("ndcg@10", SPREAD))] * 2, step_a=0).rows[1]
+    assert math.isnan(row.gain)
+    assert (row.gain_low, row.gain_high) == (-math.inf, math.inf)
+
+
 def test_gain_with_weights_is_resampled_as_the_errors_are():
     """With unequal weights the effect of a resample is the ratio estimator's."""
     rng, weights = np.random.default_rng(0), np.tile([1.0, 7.0], 20)

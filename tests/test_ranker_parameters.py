@@ -193,6 +193,11 @@ def test_what_exact_trees_of_xgboost_ignore_is_refused(data):
     draws = draws.on(np.arange(60_000) % 2.0, QueryGroups.from_sizes([100] * 600))  # in the second booster
     with pytest.raises(ValueError, match="random_trees must be False with tree_method='exact'"):
         xgboost_trees.parameters(draws, 0.25)
+    alone = check_settings(
+        SoftRanker("xgboost", booster_params={"tree_method": "exact"}, n_boosters=1, max_depth=3, num_leaves=8)
+    )
+    alone = alone.on(np.arange(60_000) % 2.0, QueryGroups.from_sizes([100] * 600))  # plain trees, as the data decides
+    assert xgboost_trees.parameters(alone, 0.25)["tree_method"] == "exact"
     for depth, leaves in ((-1, 31), (3, 7)):
         with pytest.raises(ValueError, match=rf"fit: max_depth must .* num_leaves be .*; got max_depth={depth} and n"):
             fit(ranker("xgboost", **exact, max_depth=depth, num_leaves=leaves), data)

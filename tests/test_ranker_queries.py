@@ -199,6 +199,17 @@ def test_weights_of_queries_come_in_the_order_of_their_first_rows(data):
     )
 
 
+@pytest.mark.parametrize("booster", ["lightgbm", "xgboost"])
+def test_weighted_queries_without_documents_change_nothing(data, booster):
+    sizes, weights = np.asarray(data.sizes), np.tile([0.0, 1.0, 2.0], 10)[: len(data.sizes)]
+    at = [0, 3, len(sizes)]
+    fits = [
+        ranker(booster).fit(data.X, data.y, group=group, query_weight=of_queries)
+        for group, of_queries in ((sizes, weights), (np.insert(sizes, at, 0), np.insert(weights, at, 1.0)))
+    ]
+    np.testing.assert_array_equal(fits[0].predict(data.X), fits[1].predict(data.X))
+
+
 @pytest.mark.parametrize(("share", "n_valid"), [(0.01, 1), (0.3, 2), (0.5, 2), (0.99, 4)])
 def test_both_sides_of_a_split_have_a_query(share, n_valid):
     train, held_out = split_queries("example", QueryGroups.from_sizes([2, 2, 2, 2, 2]), share, 0)

@@ -300,6 +300,14 @@ def test_hard_beside_soft_on_one_scale():
 
 
 @pytest.mark.parametrize("kind", ["paired", "mean"])
+def test_side_by_side_many_bands_are_left_out():
+    few, many = ([track_of(seed=i, label=f"model {i}") for i in range(n)] for n in (3, 4))
+    assert [len(axes.collections) for axes in track_plots.hard_soft_figure(few).axes] == [3, 3]
+    figure = track_plots.hard_soft_figure(many)
+    assert [len(axes.collections) for axes in figure.axes] == [0, 0]
+    assert "band" not in figure.get_supxlabel()
+
+
 def test_one_query_has_no_band(kind):
     """Its resamples are all alike, which is no certainty."""
     track = track_of(n_queries=1)

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import sys
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -601,9 +602,9 @@ JSON.stringify(["#plot .legend", "#plot .modebar", "#plot .nsewdrag[data-subplot
 def test_many_names_leave_the_curves_their_room(browser, n_tracks):
     tracks = [track_of(10, seed=i, label=f"model {i} trained on the clicks of week {i}") for i in range(n_tracks)]
     open_report(browser, tracks)
-    for metric in (SOFT.name, HARD.name):  # drawn for the first time, and anew
+    for metric in (SOFT.name, HARD.name):  # drawn for the first time, and anew; without bands, which would hide curves
         browser.click(f"button[data-metric='{metric}']")
-        wait_for(browser, "0", metric, "paired")
+        wait_for(browser, "0", metric, "paired" if n_tracks <= 3 else "none")
         legend, buttons, curves, caption = json.loads(browser.ask(BOXES))
         assert buttons[1] <= legend[0] < legend[1] <= curves[0]
         assert curves[1] - curves[0] > 240
@@ -643,6 +644,17 @@ def told_at(browser, trees, panel):
     browser.ask(f"Plotly.Fx.hover(document.getElementById('plot'), {{xval: {trees}}}, ['{panel}'])")
     browser.wait(f"{told}.startsWith('{heading}|')")  # it answers so many times a second
     return browser.ask(told).replace(MINUS, "-")
+
+
+@pytest.mark.parametrize(("unit", "value", "change"), [(1e6, ",.0f", "+,.0f"), (1e-5, ".3e", "+.4e")])
+def test_hovering_tells_the_digits_that_say_something(browser, unit, value, change):
+    track = track_of(metrics=(HARD,))
+    track = replace(track, per_query=unit * track.per_query, beginning=unit * track.beginning)
+    open_report(browser, track)
+    wait_for(browser, "0", HARD.name, "paired")
+    assert f"ndcg@10 : {track.mean[9, 0]:{value}}  [" in re.sub(r"e-0?(\d)\b", r"e-0\1", told_at(browser, 10, "xy"))
+    moved = f"change : {track.mean[9, 0] - track.mean[8, 0]:{change}} ±"
+    assert moved in re.sub(r"e-0?(\d)\b", r"e-0\1", told_at(browser, 10, "x2y2"))
 
 
 @pytest.mark.parametrize("n_steps", [40, 400])

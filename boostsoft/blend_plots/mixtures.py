@@ -25,6 +25,7 @@ from ..drawing import (
     letters,
     new_figure,
 )
+from ..tracks.words import number
 from .shared import HARD, SOFT, model_names, noise_words, title
 
 if TYPE_CHECKING:
@@ -155,7 +156,7 @@ def _draw_optimum(axes: Axes, curve: BlendCurve, kind: CurveKind, height: float)
     axes.plot([best.t, best.t], [at, best.value], color=colour, lw=0.9, ls=(0, (1, 3)), alpha=0.7, zorder=2)
     axes.plot([best.low, best.high], [at, at], color=colour, lw=4.0, solid_capstyle="round", zorder=5, clip_on=False)
     axes.plot(best.t, at, "|", ms=9, mew=1.6, color=colour, zorder=6, clip_on=False)
-    text = f"{kind}: {best.value:.4f} at {best.t:.2f}"
+    text = f"{kind}: {number(best.value)} at {best.t:.2f}"
     if not np.isnan(best.low):  # one query alone has no interval
         text += f" [{best.low:.2f}, {best.high:.2f}]"
     place: dict[str, Any] = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points", "fontsize": 9.5}
@@ -261,11 +262,12 @@ def plot_blend_surface(
     axes.plot(*at, "o", ms=10, mfc="none", mec=VERMILION, mew=2.2, zorder=5, clip_on=False)
     mixture = ", ".join(f"{name} {share:.2f}" for name, share in zip(corners, best.weights, strict=True))
     words = HARD_TITLE if kind == HARD else f"Soft: under {noise_words(surface)}"
-    lines = [textwrap.fill(text, letters(axes)) for text in (words, f"best {best.value:.4f}: {mixture}")]
+    lines = [textwrap.fill(text, letters(axes)) for text in (words, f"best {number(best.value)}: {mixture}")]
     pad = 6.0 if inches(axes) > _NARROW else 16.0  # in few inches the name of a corner is above its axes
     axes.set_title("\n".join(lines), loc="left", fontsize=9.0, color=QUIET, pad=pad)
     _name_corners(axes, corners)
     bar = axes.figure.colorbar(image, ax=axes, shrink=0.75, pad=0.03, extend="min" if values.min() < low else "neither")
+    bar.set_label(f"{title(surface)}, mean over queries", color=QUIET)
     bar.outline.set_visible(False)
     bar.ax.tick_params(colors=QUIET, length=0)
     return axes

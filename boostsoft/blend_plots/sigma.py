@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..arguments import of_type
-from ..drawing import BLUE, GREEN, INK, QUIET, VERMILION, frame, given_axes, head, new_figure
+from ..drawing import BLUE, GREEN, INK, QUIET, VERMILION, frame, given_axes, head, letters, new_figure
 from ..sigma import SigmaChoice
 
 if TYPE_CHECKING:
@@ -93,11 +94,11 @@ def plot_sigma_choice(choice: SigmaChoice, *, ax: Axes | None = None) -> Axes:
     axes = given_axes("plot_sigma_choice", ax, 8.5, 4.6)
     lines = _SIGMA_LINES[choice.method]
     axes.set_xscale("log")
-    for key, name, colour in lines:
+    for (key, name, colour), mark in zip(lines, "os^", strict=False):
         decides = key == lines[-1][0]
         values = np.where(np.isfinite(choice.table[key]), choice.table[key], np.nan)
         style: dict[str, Any] = {"lw": 2.6 if decides else 1.4, "ms": 5.0 if decides else 3.5}
-        axes.plot(choice.sigmas, values, "o-", color=colour, label=name, zorder=4 - decides, **style)
+        axes.plot(choice.sigmas, values, f"{mark}-", color=colour, label=name, zorder=4 - decides, **style)
     best = float(choice.table[lines[-1][0]][np.argmin(np.abs(choice.sigmas - choice.sigma))])
     axes.plot(choice.sigma, best, "o", ms=11, mfc="none", mec=INK, mew=1.8, zorder=6)
     axes.axvline(choice.sigma, color=INK, lw=0.9, ls=(0, (1, 3)), zorder=1)
@@ -108,7 +109,7 @@ def plot_sigma_choice(choice: SigmaChoice, *, ax: Axes | None = None) -> Axes:
     axes.set_xticks(ticks, [f"{tick:.2g}" for tick in ticks])
     axes.minorticks_off()
     axes.set_xlabel("sigma (ring: chosen)", color=QUIET)
-    axes.set_title(_SIGMA_TITLES[choice.method], loc="left", fontsize=9.5, color=QUIET)
+    axes.set_title(fill(_SIGMA_TITLES[choice.method], letters(axes)), loc="left", fontsize=9.5, color=QUIET)
     return axes
 
 

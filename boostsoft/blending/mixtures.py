@@ -28,6 +28,8 @@ from .problem import blended
 from .scores import directions, normalized, refuse_unscored, score_matrix
 
 _ROUNDING = 1e-12
+_LARGEST = 1e300  # a thousand times which is still a number
+_PARTS = np.arange(1.0, 1001.0)  # of which the weights of a grid are whole numbers
 _STACKLEVEL = 3  # warnings name the user's line
 
 
@@ -51,6 +53,8 @@ class Mixtures:
     def values(self, metric: AnyMetric, mixtures: Iterable[FloatArray]) -> FloatArray:
         """The metric of each query at each row of weights, (n_queries, n_mixtures); finite where queries count."""
         units = spreads(self.prepared.members, self.scores, self.query_weight)
+        if isinstance(metric, Metric) and np.abs(self.scores).max(initial=0.0) < _LARGEST:
+            mixtures = map(_in_whole_numbers, mixtures)
         blends = (self._blend(weights, units) for weights in mixtures)
         values = np.column_stack([metric.evaluate(self.prepared, blend, self.query_weight) for blend in blends])
         self.refuse_infinite(metric, values)
@@ -89,6 +93,18 @@ class Mixtures:
         if np.count_nonzero(self.prepared.counted(self.query_weight)) < 2:
             return np.full((n_boot, values.shape[1]), np.nan)
         return bootstrap_means(values.T, self.prepared.counted(self.query_weight), n_boot, seed)
+
+
+def _in_whole_numbers(weights: FloatArray) -> FloatArray:
+    """The same mixture in whole numbers, if it is one: votes and grades, so added up, tie where they are equal.
+
+    >>> _in_whole_numbers(np.array([0.3, 0.7])), _in_whole_numbers(np.array([0.3, np.pi]))
+    (array([3., 7.]), array([0.3       , 3.14159265]))
+    """
+    multiples = weights * _PARTS[:, None]
+    whole = np.rint(multiples)
+    fits = (np.abs(multiples - whole) <= _ROUNDING * _PARTS[:, None]).all(axis=1)
+    return whole[fits.argmax()] if fits.any() else weights
 
 
 def read_mixtures(

@@ -46,10 +46,14 @@ class Rows:
         return Rows(self.features.rows(rows), self.labels[rows], groups, weights)
 
     def that_weigh(self) -> Rows:
-        """Without the queries of weight 0: nothing is to depend on them, not even a feature's bins."""
-        if self.weights is None or self.weights.all():
+        """Without the queries of weight 0: nothing is to depend on them, not even a feature's bins.
+
+        Nor on those without documents, whose weights XGBoost would take for other queries'.
+        """
+        if self.weights is None:
             return self
-        return self.take(np.flatnonzero(self.weights))
+        kept = (self.weights != 0.0) & (self.groups.sizes > 0)
+        return self if kept.all() else self.take(np.flatnonzero(kept))
 
     def in_their_mean(self) -> Rows:
         """The same with weights of mean 1 over the documents, and without any if all are equal.

@@ -26,7 +26,8 @@ def plot_comparison(comparison: Comparison, *, ax: Axes | None = None) -> Axes:
 
     A difference is blue if its interval is above 0, vermilion if it is below. Controls, which show what a mere change
     of scale does, are hollow. With one query a difference has no interval, without any it is NaN and not drawn; either
-    way, and where no query differs, no number stands beside it.
+    way, and where no query differs, no number stands beside it. All have one scale: metrics of different units are
+    better drawn apart.
 
     Parameters
     ----------

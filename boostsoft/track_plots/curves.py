@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MetricChoice = int | str | AnyMetric
-_MOST_BANDS = 3  # more of them hide each other
+MOST_BANDS = 3  # more of them hide each other
 _BAND_WORDS = {
     "paired": "band: {} % interval of the difference from it",
     "mean": "band: {} % interval of the mean over queries",
@@ -157,7 +157,7 @@ def plot_curves(
                 name = owner if len(said) == 1 else f"{owner}: {name}"
             look = look_of(i, j, len(found)) if crossed else look_of(i + j)
             curves.append((track, metric, name, look))
-    shown = bands if len(curves) <= _MOST_BANDS else None
+    shown = bands if len(curves) <= MOST_BANDS else None
     _draw(axes, [_curve(*curve, shown) for curve in curves], bands)
     if len(found) > 1 and len(said) == 1:  # the lines have the names of their tracks
         axes.set_ylabel(f"mean {literal(*brief(said))} over queries", color=QUIET)
@@ -250,6 +250,7 @@ def hard_soft_figure(tracks: Tracks, *, band: BandKind | None = "paired", level:
     caller = "hard_soft_figure"
     found, bands = as_tracks(caller, tracks), _band_choice(caller, band, level, N_BOOT)
     pairs = [_hard_and_soft(caller, track) for track in found]
+    bands = bands if len(found) <= MOST_BANDS else None
     figure = new_figure(11.5, 4.9)
     panels = figure.subplots(1, 2, sharey=True)
     drawn = []

@@ -2,7 +2,7 @@
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
   const plot = document.getElementById("plot");
-  const state = { metric: data.chosen, track: 0, band: "paired" };
+  const state = { metric: data.chosen, track: 0, band: document.querySelector("button[data-band][aria-pressed=true]").dataset.band };
   const extra = { height: plot.clientHeight, top: 0 }; // of the picture, and what the names of its lines need over it
   const ink = "#222", quiet = "#666", hair = "#e3e3e3";
   const several = data.tracks.length > 1;
@@ -21,6 +21,13 @@
   const known = (...values) => values.every((value) => value !== null); // what is no number came as null
   const dashOf = (i) => ["solid", "dash", "dot", "dashdot"][Math.floor(i / data.palette.length) % 4];
 
+  // how numbers are written, by the size of the curve: so many decimals of shares, fewer of money, powers of tiny ones
+  function formatOf(mean, decimals) {
+    const size = mean.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
+    if (size > 0 && size < 0.01) return `.${decimals - 1}e`;
+    return size < 10 ? `.${decimals}f` : `,.${Math.max(0, decimals - Math.floor(Math.log10(size)))}f`;
+  }
+
   function curves() {
     const traces = [];
     data.tracks.forEach((track, i) => {
@@ -37,11 +44,12 @@
       if (found.hard && !several) {
         traces.push({
           xaxis: "x", yaxis: "y", x: track.steps, y: found.hard, name: plain(found.hardName), mode,
-          line: { color: "#8c8c8c", width: 1.1 }, hovertemplate: "%{y:.4f}", showlegend: true,
+          line: { color: "#8c8c8c", width: 1.1 }, hovertemplate: `%{y:${formatOf(found.hard, 4)}}`, showlegend: true,
         });
       }
-      const interval = "[%{customdata[0]:.4f}, %{customdata[1]:.4f}]";
-      const value = differ ? "%{y:.4f} with %{x:,d} trees" : "%{y:.4f}";
+      const format = formatOf(found.mean, 4);
+      const interval = `[%{customdata[0]:${format}}, %{customdata[1]:${format}}]`;
+      const value = differ ? `%{y:${format}} with %{x:,d} trees` : `%{y:${format}}`;
       const ends = (low || []).map((end, j) => [end, high[j]]);
       traces.push({
         ...group, x: track.steps, y: found.mean, name: plain(several ? track.name : state.metric),
@@ -64,7 +72,8 @@
     const { change, error, low, high, kinds } = found.effects;
     const many = track.steps.length;
     const share = plot.clientWidth / many;
-    const estimate = "%{y:+.5f} ± %{customdata[0]:.5f}  [%{customdata[1]:+.5f}, %{customdata[2]:+.5f}]";
+    const format = formatOf(found.mean, 5);
+    const estimate = `%{y:+${format}} ± %{customdata[0]:${format}}  [%{customdata[1]:+${format}}, %{customdata[2]:+${format}}]`;
     const traces = [];
     if (many > manySteps) {
       const edge = { x: track.steps, xaxis: "x2", yaxis: "y2", mode: "lines", line: { width: 0 }, hoverinfo: "skip", showlegend: false };
@@ -91,7 +100,7 @@
     const ends = change.map((_, i) => [error[i], low[i], high[i]]);
     traces.push({
       x: track.steps, y: change, xaxis: "x2", yaxis: "y2", mode: "markers", marker: { opacity: 0 }, showlegend: false,
-      name: "change", customdata: ends, hovertemplate: ends.map((all) => (known(...all) ? estimate : "%{y:+.5f}")),
+      name: "change", customdata: ends, hovertemplate: ends.map((all) => (known(...all) ? estimate : `%{y:+${format}}`)),
     });
     return traces;
   }
@@ -113,7 +122,7 @@
     const first = Math.min(...data.tracks.map((track) => track.steps[0]));
     const last = Math.max(...data.tracks.map((track) => track.steps[track.steps.length - 1]));
     const room = Math.max(0.012 * (last - first), last - first < 30 ? 0.4 : 0);
-    const axis = { gridcolor: hair, zeroline: false, tickfont: { color: quiet }, automargin: true };
+    const axis = { gridcolor: hair, zeroline: false, tickfont: { color: quiet }, automargin: true, exponentformat: "e" };
     const trees = { ...axis, showgrid: false, range: [first - room, last + room], tickformat: ",d", hoverformat: ",d", minallowed: first - room, maxallowed: last + room, uirevision: "trees" };
     if (last - first < 30) trees.dtick = last - first < 15 ? 1 : 5;
     const heading = (text, y) => ({ text, xref: "paper", yref: "paper", x: 0, y, xanchor: "left", yanchor: "bottom", showarrow: false, font: { size: 14, color: quiet } });

@@ -13,6 +13,7 @@ from ..arguments import PathLike, as_path, fraction, of_type
 from ..atomic import write_files
 from ..extras import optional
 from ..track_plots.changes import COLOURS, tree_by_tree
+from ..track_plots.curves import MOST_BANDS
 from ..track_plots.labels import PALETTE, Tracks, as_tracks, track_names
 from ..tracks.checks import first_soft
 from ..tracks.tree_track import TreeTrack
@@ -91,7 +92,7 @@ def _page(tracks: Sequence[TreeTrack], title: str, level: float, script: str) ->
         "SUMMARY": escape(html.summary(tracks)),
         "METRICS": html.buttons("metric", [(name, name) for name in metrics], chosen),
         "TRACKS": html.buttons("track", [(i, name) for i, (name, _) in enumerate(named)], 0),
-        "BANDS": html.buttons("band", _BANDS, "paired"),
+        "BANDS": html.buttons("band", _BANDS, "paired" if len(tracks) <= MOST_BANDS else "none"),
         "SECTIONS": _sections(html.section, named, chosen),
         "QUERIES": _sections(html.worst_section, named, chosen),
         "OVERVIEW": html.overview(named),

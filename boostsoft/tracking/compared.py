@@ -52,7 +52,9 @@ class ComparedMetric:
         ((z(1 - alpha / 2) + z(power)) / effect)^2, rounded up.
     gain, gain_low, gain_high : float
         The effect over the hard twin's, and percentiles of that over the same resamples: 2 needs a quarter of the
-        queries, 1 as many, and below 0 the two metrics disagree. Wide where the hard effect is near 0.
+        queries, 1 as many, and below 0 the two metrics disagree. NaN where the hard effect is 0. The interval is
+        wide where that is near 0, or has no ends: a resample without a hard effect counts half as infinite, half as
+        minus infinite.
     agrees_half, agrees_small : float
         Share of samples of half of the queries, and of ``small`` ones, drawn without replacement, in which this metric
         has the sign of the **hard** metric's difference on all queries; samples of difference 0 count half. NaN

@@ -157,6 +157,7 @@ def _resampled(
     rows = np.concatenate([differences, weights * differences**2, weights * differences, weights[None]])
     *moments, weight = bootstrap_means(rows, weights, plan.n_boot, plan.seed, tell).T
     mean, squares, cross = np.split(np.array(moments), 3)
+    mean = np.stack([without_rounding(*row) for row in zip(mean, differences, strict=True)])
     error = np.sqrt(np.maximum(squares - 2 * mean * cross + mean**2 * weight, 0.0))
     with np.errstate(divide="ignore", invalid="ignore"):  # resamples of equal differences
         return mean, mean / error
@@ -251,16 +252,23 @@ def queries_needed(effect: float, level: float, power: float) -> float:
 
 
 def gain(paired: Paired, hard: Paired, level: float) -> tuple[float, float, float]:
-    """How many times the hard metric's effect this one has, and the interval of that over the same resamples."""
+    """How many times the hard metric's effect this one has, and the interval of that over the same resamples.
+
+    An effect over none may be of either sign, whichever system is the first: half of such resamples count as infinite,
+    half as minus that.
+    """
     if paired.n != hard.n or paired.n < 2:
         return np.nan, np.nan, np.nan
     with np.errstate(divide="ignore", invalid="ignore"):  # 0 / 0 in every resample, if either does not differ
         ratios = paired.boot_effect / hard.boot_effect
-    ratios = ratios[~np.isnan(ratios)]
+    either = (hard.boot_effect == 0) & ~np.isnan(ratios)
+    ratios = np.concatenate(
+        [np.repeat(ratios[~np.isnan(ratios) & ~either], 2), np.tile([-np.inf, np.inf], either.sum())]
+    )
     if ratios.size == 0:
         return np.nan, np.nan, np.nan
     low, high = central(ratios, level, "inverted_cdf")
-    return _over(paired.effect, hard.effect), float(low), float(high)
+    return np.nan if hard.effect == 0 else _over(paired.effect, hard.effect), float(low), float(high)
 
 
 def _over(value: float, by: float) -> float:
