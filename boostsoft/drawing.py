@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from .arguments import FloatArray
 from .query_means import STILL
+from .text_files import written
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -123,7 +124,7 @@ def label_ends(axes: Axes, labels: Sequence[EndLabel]) -> float:
         else:
             axes.annotate(name, xytext=(0, 1), va="bottom", fontsize=10, fontweight="bold", **place)
             axes.annotate(label.text, xytext=(0, -1), va="top", fontsize=9, **place)
-    return left + _VALUES
+    return left + 1.75 * _VALUES  # to both sides of the axes
 
 
 def _legend(axes: Axes, labels: Sequence[EndLabel]) -> None:
@@ -242,7 +243,7 @@ def literal(text: str) -> str:
     >>> print(literal("from $5 to $10"))
     from \$5 to \$10
     """
-    return text.replace("$", r"\$")
+    return written(text).replace("$", r"\$")
 
 
 def as_sentence(words: str) -> str:

@@ -104,6 +104,10 @@ class MetricList:
         self._cache: PreparedCache[list[PreparedQueries]] = PreparedCache()
         self._warns = warns
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Whatever the pickle's version kept of data sets, they are read anew."""
+        self.__dict__.update(state, _cache=PreparedCache())
+
     def __repr__(self) -> str:
         return f"{self.caller}({', '.join(map(repr, self.metrics))})"
 

@@ -9,6 +9,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
+from unicodedata import category
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +40,15 @@ def as_paths(caller: str, argument: str, paths: PathLike | Iterable[PathLike] | 
 def written(name: str) -> str:
     """Return a name, a file's say, with what is no text in it written out."""
     return name.encode("utf-8", "backslashreplace").decode()
+
+
+def printable(text: str) -> str:
+    r"""Return a text for a terminal, with what would steer it, and what is no text, written out; line ends stay.
+
+    >>> print(printable("a\x1b[31mb"))
+    a\x1b[31mb
+    """
+    return "".join(repr(sign)[1:-1] if category(sign) == "Cc" and sign != "\n" else sign for sign in written(text))
 
 
 def show(text: bytes) -> str:

@@ -116,6 +116,20 @@ def test_an_edit_of_any_file_makes_every_kernel_stale(small, tmp_path):
     assert call(small, NUMBA_CACHE_DIR=folder) == (81, 0, "")
 
 
+@pytest.mark.skipif(os.name == "nt", reason="files cannot be limited")
+def test_code_of_older_sources_is_not_taken_for_what_a_full_disk_left_out(small, tmp_path):
+    """Numba writes the index first: after an upgrade it would name the new sources, and the file hold the old code."""
+    folder = str(tmp_path / "cache")
+    assert call(small, NUMBA_CACHE_DIR=folder) == (41, 0, "")
+    edit(small / "g.py", "10", "20")
+    limited = "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); "
+    limited += "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))\n"
+    (value, _), _ = ended(start(limited + CALL, tmp_path, NUMBA_CACHE_DIR=folder))
+    assert value == "81"
+    assert call(small, NUMBA_CACHE_DIR=folder)[0] == 81
+    assert call(small, NUMBA_CACHE_DIR=folder) == (81, 1, "")
+
+
 @left_out(numba.__version__, (0, 61), "Numba before 0.61 keeps no kernels of a package within a .zip")
 def test_an_archive_with_another_file_makes_every_kernel_stale(small, tmp_path):
     """Numba keeps kernels of a package within a .zip, whose folders hold no files that could be listed."""

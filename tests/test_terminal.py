@@ -9,6 +9,7 @@ import sys
 import pytest
 from rich.console import Console
 
+from boostsoft.commands.options import stop
 from boostsoft.commands.terminal import Field, ResultTable, error_console, page, plus_minus, silent_errors
 
 from .narrow import assert_no_number_is_cut, on_a_terminal, text_of
@@ -70,6 +71,18 @@ def test_a_bar_is_shown_on_an_error_stream_that_is_no_file(monkeypatch):
         with error_console() as console:
             console.print("10 of 20")
         assert stream.getvalue() == "10 of 20\n"
+
+
+def test_names_from_files_do_not_steer_the_terminal(capsys):
+    """Nor clear it: the header of a file that somebody has sent is written out."""
+    stop("no column query\x1b[2J\x1b]0;title\x07, \x9b31m", 2)
+    assert capsys.readouterr().err == "boostsoft: no column query\\x1b[2J\\x1b]0;title\\x07, \\x9b31m\n"
+    table = ResultTable(["model"], ["value"])
+    table.add_row("\x1b[31mb", "1")
+    console = Console(file=io.StringIO(), width=80)
+    console.print(table)
+    assert "\\x1b[31mb" in console.file.getvalue()
+    assert "\x1b" not in console.file.getvalue()
 
 
 def test_side_by_side_where_there_is_room():

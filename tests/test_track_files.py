@@ -281,6 +281,12 @@ def test_a_damaged_file_is_named(tmp_path, suffix, damage):
     assert "pickle" not in f"{caught.value}{caught.value.__cause__}"
 
 
+def test_a_file_whose_words_are_nested_without_end_is_damaged(tmp_path):
+    np.savez(tmp_path / "deep.npz", about=np.array("[" * 100_000))
+    with pytest.raises(ValueError, match=r"TreeTrack\.load: .*deep\.npz is damaged, or no"):
+        TreeTrack.load(tmp_path / "deep.npz")
+
+
 @pytest.mark.parametrize("suffix", ["npz", "parquet"])
 def test_no_damaged_byte_passes(tmp_path, suffix):
     """A byte that is read as another changes nothing, or the file is refused: not every Parquet reader looks."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 from dataclasses import replace
 from types import SimpleNamespace
@@ -300,20 +301,20 @@ def test_hard_beside_soft_on_one_scale():
 
 
 @pytest.mark.parametrize("kind", ["paired", "mean"])
-def test_side_by_side_many_bands_are_left_out():
-    few, many = ([track_of(seed=i, label=f"model {i}") for i in range(n)] for n in (3, 4))
-    assert [len(axes.collections) for axes in track_plots.hard_soft_figure(few).axes] == [3, 3]
-    figure = track_plots.hard_soft_figure(many)
-    assert [len(axes.collections) for axes in figure.axes] == [0, 0]
-    assert "band" not in figure.get_supxlabel()
-
-
 def test_one_query_has_no_band(kind):
     """Its resamples are all alike, which is no certainty."""
     track = track_of(n_queries=1)
     assert np.isnan(bands.band_of(track, 0, kind, 0.95)).all()
     axes = track_plots.plot_curves(track, band=kind)
     assert np.isfinite(axes.get_ylim()).all()
+
+
+def test_side_by_side_many_bands_are_left_out():
+    few, many = ([track_of(seed=i, label=f"model {i}") for i in range(n)] for n in (3, 4))
+    assert [len(axes.collections) for axes in track_plots.hard_soft_figure(few).axes] == [3, 3]
+    figure = track_plots.hard_soft_figure(many)
+    assert [len(axes.collections) for axes in figure.axes] == [0, 0]
+    assert "band" not in figure.get_supxlabel()
 
 
 def test_infinite_means_of_two_queries_are_no_trouble():
@@ -644,6 +645,13 @@ def test_one_query_alone_has_no_bands_and_no_words_on_them():
         captions = [figure._supxlabel.get_text()] if figure._supxlabel else []
         captions += [axes.get_xlabel() for axes in figure.axes]
         assert not any("95 %" in words for words in captions), captions
+
+
+def test_a_label_that_is_no_text_is_written_out():
+    """As the name of an old file may be."""
+    figure = track_plots.track_figure(track_of(label=os.fsdecode(b"mod\xe8le")))
+    assert figure._repr_png_()
+    assert figure._suptitle.get_text() == "mod\\udce8le"
 
 
 def test_figures_can_be_pickled():

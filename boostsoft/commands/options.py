@@ -14,6 +14,7 @@ from typing import Any
 
 from ..arguments import LARGEST_INT32, from_home
 from ..metrics.spec import parse_spec
+from ..text_files import printable
 
 FAILED, INTERRUPTED = 2, 130
 _REPLACES = os.name != "nt"  # Windows takes no file's place that is open elsewhere, or to be read only
@@ -22,7 +23,7 @@ _REPLACES = os.name != "nt"  # Windows takes no file's place that is open elsewh
 def stop(message: str, code: int) -> int:
     """Say in one line on stderr why a command ends; returns its exit code."""
     with contextlib.suppress(AttributeError, OSError):  # no such stream, or nowhere to write: the code says it, too
-        sys.stderr.write(f"boostsoft: {' '.join(message.split())}\n")
+        sys.stderr.write(f"boostsoft: {printable(' '.join(message.split()))}\n")
     return code
 
 

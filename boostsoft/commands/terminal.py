@@ -19,6 +19,7 @@ from rich.text import Text
 
 from ..atomic import Content, write_files
 from ..progress import PAGE
+from ..text_files import printable
 
 PLUS_MINUS = "\N{PLUS-MINUS SIGN}"
 _WIDE, _NARROW = 3, 2  # blanks between two columns
@@ -124,7 +125,7 @@ class ResultTable:
 
     def add_row(self, *cells: str, style: str = "") -> None:
         """Add a row; the last cells may be left out."""
-        self._rows.append(([*cells, *[""] * (len(self._fields) - len(cells))], style))
+        self._rows.append(([*map(printable, cells), *[""] * (len(self._fields) - len(cells))], style))
 
     def add_section(self) -> None:
         """Leave a line empty below the last row."""
@@ -214,4 +215,4 @@ def finish(shown: RenderableType, out: Path, files: Mapping[str, Content], all_n
         write_files(out, files, all_names)
     finally:
         console.print(shown)
-    console.print(Text(f"Written to {out}: {', '.join(files)}"))
+    console.print(Text(printable(f"Written to {out}: {', '.join(files)}")))

@@ -28,7 +28,7 @@ from ..metrics.registry import REGISTRY
 from ..metrics.soft import WATCHED_SIGMA, AnyMetric
 from ..metrics.spec import refuse_pnr
 from ..ranking_data import RankingData
-from ..text_files import written
+from ..text_files import printable, written
 from ..track_plots import track_figure
 from ..track_report import write_report
 from ..track_report.figures import MetricFigures, metric_figures
@@ -125,7 +125,7 @@ def track(options: argparse.Namespace) -> None:
     finally:  # what has been measured is seen, whatever becomes of the files
         console.print(_summary(found, data, plus_minus(console)))
     for _, path in targets:
-        console.print(Text(f"Written: {path}"))
+        console.print(Text(printable(f"Written: {path}")))
     if options.out is not None and "report" not in dict(targets):
         console.print(Text("No report.html: pip install 'boostsoft[report]'"))
 
@@ -281,7 +281,7 @@ def _summary(found: TreeTrack, data: RankingData, sign: str) -> RenderableType:
     """One row per metric, and the advice on each in words; ``sign`` stands before standard errors."""
     all_figures = [metric_figures(found, metric, _LEVEL) for metric in range(found.n_metrics)]
     trees = int(found.steps[-1])
-    title = f"{found.label}: {amount(trees, 'tree')} on {amount(data.n_queries, 'query')}, "
+    title = f"{printable(found.label)}: {amount(trees, 'tree')} on {amount(data.n_queries, 'query')}, "
     title += amount(data.n_docs, "document")
     table = ResultTable(["metric"], ["last step", "best", "with trees", "keep", "hurt"])
     for figures in all_figures:

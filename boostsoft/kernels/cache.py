@@ -28,6 +28,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numba
 from numba.core import config
 from numba.core.caching import FunctionCache, IndexDataCacheFile, NullCache
 from numba.core.compiler import CompileResult
@@ -167,7 +168,11 @@ class NoCache(NullCache):
 
 
 class _Files:
-    """One index and one file of code for each combination of types."""
+    """One index and one file of code for each combination of types.
+
+    Numba's index is of one version of the sources, but it is written before the code, which may then not fit on the
+    disk, and another version's process may replace the code of the same types: so that tells its sources, too.
+    """
 
     def __init__(self, folder: str, base: str, stamp: Any) -> None:
         self._folder, self._base, self._stamp = folder, base, stamp
@@ -177,12 +182,15 @@ class _Files:
         return IndexDataCacheFile(self._folder, f"{self._base}-{name}", self._stamp)
 
     def load(self, key: Any) -> Any:
-        checksum, code = self._of(key).load(key) or (None, b"")
-        return pickle.loads(code) if checksum == zlib.crc32(code) else None
+        mark, code = self._of(key).load(key) or (None, b"")
+        return pickle.loads(code) if mark == self._mark(code) else None
+
+    def _mark(self, code: bytes) -> tuple[int, str, Any]:
+        return zlib.crc32(code), numba.__version__, self._stamp
 
     def save(self, key: Any, data: Any) -> None:
         files, code = self._of(key), dumps(data)
-        checked = zlib.crc32(code), code
+        checked = self._mark(code), code
         try:
             files.save(key, checked)
         except OSError:

@@ -85,7 +85,7 @@ def _about(caller: str, path: Path, where: str, text: str | bytes) -> dict[str, 
     """What a file tells beside arrays, as far as this version can read it."""
     try:
         about = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise _damaged(caller, path, f"its {where} cannot be read") from error
     if not isinstance(about, dict):
         raise ValueError(f"{caller}: {path} must hold a TreeTrack; its {where} is {short(about)}")
