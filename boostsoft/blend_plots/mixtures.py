@@ -99,7 +99,7 @@ def plot_blend_curve(
     kinds : "hard", "soft" or several of them
         Which to draw; the band is that of the last.
     ax : Axes, optional
-        Where to draw.
+        Where to draw: in a light figure, best of ``layout="constrained"``, since words stand beside the axes.
 
     Raises
     ------
@@ -225,7 +225,7 @@ def plot_blend_surface(
     names : three str, optional
         What the models are called.
     ax : Axes, optional
-        Where to draw.
+        Where to draw: in a light figure, best of ``layout="constrained"``, since words stand beside the axes.
 
     Raises
     ------

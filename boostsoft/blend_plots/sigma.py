@@ -72,7 +72,7 @@ def plot_sigma_choice(choice: SigmaChoice, *, ax: Axes | None = None) -> Axes:
     choice : SigmaChoice
         By "tradeoff", "sensitivity" or "held-out".
     ax : Axes, optional
-        Where to draw.
+        Where to draw: in a light figure, best of ``layout="constrained"``, since words stand beside the axes.
 
     Raises
     ------

@@ -67,7 +67,7 @@ def plot_weights(blender: SoftBlender, *, names: Texts | None = None, ax: Axes |
     names : n_models str, optional
         What the models are called; otherwise as the columns that it was fitted on, or as the models that it was given.
     ax : Axes, optional
-        Where to draw.
+        Where to draw: in a light figure, best of ``layout="constrained"``, since words stand beside the axes.
 
     Raises
     ------

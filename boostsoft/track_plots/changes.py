@@ -51,7 +51,7 @@ def plot_changes(
         Level of the intervals of the paired change over queries. Where no step changes anything, a share of
         (1 - level) / 2 of them still seems to hurt: the picture says how many that would be.
     ax : Axes, optional
-        Where to draw.
+        Where to draw: in a light figure, best of ``layout="constrained"``, since words stand beside the axes.
 
     Raises
     ------

@@ -34,7 +34,7 @@ def plot_comparison(comparison: Comparison, *, ax: Axes | None = None) -> Axes:
     comparison : Comparison
         What :func:`boostsoft.compare` found.
     ax : Axes, optional
-        Where to draw.
+        Where to draw: in a light figure, best of ``layout="constrained"``, since words stand beside the axes.
 
     Raises
     ------

@@ -123,7 +123,7 @@ def plot_curves(
     n_boot : int
         Number of resamples behind them, 20 at least.
     ax : Axes, optional
-        Where to draw.
+        Where to draw: in a light figure, best of ``layout="constrained"``, since words stand beside the axes.
 
     Raises
     ------
@@ -180,7 +180,7 @@ def plot_hard_soft(
     level : float
         Level of the band.
     ax : Axes, optional
-        Where to draw.
+        Where to draw: in a light figure, best of ``layout="constrained"``, since words stand beside the axes.
 
     Raises
     ------
