@@ -180,6 +180,11 @@ def refuse_absent(caller: str, argument: str, path: Path) -> None:
         raise FileNotFoundError(f"{caller}: {argument} must name an existing file; got {str(path)!r}")
 
 
+def written(name: str) -> str:
+    """Return a name, a file's say, with what is no text in it written out."""
+    return name.encode("utf-8", "backslashreplace").decode()
+
+
 def set_fields(frozen: object, values: Mapping[str, Any]) -> None:
     """Give a frozen dataclass its fields once they are checked; only its own constructor may."""
     for field, value in values.items():

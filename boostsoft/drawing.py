@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .arguments import FloatArray
+from .arguments import FloatArray, written
 from .query_means import STILL
-from .text_files import written
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -202,8 +201,10 @@ def brief(names: Sequence[str], most: int = 28) -> list[str]:
         for group in alike:
             first = (i for i, letters in enumerate(zip(*group, strict=False)) if len(set(letters)) > 1)
             start = next(first, min(map(len, group)) - 1)
-            while start and group[0][start - 1].isalnum():  # where the word or number begins
-                start -= 1
+            word = start
+            while word and group[0][word - 1].isalnum():
+                word -= 1
+            start = word if start - word < most // 2 else start  # where the word or number begins, if that is near
             tails = [f"…{name[start:]}" if start else name for name in group]
             found |= {name: _cut(tail, most) for name, tail in zip(group, tails, strict=True)}
         if not alike:

@@ -14,7 +14,7 @@ from unicodedata import category
 import numpy as np
 from numpy.typing import NDArray
 
-from .arguments import PathLike, as_file, short
+from .arguments import PathLike, as_file, short, written
 
 _TOLD = 2048  # lines
 _UTF8 = b"\xef\xbb\xbf"
@@ -35,11 +35,6 @@ def as_paths(caller: str, argument: str, paths: PathLike | Iterable[PathLike] | 
     if not isinstance(several, Iterable):
         raise TypeError(f"{caller}: {argument} must be a path or several; got {short(several)}")
     return [as_file(caller, argument, path) for path in several]
-
-
-def written(name: str) -> str:
-    """Return a name, a file's say, with what is no text in it written out."""
-    return name.encode("utf-8", "backslashreplace").decode()
 
 
 def printable(text: str) -> str:

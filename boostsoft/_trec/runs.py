@@ -21,12 +21,13 @@ from ..arguments import (
     finite_vector,
     one_of,
     whole_number,
+    written,
 )
 from ..atomic import write_whole
 from ..choices import Pool, Progress, Topics
 from ..query_groups import places_of_ids, refuse_missing_ids
 from ..query_means import blocks
-from ..text_files import as_paths, written
+from ..text_files import as_paths
 from .table import POOLS, TOPICS, TrecRuns, read_table
 
 _LINES = 2**14  # of a run that are texts of Python at once, which take three times what they do in the file

@@ -10,11 +10,11 @@ from typing import Any, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arguments import FloatArray, IntArray
+from ..arguments import FloatArray, IntArray, written
 from ..choices import Pool, Topics
 from ..progress import bar_of_files
 from ..query_groups import run_sizes
-from ..text_files import as_ids, id_texts, written
+from ..text_files import as_ids, id_texts
 from .lines import QRELS, RUN, Codes, Entries, distinct, read_entries
 
 Mask = NDArray[np.bool_]

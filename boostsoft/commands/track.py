@@ -15,7 +15,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from ..adapters.xgboost_data import import_xgboost
-from ..arguments import FloatArray, refuse_absent
+from ..arguments import FloatArray, refuse_absent, written
 from ..atomic import write_files
 from ..choices import Noise
 from ..datasets import load_letor
@@ -28,7 +28,7 @@ from ..metrics.registry import REGISTRY
 from ..metrics.soft import WATCHED_SIGMA, AnyMetric
 from ..metrics.spec import refuse_pnr
 from ..ranking_data import RankingData
-from ..text_files import printable, written
+from ..text_files import printable
 from ..track_plots import track_figure
 from ..track_report import write_report
 from ..track_report.figures import MetricFigures, metric_figures

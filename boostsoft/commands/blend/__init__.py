@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..._trec.runs import run_text
-from ...arguments import refuse_absent
+from ...arguments import refuse_absent, written
 from ...atomic import Content
 from ...blending.baselines import METHODS
 from ...blending.scores import NORMALIZATIONS
@@ -20,7 +20,6 @@ from ...kernels.noise import LAWS
 from ...metrics import Metric
 from ...metrics.spec import GAINS, refuse_pnr
 from ...statistics import LEAST_RESAMPLES
-from ...text_files import written
 from ..options import add_command, check_folder, folder_name, metric_name, path_name, positive, whole
 from ..terminal import finish
 from .scores import Names, Scores, listed, read_runs, read_table
