@@ -210,3 +210,18 @@ BAD = {
 @pytest.mark.parametrize(("arguments", "message"), BAD.values(), ids=BAD.keys())
 def test_what_is_refused(folder, tmp_path, capsys, arguments, message):
     bench_refuses(arguments, message, capsys, tmp_path / "out", folder=folder, empty=tmp_path)
+
+
+def test_failures_in_tests_name_the_first_run():
+    places = [Place("TINY", fold, "lambdarank") for fold in (1, 2, 3)]
+    runs = [tasks.Task("test", place, number, None, [{}], 1, 1, 1) for place in places for number in (0, 1)]
+    log = {run.key: {"failed": run.key} if run.place.fold > 1 else {} for run in runs}
+    found = {"lambdarank": f"failed in testing on TINY, fold 2, seed 0: {runs[2].key}"}
+    assert frozen.failures_in_tests(log, runs) == found
+
+
+def test_settings_do_not_depend_on_the_order_of_places(tmp_path, monkeypatch):
+    monkeypatch.setattr(frozen, "read_settings", lambda path, *_: path.read_bytes())
+    chosen = {Place("TINY", fold, method): {"trial": fold} for method in ("xendcg", "lambdarank") for fold in (2, 1)}
+    first = frozen.freeze(tmp_path, chosen, {}, 1)
+    assert frozen.freeze(tmp_path, dict(reversed(chosen.items())), {}, 1) == first

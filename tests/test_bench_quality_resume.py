@@ -443,3 +443,10 @@ def test_incomplete_settings_are_refused(small, folder, tmp_path, change, messag
     with pytest.raises(ValueError, match=message):
         run.run_quality(options(folder, tmp_path / "out", settings=file))
     assert not (tmp_path / "out").exists()
+
+
+def test_fingerprints_are_of_whole_files(tmp_path, monkeypatch):
+    monkeypatch.setattr(data, "_CHUNK", 16)
+    file = tmp_path / "S1.txt"
+    file.write_bytes(b"1 qid:1 1:0.5 2:0.25\n" * 3)
+    assert data._sha256(file) == hashlib.sha256(file.read_bytes()).hexdigest()

@@ -12,9 +12,12 @@ import scipy.optimize
 
 from boostsoft import Metric, QueryGroups
 from boostsoft.blending.baselines import METHODS, ascent, grid, reciprocal_ranks
+from boostsoft.blending.baselines.evolution import _Run
 from boostsoft.blending.baselines.search import HardSearch
 from boostsoft.blending.problem import Problem
 from boostsoft.metrics.prepared import prepare
+
+from . import blender_cases
 
 UNTRAINED = ("equal", "rrf")
 SEARCHES = [name for name in METHODS if name not in UNTRAINED]
@@ -459,3 +462,9 @@ def test_documents_that_are_alike_stay_tied(name):
     blend = np.einsum("ij,j->i", scores, solution.weights)
     value = problem.metric.evaluate(problem.prepared, blend, problem.query_weight).mean()
     assert solution.path[-1].hard == pytest.approx(value, abs=1e-12)
+
+
+def test_weights_of_0_are_no_blend():
+    run = _Run(blender_cases.problem(), 100, lambda share: None)
+    assert run(np.zeros(3)) == 1.0
+    assert run.search.best_value == -np.inf

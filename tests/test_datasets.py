@@ -265,6 +265,8 @@ def test_digits_features_are_what_their_names_say(digits):
         )
         expected = {
             "cosine_pixels": likeness(a, b),
+            "cosine_steps_right": likeness(a[:, :, 1:] - a[:, :, :-1], b[:, :, 1:] - b[:, :, :-1]),
+            "cosine_steps_down": likeness(a[:, 1:] - a[:, :-1], b[:, 1:] - b[:, :-1]),
             "euclidean_pixels": [np.linalg.norm(p - q) for p, q in zip(a, b, strict=True)],
             "euclidean_blurred": np.linalg.norm(blurred[: len(a)] - blurred[len(a) :], axis=1),
             "correlation_rows": [np.corrcoef(p.sum(1), q.sum(1))[0, 1] for p, q in zip(a, b, strict=True)],

@@ -12,7 +12,7 @@ from sklearn.model_selection import GroupKFold
 
 import boostsoft as bs
 import boostsoft.lightgbm as bl
-from boostsoft.adapters import lightgbm_data
+from boostsoft.adapters import lightgbm_data, lightgbm_warnings
 from boostsoft.adapters.lightgbm_data import Training
 from boostsoft.adapters.shared import refuse_large_gradients
 
@@ -640,3 +640,9 @@ def test_gradients_are_large_in_either_direction_and_nan_is_none(gradient):
     refuse_large_gradients("example", np.array([9e36, -9e36]), 1.0, "LightGBM", 1e37)
     with pytest.raises(ValueError, match=r"^example: gradients must lie within"):
         refuse_large_gradients("example", np.array(gradient), 1.0, "LightGBM", 1e37)
+
+
+def test_of_a_parameters_aliases_the_shortest_counts():
+    """As for LightGBM: no warning is of a value that is not in use."""
+    params = {"min_sum_hessian_per_leaf": 1e9, "min_hessian": 1e-9}
+    assert lightgbm_warnings._least_curvature(params) == ("min_hessian", 1e-9)

@@ -614,3 +614,11 @@ def test_a_writer_is_told_of_a_tree_once(data, valid):
     booster = train(data, valid, [callback], params=params, rounds=40, keep_training_booster=True)
     assert booster.num_trees() < 40
     assert len(set(told)) == len(told) == len(NAMES) * booster.num_trees()
+
+
+def test_a_cross_validation_does_not_lose_trees_of_dart(data):
+    params = {**SMALL, "boosting": "dart", "objective": bl.objective("ndcg@10")}
+    folds = list(GroupKFold(3).split(data.X, groups=np.repeat(np.arange(data.sizes.size), data.sizes)))
+    refused = r"^boostsoft\.lightgbm\.track_callback: .* must not be evaluated with boosting='dart'"
+    with pytest.raises(ValueError, match=refused):
+        lgb.cv(params, data.dataset(), 2, folds=folds, callbacks=[tracked(training=True)])

@@ -570,3 +570,12 @@ def test_later_boosters_are_trained_on_the_data_of_the_first_and_shown_no_valida
     fit(ranker(booster, n_boosters=3, **OPTIONS), data, eval_set=[(valid.X, valid.y)], eval_qid=[valid.qid])
     assert shown == [1, 0, 0]
     assert all(given is trained[0] for given in trained)
+
+
+def test_gains_of_a_first_booster_without_trees_are_none():
+    """Of no tree: LightGBM takes 0 for all."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(200, 3)), rng.normal(size=200)
+    booster = lgb.train({"verbose": -1}, lgb.Dataset(X, y), 4)
+    half, whole = (booster.feature_importance("gain", n) for n in (2, 4))
+    np.testing.assert_allclose(lightgbm_trees.gains(booster, (0, 2, 4)), [half, whole - half])

@@ -234,3 +234,9 @@ def test_train_arguments_leave_the_ranker_as_it_was_and_check_their_features(cod
         ranker.train_arguments(codes.y, X=X[1:], group=codes.sizes)
     with pytest.raises(TypeError, match=r"SoftRanker.train_arguments: X must be"):
         ranker.train_arguments(codes.y, X=lgb.Dataset(X, codes.y), group=codes.sizes)
+
+
+def test_one_query_to_judge_by_tells_nothing(monkeypatch):
+    """Of which no standard error is known."""
+    monkeypatch.setattr(trial, "_kinds", lambda _: np.array([[0.1], [0.9], [1.0]]))
+    assert trial._suit(None) is True

@@ -852,3 +852,7 @@ def test_words_of_two_pictures_side_by_side_stay_in_their_figure(width):
     for text in counts:  # in a line of their own, under the heading and over the picture
         box = text.get_window_extent()
         assert right.get_window_extent().y1 <= box.y0 <= box.y1 <= below.y0 + 0.6 * below.height, text
+
+
+def test_an_overview_without_a_label_has_a_heading():
+    assert track_plots.track_figure(track_of(label=""))._suptitle.get_text() == "What each tree adds"

@@ -11,10 +11,10 @@ import numpy as np
 def text_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Lines of aligned columns, the first to the left and numbers to the right.
 
-    >>> print(text_table(["metric", "mean"], [["map", "0.5"], ["ndcg@10", "0.25"]]))
+    >>> print(text_table(["metric", "mean"], [["map", "0.5"], ["ndcg@10", ".25"]]))
     metric   mean
     map       0.5
-    ndcg@10  0.25
+    ndcg@10   .25
     """
     widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
     lines = []
