@@ -56,19 +56,23 @@ class SigmaChoice:
 
     Attributes
     ----------
-    sigma : what was chosen, in ``sigma_unit``; of "residual" in spreads. Of equals it is the least.
+    sigma : what was chosen, in ``sigma_unit``. Of equals it is the least.
     method : by which measure.
     sigmas : (n,), those that were compared, rising, each once; of "residual" the one.
     table : what was measured at each of them, by name, (n,) each. "held-out": ``value``, the hard metric. "tradeoff":
         ``smoothness`` (the roughness), ``approximation`` (the misfit) and ``total``. "sensitivity": ``queries`` (the
         median), ``against`` (the share of decided pairs that are told apart the other way round) and ``rescaling`` (the
         largest change of a value by halved scores). "residual": ``residual``, which is sigma.
+    metric : the hard metric; None of "residual", which has none.
+    sigma_unit : "spread" or "score", of ``sigma`` and ``sigmas``; of "residual" "spread".
     """
 
     sigma: float
     method: SigmaMethod
     sigmas: FloatArray
     table: Mapping[str, FloatArray]
+    metric: Metric | None = None
+    sigma_unit: SigmaUnit = "spread"
 
 
 def choose_sigma(
@@ -204,7 +208,7 @@ def choose_sigma(
         sigma=float(grid[0]), sigma_unit=sigma_unit, open_ends=method == "held-out",
     )  # fmt: skip
     best, table = _MEASURES[method](mixed, grid, rng, options)
-    return SigmaChoice(float(grid[best]), method, grid, table)
+    return SigmaChoice(float(grid[best]), method, grid, table, metric, sigma_unit)
 
 
 Found = tuple[int, dict[str, FloatArray]]

@@ -307,7 +307,7 @@ def choice(method="tradeoff"):
     if method == "held-out":
         table = {"value": np.array([0.4, 0.5, 0.6, 0.55, 0.5])}
     best = {"tradeoff": 0, "sensitivity": 3, "held-out": 2}[method]
-    return SigmaChoice(float(sigmas[best]), method, sigmas, table)
+    return SigmaChoice(float(sigmas[best]), method, sigmas, table, Metric("map@5"), "score" if best else "spread")
 
 
 @pytest.mark.parametrize(
@@ -328,8 +328,14 @@ def test_what_speaks_for_a_sigma(method, keys):
     assert (float(*ring.get_xdata()), float(*ring.get_ydata())) == (found.sigma, found.table[keys[-1]][at])
     assert [line.get_linewidth() for line in curves] == [*[1.4] * (len(keys) - 1), 2.6], "the last decides"
     assert any(list(line.get_xdata()) == [found.sigma] * 2 for line in axes.get_lines())
-    words = {"tradeoff": "How rough", "sensitivity": "Queries that tell", "held-out": "Hard metric on held-out"}
-    assert axes.get_title(loc="left").startswith(words[method])
+    words = {
+        "tradeoff": "How rough the soft {}",
+        "sensitivity": "relative to the hard {}",
+        "held-out": "Hard {} on held",
+    }
+    assert words[method].format("MAP@5") in axes.get_title(loc="left")
+    unit = "spreads" if found.sigma_unit == "spread" else "units of the scores"
+    assert axes.get_xlabel() == f"sigma, in {unit} (ring: chosen)"
     assert (axes.get_legend() is None) == (len(keys) == 1)
     assert axes.get_xscale() == "log"
 

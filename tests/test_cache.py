@@ -130,6 +130,18 @@ def test_code_of_older_sources_is_not_taken_for_what_a_full_disk_left_out(small,
     assert call(small, NUMBA_CACHE_DIR=folder) == (81, 1, "")
 
 
+def test_code_of_another_numba_is_not_taken(small, tmp_path):
+    """Whose process may replace the code between another's look at the index and its look at the code."""
+    folder = tmp_path / "cache"
+    assert call(small, NUMBA_CACHE_DIR=str(folder)) == (41, 0, "")
+    indexes = {path: path.read_bytes() for path in folder.rglob("*.nbi")}
+    other = "import numba\nnumba.__version__ = '0.0.1'\n" + CALL
+    assert ended(start(other, tmp_path, NUMBA_CACHE_DIR=str(folder))) == (["41", "0"], "")
+    for path, content in indexes.items():
+        path.write_bytes(content)
+    assert [call(small, NUMBA_CACHE_DIR=str(folder))[1] for _ in range(2)] == [0, 1]
+
+
 @left_out(numba.__version__, (0, 61), "Numba before 0.61 keeps no kernels of a package within a .zip")
 def test_an_archive_with_another_file_makes_every_kernel_stale(small, tmp_path):
     """Numba keeps kernels of a package within a .zip, whose folders hold no files that could be listed."""

@@ -77,6 +77,13 @@ def test_a_sigma_that_is_given_twice_is_compared_once(data):
     assert found.sigmas.tolist() == [0.2, 0.8]
 
 
+def test_a_choice_says_of_which_metric_and_in_which_unit(data):
+    S, y, sizes = data
+    found = choose_sigma(S, y, method="tradeoff", group=sizes, sigmas=[0.8], metric="map@5", sigma_unit="score")
+    assert (found.metric, found.sigma_unit) == (Metric("map@5"), "score")
+    assert choose_sigma(S, y, group=sizes, sigmas=[0.8]).metric == Metric("ndcg@10")
+
+
 # ---------------------------------------------------------------------------------------------------------
 # Sensitivity
 # ---------------------------------------------------------------------------------------------------------
@@ -241,6 +248,7 @@ def test_residual_is_the_noise_of_the_scores():
     halves = signal[:, None] + 0.3 * rng.normal(size=(20_000, 6))
     found = choose_sigma(halves, method="residual", group=[20] * 1000)
     assert found.sigma == pytest.approx(0.3 / np.sqrt(1 + 0.3**2 / 6), rel=0.01)
+    assert (found.metric, found.sigma_unit) == (None, "spread")
     scaled = halves * [1, 10, 0.1, 7, 1e8, 3] + np.repeat(rng.normal(size=1000), 20)[:, None]
     assert choose_sigma(scaled, method="residual", group=[20] * 1000).sigma == pytest.approx(found.sigma, rel=1e-4)
 

@@ -17,6 +17,7 @@ import boostsoft.lightgbm as bl
 import boostsoft.metric_lists
 from boostsoft.datasets import load_digits_ranking
 from boostsoft.kernels.curvature import CURVATURES
+from boostsoft.query_groups import QueryGroups
 
 from . import booster_cases
 from .booster_cases import NOISES, ranking, spread_metric
@@ -268,6 +269,17 @@ def test_adapters_can_be_copied_and_give_the_same(data, build, copied):
         assert before == after
     else:
         np.testing.assert_array_equal(before, after)
+
+
+def test_metrics_pickled_by_an_older_version_read_labels_anew(data):
+    """What it remembered of them may have had another form, or none."""
+    groups, scores = QueryGroups.from_sizes(data.sizes), np.random.default_rng(0).normal(size=data.y.size)
+    kind = boostsoft.metric_lists.MetricList
+    metrics = kind("feval", ["ndcg@5"])
+    old = kind.__new__(kind)
+    old.__setstate__({name: value for name, value in vars(metrics).items() if name != "_cache"})
+    weights = np.ones(data.sizes.size)
+    assert old.values(data.y, groups, scores, weights) == metrics.values(data.y, groups, scores, weights)
 
 
 def test_the_users_object_is_untouched_by_training(data):

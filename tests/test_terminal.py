@@ -10,7 +10,8 @@ import pytest
 from rich.console import Console
 
 from boostsoft.commands.options import stop
-from boostsoft.commands.terminal import Field, ResultTable, error_console, page, plus_minus, silent_errors
+from boostsoft.commands.terminal import Field, ResultTable, error_console, finish, page, plus_minus, silent_errors
+from boostsoft.text_files import printable
 
 from .narrow import assert_no_number_is_cut, on_a_terminal, text_of
 
@@ -73,7 +74,7 @@ def test_a_bar_is_shown_on_an_error_stream_that_is_no_file(monkeypatch):
         assert stream.getvalue() == "10 of 20\n"
 
 
-def test_names_from_files_do_not_steer_the_terminal(capsys):
+def test_names_from_files_do_not_steer_the_terminal(tmp_path, capsys):
     """Nor clear it: the header of a file that somebody has sent is written out."""
     stop("no column query\x1b[2J\x1b]0;title\x07, \x9b31m", 2)
     assert capsys.readouterr().err == "boostsoft: no column query\\x1b[2J\\x1b]0;title\\x07, \\x9b31m\n"
@@ -83,6 +84,11 @@ def test_names_from_files_do_not_steer_the_terminal(capsys):
     console.print(table)
     assert "\\x1b[31mb" in console.file.getvalue()
     assert "\x1b" not in console.file.getvalue()
+    finish(table, tmp_path / "o\x1b[2J", {"a.txt": b"text"})
+    shown = capsys.readouterr().out
+    assert printable("two\nlines") == "two\nlines"
+    assert "o\\x1b[2J: a.txt" in "".join(shown.split("\n"))
+    assert "\x1b" not in shown
 
 
 def test_side_by_side_where_there_is_room():

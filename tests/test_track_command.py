@@ -154,6 +154,16 @@ def test_a_model_whose_name_is_no_text(folder, xgboost_models, tmp_path, capsys)
     assert r"<title>m\udcff" in (out / "report.html").read_text(encoding="utf-8")
 
 
+def test_names_of_files_do_not_steer_the_terminal(folder, tmp_path, capsys):
+    model = tmp_path / "m\x1b[31m.txt"
+    model.write_bytes((folder / "lightgbm.txt").read_bytes())
+    code, shown = run(capsys, model, *files_of(folder), "--save", tmp_path / "s\x1b[2J.npz")
+    assert (code, shown.err) == (0, "")
+    assert shown.out.startswith("m\\x1b[31m: 6 trees")
+    assert "s\\x1b[2J.npz" in "".join(shown.out.split())
+    assert "\x1b" not in shown.out
+
+
 def test_single_files_and_options(folder, tmp_path, capsys):
     pytest.importorskip("plotly")
     pytest.importorskip("pyarrow")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arguments import of_type
-from ..drawing import BLUE, GREEN, INK, QUIET, VERMILION, frame, given_axes, head, letters, new_figure
+from ..drawing import BLUE, GREEN, INK, QUIET, VERMILION, frame, given_axes, head, letters, metric_title, new_figure
 from ..sigma import SigmaChoice
 
 if TYPE_CHECKING:
@@ -27,10 +27,11 @@ _SIGMA_LINES: dict[str, list[tuple[str, str, str]]] = {
 }
 _METHOD_WORDS = {"tradeoff": "trade-off", "sensitivity": "sensitivity", "held-out": "held-out queries"}
 _SIGMA_TITLES = {
-    "tradeoff": "How rough the soft curve is, and how far from the hard one",
-    "sensitivity": "Queries that tell two models apart, relative to the hard metric",
-    "held-out": "Hard metric on held-out queries of weights found at each sigma",
+    "tradeoff": "How rough the soft {metric} is, and how far from the hard one",
+    "sensitivity": "Queries that tell two models apart, relative to the hard {metric}",
+    "held-out": "Hard {metric} on held-out queries of weights found at each sigma",
 }
+_UNITS = {"spread": "spreads", "score": "units of the scores"}
 
 
 def sigma_figure(choice: SigmaChoice) -> Figure:
@@ -55,7 +56,7 @@ def sigma_figure(choice: SigmaChoice) -> Figure:
     >>> S = y[:, None] + rng.normal(size=(200, 3))
     >>> choice = bs.choose_sigma(S, y, method="tradeoff", group=[20] * 10, sigmas=[0.1, 0.5])
     >>> sigma_figure(choice).axes[0].get_xlabel()
-    'sigma (ring: chosen)'
+    'sigma, in spreads (ring: chosen)'
     """
     _check_several("sigma_figure", choice)
     figure = new_figure(8.5, 4.8)
@@ -108,9 +109,14 @@ def plot_sigma_choice(choice: SigmaChoice, *, ax: Axes | None = None) -> Axes:
     ticks = choice.sigmas[:: max(1, len(choice.sigmas) // 6)]
     axes.set_xticks(ticks, [f"{tick:.2g}" for tick in ticks])
     axes.minorticks_off()
-    axes.set_xlabel("sigma (ring: chosen)", color=QUIET)
-    axes.set_title(fill(_SIGMA_TITLES[choice.method], letters(axes)), loc="left", fontsize=9.5, color=QUIET)
+    axes.set_xlabel(f"sigma, in {_UNITS[choice.sigma_unit]} (ring: chosen)", color=QUIET)
+    axes.set_title(fill(_title(choice), letters(axes)), loc="left", fontsize=9.5, color=QUIET)
     return axes
+
+
+def _title(choice: SigmaChoice) -> str:
+    metric = "metric" if choice.metric is None else metric_title(choice.metric.spec)
+    return _SIGMA_TITLES[choice.method].format(metric=metric)
 
 
 def _check_several(caller: str, choice: SigmaChoice) -> None:
