@@ -8,7 +8,9 @@ import pytest
 from sklearn.metrics import ndcg_score
 
 from boostsoft import Metric, SoftRanker
+from boostsoft.query_groups import QueryGroups
 from boostsoft.ranker import lightgbm_trees, trial
+from boostsoft.ranker.rows import Rows
 
 from .ranker_cases import Task, both
 
@@ -26,7 +28,20 @@ def made(kind, n_queries=60, seed=0):
         X[:, :2] = rng.integers(0, 40, (n_docs, 2))
         worth = sum(rng.normal(size=40)[column.astype(int)] for column in X[:, :2].T)
     worth = worth + 0.5 * rng.normal(size=n_docs)
-    return Task(X, np.digitize(worth, np.quantile(worth, [0.6, 0.85, 0.95])), np.repeat(np.arange(n_queries), 30))
+    return Task(X, graded(worth), np.repeat(np.arange(n_queries), 30))
+
+
+def graded(worth):
+    return np.digitize(worth, np.quantile(worth, [0.6, 0.85, 0.95]))
+
+
+@pytest.fixture(scope="module")
+def together():
+    """Grades that hang on whether codes are equal, and on whether their sum is even: none says anything by itself."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 4, (1800, 4)).astype(float)
+    worth = 1.0 * (X[:, 0] == X[:, 1]) + ((X[:, 2] + X[:, 3]) % 2 == 0) + 0.4 * rng.normal(size=1800)
+    return Task(X, graded(worth), np.repeat(np.arange(60), 30))
 
 
 @pytest.fixture(scope="module")
@@ -49,14 +64,14 @@ def ndcg(data, scores):
     return np.array([ndcg_score([2.0 ** data.y[rows] - 1.0], [scores[rows]], k=10) for rows in at])
 
 
-def tried(data, weights, seed, turned=False):
+def tried(data, weights, seed, turned=False, **more):
     """What random and plain trees gain in queries that they have not learned from, and the weights of these."""
     drawn = np.random.default_rng(seed).permutation(data.sizes.size)
     judged = np.isin(data.qid, drawn[: drawn.size // 2]) != turned
     half, rest = data.rows(~judged), data.rows(judged)
     found = [ndcg(rest, np.zeros(rest.y.size))]
     for random in (True, False):
-        options = {**SMALL, "n_boosters": 1, "learning_rate": 0.3, "random_trees": random, "losses": None}
+        options = {**SMALL, "n_boosters": 1, "learning_rate": 0.3, "random_trees": random, "losses": None, **more}
         alone = SoftRanker(**options, random_state=seed)
         alone.fit(half.X, half.y, qid=half.qid, query_weight=weights[np.unique(half.qid)])
         found.append(ndcg(rest, alone.predict(rest.X)))
@@ -101,6 +116,41 @@ def test_it_is_held_by_what_queries_show_that_were_not_learned(seed, weighted, d
                 patch.setattr(trial, name, value * factor)
                 random = model_of(codes, weight=weights, random_state=seed).random_trees_
                 assert random is ((factor > 1.0) == (name == "_ERRORS"))
+
+
+@pytest.mark.parametrize(("n_estimators", "random"), [(39, True), (40, False), (300, False)])
+def test_more_trees_are_compared_where_either_kind_is_still_learning(n_estimators, random, together, monkeypatch):
+    """At first random trees find what counts together no later than plain ones, which are ahead once these find it."""
+
+    def found():
+        train = SoftRanker(**{**SMALL, "n_estimators": n_estimators}, n_boosters=1).train_arguments
+        return train(together.y, X=together.X, group=together.sizes)["params"].get("extra_trees", False)
+
+    assert found() is random
+    monkeypatch.setattr(trial, "_LONG", [(20, np.inf), (40, 3.0)])
+    assert found() is True
+
+
+def test_the_later_verdict_is_held_by_what_queries_show_that_were_not_learned(together, monkeypatch):
+    share, errors = verdict(*tried(together, np.ones(60), 0, n_estimators=40, learning_rate=0.45))
+    monkeypatch.setattr(trial, "_DOUBTFUL", np.inf)
+    for name, value in (("_ERRORS", errors), ("_SHARE", share)):
+        for factor in (1.0 - 1e-6, 1.0 + 1e-6):
+            with monkeypatch.context() as patch:
+                patch.setattr(trial, name, value * factor)
+                random = model_of(together, n_estimators=40).random_trees_
+                assert random is ((factor > 1.0) == (name == "_ERRORS"))
+
+
+def test_random_trees_that_are_the_plain_ones_make_no_pair(codes, monkeypatch):
+    """As where features have two values, between which there is one threshold to draw."""
+    for name in ("members.FEW", "convex_losses.FEW"):
+        monkeypatch.setattr(f"boostsoft.ranker.{name}", codes.y.size)
+    flags = Task((codes.X[:, :, None] % 4 > [1, 2]).reshape(1800, 12).astype(float), codes.y, codes.qid)
+    found = model_of(flags)
+    assert (found.random_trees_, found.n_boosters_) == (False, 2)
+    one, both = (found.booster_.predict(flags.X, num_iteration=n) for n in (10, 20))
+    assert np.abs(both - 2 * one).max() > 0.01
 
 
 def test_it_is_the_same_on_any_order_of_the_rows_and_of_the_scale_of_weights(numbers, codes):
@@ -172,6 +222,70 @@ def test_too_few_queries_tell_nothing(codes):
         assert model_of(codes, weight=weight).random_trees_ is expected
 
 
+@pytest.mark.parametrize(
+    ("n_queries", "n_docs", "is_made"),
+    [(3, 600, False), (4, 450, True), (4, 249, False), (4, 250, True), (12, 100, True)],
+)
+def test_few_queries_tell_if_they_are_long(n_queries, n_docs, is_made, codes, numbers):
+    """From four queries on, which are worth a list for every 50 documents."""
+    n = n_queries * n_docs
+    for data in (codes, numbers):
+        found = model_of(Task(data.X[:n], data.y[:n], np.repeat(np.arange(n_queries), n_docs)))
+        assert found.random_trees_ is (data is numbers or not is_made)
+
+
+def test_few_long_queries_are_judged_by_random_parts_of_them(codes, monkeypatch):
+    data = Task(codes.X, codes.y, np.repeat(np.arange(6), 300))
+    weights = np.array([1.0, 2.0, 0.5, 1.0, 3.0, 1.0])
+    seen, lists = [], trial._lists
+    monkeypatch.setattr(trial, "_lists", lambda *given: seen.append(lists(*given)) or seen[-1])
+    assert model_of(data, weight=weights).random_trees_ is False
+    order, groups, shares = seen[0]
+    drawn = np.random.default_rng(0).permutation(6)
+    judged = np.isin(data.qid, drawn[:3])
+    half, rest = data.rows(~judged), data.rows(judged)
+    parts = Task(rest.X[order], rest.y[order], np.repeat(np.arange(18), groups.sizes))
+    found = [ndcg(parts, np.zeros(900))]
+    for random in (True, False):
+        options = {**SMALL, "n_boosters": 1, "learning_rate": 0.3, "random_trees": random, "losses": None}
+        alone = SoftRanker(**options).fit(half.X, half.y, qid=half.qid, query_weight=weights[np.unique(half.qid)])
+        found.append(ndcg(parts, alone.predict(parts.X)))
+    nothing, random, plain = found
+    _, errors = verdict(random - nothing, plain - nothing, shares)
+    monkeypatch.setattr(trial, "_DOUBTFUL", np.inf)
+    for factor in (1.0 - 1e-6, 1.0 + 1e-6):
+        monkeypatch.setattr(trial, "_ERRORS", factor * errors)
+        assert model_of(data, weight=weights).random_trees_ is (factor > 1.0)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "expected"),
+    [
+        ([120, 30, 0, 449], [2, 1, 1, 8]),
+        ([99, 100, 149], [1, 2, 2]),
+        ([4_000, 8_000], [33, 66]),
+        ([150] * 100, [1] * 100),
+    ],
+)
+def test_parts_are_random_as_long_as_each_other_and_share_their_querys_weight(sizes, expected):
+    groups, weights = QueryGroups.from_sizes(sizes), np.arange(1.0, len(sizes) + 1)
+    order, lists, shares = trial._lists(Rows(None, np.zeros(groups.n_docs), groups, weights), 0)
+    assert sorted(order) == list(range(groups.n_docs))
+    query = groups.per_document(np.arange(len(sizes)))
+    np.testing.assert_array_equal(query[order], query)
+    of = np.repeat(np.arange(len(sizes)), expected)
+    np.testing.assert_allclose(shares, (weights / expected)[of], rtol=1e-15)
+    for q, n in enumerate(expected):
+        its = lists.sizes[of == q]
+        assert its.sum() == sizes[q]
+        assert np.ptp(its) <= 1
+        rows = order[query == q]
+        assert (np.diff(rows) == 1).all() == (n == 1), "those that stay whole keep their order"
+        if n > 1:  # and parts are drawn from anywhere
+            first = rows[: its[0]] - groups.offsets[q]
+            assert np.ptp(first) > 0.8 * sizes[q]
+
+
 def test_a_half_in_which_nothing_is_to_be_learned(codes):
     only = Task(codes.X, np.where(codes.qid == 7, codes.y, 0), codes.qid)
     seeds = [
@@ -238,5 +352,5 @@ def test_train_arguments_leave_the_ranker_as_it_was_and_check_their_features(cod
 
 def test_one_query_to_judge_by_tells_nothing(monkeypatch):
     """Of which no standard error is known."""
-    monkeypatch.setattr(trial, "_kinds", lambda _: np.array([[0.1], [0.9], [1.0]]))
+    monkeypatch.setattr(trial, "_kinds", lambda *_: np.array([[0.1], [0.9], [1.0]]))
     assert trial._suit(None) is True

@@ -2,8 +2,9 @@
 
 Whether random trees suit the features: random thresholds hardly tell features of few values apart, as codes and counts,
 and trees that see parts of the data are slower at it too. So where "auto" would grow random trees, a few of them and as
-many plain ones are grown. And whether 100 trees of a low rate are too few, as where labels hold no noise or many
-features each say a little: then more trees of a high rate still gain (notebooks/11_signal.ipynb).
+many plain ones are grown; and more of both where either kind goes on learning, since where features count together
+plain trees are slow to find the first of them. And whether 100 trees of a low rate are too few, as where labels hold no
+noise or many features each say a little: then more trees of a high rate still gain (notebooks/11_signal.ipynb).
 """
 
 from __future__ import annotations
@@ -16,11 +17,12 @@ from typing import Any
 import numpy as np
 
 from ..adapters.shared import as_booster
-from ..arguments import FloatArray, changed
+from ..arguments import FloatArray, IntArray, changed
 from ..metrics.prepared import prepare
 from ..objectives.base import NothingToLearnError
 from ..progress import Tell, bar
 from ..queries import n_relevant, split_queries
+from ..query_groups import QueryGroups
 from ..query_means import mean_errors, weighted_means
 from . import rate
 from .features import are_mostly_rare
@@ -31,7 +33,11 @@ from .training import Job, Trees
 from .watch import Watch
 
 _TREES, _RATE = 10, 0.3
-_LEAST = 20  # queries, below which half of them tell next to nothing
+# Lists of documents, below which half of them tell next to nothing; and queries, whatever their length
+_LEAST, _FEWEST = 20, 4
+# Few queries tell trees apart poorly, however long they are: so they judge by random parts of theirs, until there are
+# so many lists, of so many documents at least
+_LISTS, _LENGTH = 100, 50
 _MOST = 100_000  # documents, about: of more, which are there where few are relevant, every so many queries do
 # Plain trees are taken if random ones learn less than so much of what they learn, by more than so many standard errors:
 # .4 to .9 of it, by 3 to 27, on made-up data of codes, switches and whole numbers; on real data mostly .95 to 1.4, and
@@ -54,17 +60,23 @@ def settings_by_trial(settings: Settings, trees: Trees, rows: Rows, continued: b
     tries_kind = found.random_by_data and random
     tries_rate = not continued and settings.learning_rate is None
     tries_rate &= rate.is_tried(rows.groups.n_docs, n_relevant(rows.labels, rows.groups), random, settings.n_estimators)
-    if np.count_nonzero(rows.groups.sizes) < _LEAST or not (tries_kind or tries_rate):
+    if _tell_nothing(rows) or not (tries_kind or tries_rate):
         return found
     one, other = _halves(settings, rows)
     try:
         with bar(found.progress, "trial", None, counts=True) as tell:
             trial = _Trial(found, trees, one, other, tell)
-            unsuited = tries_kind and not _suit(trial)
+            unsuited = tries_kind and not (_suit(trial) and _suit_later(trial))
             slow = tries_rate and _learn_on(trial, random and not unsuited)
     except NothingToLearnError:  # as where one query alone has anything relevant
         return found
     return settings.on(rows.labels, rows.groups, continued, unsuited=unsuited, slow=slow)
+
+
+def _tell_nothing(rows: Rows) -> bool:
+    """Whether the queries are too few to be judged by half of them."""
+    sizes = rows.groups.sizes[rows.groups.sizes > 0]
+    return sizes.size < _FEWEST or int(np.maximum(sizes // _LENGTH, 1).sum()) < _LEAST
 
 
 def _halves(settings: Settings, rows: Rows) -> tuple[Rows, Rows]:
@@ -76,16 +88,36 @@ def _halves(settings: Settings, rows: Rows) -> tuple[Rows, Rows]:
 
 def _suit(trial: _Trial) -> bool:
     """Whether random trees learn about as much of the training data as plain ones."""
-    tried = _kinds(trial)
+    tried = _kinds(trial, _TREES, _RATE)
+    if _are_the_same(tried):
+        return False
+    return not _is_behind(trial, tried, _TREES, _RATE)
+
+
+def _suit_later(trial: _Trial) -> bool:
+    """The same of more trees, if either kind is still learning then."""
+    (n, errors), (most, _) = _LONG
+    if trial.n_estimators < most or not any(_gain_later(trial, random, n, errors) for random in (True, False)):
+        return True
+    return not _is_behind(trial, _kinds(trial, most, _FAST), most, _FAST)
+
+
+def _kinds(trial: _Trial, n: int, learning_rate: float) -> FloatArray:
+    """What n random and plain trees gain, as :meth:`_Trial.gained`."""
+    return trial.gained([trial.grown(n, learning_rate, random) for random in (True, False)])
+
+
+def _are_the_same(tried: FloatArray) -> bool:
+    """Whether random trees are the plain ones, as where no feature has more than two values."""
+    return bool(tried[0].any()) and np.array_equal(tried[0], tried[1])
+
+
+def _is_behind(trial: _Trial, tried: FloatArray, n: int, learning_rate: float) -> bool:
+    """Whether random trees have gained too little; where that is doubtful the halves change places."""
     behind = _errors_behind(tried, _SHARE)
     if _DOUBTFUL < behind <= _ERRORS:
-        behind = _errors_behind(np.hstack([tried, _kinds(trial.turned())]), _SHARE)
-    return not behind > _ERRORS  # NaN, where nothing is to be told
-
-
-def _kinds(trial: _Trial) -> FloatArray:
-    """What random and plain trees gain, as :meth:`_Trial.gained`."""
-    return trial.gained([trial.grown(_TREES, _RATE, random) for random in (True, False)])
+        behind = _errors_behind(np.hstack([tried, _kinds(trial.turned(), n, learning_rate)]), _SHARE)
+    return behind > _ERRORS  # not of NaN, where nothing is to be told
 
 
 def _learn_on(trial: _Trial, random: bool) -> bool:
@@ -130,17 +162,29 @@ class _Trial:
         objective = changed(settings.objective, losses=())
         self._settings = replace(settings, objective=objective, n_boosters=2, rare=rare)
         self.trees, self._learned, self._judged = trees, learned, judged
-        self._tell, self._grown = tell, 0
+        self._lists = _lists(judged, settings.seed)
+        self._tell, self._grown, self._boosters = tell, 0, dict[tuple[int, float, bool], Any]()
         with as_booster(settings.n_jobs):
             self._curvature = first_curvature(self._settings.objective, learned, trees)
         self._data = trees.data(self._settings, learned, [], None)
+
+    @property
+    def n_estimators(self) -> int:
+        """How many trees the training is to have."""
+        return self._settings.n_estimators
 
     def turned(self) -> _Trial:
         """The one in which the queries have changed places."""
         return _Trial(self._settings, self.trees, self._judged, self._learned, self._tell)
 
     def grown(self, n: int, learning_rate: float, random: bool) -> Any:
-        """A booster of so many trees, or of all that the training is to have."""
+        """A booster of so many trees, or of all that the training is to have; it is kept."""
+        asked = n, learning_rate, random
+        if asked not in self._boosters:
+            self._boosters[asked] = self._train(*asked)
+        return self._boosters[asked]
+
+    def _train(self, n: int, learning_rate: float, random: bool) -> Any:
         settings = replace(
             self._settings,
             n_estimators=min(n, self._settings.n_estimators),
@@ -154,16 +198,32 @@ class _Trial:
         return booster
 
     def gained(self, boosters: Sequence[Any]) -> FloatArray:
-        """What two boosters gain over equal scores in each query to judge by, and its weight; (3, n_queries)."""
-        settings, judged = self._settings, self._judged
-        metric, weights = settings.objective.metric, judged.query_weight
+        """What two boosters gain over equal scores in each list to judge by, and its weight; (3, n_lists)."""
+        settings, judged, (order, groups, weights) = self._settings, self._judged, self._lists
+        metric = settings.objective.metric
         metric = changed(metric, pooled=False) if metric.pooled else metric  # whose values are of single queries
-        scores = [self.trees.predict(booster, judged.features, settings.n_jobs) for booster in boosters]
+        scores = [self.trees.predict(booster, judged.features, settings.n_jobs)[order] for booster in boosters]
         with as_booster(settings.n_jobs):
-            prepared = prepare(metric, FIT, judged.labels, judged.groups)
+            prepared = prepare(metric, FIT, judged.labels[order], groups)
             equal = np.zeros(judged.labels.size)
             nothing, *values = (metric.evaluate(prepared, its, weights) for its in (equal, *scores))
         with np.errstate(invalid="ignore"):  # pnr is infinite for a query in perfect order
             first, second = (value - nothing for value in values)
         counts = np.isfinite(first) & np.isfinite(second)
         return np.where(counts, [first, second, weights], 0.0)
+
+
+def _lists(judged: Rows, seed: int) -> tuple[IntArray, QueryGroups, FloatArray]:
+    """The order in which rows stand as lists to judge by, the lists, and the weight of each.
+
+    They are the queries, or where these are few random parts of the longer ones, which share their query's weight.
+    """
+    groups = judged.groups
+    length = max(_LENGTH, groups.n_docs / _LISTS) if np.count_nonzero(groups.sizes) < _LISTS else math.inf
+    n_parts = np.maximum(groups.sizes // length, 1.0).astype(np.int64)
+    chance = np.random.default_rng(seed).random(groups.n_docs) * groups.per_document(n_parts > 1)
+    order: IntArray = np.lexsort((chance, groups.per_document(np.arange(groups.n_queries))))
+    query = np.repeat(np.arange(groups.n_queries), n_parts)
+    part = np.arange(query.size) - (np.cumsum(n_parts) - n_parts)[query]
+    size, n = groups.sizes[query], n_parts[query]
+    return order, QueryGroups.from_sizes((part + 1) * size // n - part * size // n), judged.query_weight[query] / n
