@@ -107,6 +107,8 @@ def as_checkable(caller: str, argument: str, X: Any) -> Any:
                 f"{caller}: {argument} must hold numbers; column {column.name!r} has type {column.type}; give a "
                 "frame of pandas or polars, where it can be a category, or leave it out"
             )
+    if _number_types(X) is not None:
+        return X
     array = as_array(caller, argument, X)
     found = time_in(array)
     if found is not None:
@@ -118,6 +120,29 @@ def as_checkable(caller: str, argument: str, X: Any) -> Any:
             f"{caller}: {argument} must hold numbers; got texts (dtype {array.dtype}); turn them into numbers"
         )
     return X if hasattr(X, "__dataframe__") else array  # a table of Arrow has names
+
+
+def _number_types(X: Any) -> list[np.dtype[Any]] | None:
+    """What columns are in NumPy if X is one of Arrow's tables and all of them are numbers."""
+    schema: Any = getattr(X, "schema", None)
+    if not hasattr(X, "column_names") or not hasattr(schema, "types"):
+        return None
+    try:
+        kinds = [np.dtype(kind.to_pandas_dtype()) for kind in schema.types]
+    except NotImplementedError:  # pandas has nothing like it
+        return None
+    return kinds if all(kind.kind in "iufb" for kind in kinds) else None
+
+
+def table_matrix(X: Any) -> NDArray[Any] | None:
+    """One of Arrow's tables of numbers as an array, as :func:`number_matrix`; None if X is none."""
+    kinds = _number_types(X)
+    if not kinds:
+        return None
+    matrix = np.empty(X.shape, np.result_type(np.float32, *map(float_of, kinds)), order="F")
+    for at in range(len(kinds)):
+        matrix[:, at] = X.column(at).to_numpy(zero_copy_only=False)
+    return matrix
 
 
 def is_of_words(kind: Any) -> bool:
@@ -162,7 +187,9 @@ def refuse_texts(caller: str, argument: str, X: Any) -> None:
 
 def float_of(dtype: Any) -> type[np.floating[Any]]:
     """The float that holds every number of a column: the single one, in half the memory, where that does."""
-    return np.float32 if str(dtype).lower() in _NARROW else np.float64
+    own = getattr(dtype, "numpy_dtype", dtype)  # of those of pandas and Arrow
+    name = own.name if isinstance(own, np.dtype) else str(own)  # NumPy's text has the order of bytes in it
+    return np.float32 if name.lower() in _NARROW else np.float64
 
 
 def number_matrix(frame: Any) -> NDArray[Any] | None:
@@ -175,6 +202,13 @@ def number_matrix(frame: Any) -> NDArray[Any] | None:
         # which have no numbers of 128 bits
         numeric = all(dtype.is_numeric() or str(dtype) == "Boolean" for dtype in frame.dtypes)
         numeric &= not any(str(dtype).endswith("128") for dtype in frame.dtypes)
-        return np.asarray(frame.to_numpy(), kind) if numeric else None
+        if not numeric:
+            return None
+        if all(dtype == frame.dtypes[0] and dtype.is_float() for dtype in frame.dtypes):
+            return np.asarray(frame.to_numpy(), kind)
+        matrix = np.empty(frame.shape, kind, order="F")
+        for at in range(frame.shape[1]):  # whole numbers would first be a matrix of their own
+            matrix[:, at] = frame.to_series(at).to_numpy()
+        return matrix
     numeric = all(getattr(dtype, "kind", "O") in "iufb" for dtype in frame.dtypes)
     return np.asarray(frame.to_numpy(dtype=kind, na_value=np.nan)) if numeric else None

@@ -123,13 +123,15 @@ def test_a_sparse_matrix_is_not_copied(booster):
 
 
 @both
-@pytest.mark.parametrize("kind", ["pandas", "nullable", "polars"])
+@pytest.mark.parametrize("kind", ["pandas", "nullable", "arrow", "polars", "table"])
 def test_frames_of_float32_take_no_more_memory_than_that(booster, kind, data):
     X = data.X.astype(np.float32)
     frame = pd.DataFrame(X, columns=list("abcd"))
     frame["flag"], frame["few"] = X[:, 0] > 0, np.round(3 * X[:, 1]).astype(np.int16)
     X = frame.to_numpy(dtype=np.float32)
     given = {"pandas": frame, "nullable": frame.convert_dtypes(), "polars": pl.from_pandas(frame)}
+    given["table"] = pa.Table.from_pandas(frame)
+    given["arrow"] = given["table"].to_pandas(types_mapper=pd.ArrowDtype)
     model = ranker(booster).fit(given[kind], data.y, qid=data.qid)
     assert encoded("test", model, given[kind])[1].matrix.nbytes == X.nbytes
     wide = ranker(booster).fit(X.astype(np.float64), data.y, qid=data.qid)
@@ -140,7 +142,37 @@ def test_frames_of_float32_take_no_more_memory_than_that(booster, kind, data):
 
 
 @both
-@pytest.mark.parametrize("kind", [bool, np.int8, np.uint16, np.float16])
+def test_missing_numbers_of_tables_are_those_of_frames(booster, data):
+    columns = {"x": data.X[:, 0], "n": np.round(3 * data.X[:, 1]).astype(np.int64), "flag": data.X[:, 2] > 0}
+    gone = {"mask": np.arange(len(data.y)) % 7 == 3}
+    table = pa.table({name: pa.array(column, **gone) for name, column in columns.items()})
+    whole = np.column_stack(list(columns.values())).astype(float)
+    whole[gone["mask"]] = np.nan
+    model = ranker(booster).fit(table, data.y, qid=data.qid)
+    assert model.feature_names_in_.tolist() == ["x", "n", "flag"]
+    expected = ranker(booster).fit(whole, data.y, qid=data.qid).predict(whole)
+    for given in (table, pl.from_arrow(table), table.to_pandas(types_mapper=pd.ArrowDtype)):
+        np.testing.assert_array_equal(model.predict(given), expected)
+    with pytest.raises(ValueError, match=r"SoftRanker.predict: X: The feature names should match"):
+        model.predict(table.rename_columns(["x", "n", "m"]))
+    with pytest.raises(ValueError, match=r"SoftRanker.fit: X.* minimum of 2 is required"):
+        ranker(booster).fit(table[:1], data.y[:1], qid=data.qid[:1])
+
+
+@pytest.mark.parametrize("kind", ["table", "polars"])
+def test_columns_become_a_matrix_without_another_one_beside_it(kind):
+    numbers = np.random.default_rng(0).integers(0, 9, (50_000, 20))
+    table = pa.table({str(at): column for at, column in enumerate(numbers.T)})
+    model = ranker().fit(numbers[:100], np.arange(100) % 3, group=[50, 50])
+    given = table if kind == "table" else pl.from_arrow(table)
+    fitted = ranker().fit(given[:100], np.arange(100) % 3, group=[50, 50])
+    assert encoded("test", fitted, given)[1].matrix.dtype == np.float64
+    assert peak_memory(lambda: encoded("test", fitted, given)) < 1.2 * numbers.nbytes
+    np.testing.assert_array_equal(fitted.predict(given), model.predict(numbers))
+
+
+@both
+@pytest.mark.parametrize("kind", [bool, np.int8, np.uint16, np.float16, ">f4"])
 def test_arrays_of_narrow_numbers_become_float32(booster, kind, data):
     X = np.maximum(3 * data.X, 0).astype(kind)
     model = ranker(booster).fit(X, data.y, qid=data.qid)

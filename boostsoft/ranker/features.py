@@ -25,6 +25,7 @@ from ..frames import (
     is_of_times,
     number_matrix,
     refuse_same_names,
+    table_matrix,
 )
 from ..query_groups import read_ids
 
@@ -195,7 +196,11 @@ def checked_columns(caller: str, ranker: Any, X: Any, *, reset: bool) -> Any:
         given = as_checkable(caller, "X", X)
         own = getattr(given, "dtype", np.float64)  # of narrow whole numbers, too, half the memory holds all
         floats = [np.float32, np.float64] if float_of(own) is np.float32 else [np.float64, np.float32]
+        numbers = table_matrix(given)
         with naming(caller, "X"):
+            if numbers is not None:
+                validate_data(ranker, given, reset=reset, skip_check_array=True)
+                return check_array(numbers, ensure_min_samples=least, input_name="X", estimator=ranker, **CHECKS)
             checked = validate_data(ranker, given, reset=reset, ensure_min_samples=least, **{**CHECKS, "dtype": floats})
         return _one_of_each(sparse.csr_matrix(checked)) if sparse.issparse(checked) else checked
     refuse_same_names(caller, "X", X)
