@@ -491,6 +491,29 @@ def test_a_short_list_of_ties_where_the_first_rank_alone_counts(noise, n):
         assert np.abs(got - wanted).max() < bound * np.abs(wanted).max()
 
 
+@pytest.mark.parametrize(
+    ("noise", "name", "above", "crowd", "below"),
+    [
+        ("gumbel", "cg@29", 4, 24, 3),
+        ("gumbel", "precision@25", 4, 20, 5),
+        ("gumbel", "precision@28", 7, 20, 4),
+        ("gaussian", "precision@26", 2, 24, 3),
+    ],
+)
+def test_a_cutoff_between_a_crowd_of_ties_and_a_few_below(noise, name, above, crowd, below):
+    """There the crowd's last document and the best of the few change places, each an order statistic of its own."""
+    rng, n = np.random.default_rng(0), above + crowd + below
+    far = np.repeat(np.linspace(1.5, 4.0, 6), 50)
+    scores = np.concatenate([np.repeat([3.0, 0.0, -gap], [above, crowd, below]) for gap in far])
+    labels = rng.integers(0, 4, scores.size)
+    found, wanted = (
+        bs.SoftMetric(name, noise=noise, accuracy=accuracy).gradient(labels, scores, group=[n] * far.size)
+        for accuracy in ("default", "high")
+    )
+    errors, largest = (np.abs(g).reshape(-1, n).max(axis=1) for g in (found - wanted, wanted))
+    assert (errors / largest).max() < 1e-6
+
+
 def test_hundreds_of_ties_keep_their_digits():
     """What goes from one to the next is multiplied by 1, hundreds of times: 3e-14 of the natural scale was lost."""
     n = 600

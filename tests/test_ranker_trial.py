@@ -119,7 +119,7 @@ def test_it_is_held_by_what_queries_show_that_were_not_learned(seed, weighted, d
 
 
 @pytest.mark.parametrize(("n_estimators", "random"), [(39, True), (40, False), (300, False)])
-def test_more_trees_are_compared_where_either_kind_is_still_learning(n_estimators, random, together, monkeypatch):
+def test_more_trees_are_compared_where_plain_ones_are_still_learning(n_estimators, random, together, monkeypatch):
     """At first random trees find what counts together no later than plain ones, which are ahead once these find it."""
 
     def found():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import threading
 from collections import deque
+from functools import partial
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from boostsoft.kernels.workspace import (
     CASCADES,
     COUNTED,
     MIXED,
+    MOST_MET,
     ODDS,
     ROWS,
     own_workspace,
@@ -147,21 +149,42 @@ CASES = {
 FENCE = 64
 
 
+def fenced(fences, sizes, dtype):
+    """As the module's ``_buffer``, with fences behind the parts."""
+    padded = [-(-size // LANES) * LANES for size in sizes]
+    buffer = np.zeros(sum(padded) + FENCE * len(sizes) + LANES, dtype)
+    begin = -(buffer.ctypes.data // buffer.itemsize) % LANES + np.cumsum([0, *(size + FENCE for size in padded)])
+    for at, size in zip(begin, padded, strict=False):
+        fence = buffer[at + size : at + size + FENCE]
+        fence[:] = np.nan if dtype == np.float64 else -1
+        fences.append(fence)
+    return buffer, begin
+
+
+def stand(fences):
+    return all(np.isnan(fence).all() if fence.dtype == np.float64 else (fence == -1).all() for fence in fences)
+
+
+@pytest.mark.parametrize("n", [MOST_MET - 1, MOST_MET + 1])
+def test_a_chain_of_documents_of_which_few_meet_stays_within_its_part(n, monkeypatch):
+    """Each changes places with its neighbours: there is room for so many, and longer chains go another way."""
+    y, s = np.arange(n) % 3, -1.0 * np.arange(n)
+    wanted = SoftMetric("dcg", sigma=1.0, accuracy="high").value_gradient_hessian(y, s, group=[n])
+    fences: list = []
+    on_threads(monkeypatch, 1)
+    monkeypatch.setattr(module, "_idle", deque())
+    monkeypatch.setattr(module, "_buffer", partial(fenced, fences))
+    found = SoftMetric("dcg", sigma=1.0).value_gradient_hessian(y, s, group=[n])
+    assert fences
+    assert stand(fences)
+    for got, expected in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(got, expected, rtol=0, atol=1e-6 * np.abs(expected).max())
+
+
 @pytest.mark.parametrize("noise", ["gaussian", "gumbel"])
 def test_kernels_stay_within_their_parts(noise, monkeypatch):
     """Behind every part of a workspace there is what nobody may write to, and what no result may depend on."""
-    fences = []
-
-    def fenced(sizes, dtype):
-        padded = [-(-size // LANES) * LANES for size in sizes]
-        buffer = np.zeros(sum(padded) + FENCE * len(sizes) + LANES, dtype)
-        begin = -(buffer.ctypes.data // buffer.itemsize) % LANES + np.cumsum([0, *(size + FENCE for size in padded)])
-        for at, size in zip(begin, padded, strict=False):
-            fence = buffer[at + size : at + size + FENCE]
-            fence[:] = np.nan if dtype == np.float64 else -1
-            fences.append(fence)
-        return buffer, begin
-
+    fences: list = []
     monkeypatch.setattr(module, "_idle", deque())
     on_threads(monkeypatch, 1)
     rng = np.random.default_rng(0)
@@ -172,9 +195,9 @@ def test_kernels_stay_within_their_parts(noise, monkeypatch):
             wanted = metric.value_gradient_hessian(y, s, group=[n])
             with monkeypatch.context() as changed:
                 changed.setattr(module, "_idle", deque())
-                changed.setattr(module, "_buffer", fenced)
+                changed.setattr(module, "_buffer", partial(fenced, fences))
                 found = metric.value_gradient_hessian(y, s, group=[n])
             for got, expected in zip(found, wanted, strict=True):
                 np.testing.assert_array_equal(got, expected)
-            assert all(np.isnan(fence).all() if fence.dtype == np.float64 else (fence == -1).all() for fence in fences)
+            assert stand(fences)
             fences.clear()

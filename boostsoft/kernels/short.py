@@ -22,6 +22,7 @@ from .simd import LANES, add_lane_sums, lane_sum, larger, load, splat, store
 from .workspace import SHORT_SUMS, arrays
 
 _STEEP = 0.25  # of the first rank's weight, that of the second where the first alone counts
+_MANY_BEFORE = 4  # times as many documents as behind a cutoff: its order statistic is about that of the worst
 _WIDEST_BLOCK = 8 * 1.64  # steps of the rule: ``_longer_step`` of two documents
 
 
@@ -55,12 +56,18 @@ def _sharpness(u, first, last, ranks, crowd, discount):
         if discount[first + 1] > _STEEP * discount[first]:
             return best
         cut = 1
-    scatter = 0.0
+    before, behind = 0.0, 0.0  # the scatter at the last document before the cutoff, and at the first behind it
     for j in range(first, min(last, ranks + crowd)):
-        gap = u[j] - u[first + cut]
-        share = 1.0 / (1.0 + 0.32 * gap * gap)  # four times p (1 - p) is about its square
-        scatter += 0.25 * share * share
-    return max(best, min(math.sqrt(cut * (n - cut) * 1.0), 2.0 * scatter))
+        before += _scatter_of(u[j] - u[first + cut - 1])
+        behind += _scatter_of(u[j] - u[first + cut])
+    return max(best, min(math.sqrt(cut * (n - cut) * 1.0), 2.0 * max(before, behind)))
+
+
+@routine
+def _scatter_of(gap):
+    """About p (1 - p), of a document so far from a threshold."""
+    share = 1.0 / (1.0 + 0.32 * gap * gap)
+    return 0.25 * share * share
 
 
 @routine
@@ -68,7 +75,7 @@ def _longer_step(law, u, first, last, ranks, crowd, discount):
     """How much longer the step may be than the rule's."""
     step = 2.0 / math.sqrt(_sharpness(u, first, last, ranks, crowd, discount))
     if law == GUMBEL:  # its left flank is steep however many there are, and the worst of n draws varies by 1 / log n
-        if ranks == last - 1 and crowd > 1:
+        if _MANY_BEFORE * (last - ranks) <= last - first and crowd > 1:
             step = min(step, 2.5 / math.log(crowd))
         return min(0.85, 0.87 * step)
     return min(1.15, step) if law == LOGISTIC else step

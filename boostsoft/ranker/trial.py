@@ -2,9 +2,9 @@
 
 Whether random trees suit the features: random thresholds hardly tell features of few values apart, as codes and counts,
 and trees that see parts of the data are slower at it too. So where "auto" would grow random trees, a few of them and as
-many plain ones are grown; and more of both where either kind goes on learning, since where features count together
-plain trees are slow to find the first of them. And whether 100 trees of a low rate are too few, as where labels hold no
-noise or many features each say a little: then more trees of a high rate still gain (notebooks/11_signal.ipynb).
+many plain ones are grown; and more of both where plain ones go on learning, since where features count together they
+are slow to find the first of them. And whether 100 trees of a low rate are too few, as where labels hold no noise or
+many features each say a little: then more trees of a high rate still gain (notebooks/11_signal.ipynb).
 """
 
 from __future__ import annotations
@@ -95,9 +95,9 @@ def _suit(trial: _Trial) -> bool:
 
 
 def _suit_later(trial: _Trial) -> bool:
-    """The same of more trees, if either kind is still learning then."""
+    """The same of more trees, if plain ones are still learning then."""
     (n, errors), (most, _) = _LONG
-    if trial.n_estimators < most or not any(_gain_later(trial, random, n, errors) for random in (True, False)):
+    if trial.n_estimators < most or not _gain_later(trial, False, n, errors):
         return True
     return not _is_behind(trial, _kinds(trial, most, _FAST), most, _FAST)
 
