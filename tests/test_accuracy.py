@@ -496,14 +496,18 @@ def test_a_short_list_of_ties_where_the_first_rank_alone_counts(noise, n):
     [
         ("gumbel", "cg@29", 4, 24, 3),
         ("gumbel", "precision@25", 4, 20, 5),
-        ("gumbel", "precision@28", 7, 20, 4),
+        ("gumbel", "precision@30", 3, 26, 3),
         ("gaussian", "precision@26", 2, 24, 3),
+        ("gaussian", "cg@17", 6, 11, 4),
     ],
 )
 def test_a_cutoff_between_a_crowd_of_ties_and_a_few_below(noise, name, above, crowd, below):
-    """There the crowd's last document and the best of the few change places, each an order statistic of its own."""
+    """There the crowd's last document and the best of the few change places, each an order statistic of its own.
+
+    Labels of chance rarely show it: the worst of a hundred thousand are thirty times those here.
+    """
     rng, n = np.random.default_rng(0), above + crowd + below
-    far = np.repeat(np.linspace(1.5, 4.0, 6), 50)
+    far = np.repeat(np.linspace(1.5, 5.0, 8), 150)
     scores = np.concatenate([np.repeat([3.0, 0.0, -gap], [above, crowd, below]) for gap in far])
     labels = rng.integers(0, 4, scores.size)
     found, wanted = (
@@ -511,7 +515,7 @@ def test_a_cutoff_between_a_crowd_of_ties_and_a_few_below(noise, name, above, cr
         for accuracy in ("default", "high")
     )
     errors, largest = (np.abs(g).reshape(-1, n).max(axis=1) for g in (found - wanted, wanted))
-    assert (errors / largest).max() < 1e-6
+    assert (errors / largest).max() < 2e-8
 
 
 def test_hundreds_of_ties_keep_their_digits():
