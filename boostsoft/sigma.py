@@ -64,7 +64,7 @@ class SigmaChoice:
         median), ``against`` (the share of decided pairs that are told apart the other way round) and ``rescaling`` (the
         largest change of a value by halved scores). "residual": ``residual``, which is sigma.
     metric : the hard metric; None of "residual", which has none.
-    sigma_unit : "spread" or "score", of ``sigma`` and ``sigmas``; of "residual" "spread".
+    sigma_unit : "spread" or "score", of ``sigma`` and ``sigmas``; what the method of residuals finds is in spreads.
     """
 
     sigma: float

@@ -73,9 +73,9 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         2,250,000 on, and in between proportional to the square root of their number; with more than 100 trees
         proportionally less, but .1 at least (notebooks/11_signal.ipynb). On less data it is .3 for 40 to 100 trees, and
         proportionally less for more, if a trial shows that .1 is too low (there is none with ``init_model``): 40 trees
-        at .45 are trained on half of the queries, of 20 or more, and on the others all of them gain over 2 % more than
-        the first 13, by more than three standard errors. It ends with 20 trees where these do not, by two standard
-        errors, over the first 6.
+        at .45 are trained on half of the queries (of how many: see ``random_trees``), and on the others all of them
+        gain over 2 % more than the first 13, by more than three standard errors. It ends with 20 trees where these do
+        not, by two standard errors, over the first 6.
     num_leaves, max_depth : int
         Leaves of a tree, which grows at the leaf that gains most, and its depth; -1 does not limit it.
     min_child_samples : int
@@ -96,8 +96,11 @@ class SoftRanker(BaseEstimator):  # type: ignore[misc]
         On small data random trees were worth as much as the choice of the objective (notebooks/08_objectives.ipynb).
         "auto" is True below 50,000 documents to train on, or with fewer than 5,000 relevant ones, above the least label
         of their query, unless a trial speaks against it: 10 random trees and 10 of the booster's own are trained on
-        half of the queries, of 20 or more, and on the others the random ones gain less than .95 of what its own gain,
-        by more than three standard errors (notebooks/11_signal.ipynb).
+        half of the queries, and on the others the random ones gain less than .95 of what its own gain, by more than
+        three standard errors; or so do 40 of each at .45, if the training is to have as many and 20 of its own gain
+        over 2 % more than the first 6, by two standard errors. Random trees that are its own, as on features of two
+        values, are left. It takes four queries and 20 lists, of which one of n documents makes n // 50, or one; fewer
+        than 100 queries judge by such parts of theirs, drawn at random (notebooks/11_signal.ipynb).
     n_boosters : int or "auto"
         Boosters whose scores are averaged, each of ``n_estimators`` trees and trained by itself from zero: the first on
         ``metric``, the second on the labels (query-RMSE) with a quarter of the leaves, the third on ``metric`` with a
